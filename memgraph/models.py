@@ -1,0 +1,455 @@
+"""The values memgraph works on: Scope, Turn, Fact, Section, Memory, MemoryUpdate. All frozen.
+
+Loading is forgiving, since a stored document is somebody's memory: older shapes load, unknown keys
+survive, and what cannot be understood is kept rather than dropped. What is newly written is judged
+elsewhere, by `memgraph.rules`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import secrets
+import unicodedata
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic.alias_generators import to_camel
+
+from memgraph.errors import IdentityError
+
+CATEGORIES: Mapping[str, str] = MappingProxyType(
+    {
+        "preference": "tools, styles, approaches liked or not",
+        "knowledge": "expertise",
+        "context": "job, projects, places, languages",
+        "behavior": "ways of working",
+        "goal": "aims",
+        "correction": "a mistake and the right way",
+    }
+)
+"""What a fact can be about, and what each category means."""
+
+MANUAL = "manual"
+"""The source of a fact that a person wrote or edited."""
+
+UNKNOWN_THREAD = "unknown"
+"""Where learned facts come from, and marks are kept, when the conversation has no thread id."""
+
+
+# -- times ----------------------------------------------------------------------------------------
+
+_CANONICAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+
+def timestamp(moment: datetime) -> str:
+    """Return *moment* as ISO 8601 in UTC, to the second: `2026-06-11T16:47:59Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _read_time(value: object) -> object:
+    """Bring a stored time into the one form, reading times without a zone as UTC.
+
+    A text that is no time stays as it is: it was stored, so it is not ours to lose.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        if not value or _CANONICAL_TIME.fullmatch(value):
+            return value
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return value
+    if isinstance(value, datetime):
+        return timestamp(value if value.tzinfo else value.replace(tzinfo=UTC))
+    return str(value)
+
+
+Timestamp = Annotated[str, BeforeValidator(_read_time)]
+"""ISO 8601, UTC, ending in Z, so that later times sort later; empty when not known."""
+
+
+# -- identity -------------------------------------------------------------------------------------
+
+MAX_ID_CHARS = 256
+_AGENT_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def checked_id(value: str, what: str) -> str:
+    """Return *value* if it can serve as an id.
+
+    Raises:
+        IdentityError: If it is empty, longer than 256 characters, or holds a control character
+            or half of a surrogate pair.
+    """
+    if not value:
+        raise IdentityError(f"{what} is empty: give one of 1 to {MAX_ID_CHARS} characters")
+    if len(value) > MAX_ID_CHARS:
+        raise IdentityError(f"{what} {value[:20]!r}... has {len(value)} characters; {MAX_ID_CHARS} are allowed")
+    if any(unicodedata.category(character) in {"Cc", "Cs"} for character in value):
+        raise IdentityError(f"{what} {value!r} holds a control character")
+    return value
+
+
+class Scope(BaseModel):
+    """Whose memory: a user's, or a user's with one agent.
+
+    Args:
+        user_id: 1-256 characters without control characters. "default" is the scope without a user.
+        agent_name: Letters, digits, `-` and `_`, at most 64, lower-cased. None or "" is the user's own memory.
+
+    Raises:
+        IdentityError: If either may not be used.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    user_id: str
+    agent_name: str | None = None
+
+    def __init__(self, user_id: str, agent_name: str | None = None) -> None:
+        if agent_name and not _AGENT_NAME.fullmatch(agent_name):
+            raise IdentityError(
+                f"agent_name {agent_name[:80]!r} may hold letters, digits, - and _ only, at most 64 of them"
+            )
+        super().__init__(
+            user_id=checked_id(user_id, "user_id"), agent_name=agent_name.lower() if agent_name else None
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user_id!r} with agent {self.agent_name!r}" if self.agent_name else f"{self.user_id!r}"
+
+    @property
+    def shared(self) -> Scope:
+        """The user's memory that all agents share; itself where no agent is named."""
+        return Scope(self.user_id) if self.agent_name else self
+
+
+# -- the conversation -----------------------------------------------------------------------------
+
+
+class Turn(BaseModel):
+    """One kept message of a conversation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    """The message's own id, or a hash that stands for it."""
+    role: Literal["human", "ai"]
+    text: str
+
+    @property
+    def is_human(self) -> bool:
+        return self.role == "human"
+
+
+# -- the document ---------------------------------------------------------------------------------
+
+
+class Stored(BaseModel):
+    """A part of the document: camelCase in JSON, snake_case here, unknown keys kept."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="allow", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+
+def _read_text(value: object) -> object:
+    return "" if value is None else value if isinstance(value, str) else str(value)
+
+
+def _read_confidence(value: object) -> object:
+    """Read a stored confidence: what is no number in any form counts as 0.5."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return 0.5
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0.5
+    return min(1.0, max(0.0, float(value)))
+
+
+def _read_count(value: object) -> object:
+    try:
+        return max(0, int(cast("Any", value)))
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
+def _read_ids(value: object) -> object:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    return tuple(str(item) for item in value) if isinstance(value, list | tuple) else ()
+
+
+def _read_optional(value: object) -> object:
+    return None if value is None else _read_text(value)
+
+
+def _is_empty(value: object) -> bool:
+    return not value
+
+
+Text = Annotated[str, BeforeValidator(_read_text)]
+Confidence = Annotated[float, BeforeValidator(_read_confidence)]
+Count = Annotated[int, BeforeValidator(_read_count)]
+
+
+def new_fact_id() -> str:
+    """Draw an id for a new fact: `fact_` and 8 hex digits."""
+    return f"fact_{secrets.token_hex(4)}"
+
+
+class Fact(Stored):
+    """One thing known about the user."""
+
+    id: Text = Field(default_factory=new_fact_id)
+    content: Text = ""
+    category: Text = "context"
+    """One of CATEGORIES; one that is not known stays and counts as context."""
+    confidence: Confidence = 0.5
+    """How sure we are, in [0, 1]."""
+    created_at: Timestamp = ""
+    source: Text = UNKNOWN_THREAD
+    """The thread it was learned in, or "manual" when a person wrote it."""
+    source_error: Annotated[str | None, BeforeValidator(_read_optional)] = Field(None, exclude_if=_is_empty)
+    """On corrections: what went wrong."""
+    last_confirmed_at: Timestamp = Field("", exclude_if=_is_empty)
+    confirmations: Count = Field(0, exclude_if=_is_empty)
+    """How often it was said again."""
+    replaces: Annotated[tuple[str, ...], BeforeValidator(_read_ids)] = Field((), exclude_if=_is_empty)
+    """Ids of the facts whose place it took."""
+
+    @property
+    def is_manual(self) -> bool:
+        return self.source == MANUAL
+
+    @property
+    def kind(self) -> str:
+        """The category it ranks as."""
+        return self.category if self.category in CATEGORIES else "context"
+
+
+class Section(Stored):
+    """One of the six summaries."""
+
+    summary: Text = ""
+    updated_at: Timestamp = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_bare_text(cls, value: object) -> object:
+        return {"summary": value} if isinstance(value, str) else {} if value is None else value
+
+
+class UserSections(Stored):
+    """What is true of the user now."""
+
+    work_context: Section = Section()
+    """Role, company, projects, main technologies."""
+    personal_context: Section = Section()
+    """Languages, communication, interests outside work."""
+    top_of_mind: Section = Section()
+    """What the user is busy with at the moment."""
+
+
+class HistorySections(Stored):
+    """What was true over time."""
+
+    recent_months: Section = Section()
+    """The last 1-3 months."""
+    earlier_context: Section = Section()
+    """3-12 months ago."""
+    long_term_background: Section = Section()
+    """What does not change."""
+
+
+SectionName = Literal[
+    "work_context", "personal_context", "top_of_mind", "recent_months", "earlier_context", "long_term_background"
+]
+SECTIONS: Mapping[SectionName, Literal["user", "history"]] = MappingProxyType(
+    {
+        "work_context": "user",
+        "personal_context": "user",
+        "top_of_mind": "user",
+        "recent_months": "history",
+        "earlier_context": "history",
+        "long_term_background": "history",
+    }
+)
+"""The six summaries in reading order, and which part of the document holds each."""
+
+
+class ThreadMark(Stored):
+    """How far a conversation was learned from."""
+
+    last_message_id: Text = ""
+    at: Timestamp = ""
+    message_ids: Annotated[tuple[str, ...], BeforeValidator(_read_ids)] = Field((), exclude_if=_is_empty)
+    """The last messages learned from, the newest last."""
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Ids of the messages it remembers."""
+        return frozenset((*self.message_ids, self.last_message_id)) - {""}
+
+
+class Forgotten(Stored):
+    """That the memory was deleted: nothing loaded before *revision* may be saved any more."""
+
+    revision: Count
+    at: Timestamp
+
+
+class Memory(Stored):
+    """What is remembered for one scope."""
+
+    version: Text = "1.0"
+    revision: Count = 0
+    """How often it was saved; 0 means never."""
+    last_updated: Timestamp = ""
+    user: UserSections = UserSections()
+    history: HistorySections = HistorySections()
+    facts: tuple[Fact, ...] = ()
+    threads: Mapping[str, ThreadMark] = Field(default_factory=dict[str, ThreadMark])
+    """Learning progress by thread id."""
+    forgotten: Forgotten | None = Field(None, exclude_if=_is_empty)
+    """The last deletion, where there was one."""
+
+    @field_validator("user", "history", "threads", mode="before")
+    @classmethod
+    def _read_missing(cls, value: object) -> object:
+        return {} if value is None else value
+
+    @field_validator("facts", mode="before")
+    @classmethod
+    def _read_facts(cls, value: object) -> object:
+        """Give every fact an id of its own, the same one at every load."""
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            return value
+        seen: set[str] = set()
+        return tuple(_with_own_id(item, seen) for item in cast("list[object]", value))
+
+    def section(self, name: SectionName) -> Section:
+        """The summary called *name*."""
+        return getattr(getattr(self, SECTIONS[name]), name)
+
+    def sections(self) -> Iterator[tuple[SectionName, Section]]:
+        """The six summaries in reading order, with their names."""
+        return ((name, self.section(name)) for name in SECTIONS)
+
+    def with_section(self, name: SectionName, section: Section) -> Memory:
+        """A copy in which the summary called *name* is *section*."""
+        part = SECTIONS[name]
+        holder: UserSections | HistorySections = getattr(self, part)
+        return self.model_copy(update={part: holder.model_copy(update={name: section})})
+
+    def with_facts(self, facts: tuple[Fact, ...]) -> Memory:
+        """A copy that holds *facts*."""
+        return self.model_copy(update={"facts": facts})
+
+    def fact(self, fact_id: str) -> Fact | None:
+        """The fact with that id, if there is one."""
+        return next((fact for fact in self.facts if fact.id == fact_id), None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all is known."""
+        return not self.facts and not any(section.summary for _, section in self.sections())
+
+
+def _with_own_id(item: object, seen: set[str]) -> object:
+    """Return a stored fact under an id that none in *seen* has, and note it there."""
+    if isinstance(item, str):
+        item = {"content": item}
+    if isinstance(item, Fact):
+        fact_id = item.id
+    elif isinstance(item, dict):
+        fact_id = str(cast("dict[str, object]", item).get("id") or "")
+    else:
+        return item
+    if fact_id and fact_id not in seen:
+        seen.add(fact_id)
+        return item
+    content = item.content if isinstance(item, Fact) else str(cast("dict[str, object]", item).get("content"))
+    salt = 0
+    while not fact_id or fact_id in seen:
+        fact_id = f"fact_{hashlib.sha256(f'{salt}:{content}'.encode('utf-8', 'replace')).hexdigest()[:8]}"
+        salt += 1
+    seen.add(fact_id)
+    return item.model_copy(update={"id": fact_id}) if isinstance(item, Fact) else {**item, "id": fact_id}
+
+
+# -- the change set -------------------------------------------------------------------------------
+
+
+class Change(BaseModel):
+    """A part of a change set. A client may edit it as JSON, so both spellings of a key are read."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+
+class Rewrite(Change):
+    """A new text for one of the summaries."""
+
+    section: SectionName
+    summary: str
+    base: str
+    """The summary the model saw; when it is another by now, somebody else's text stays."""
+
+
+class Addition(Change):
+    """A fact the model proposes."""
+
+    id: str
+    """Drawn when the answer was read, so that applying it again adds nothing."""
+    content: str
+    category: str = "context"
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
+    source_error: str | None = None
+    durable: bool = True
+    """False: it matters to the task at hand only."""
+    about_user: bool = True
+    replaces: tuple[str, ...] = ()
+
+
+class Removal(Change):
+    """A fact the model holds to be no longer true."""
+
+    id: str
+    reason: str = "contradicted"
+
+
+class Refusal(Change):
+    """Something that was not kept, and why."""
+
+    what: str
+    why: str
+
+
+class MemoryUpdate(Change):
+    """What the model proposed, understood: the change set. Applying it again changes nothing."""
+
+    at: Timestamp
+    """When the answer was read; the time of everything it changes."""
+    thread: str
+    """The thread learned from, or "unknown"; the source of its new facts."""
+    message_ids: tuple[str, ...]
+    """The messages learned from, the newest last."""
+    rewrites: tuple[Rewrite, ...] = ()
+    additions: tuple[Addition, ...] = ()
+    removals: tuple[Removal, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    """Items of the answer that could not be understood."""
