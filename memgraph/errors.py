@@ -4,6 +4,7 @@
     |- ConfigError                   a setting is unknown, of the wrong type or out of range
     |- IdentityError                 no user, or a user, agent or thread id that may not be used
     |- ConversationError             what was given as a conversation is none
+    |- EditError                     what a person asked to change in a memory cannot be changed so
     |- ModelError                    the chat model did not answer
     |  |- ModelSetupError            the model asked for cannot be built: a package or a key is missing
     |  `- UnreadableAnswerError      the model answered twice, and neither answer is an update
@@ -36,6 +37,10 @@ class IdentityError(MemgraphError, ValueError):
 
 class ConversationError(MemgraphError, ValueError):
     """What was given as a conversation is none."""
+
+
+class EditError(MemgraphError, ValueError):
+    """What a person asked to change in a memory cannot be changed so."""
 
 
 class ModelError(MemgraphError):

@@ -1,1 +1,1 @@
-
+"""The nodes of the update graph: file = function = node."""

@@ -1,1 +1,1 @@
-
+"""The rules of an update: Draft -> Draft, one small function each."""

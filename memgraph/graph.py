@@ -1,0 +1,171 @@
+"""The memory update as a graph. This is the only file that knows the order.
+
+    filter_messages -> detect_signals -> load_memory -> build_prompt -> call_model
+        -> parse_update -> apply_update -> scrub_uploads -> save_memory
+
+The ways off the straight line:
+
+    filter_messages -> END            nothing a person said is left
+    load_memory     -> END            all of it was learned before
+    load_memory     -> apply_update   a save was lost, and the changes in hand still fit
+    parse_update    -> call_model     the answer could not be read; once
+    save_memory     -> load_memory    the save lost a race
+    save_memory     -> build_prompt   turns are left for another pass
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.runnables import RunnableLambda
+from langgraph.config import get_config
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime, get_runtime
+
+from memgraph.context import Context, Resolver
+from memgraph.nodes.apply_update import apply_update
+from memgraph.nodes.build_prompt import build_prompt
+from memgraph.nodes.call_model import Asked, call_model, call_model_async
+from memgraph.nodes.detect_signals import detect_signals
+from memgraph.nodes.filter_messages import filter_messages
+from memgraph.nodes.load_memory import load_memory
+from memgraph.nodes.parse_update import parse_update
+from memgraph.nodes.save_memory import save_memory
+from memgraph.nodes.scrub_uploads import scrub_uploads
+from memgraph.state import Answered, Begun, Conversation, Parsed, Raced, Reloaded, Result, Saved, State
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.types import Checkpointer
+
+    from memgraph.policy import Policy
+    from memgraph.storage import MemoryStorage
+
+NAME = "memory_update"
+
+Node = Callable[..., Any]
+
+
+def build_graph(
+    *,
+    model: str | BaseChatModel | None = None,
+    storage: str | MemoryStorage | None = None,
+    policy: Policy | None = None,
+    checkpointer: Checkpointer = None,
+    interrupt_before: Sequence[str] | None = None,
+) -> CompiledStateGraph[State, Context, Conversation, Result]:
+    """Compile the memory update.
+
+    Args:
+        model: The chat model, or its name; default: the built-in offline one.
+        storage: Where memories are kept, or its URL; default: files in the user's data folder.
+        policy: The limits of an update; default: `Policy()`.
+        checkpointer: Keeps every stage, so that a run can be interrupted, edited and resumed.
+        interrupt_before: Names of nodes to stop before; it needs a checkpointer.
+
+    Returns:
+        A graph from `{"messages": [...]}` to `saved`, `outcome` and `report`. Say whose memory it is
+        by `context=Context(user_id=...)`; what else the context says goes before what is said here.
+
+    Raises:
+        IdentityError: From a run without a user, or with an id that may not be used.
+        ModelError: From a run whose model did not answer, or not with a memory update.
+        StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
+    """
+    defaults = Context(model=model, storage=storage, policy=policy)
+    return assemble(defaults, Result).compile(
+        name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or [])
+    )
+
+
+def assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context, Conversation, Any]:
+    """Put nodes and routes together; *output* names the keys that come out.
+
+    What comes out is little by default, so that a parent graph's own `memory` or `prompt` stays as it is.
+    """
+    bound = functools.partial(_bound, Resolver(defaults))
+    graph = StateGraph(State, context_schema=Context, input_schema=Conversation, output_schema=output)
+
+    graph.add_node("filter_messages", bound(filter_messages))
+    graph.add_node("detect_signals", bound(detect_signals))
+    graph.add_node("load_memory", bound(load_memory))
+    graph.add_node("build_prompt", bound(build_prompt))
+    graph.add_node("call_model", _both_ways(bound, call_model, call_model_async), input_schema=Asked)
+    graph.add_node("parse_update", parse_update)
+    graph.add_node("apply_update", bound(apply_update))
+    graph.add_node("scrub_uploads", scrub_uploads)
+    graph.add_node("save_memory", bound(save_memory))
+
+    graph.add_edge(START, "filter_messages")
+    graph.add_conditional_edges("filter_messages", after_filter)
+    graph.add_edge("detect_signals", "load_memory")
+    graph.add_conditional_edges("load_memory", after_load)
+    graph.add_edge("build_prompt", "call_model")
+    graph.add_edge("call_model", "parse_update")
+    graph.add_conditional_edges("parse_update", after_parse)
+    graph.add_edge("apply_update", "scrub_uploads")
+    graph.add_edge("scrub_uploads", "save_memory")
+    graph.add_conditional_edges("save_memory", after_save)
+    return graph
+
+
+# A thread keeps the last run's values: a route reads only what its own node wrote in this step.
+
+
+def after_filter(state: Begun) -> Literal["detect_signals", "__end__"]:
+    """End where nothing a person said is left."""
+    return END if "outcome" in state else "detect_signals"
+
+
+def after_load(state: Reloaded) -> Literal["build_prompt", "apply_update", "__end__"]:
+    """End where there is nothing to learn; ask, unless the changes in hand still fit."""
+    if "outcome" in state:
+        return END
+    return "apply_update" if state.get("reusable") else "build_prompt"
+
+
+def after_parse(state: Parsed) -> Literal["call_model", "apply_update"]:
+    """Ask again for an answer that could not be read."""
+    return "call_model" if "problem" in state else "apply_update"
+
+
+def after_save(state: Saved) -> Literal["load_memory", "build_prompt", "__end__"]:
+    """End, or learn from the turns that are left, or go round again after a lost race."""
+    if "outcome" in state:
+        return END
+    return "build_prompt" if "saved" in state else "load_memory"
+
+
+def _bound(resolver: Resolver, node: Node) -> Node:
+    """Give *node* a runtime whose context is complete, and of our own type."""
+    if inspect.iscoroutinefunction(node):
+
+        @functools.wraps(node)
+        async def call_async(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
+            return await node(state, runtime.override(context=resolver(runtime, get_config())))
+
+        return call_async
+
+    # wraps keeps the annotations, by which LangGraph knows what the node may see
+    @functools.wraps(node)
+    def call(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
+        return node(state, runtime.override(context=resolver(runtime, get_config())))
+
+    return call
+
+
+def _both_ways(bound: Callable[[Node], Node], node: Node, twin: Node) -> RunnableLambda[Any, Answered]:
+    """One node of a function and its async twin. A RunnableLambda gets no runtime, so it is looked up."""
+    sync, asynchronous = bound(node), bound(twin)
+
+    def call(state: Asked) -> Answered:
+        return sync(state, get_runtime(Context))
+
+    async def call_async(state: Asked) -> Answered:
+        return await asynchronous(state, get_runtime(Context))
+
+    return RunnableLambda(call, call_async, name=node.__name__)

@@ -1,0 +1,90 @@
+"""Ask a chat model, with a time limit and a second chance."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage
+from tenacity import AsyncRetrying, Retrying
+
+from memgraph.errors import MemgraphError, ModelError
+from memgraph.llm.patience import patience, within
+from memgraph.policy import Policy
+from memgraph.prompts.schema import ANSWER_SCHEMA
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import Runnable, RunnableConfig
+
+# A lead agent's stream must not show the words of its memory.
+CONFIG: RunnableConfig = {"run_name": "memory_agent", "tags": ["nostream"]}
+
+
+def ask(
+    model: BaseChatModel,
+    prompt: Sequence[AnyMessage],
+    policy: Policy,
+    shape: Literal["none", "json_schema", "function_calling"] = "none",
+) -> AIMessage:
+    """Return the model's answer.
+
+    Raises:
+        ModelError: If it did not answer: refused for good, or failed at every try.
+    """
+    asked = _shaped(model, shape)
+    try:
+        answer = Retrying(**patience(policy))(
+            lambda: within(policy.model_timeout_seconds, lambda: asked.invoke(list(prompt), CONFIG))
+        )
+    except Exception as error:
+        raise _explained(error, policy) from error
+    return _message(answer)
+
+
+async def ask_async(
+    model: BaseChatModel,
+    prompt: Sequence[AnyMessage],
+    policy: Policy,
+    shape: Literal["none", "json_schema", "function_calling"] = "none",
+) -> AIMessage:
+    """As `ask`, without a thread: waiting for the model is the one thing that is worth doing both ways."""
+    asked = _shaped(model, shape)
+
+    async def once() -> object:
+        async with asyncio.timeout(policy.model_timeout_seconds):
+            return await asked.ainvoke(list(prompt), CONFIG)
+
+    try:
+        answer = await AsyncRetrying(**patience(policy))(once)
+    except Exception as error:
+        raise _explained(error, policy) from error
+    return _message(answer)
+
+
+def _shaped(model: BaseChatModel, shape: str) -> Runnable[Any, Any]:
+    if shape == "none":
+        return model
+    try:
+        return model.with_structured_output(ANSWER_SCHEMA, method=shape, include_raw=True)
+    except NotImplementedError:  # the model knows no such thing; the prompt asks for the same shape
+        return model
+
+
+def _message(answer: object) -> AIMessage:
+    """The model's own message: what it says is read by our rules, also where a client has parsed it."""
+    message = cast("dict[str, object]", answer)["raw"] if isinstance(answer, dict) else answer
+    if not isinstance(message, AIMessage):
+        raise ModelError(f"the model answered with a {type(message).__name__} where an AIMessage was expected")
+    return message
+
+
+def _explained(error: Exception, policy: Policy) -> MemgraphError:
+    if isinstance(error, MemgraphError):
+        return error
+    if isinstance(error, TimeoutError):
+        return ModelError(
+            f"the model did not answer within {policy.model_timeout_seconds:g} s, tried {policy.model_tries} times"
+        )
+    return ModelError(f"the model did not answer: {type(error).__name__}: {str(error)[:500]}")

@@ -1,0 +1,67 @@
+"""Chat models by name: `offline`, `openai:NAME`, and any `provider:NAME` of LangChain's init_chat_model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from langchain_core.language_models import BaseChatModel
+
+from memgraph.errors import ModelSetupError
+
+OFFLINE = "offline"
+"""Name of the built-in model, which needs no key and no network."""
+
+
+def chat_model(name: str) -> BaseChatModel:
+    """Build the chat model called *name*. Its own retries are off, since memgraph retries.
+
+    Args:
+        name: `offline`, or `provider:model`, such as `openai:gpt-4.1-mini`.
+
+    Raises:
+        ModelSetupError: If a package or a key is missing, saying which.
+    """
+    provider, _, model = name.partition(":")
+    build = CHAT_MODELS.get(provider)
+    return build(model) if build else _any_provider(name)
+
+
+def _offline(_: str) -> BaseChatModel:
+    from memgraph.llm.offline import OfflineChatModel
+
+    return OfflineChatModel()
+
+
+def _openai(model: str) -> BaseChatModel:
+    """A model of OpenAI, or of a server that speaks as it does: OPENAI_BASE_URL names it."""
+    from langchain_openai import ChatOpenAI
+    from openai import OpenAIError
+
+    if not model:
+        raise ModelSetupError("which model of openai? Say openai:NAME, for example openai:gpt-4.1-mini")
+    try:
+        return ChatOpenAI(model=model, max_retries=0)
+    except OpenAIError as error:
+        raise ModelSetupError(
+            "no key for openai: set OPENAI_API_KEY (a server of your own, named by OPENAI_BASE_URL, takes any value)"
+        ) from error
+
+
+def _any_provider(name: str) -> BaseChatModel:
+    if ":" not in name:
+        raise ModelSetupError(f"{name!r} names no model: say offline, or provider:model as in openai:gpt-4.1-mini")
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError as error:
+        raise ModelSetupError(
+            f"{name!r} needs the package langchain: pip install 'langgraph-memgraph[agents]'"
+        ) from error
+    try:
+        return init_chat_model(name, max_retries=0)
+    except (ImportError, ValueError) as error:  # a missing package, an unknown provider, a missing key
+        raise ModelSetupError(f"{name!r} cannot be used: {error}") from error
+
+
+CHAT_MODELS: Mapping[str, Callable[[str], BaseChatModel]] = MappingProxyType({OFFLINE: _offline, "openai": _openai})
+"""Models we build ourselves, by provider; every other provider is init_chat_model's."""

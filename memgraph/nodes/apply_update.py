@@ -1,0 +1,22 @@
+"""apply_update: the memory with the changes in it."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from memgraph.context import Resolved
+from memgraph.models import MemoryUpdate
+from memgraph.rules.apply import apply
+from memgraph.state import Applied, Loaded
+
+
+class Proposal(Loaded):
+    """What apply_update reads."""
+
+    changes: MemoryUpdate
+
+
+def apply_update(state: Proposal, runtime: Runtime[Resolved]) -> Applied:
+    """Apply the changes that policy lets through."""
+    result = apply(state["changes"], state["memory"], runtime.context.policy)
+    return {"applied": result.memory, "removed": result.removed, "refused": result.refused}

@@ -1,0 +1,39 @@
+"""build_prompt: what the model is asked."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from memgraph.context import Resolved
+from memgraph.models import Turn
+from memgraph.prompts.blocks import shorten
+from memgraph.prompts.update_prompt import update_prompt
+from memgraph.rules.learned import first_batch
+from memgraph.state import Filtered, Loaded, Prompted, Signalled
+from memgraph.text.tokens import count_tokens
+
+
+class Asked(Filtered, Signalled, Loaded):
+    """What build_prompt reads."""
+
+
+def build_prompt(state: Asked, runtime: Runtime[Resolved]) -> Prompted:
+    """Ask what is new in the turns not learned from yet, as many as one pass takes."""
+    policy = runtime.context.policy
+    turns = state["turns"]
+    known = len(turns) - state["unlearned"]
+
+    def cost(turn: Turn) -> int:
+        return count_tokens(shorten(turn.text, policy.max_turn_chars))
+
+    batch = first_batch(turns[known:], policy.batch_tokens, cost)
+    prompt = update_prompt(
+        state["memory"],
+        turns[max(0, known - policy.context_turns) : known],
+        batch,
+        state["signals"],
+        policy=policy,
+        signals=runtime.context.signals,
+        instructions=runtime.context.prompt,
+    )
+    return {"prompt": prompt, "batch": tuple(turn.id for turn in batch)}

@@ -1,0 +1,42 @@
+"""filter_messages: what people said, and whose memory it is for."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from memgraph.context import Resolved
+from memgraph.errors import IdentityError
+from memgraph.models import Scope, checked_id
+from memgraph.report import Report
+from memgraph.state import Begun, Conversation, Origin
+from memgraph.text.turns import turns_of
+
+
+def filter_messages(state: Conversation, runtime: Runtime[Resolved]) -> Begun:
+    """Keep what people said, and note whose memory it is for; a run without a human turn ends here."""
+    begun: Begun = {
+        "turns": turns_of(state["messages"]),
+        "origin": origin_of(runtime.context),
+        "report": Report(),
+    }
+    if not any(turn.is_human for turn in begun["turns"]):
+        begun["outcome"] = "nothing_new"
+    return begun
+
+
+def origin_of(context: Resolved) -> Origin:
+    """Whose update this is.
+
+    Raises:
+        IdentityError: If there is no user, or an id may not be used.
+    """
+    if not context.user_id:
+        raise IdentityError(
+            "no user_id: say whose memory this is, as in context=Context(user_id='ada'); "
+            "'default' is the memory without a user"
+        )
+    return Origin(
+        scope=Scope(context.user_id, context.agent_name),
+        thread_id=checked_id(context.thread_id, "thread_id") if context.thread_id else None,
+        storage=context.storage.name,
+    )

@@ -1,0 +1,33 @@
+"""parse_update: what the model proposed, or what is wrong with its answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from memgraph.errors import UnreadableAnswerError
+from memgraph.models import timestamp
+from memgraph.prompts.answer import UnreadableError, read_answer
+from memgraph.state import Answered, Filtered, Loaded, Parsed, Prompted
+
+_ATTEMPTS = 2
+
+
+class Read(Filtered, Loaded, Prompted, Answered):
+    """What parse_update reads."""
+
+
+def parse_update(state: Read) -> Parsed:
+    """Understand the answer. The first that cannot be read is asked for again; the second ends the run."""
+    try:
+        changes = read_answer(
+            state["response"],
+            state["memory"],
+            at=timestamp(datetime.now(UTC)),
+            thread=state["origin"].thread,
+            message_ids=state["batch"],
+        )
+    except UnreadableError as error:
+        if state["attempt"] >= _ATTEMPTS:
+            raise UnreadableAnswerError(str(error)) from error
+        return {"problem": str(error)}
+    return {"changes": changes}

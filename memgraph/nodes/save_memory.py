@@ -1,0 +1,88 @@
+"""save_memory: what was learned is stored, or it is said why not."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from langgraph.runtime import Runtime
+
+from memgraph.context import Resolved
+from memgraph.errors import ForgottenError, RevisionConflictError
+from memgraph.models import Memory, MemoryUpdate, Refusal
+from memgraph.policy import Policy
+from memgraph.report import RemovedFact, Report, Usage, compare
+from memgraph.rules.learned import remaining
+from memgraph.rules.mark import marked
+from memgraph.state import Filtered, Loaded, Raced, Saved
+from memgraph.storage import MemoryStorage
+
+_JITTER_SECONDS = 0.01
+
+
+class Learned(Filtered, Loaded, Raced):
+    """What save_memory reads."""
+
+    changes: MemoryUpdate
+    removed: tuple[RemovedFact, ...]
+    refused: tuple[Refusal, ...]
+    scrubbed: Memory
+    uploads: tuple[Refusal, ...]
+    usage: Usage
+    report: Report
+
+
+def save_memory(state: Learned, runtime: Runtime[Resolved]) -> Saved:
+    """Store the memory unless somebody else saved, or deleted, it first; then go round again, or end.
+
+    Raises:
+        WrongStorageError: If the storage in hand is not the one that was loaded from.
+        RevisionConflictError: If more saves in a row were lost than policy allows.
+    """
+    origin = state["origin"]
+    policy = runtime.context.policy
+    storage = runtime.context.storage_named(origin.storage)
+    try:
+        saved = storage.save(origin.scope, state["scrubbed"])
+    except RevisionConflictError:
+        return _lost(state, policy)
+    except ForgottenError:
+        _pass_by(storage, state, policy)
+        spent = Report(usage=state["usage"])
+        return {"outcome": "forgotten", "report": state["report"] + spent}
+    report = state["report"] + _report(state, saved)
+    left = remaining(state["turns"], saved.threads.get(origin.thread))
+    result: Saved = {"saved": saved, "memory": saved, "unlearned": left, "report": report, "races": 0}
+    if not left:
+        result["outcome"] = "learned" if report.changed else "nothing_new"
+    return result
+
+
+def _lost(state: Learned, policy: Policy) -> Saved:
+    races = state.get("races", 0) + 1
+    if races > policy.max_races:
+        raise RevisionConflictError(state["origin"].scope, state["scrubbed"].revision)
+    time.sleep(random.uniform(0, _JITTER_SECONDS) * min(races, 10))  # noqa: S311 - jitter is no secret
+    return {"races": races}
+
+
+def _pass_by(storage: MemoryStorage, state: Learned, policy: Policy) -> None:
+    """Move the mark past all that was said before the deletion, so that it is never learned again."""
+    origin = state["origin"]
+    message_ids = tuple(turn.id for turn in state["turns"])
+    for _ in range(policy.max_races):
+        memory = storage.reload(origin.scope)
+        try:
+            storage.save(
+                origin.scope, marked(memory, origin.thread, message_ids, state["changes"].at, policy)
+            )
+        except RevisionConflictError:
+            continue
+        return
+
+
+def _report(state: Learned, saved: Memory) -> Report:
+    changed = compare(state["memory"], saved, because=state["removed"])
+    return changed.model_copy(
+        update={"refused": state["refused"] + state["uploads"], "usage": state["usage"]}
+    )

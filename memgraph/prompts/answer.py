@@ -1,0 +1,210 @@
+"""Read a model's answer: text in, change set out. Items are judged one by one, never the batch."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from langchain_core.messages import AIMessage
+from pydantic.alias_generators import to_camel
+
+from memgraph.models import (
+    CATEGORIES,
+    SECTIONS,
+    Addition,
+    Memory,
+    MemoryUpdate,
+    Refusal,
+    Removal,
+    Rewrite,
+    SectionName,
+    new_fact_id,
+)
+from memgraph.prompts.find_json import JsonObject, find_object
+from memgraph.text.clean import clean
+
+_SHOWN = 200
+
+T = TypeVar("T")
+
+
+class UnreadableError(ValueError):
+    """The answer holds no memory update; the text says what is wrong, for the model to read."""
+
+
+class ItemError(ValueError):
+    """An item of the answer cannot be used; the others can."""
+
+
+def read_answer(
+    answer: AIMessage,
+    memory: Memory,
+    *,
+    at: str,
+    thread: str,
+    message_ids: tuple[str, ...],
+    draw_id: Callable[[], str] = new_fact_id,
+) -> MemoryUpdate:
+    """Understand what the model proposed.
+
+    Args:
+        answer: What the model said; the first memory update in it counts, whatever surrounds it.
+        memory: What the model saw.
+        at: When it answered, ISO 8601 in UTC.
+        thread: The thread learned from, or "unknown".
+        message_ids: The messages learned from, the newest last.
+        draw_id: Gives ids for new facts.
+
+    Raises:
+        UnreadableError: If the answer holds no memory update.
+    """
+    found = _find_update(answer)
+    refused: list[Refusal] = []
+    taken = {fact.id for fact in memory.facts}
+    return MemoryUpdate(
+        at=at,
+        thread=thread,
+        message_ids=message_ids,
+        rewrites=tuple(
+            rewrite
+            for name in SECTIONS
+            if (rewrite := _judged(lambda name=name: _rewrite(found, name, memory), refused))
+        ),
+        additions=tuple(
+            addition
+            for item in _items(found, "newFacts", refused)
+            if (addition := _judged(lambda item=item: _addition(item, _free(draw_id, taken)), refused))
+        ),
+        removals=tuple(
+            removal
+            for item in _items(found, "factsToRemove", refused)
+            if (removal := _judged(lambda item=item: _removal(item), refused))
+        ),
+        refused=tuple(refused),
+    )
+
+
+def _find_update(answer: AIMessage) -> JsonObject:
+    if answer.additional_kwargs.get("refusal"):
+        raise UnreadableError("the model refused to answer")
+    text = _text_of(answer)
+    if not text.strip():
+        raise UnreadableError("the answer is empty")
+    found = find_object(text, _is_whole_update, "newFacts") or find_object(text, _is_update, "newFacts")
+    if found is None:
+        cut = answer.response_metadata.get("finish_reason") in {"length", "max_tokens"}
+        why = "it was cut off before it held one; be shorter" if cut else "there is none in it"
+        raise UnreadableError(f"a JSON object with the keys user, history and newFacts was expected, but {why}")
+    return found
+
+
+def _text_of(answer: AIMessage) -> str:
+    """What the model said, or the arguments of the tool call it was asked to say it by."""
+    return answer.text or "\n".join(json.dumps(call["args"]) for call in answer.tool_calls)
+
+
+def _is_whole_update(found: JsonObject) -> bool:
+    return _is_update(found) and isinstance(found.get("user"), dict) and isinstance(found.get("history"), dict)
+
+
+def _is_update(found: JsonObject) -> bool:
+    return isinstance(found.get("newFacts"), list)
+
+
+def _judged(read: Callable[[], T], refused: list[Refusal]) -> T | None:
+    try:
+        return read()
+    except ItemError as error:
+        refused.append(Refusal(what=str(error.args[0]), why=str(error.args[1])))
+        return None
+
+
+def _items(found: JsonObject, key: str, refused: list[Refusal]) -> list[object]:
+    items = found.get(key)
+    if items is None or isinstance(items, list):
+        return cast("list[object]", items or [])
+    refused.append(Refusal(what=_shown(items), why=f"{key} is no list"))
+    return []
+
+
+def _rewrite(found: JsonObject, name: SectionName, memory: Memory) -> Rewrite | None:
+    part: object = found.get(SECTIONS[name])
+    section = cast("JsonObject", part).get(to_camel(name)) if isinstance(part, dict) else None
+    if section is None:
+        return None
+    if not isinstance(section, dict):
+        raise ItemError(_shown(section), f"{to_camel(name)} is no object")
+    fields = cast("JsonObject", section)
+    summary = _text(fields.get("summary"))
+    if not summary or not _yes(fields.get("shouldUpdate"), or_else=False):
+        return None
+    return Rewrite(section=name, summary=summary, base=memory.section(name).summary)
+
+
+def _addition(item: object, fact_id: str) -> Addition:
+    fields: Mapping[str, Any] = cast("JsonObject", item) if isinstance(item, dict) else {"content": item}
+    content = fields.get("content")
+    if not isinstance(content, str) or not content.strip():
+        raise ItemError(_shown(item), "it has no content")
+    category = _text(fields.get("category")).lower()
+    return Addition(
+        id=fact_id,
+        content=clean(content).strip(),
+        category=category if category in CATEGORIES else "context",
+        confidence=_confidence(fields.get("confidence", 0.5), item),
+        source_error=_text(fields.get("sourceError")) or None,
+        durable=_yes(fields.get("durable"), or_else=True),
+        about_user=_yes(fields.get("aboutUser"), or_else=True),
+        replaces=_ids(fields.get("replaces")),
+    )
+
+
+def _removal(item: object) -> Removal:
+    fields: Mapping[str, Any] = cast("JsonObject", item) if isinstance(item, dict) else {"id": item}
+    fact_id = fields.get("id")
+    if not isinstance(fact_id, str) or not fact_id:
+        raise ItemError(_shown(item), "it names no fact to remove")
+    return Removal(id=clean(fact_id), reason=_text(fields.get("reason"))[:_SHOWN] or "contradicted")
+
+
+def _confidence(value: object, item: object) -> float:
+    """Read a confidence: numeric strings too, clamped to [0, 1]."""
+    if value is None:
+        return 0.5
+    try:
+        number = math.nan if isinstance(value, bool) else float(cast("Any", value))
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ItemError(_shown(item), f"confidence {_shown(value)} is no number")
+    return min(1.0, max(0.0, number))
+
+
+def _yes(value: object, *, or_else: bool) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() in {"true", "yes", "1"}
+    return value if isinstance(value, bool) else or_else
+
+
+def _ids(value: object) -> tuple[str, ...]:
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    return tuple(clean(item) for item in items if isinstance(item, str) and item)
+
+
+def _text(value: object) -> str:
+    return clean(value).strip() if isinstance(value, str) else ""
+
+
+def _shown(value: object) -> str:
+    """A bad item, short enough for a report."""
+    return clean(repr(value))[:_SHOWN]
+
+
+def _free(draw_id: Callable[[], str], taken: set[str]) -> str:
+    """Draw an id that no fact has."""
+    while (fact_id := draw_id()) in taken:
+        pass
+    taken.add(fact_id)
+    return fact_id

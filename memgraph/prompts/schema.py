@@ -1,0 +1,44 @@
+"""The shape of an answer, for models that can be held to one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memgraph.models import CATEGORIES
+
+
+def _object(**properties: object) -> dict[str, Any]:
+    """Say a strict object: every property is there, and no other."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_TEXT = {"type": "string"}
+_YES_NO = {"type": "boolean"}
+_IDS = {"type": "array", "items": _TEXT}
+_SECTION = _object(summary=_TEXT, shouldUpdate=_YES_NO)
+_FACT = _object(
+    content=_TEXT,
+    category={"type": "string", "enum": list(CATEGORIES)},
+    confidence={"type": "number"},
+    sourceError={"type": ["string", "null"]},
+    durable=_YES_NO,
+    aboutUser=_YES_NO,
+    replaces=_IDS,
+)
+
+ANSWER_SCHEMA: dict[str, Any] = {
+    "title": "memory_update",
+    "description": "What is new about the user.",
+    **_object(
+        user=_object(workContext=_SECTION, personalContext=_SECTION, topOfMind=_SECTION),
+        history=_object(recentMonths=_SECTION, earlierContext=_SECTION, longTermBackground=_SECTION),
+        newFacts={"type": "array", "items": _FACT},
+        factsToRemove={"type": "array", "items": _object(id=_TEXT, reason=_TEXT)},
+    ),
+}
+"""A JSON schema, strict enough for providers that ask for it."""

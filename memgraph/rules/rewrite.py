@@ -1,0 +1,30 @@
+"""Summaries get their new text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memgraph.models import Rewrite, Section
+from memgraph.rules.draft import Draft
+from memgraph.text.sentences import cut_at_sentence
+from memgraph.text.tokens import count_tokens
+
+
+def rewrite(draft: Draft) -> Draft:
+    """Give each summary its new text, unless somebody wrote it after the model saw it."""
+    for change in draft.changes.rewrites:
+        draft = _rewritten(draft, change)
+    return draft
+
+
+def _rewritten(draft: Draft, change: Rewrite) -> Draft:
+    current = draft.memory.section(change.section)
+    summary = cut_at_sentence(change.summary.strip(), draft.policy.max_summary_tokens, count_tokens).strip()
+    if not summary or summary == current.summary:
+        return draft
+    if current.summary != change.base:
+        return draft.refusing(change.section, "the summary was written by someone else meanwhile")
+    section = Section.model_validate(
+        current.model_dump() | {"summary": summary, "updated_at": draft.changes.at}
+    )
+    return replace(draft, memory=draft.memory.with_section(change.section, section))

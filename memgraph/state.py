@@ -1,0 +1,187 @@
+"""The stages of an update. Each is what one node returns; State is their sum.
+
+A node's signature names the stages it reads and the one it writes, and LangGraph hands it no more
+than that, so the data flow can be read from the signatures alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any, NotRequired, cast
+
+from langchain_core.messages import AIMessage, AnyMessage, convert_to_messages
+from langgraph.channels import EphemeralValue, LastValue, UntrackedValue
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+from typing_extensions import TypedDict
+
+from memgraph.errors import ConversationError
+from memgraph.models import UNKNOWN_THREAD, Memory, MemoryUpdate, Refusal, Scope, Turn
+from memgraph.report import Outcome, RemovedFact, Report, Usage
+
+
+class Checked(LastValue[Any]):
+    """A key that always holds a value of its own type.
+
+    What a client edited over HTTP or in Studio comes back as plain JSON.
+    """
+
+    def __init__(self, typ: Any, key: str = "") -> None:  # noqa: ANN401 - LangGraph hands over a type form
+        super().__init__(typ, key)
+        self._adapter = _adapter_of(typ)
+
+    def update(self, values: Sequence[Any]) -> bool:
+        return super().update([self._adapter.validate_python(value) for value in values])
+
+
+@cache
+def _adapter_of(typ: Any) -> TypeAdapter[Any]:  # noqa: ANN401
+    """LangGraph makes its channels anew for every run; an adapter is made once."""
+    return TypeAdapter(typ)
+
+
+def as_messages(_: object, given: object) -> list[AnyMessage]:
+    """Read a conversation, replacing the one before: runs of one thread do not pile up.
+
+    Raises:
+        ConversationError: If an item is no message, saying which.
+    """
+    items = cast("list[Any]", given if isinstance(given, list) else [given])
+    messages: list[AnyMessage] = []
+    for place, item in enumerate(items):
+        try:
+            messages.extend(convert_to_messages([item]))  # pyright: ignore[reportArgumentType]
+        except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError) as error:
+            raise ConversationError(f"messages[{place}] is no message: {error}") from error
+    return messages
+
+
+class Origin(BaseModel):
+    """Whose update this is. It lives in the state, since a run's context is not checkpointed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    scope: Scope
+    thread_id: str | None
+    storage: str
+    """Name of the storage that is loaded from, and must be saved to."""
+
+    @property
+    def thread(self) -> str:
+        """The name under which progress is kept."""
+        return self.thread_id or UNKNOWN_THREAD
+
+
+class Conversation(TypedDict):
+    """What comes in."""
+
+    messages: Annotated[list[AnyMessage], as_messages]
+
+
+class Ended(TypedDict, total=False):
+    """How the run ended; only there once it has. Gone one step later, so no later run is misled."""
+
+    outcome: Annotated[Outcome, EphemeralValue]
+
+
+class Filtered(TypedDict):
+    """What people said, and whose memory it is for."""
+
+    turns: Annotated[tuple[Turn, ...], Checked]
+    origin: Annotated[Origin, Checked]
+
+
+class Begun(Filtered, Ended):
+    """filter_messages also clears the report of an earlier run on the same thread."""
+
+    report: Annotated[Report, Checked]
+
+
+class Signalled(TypedDict):
+    """What the user's way of talking hints at."""
+
+    signals: Annotated[tuple[str, ...], Checked]
+
+
+class Raced(TypedDict, total=False):
+    """How many saves in a row this run lost; for this run only, so it is never checkpointed."""
+
+    races: Annotated[int, UntrackedValue]
+
+
+class Loaded(TypedDict):
+    """The document as it is stored, and how many of the last turns it has not learned from."""
+
+    memory: Annotated[Memory, Checked]
+    unlearned: Annotated[int, Checked]
+
+
+class Reloaded(Loaded, Ended):
+    """After a lost race: whether the changes in hand still fit what is stored now."""
+
+    report: NotRequired[Annotated[Report, Checked]]
+    reusable: NotRequired[Annotated[bool, EphemeralValue]]
+
+
+class Prompted(TypedDict):
+    """What the model is asked, and which messages this pass learns from."""
+
+    prompt: Annotated[list[AnyMessage], Checked]
+    batch: Annotated[tuple[str, ...], Checked]
+
+
+class Answered(TypedDict):
+    """What the model said, at which attempt, and what both attempts cost."""
+
+    response: Annotated[AIMessage, Checked]
+    attempt: Annotated[int, Checked]
+    usage: Annotated[Usage, Checked]
+
+
+class Problem(TypedDict, total=False):
+    """What was wrong with the last answer; gone one step later."""
+
+    problem: Annotated[str, EphemeralValue]
+
+
+class Parsed(Problem):
+    """What the model proposed, understood."""
+
+    changes: NotRequired[Annotated[MemoryUpdate, Checked]]
+
+
+class Applied(TypedDict):
+    """The memory with the changes in it, and what policy had to say."""
+
+    applied: Annotated[Memory, Checked]
+    removed: Annotated[tuple[RemovedFact, ...], Checked]
+    refused: Annotated[tuple[Refusal, ...], Checked]
+
+
+class Scrubbed(TypedDict):
+    """The memory less what this update wrote about uploads."""
+
+    scrubbed: Annotated[Memory, Checked]
+    uploads: Annotated[tuple[Refusal, ...], Checked]
+
+
+class Saved(Raced, Ended):
+    """What is stored now. A save is also a load: the next batch starts from what was saved."""
+
+    saved: NotRequired[Annotated[Memory, EphemeralValue]]
+    memory: NotRequired[Annotated[Memory, Checked]]
+    unlearned: NotRequired[Annotated[int, Checked]]
+    report: NotRequired[Annotated[Report, Checked]]
+
+
+class Result(Ended):
+    """What comes out."""
+
+    saved: NotRequired[Annotated[Memory, EphemeralValue]]
+    report: Annotated[Report, Checked]
+
+
+class State(
+    Conversation, Begun, Signalled, Reloaded, Prompted, Answered, Parsed, Applied, Scrubbed, Saved
+):
+    """All of it."""

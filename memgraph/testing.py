@@ -1,0 +1,86 @@
+"""A fake chat model, for tests of agents that have a memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import ConfigDict, PrivateAttr
+
+Answer = str | AIMessage | BaseException | Callable[[Sequence[BaseMessage]], "str | AIMessage"]
+"""What a scripted model does when it is asked: say it, raise it, or call it with the prompt."""
+
+
+class ScriptedModel(BaseChatModel):
+    """A chat model that answers by script: one answer a call, the last one for ever.
+
+    Args:
+        answers: What it answers, in order; at least one.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    answers: tuple[Any, ...]
+    _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list[list[BaseMessage]])
+
+    def __init__(self, *answers: Answer) -> None:
+        super().__init__(answers=answers)  # pyright: ignore[reportCallIssue] - pydantic makes the signature
+
+    @property
+    def asked(self) -> Sequence[Sequence[BaseMessage]]:
+        """The prompts it was given, in order."""
+        return tuple(self._asked)
+
+    @property
+    def _llm_type(self) -> str:
+        return "memgraph-scripted"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: object,
+    ) -> ChatResult:
+        self._asked.append(messages)
+        answer: Answer = self.answers[min(len(self._asked), len(self.answers)) - 1]
+        if isinstance(answer, BaseException):
+            raise answer
+        said = answer if isinstance(answer, str | AIMessage) else answer(messages)
+        return ChatResult(
+            generations=[ChatGeneration(message=AIMessage(said) if isinstance(said, str) else said)]
+        )
+
+
+def update_answer(
+    *facts: str | Mapping[str, object], remove: Sequence[str] = (), **summaries: str
+) -> str:
+    """Write a model's answer.
+
+    Args:
+        facts: New facts: their content, surely said, or their keys and values.
+        remove: Ids of facts to remove.
+        summaries: New texts by section, such as `workContext="..."`.
+    """
+
+    def section(name: str) -> dict[str, object]:
+        return {"summary": summaries.get(name, ""), "shouldUpdate": name in summaries}
+
+    return json.dumps(
+        {
+            "user": {name: section(name) for name in ("workContext", "personalContext", "topOfMind")},
+            "history": {
+                name: section(name) for name in ("recentMonths", "earlierContext", "longTermBackground")
+            },
+            "newFacts": [
+                {"content": fact, "confidence": 0.9} if isinstance(fact, str) else dict(fact) for fact in facts
+            ],
+            "factsToRemove": list(remove),
+        },
+        ensure_ascii=False,
+    )

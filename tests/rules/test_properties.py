@@ -1,0 +1,107 @@
+"""What holds for any memory and any change set."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph.models import CATEGORIES, Addition, Fact, Memory, MemoryUpdate, Removal, Rewrite, Section
+from memgraph.policy import Policy
+from memgraph.rules.apply import apply
+from memgraph.rules.scrub import scrub
+
+IDS = [f"fact_{n:08x}" for n in range(12)]
+TEXTS = st.sampled_from(["Likes tea.", "likes  TEA.", "Has a dog.", "住在杭州", "Uploaded q3.pdf.", "Uses uv.", ""])
+TIMES = st.sampled_from(["", "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"])
+CONFIDENCE = st.floats(0, 1)
+
+facts = st.builds(
+    Fact,
+    id=st.sampled_from(IDS),
+    content=TEXTS | st.text(max_size=20),
+    category=st.sampled_from([*CATEGORIES, "odd"]),
+    confidence=CONFIDENCE,
+    created_at=TIMES,
+    source=st.sampled_from(["t0", "t1", "manual"]),
+)
+memories = st.builds(
+    lambda kept, summary: Memory(facts=tuple(kept)).with_section("work_context", Section(summary=summary)),
+    st.lists(facts, max_size=25, unique_by=lambda fact: fact.id),
+    TEXTS,
+)
+additions = st.builds(
+    Addition,
+    id=st.uuids().map(lambda drawn: f"fact_{drawn.hex[:8]}"),
+    content=TEXTS | st.text(max_size=20),
+    category=st.sampled_from(list(CATEGORIES)),
+    confidence=CONFIDENCE,
+    durable=st.booleans(),
+    replaces=st.lists(st.sampled_from(IDS), max_size=3).map(tuple),
+)
+updates = st.builds(
+    lambda **parts: MemoryUpdate(**parts),  # by the names of Python, not of JSON
+    at=st.just("2026-05-01T10:00:00Z"),
+    thread=st.sampled_from(["t1", "unknown"]),
+    message_ids=st.lists(st.sampled_from([f"m{n}" for n in range(30)]), min_size=1, max_size=20, unique=True).map(tuple),
+    rewrites=st.lists(
+        st.builds(Rewrite, section=st.just("work_context"), summary=TEXTS, base=TEXTS), max_size=1
+    ).map(tuple),
+    additions=st.lists(additions, max_size=15, unique_by=lambda addition: addition.id).map(tuple),
+    removals=st.lists(st.builds(Removal, id=st.sampled_from(IDS)), max_size=4).map(tuple),
+)
+policies = st.builds(
+    Policy, max_facts=st.integers(10, 14), thread_mark_ids=st.integers(1, 10), max_threads=st.integers(1, 3)
+)
+
+
+@given(memories, updates, policies)
+def test_applying_twice_is_applying_once(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """A run that lost a race, or was killed between save and removal, applies again."""
+    once = apply(changes, memory, policy).memory
+
+    assert apply(changes, once, policy).memory == once
+
+
+@given(memories, updates, policies)
+def test_learned_facts_never_exceed_the_limit(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """Whatever the model proposes, and whatever was there."""
+    after = apply(changes, memory, policy).memory
+
+    assert sum(not fact.is_manual for fact in after.facts) <= policy.max_facts
+
+
+@given(memories, updates, policies)
+def test_what_a_person_wrote_is_never_touched(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """Not removed, not rewritten, not evicted, not scrubbed."""
+    applied = apply(changes, memory, policy).memory
+
+    after = scrub(memory, applied).memory
+
+    assert [fact for fact in after.facts if fact.is_manual] == [fact for fact in memory.facts if fact.is_manual]
+
+
+@given(memories, updates, policies)
+def test_ids_stay_unique(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """A fact is found by its id."""
+    after = scrub(memory, apply(changes, memory, policy).memory).memory
+
+    assert len({fact.id for fact in after.facts}) == len(after.facts)
+
+
+@given(memories, updates, policies)
+def test_nothing_disappears_without_a_reason(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """Every fact that is gone stands in the result with why."""
+    result = apply(changes, memory, policy)
+
+    gone = {fact.id for fact in memory.facts} - {fact.id for fact in result.memory.facts}
+    assert gone <= {removed.fact.id for removed in result.removed if removed.why}
+
+
+@given(memories, updates, policies)
+def test_only_what_is_good_enough_comes_in(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """The threshold holds for every new fact."""
+    known = {fact.id for fact in memory.facts}
+
+    new = [fact for fact in apply(changes, memory, policy).memory.facts if fact.id not in known]
+
+    assert all(fact.confidence >= policy.fact_confidence_threshold and fact.content.strip() for fact in new)
