@@ -148,6 +148,31 @@ class Turn(BaseModel):
         return self.role == "human"
 
 
+# -- what the model is asked, and says ------------------------------------------------------------
+
+
+class Prompt(BaseModel):
+    """What the model is asked. Texts, not messages: a lead agent's stream shows any message a node returns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    system: str
+    """Static, so that providers cache it."""
+    human: str
+
+
+class Answer(BaseModel):
+    """What the model said."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
+    """Its words, or the arguments of the tool call it was asked to answer by."""
+    cut_off: bool = False
+    """The provider stopped it at a length limit."""
+    refused: bool = False
+
+
 # -- the document ---------------------------------------------------------------------------------
 
 

@@ -8,27 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Any, NotRequired, cast
+from typing import Annotated, Any, NotRequired, Self, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, convert_to_messages
+from langchain_core.messages import AnyMessage, convert_to_messages
 from langgraph.channels import EphemeralValue, LastValue, UntrackedValue
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from typing_extensions import TypedDict
 
 from memgraph.errors import ConversationError
-from memgraph.models import UNKNOWN_THREAD, Memory, MemoryUpdate, Refusal, Scope, Turn
+from memgraph.models import UNKNOWN_THREAD, Answer, Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
 from memgraph.report import Outcome, RemovedFact, Report, Usage
 
 
 class Checked(LastValue[Any]):
     """A key that always holds a value of its own type.
 
-    What a client edited over HTTP or in Studio comes back as plain JSON.
+    What a client edited over HTTP or in Studio comes back as plain JSON, and out of a checkpoint
+    a tuple comes back as a list, and a strict one's model as a dict.
     """
 
     def __init__(self, typ: Any, key: str = "") -> None:  # noqa: ANN401 - LangGraph hands over a type form
         super().__init__(typ, key)
         self._adapter = _adapter_of(typ)
+
+    def from_checkpoint(self, checkpoint: Any) -> Self:  # noqa: ANN401
+        restored = super().from_checkpoint(checkpoint)
+        if restored.is_available():
+            restored.value = self._adapter.validate_python(restored.value)
+        return restored
 
     def update(self, values: Sequence[Any]) -> bool:
         return super().update([self._adapter.validate_python(value) for value in values])
@@ -126,14 +133,14 @@ class Reloaded(Loaded, Ended):
 class Prompted(TypedDict):
     """What the model is asked, and which messages this pass learns from."""
 
-    prompt: Annotated[list[AnyMessage], Checked]
+    prompt: Annotated[Prompt, Checked]
     batch: Annotated[tuple[str, ...], Checked]
 
 
 class Answered(TypedDict):
     """What the model said, at which attempt, and what both attempts cost."""
 
-    response: Annotated[AIMessage, Checked]
+    response: Annotated[Answer, Checked]
     attempt: Annotated[int, Checked]
     usage: Annotated[Usage, Checked]
 

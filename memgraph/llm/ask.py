@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -12,8 +13,11 @@ from tenacity import AsyncRetrying, Retrying
 
 from memgraph.errors import MemgraphError, ModelError
 from memgraph.llm.patience import patience, within
+from memgraph.models import Answer
 from memgraph.policy import Policy
 from memgraph.prompts.schema import ANSWER_SCHEMA
+from memgraph.report import Usage
+from memgraph.text.clean import clean
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig
@@ -78,6 +82,25 @@ def _message(answer: object) -> AIMessage:
     if not isinstance(message, AIMessage):
         raise ModelError(f"the model answered with a {type(message).__name__} where an AIMessage was expected")
     return message
+
+
+def answer_of(message: AIMessage) -> Answer:
+    """What the message says, in its text or by a tool call."""
+    return Answer(
+        text=clean(message.text or "\n".join(json.dumps(call["args"]) for call in message.tool_calls)),
+        cut_off=message.response_metadata.get("finish_reason") in {"length", "max_tokens"},
+        refused=bool(message.additional_kwargs.get("refusal")),
+    )
+
+
+def usage_of(message: AIMessage) -> Usage:
+    """What one answer cost."""
+    tokens = message.usage_metadata
+    return Usage(
+        calls=1,
+        input_tokens=tokens["input_tokens"] if tokens else 0,
+        output_tokens=tokens["output_tokens"] if tokens else 0,
+    )
 
 
 def _explained(error: Exception, policy: Policy) -> MemgraphError:

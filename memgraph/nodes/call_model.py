@@ -4,48 +4,55 @@ from __future__ import annotations
 
 from typing import NotRequired
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from memgraph.context import Resolved
-from memgraph.llm.ask import ask, ask_async
-from memgraph.prompts.update_prompt import asked_again
+from memgraph.llm.ask import answer_of, ask, ask_async, usage_of
+from memgraph.models import Answer
+from memgraph.prompts.blocks import shorten
+from memgraph.prompts.update_prompt import objection
 from memgraph.report import Usage
 from memgraph.state import Answered, Problem, Prompted, Raced
+
+_SHOWN_OF_A_BAD_ANSWER = 2_000
 
 
 class Asked(Prompted, Problem, Raced):
     """What call_model reads; the answer before this one counts only where there is a problem with it."""
 
-    response: NotRequired[AIMessage]
+    response: NotRequired[Answer]
     usage: NotRequired[Usage]
 
 
 def call_model(state: Asked, runtime: Runtime[Resolved]) -> Answered:
     """Ask the model; once more, saying what was wrong, where its answer could not be read."""
     given = runtime.context
-    return _answered(state, ask(given.model, _question(state), given.policy, given.structured_output))
+    return _answered(state, ask(given.model, _messages(state), given.policy, given.structured_output))
 
 
 async def call_model_async(state: Asked, runtime: Runtime[Resolved]) -> Answered:
     """As `call_model`, without holding up a thread."""
     given = runtime.context
-    return _answered(state, await ask_async(given.model, _question(state), given.policy, given.structured_output))
+    return _answered(state, await ask_async(given.model, _messages(state), given.policy, given.structured_output))
 
 
-def _question(state: Asked) -> list[AnyMessage]:
+def _messages(state: Asked) -> list[AnyMessage]:
+    prompt = state["prompt"]
+    messages: list[AnyMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.human)]
     response, problem = state.get("response"), state.get("problem")
-    return asked_again(state["prompt"], response, problem) if response and problem else state["prompt"]
+    if response and problem:
+        said = shorten(response.text, _SHOWN_OF_A_BAD_ANSWER) or "(nothing)"
+        messages += [AIMessage(said), HumanMessage(objection(prompt, problem))]
+    return messages
 
 
-def _answered(state: Asked, response: AIMessage) -> Answered:
+def _answered(state: Asked, message: AIMessage) -> Answered:
     """Count what the answer cost, on top of what this pass spent before."""
     again = "problem" in state
     spent = state.get("usage", Usage()) if again or state.get("races") else Usage()
-    tokens = response.usage_metadata
-    cost = Usage(
-        calls=1,
-        input_tokens=tokens["input_tokens"] if tokens else 0,
-        output_tokens=tokens["output_tokens"] if tokens else 0,
-    )
-    return {"response": response, "attempt": 2 if again else 1, "usage": spent + cost}
+    return {
+        "response": answer_of(message),
+        "attempt": 2 if again else 1,
+        "usage": spent + usage_of(message),
+    }

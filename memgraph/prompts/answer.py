@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from langchain_core.messages import AIMessage
 from pydantic.alias_generators import to_camel
 
 from memgraph.models import (
     CATEGORIES,
     SECTIONS,
     Addition,
+    Answer,
     Memory,
     MemoryUpdate,
     Refusal,
@@ -39,7 +38,7 @@ class ItemError(ValueError):
 
 
 def read_answer(
-    answer: AIMessage,
+    answer: Answer,
     memory: Memory,
     *,
     at: str,
@@ -86,23 +85,17 @@ def read_answer(
     )
 
 
-def _find_update(answer: AIMessage) -> JsonObject:
-    if answer.additional_kwargs.get("refusal"):
+def _find_update(answer: Answer) -> JsonObject:
+    text = answer.text
+    if answer.refused:
         raise UnreadableError("the model refused to answer")
-    text = _text_of(answer)
     if not text.strip():
         raise UnreadableError("the answer is empty")
     found = find_object(text, _is_whole_update, "newFacts") or find_object(text, _is_update, "newFacts")
     if found is None:
-        cut = answer.response_metadata.get("finish_reason") in {"length", "max_tokens"}
-        why = "it was cut off before it held one; be shorter" if cut else "there is none in it"
+        why = "it was cut off before it held one; be shorter" if answer.cut_off else "there is none in it"
         raise UnreadableError(f"a JSON object with the keys user, history and newFacts was expected, but {why}")
     return found
-
-
-def _text_of(answer: AIMessage) -> str:
-    """What the model said, or the arguments of the tool call it was asked to say it by."""
-    return answer.text or "\n".join(json.dumps(call["args"]) for call in answer.tool_calls)
 
 
 def _is_whole_update(found: JsonObject) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from pydantic.alias_generators import to_camel
 
-from memgraph.models import Fact, Memory, Turn
+from memgraph.models import Answer, Fact, Memory, Prompt, Turn
 from memgraph.policy import Policy
-from memgraph.prompts.blocks import render_fact, render_turn, shorten
+from memgraph.prompts.blocks import render_fact, render_turn
 from memgraph.prompts.template import Template, filled, load_template
 from memgraph.retrieval.rank import bm25
 from memgraph.text.escape import escape
@@ -17,7 +16,6 @@ from memgraph.text.language import language_of
 from memgraph.text.signals import Signals
 from memgraph.text.tokens import count_tokens
 
-_SHOWN_OF_A_BAD_ANSWER = 2_000
 _LINE_TOKENS = 12  # the id, category and confidence in front of a fact, and the line's end
 
 
@@ -30,8 +28,8 @@ def update_prompt(
     policy: Policy,
     signals: Signals,
     instructions: str | None = None,
-) -> list[AnyMessage]:
-    """Ask what is new: a static system message, and one human message.
+) -> Prompt:
+    """Ask what is new.
 
     Args:
         memory: What is remembered so far.
@@ -56,15 +54,12 @@ def update_prompt(
         ),
         hints=_hints([signals.hint(name, language) for name in fired], template),
     )
-    return [SystemMessage(instructions or template.system), HumanMessage(human)]
+    return Prompt(system=instructions or template.system, human=human)
 
 
-def asked_again(prompt: Sequence[AnyMessage], answer: AIMessage, problem: str) -> list[AnyMessage]:
-    """The prompt, the answer that could not be read, and what was wrong with it."""
-    text = answer.text[: _SHOWN_OF_A_BAD_ANSWER * 2]
-    language = language_of([str(prompt[-1].content)[:1_000]]) if prompt else "en"
-    said = AIMessage(shorten(text, _SHOWN_OF_A_BAD_ANSWER) or "(nothing)")
-    return [*prompt, said, HumanMessage(filled(load_template(language).problem, problem=problem))]
+def objection(prompt: Prompt, problem: str) -> str:
+    """What is said to the model when its answer could not be read, in the language of the prompt."""
+    return filled(load_template(language_of([prompt.human[-1_000:]])).problem, problem=problem)
 
 
 def _memory_block(memory: Memory, new: Sequence[Turn], policy: Policy, template: Template) -> str:

@@ -7,20 +7,19 @@ import json
 import math
 
 import pytest
-from langchain_core.messages import AIMessage
 
-from memgraph.models import Fact, Memory, MemoryUpdate, Section
+from memgraph.models import Answer, Fact, Memory, MemoryUpdate, Section
 from memgraph.prompts.answer import UnreadableError, read_answer
 from memgraph.testing import update_answer
 
 TEA = update_answer("Likes tea.")
 
 
-def read(answer: str | AIMessage, memory: Memory | None = None) -> MemoryUpdate:
+def read(answer: str | Answer, memory: Memory | None = None) -> MemoryUpdate:
     """Read an answer to a conversation of thread t1."""
     ids = (f"fact_{n:08x}" for n in itertools.count(1))
     return read_answer(
-        AIMessage(answer) if isinstance(answer, str) else answer,
+        Answer(text=answer) if isinstance(answer, str) else answer,
         memory or Memory(),
         at="2026-05-01T10:00:00Z",
         thread="t1",
@@ -72,11 +71,11 @@ def test_an_object_with_all_three_keys_goes_before_one_with_facts_alone() -> Non
         ("I cannot help with that.", "there is none in it"),
         ('{"facts": []}', "there is none in it"),
         ('{"newFacts": "none"}', "there is none in it"),
-        (AIMessage(TEA, additional_kwargs={"refusal": "No."}), "the model refused"),
-        (AIMessage('{"user": {', response_metadata={"finish_reason": "length"}), "cut off"),
+        (Answer(text=TEA, refused=True), "the model refused"),
+        (Answer(text='{"user": {', cut_off=True), "cut off"),
     ],
 )
-def test_an_answer_without_an_update_is_told_what_is_wrong(answer: str | AIMessage, why: str) -> None:
+def test_an_answer_without_an_update_is_told_what_is_wrong(answer: str | Answer, why: str) -> None:
     """The model is asked again with these words."""
     with pytest.raises(UnreadableError, match=why):
         read(answer)
@@ -94,10 +93,13 @@ def test_an_answer_without_an_update_is_told_what_is_wrong(answer: str | AIMessa
         '{"user": {' + '"' * 250_000 + "newFacts",
         "x" * 5_000_000 + TEA,
         '{"newFacts": [' + "9" * 100_000 + "]}",
+        '{"newFacts": ["' + '\\"' * 15_000,
+        '{"newFacts": [' + 'word" ' * 5_000,
+        '{"newFacts": {a "' + 'x "y" ' * 5_000,
     ],
     ids=[
         "braces", "braces before the key", "lists", "nested", "nested facts", "many openings", "quotes", "5 MB",
-        "huge number",
+        "huge number", "escaped quotes", "stray quotes", "quotes in pairs",
     ],
 )  # fmt: skip
 def test_hostile_text_is_refused_or_read_and_never_crashes(answer: str) -> None:
@@ -191,10 +193,3 @@ def test_what_cannot_be_stored_is_replaced() -> None:
     changes = read('{"newFacts": ["Likes\\u0000 tea \\ud800."]}')
 
     assert contents(changes) == ["Likes tea \ufffd."]
-
-
-def test_a_tool_call_is_an_answer() -> None:
-    """Models held to a shape by function calling say nothing else."""
-    call = {"name": "memory_update", "args": json.loads(TEA), "id": "c1", "type": "tool_call"}
-
-    assert contents(read(AIMessage("", tool_calls=[call]))) == ["Likes tea."]

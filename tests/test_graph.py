@@ -1,0 +1,555 @@
+"""The memory update, end to end, with a scripted model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, get_type_hints
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+
+from memgraph import (
+    Context,
+    Fact,
+    IdentityError,
+    Memory,
+    MemoryStorage,
+    Policy,
+    RevisionConflictError,
+    Scope,
+    UnreadableAnswerError,
+    WrongStorageError,
+    build_graph,
+    open_storage,
+)
+from memgraph.graph import assemble
+from memgraph.models import Section
+from memgraph.nodes.apply_update import apply_update
+from memgraph.nodes.build_prompt import build_prompt
+from memgraph.nodes.call_model import call_model
+from memgraph.nodes.detect_signals import detect_signals
+from memgraph.nodes.filter_messages import filter_messages
+from memgraph.nodes.load_memory import load_memory
+from memgraph.nodes.parse_update import parse_update
+from memgraph.nodes.save_memory import save_memory
+from memgraph.nodes.scrub_uploads import scrub_uploads
+from memgraph.state import State
+from memgraph.testing import ScriptedModel, update_answer
+
+ADA = Scope("ada")
+CONTEXT = Context(user_id="ada", thread_id="t1")
+NODES = (
+    filter_messages, detect_signals, load_memory, build_prompt, call_model, parse_update, apply_update,
+    scrub_uploads, save_memory,
+)  # fmt: skip
+
+
+class MeddlingStorage(MemoryStorage):
+    """A storage in which somebody else acts just before a save."""
+
+    def __init__(self, *acts: Callable[[MemoryStorage], object]) -> None:
+        self.inner = open_storage("memory:")
+        self.acts = list(acts)
+
+    def load(self, scope: Scope) -> Memory:
+        return self.inner.load(scope)
+
+    def save(self, scope: Scope, memory: Memory) -> Memory:
+        if self.acts:
+            self.acts.pop(0)(self.inner)
+        return self.inner.save(scope, memory)
+
+    def delete(self, scope: Scope) -> Memory:
+        return self.inner.delete(scope)
+
+
+def adding(content: str) -> Callable[[MemoryStorage], object]:
+    """Somebody else adds a fact."""
+
+    def act(storage: MemoryStorage) -> object:
+        memory = storage.load(ADA)
+        return storage.save(ADA, memory.with_facts((*memory.facts, Fact(content=content, confidence=0.9))))
+
+    return act
+
+
+def talk(*texts: str, start: int = 0) -> list[BaseMessage]:
+    """A conversation in which the user begins, with ids."""
+    kinds = (HumanMessage, AIMessage)
+    return [kinds[n % 2](text, id=f"m{start + n}") for n, text in enumerate(texts)]
+
+
+def contents(memory: Memory) -> list[str]:
+    return [fact.content for fact in memory.facts]
+
+
+# -- the shape ------------------------------------------------------------------------------------
+
+
+def test_the_graph_is_the_nine_nodes_and_their_routes() -> None:
+    """What is drawn is what runs."""
+    drawn = build_graph(model="offline", storage="memory:").get_graph()
+
+    assert [name for name in drawn.nodes if not name.startswith("__")] == [node.__name__ for node in NODES]
+    assert {(edge.source, edge.target) for edge in drawn.edges if edge.conditional} == {
+        ("filter_messages", "detect_signals"),
+        ("filter_messages", "__end__"),
+        ("load_memory", "build_prompt"),
+        ("load_memory", "apply_update"),
+        ("load_memory", "__end__"),
+        ("parse_update", "call_model"),
+        ("parse_update", "apply_update"),
+        ("save_memory", "load_memory"),
+        ("save_memory", "build_prompt"),
+        ("save_memory", "__end__"),
+    }
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_no_node_takes_the_whole_state(node: Callable[..., Any]) -> None:
+    """A signature that names everything says nothing."""
+    (taken, *_) = get_type_hints(node).values()
+
+    assert set(get_type_hints(taken)) < set(get_type_hints(State))
+
+
+def test_what_the_nodes_return_is_the_state_without_its_input() -> None:
+    """Every key is written by a node, and none is written that is not declared."""
+    returned = [set(get_type_hints(get_type_hints(node)["return"])) for node in NODES]
+
+    assert set().union(*returned) == set(get_type_hints(State)) - {"messages"}
+
+
+# -- the straight line ----------------------------------------------------------------------------
+
+
+def test_what_the_user_said_is_learned_and_saved() -> None:
+    """The main job."""
+    storage = open_storage("memory:")
+    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage)
+
+    state = graph.invoke({"messages": talk("I'm Ada.", "Hello!")}, context=CONTEXT)
+
+    assert state["outcome"] == "learned"
+    assert contents(state["saved"]) == ["Name is Ada."]
+    assert storage.load(ADA) == state["saved"]
+    assert state["report"].counts == {"added": 1, "confirmed": 0, "removed": 0, "rewritten": 0, "refused": 0}
+
+
+async def _ainvoke(graph: Any, messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    return await graph.ainvoke({"messages": messages}, context=CONTEXT)
+
+
+def test_the_same_in_an_event_loop() -> None:
+    """One graph, invoked either way."""
+    import asyncio
+
+    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
+
+    state = asyncio.run(_ainvoke(graph, talk("I'm Ada.", "Hello!")))
+
+    assert contents(state["saved"]) == ["Name is Ada."]
+
+
+def test_every_stage_can_be_watched() -> None:
+    """In order, one at a time."""
+    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
+
+    steps = list(graph.stream({"messages": talk("I'm Ada.")}, context=CONTEXT, stream_mode="updates"))
+
+    assert [name for step in steps for name in step] == [node.__name__ for node in NODES]
+
+
+def test_tokens_are_counted() -> None:
+    """Whoever pays wants to know."""
+    answer = AIMessage(
+        update_answer(), usage_metadata={"input_tokens": 700, "output_tokens": 50, "total_tokens": 750}
+    )
+
+    state = build_graph(model=ScriptedModel(answer), storage="memory:").invoke(
+        {"messages": talk("I'm Ada.")}, context=CONTEXT
+    )
+
+    usage = state["report"].usage
+    assert (usage.calls, usage.input_tokens, usage.output_tokens) == (1, 700, 50)
+
+
+@pytest.mark.parametrize("messages", ["I'm Ada.", HumanMessage("I'm Ada."), {"role": "user", "content": "I'm Ada."}])
+def test_one_message_is_a_conversation(messages: object) -> None:
+    """As everywhere in LangGraph."""
+    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
+
+    assert graph.invoke({"messages": messages}, context=CONTEXT)["outcome"] == "learned"
+
+
+# -- the ways off it ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("messages", [[], [SystemMessage("Be kind.")], talk("ok"), [AIMessage("Hello?")]])
+def test_nothing_said_costs_nothing(messages: list[BaseMessage]) -> None:
+    """No model is asked, nothing is saved."""
+    model = ScriptedModel(update_answer("Junk."))
+
+    state = build_graph(model=model, storage="memory:").invoke({"messages": messages}, context=CONTEXT)
+
+    assert (state["outcome"], "saved" in state, len(model.asked)) == ("nothing_new", False, 0)
+
+
+def test_the_same_conversation_again_costs_nothing_and_changes_nothing() -> None:
+    """With ids or without."""
+    storage = open_storage("memory:")
+    model = ScriptedModel(update_answer("Name is Ada."))
+    graph = build_graph(model=model, storage=storage)
+    for _ in range(2):
+        state = graph.invoke({"messages": [HumanMessage("I'm Ada."), AIMessage("Hello!")]}, context=CONTEXT)
+
+    assert (state["outcome"], len(model.asked), storage.load(ADA).revision) == ("nothing_new", 1, 1)
+
+
+def test_turns_that_taught_nothing_are_not_paid_for_twice() -> None:
+    """Progress is saved also when nothing was kept."""
+    model = ScriptedModel(update_answer())
+    graph = build_graph(model=model, storage="memory:")
+    for _ in range(2):
+        state = graph.invoke({"messages": talk("Nice weather.")}, context=CONTEXT)
+
+    assert (state["outcome"], len(model.asked)) == ("nothing_new", 1)
+
+
+def test_an_answer_that_cannot_be_read_is_asked_for_again_with_what_was_wrong() -> None:
+    """Once; both calls are paid for."""
+    model = ScriptedModel("Sure!", update_answer("Name is Ada."))
+
+    state = build_graph(model=model, storage="memory:").invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+
+    assert contents(state["saved"]) == ["Name is Ada."]
+    assert [message.type for message in model.asked[1]] == ["system", "human", "ai", "human"]
+    assert "user, history and newFacts" in str(model.asked[1][-1].content)
+    assert state["report"].usage.calls == 2
+
+
+def test_a_second_unreadable_answer_ends_the_run_and_marks_nothing() -> None:
+    """The turns are still there to be learned."""
+    storage = open_storage("memory:")
+    model = ScriptedModel("Sure!")
+
+    with pytest.raises(UnreadableAnswerError):
+        build_graph(model=model, storage=storage).invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+
+    assert (len(model.asked), storage.load(ADA)) == (2, Memory())
+
+
+def test_a_lost_race_is_re_applied_without_asking_again() -> None:
+    """Both writers' facts are there."""
+    storage = MeddlingStorage(adding("Has a dog."), adding("Has a cat."))
+    model = ScriptedModel(update_answer("Name is Ada."))
+
+    state = build_graph(model=model, storage=storage).invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+
+    assert contents(state["saved"]) == ["Has a dog.", "Has a cat.", "Name is Ada."]
+    assert len(model.asked) == 1
+    assert [fact.content for fact in state["report"].added] == ["Name is Ada."]
+
+
+def test_a_summary_rewritten_meanwhile_is_asked_for_again() -> None:
+    """The model must see what it would overwrite."""
+
+    def rewrite(storage: MemoryStorage) -> None:
+        storage.save(ADA, storage.load(ADA).with_section("work_context", Section(summary="Runs a bakery.")))
+
+    storage = MeddlingStorage(rewrite)
+    model = ScriptedModel(update_answer(workContext="Engineer."), update_answer(workContext="Bakes and builds."))
+
+    state = build_graph(model=model, storage=storage).invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+
+    assert "Runs a bakery." in str(model.asked[1][-1].content)
+    assert state["saved"].user.work_context.summary == "Bakes and builds."
+    assert state["report"].usage.calls == 2
+
+
+def test_turns_that_others_learned_meanwhile_are_left_to_them() -> None:
+    """Two workers, one job: it is learned once."""
+    inner = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
+    other: list[MemoryStorage] = []
+
+    def learn(storage: MemoryStorage) -> None:
+        other.append(storage)
+        inner.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT.model_copy(update={"storage": storage}))
+
+    model = ScriptedModel(update_answer("Is called Ada."))
+    state = build_graph(model=model, storage=MeddlingStorage(learn)).invoke(
+        {"messages": talk("I'm Ada.")}, context=CONTEXT
+    )
+
+    assert (state["outcome"], "saved" in state, state["report"].usage.calls) == ("superseded", False, 1)
+    assert contents(other[0].load(ADA)) == ["Name is Ada."]
+
+
+def test_turns_that_others_did_not_learn_are_not_lost_with_those_they_did() -> None:
+    """The other run had seen less of the conversation."""
+    inner = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
+    said = talk("I'm Ada.", "Hello!", "I have a dog.", "Nice!")
+
+    def learn(storage: MemoryStorage) -> None:
+        inner.invoke({"messages": said[:2]}, context=CONTEXT.model_copy(update={"storage": storage}))
+
+    model = ScriptedModel(update_answer("Is Ada, has a dog."), update_answer("Has a dog."))
+    state = build_graph(model=model, storage=MeddlingStorage(learn)).invoke({"messages": said}, context=CONTEXT)
+
+    assert contents(state["saved"]) == ["Name is Ada.", "Has a dog."]
+    assert 'part="earlier">I\'m Ada.' in str(model.asked[1][-1].content)
+
+
+def test_a_memory_deleted_meanwhile_stays_deleted() -> None:
+    """Neither what was known nor what this run learned comes back; what is said later is learned."""
+    storage = MeddlingStorage(lambda inner: inner.delete(ADA))
+    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage)
+
+    state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+    again = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+    later = graph.invoke({"messages": talk("I'm Ada.", "Hello!", "My name is Ada.")}, context=CONTEXT)
+
+    assert (state["outcome"], "saved" in state) == ("forgotten", False)
+    assert again["outcome"] == "nothing_new"
+    assert contents(later["saved"]) == ["Name is Ada."]
+
+
+def test_a_run_that_loses_too_many_races_says_so() -> None:
+    """Rather than spinning for ever."""
+    storage = MeddlingStorage(*[adding(f"Fact {n}.") for n in range(9)])
+    graph = build_graph(model=ScriptedModel(update_answer("X.")), storage=storage, policy=Policy(max_races=3))
+
+    with pytest.raises(RevisionConflictError):
+        graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+
+
+def test_a_long_conversation_is_learned_in_order_a_batch_a_pass() -> None:
+    """Each pass shows the model its own turns, with the last of the pass before as context."""
+    storage = open_storage("memory:")
+    model = ScriptedModel(*(update_answer(f"Fact {n}.") for n in range(20)))
+    said = talk(*(f"Turn {n}: " + "word " * 200 for n in range(12)))
+
+    state = build_graph(model=model, storage=storage, policy=Policy(batch_tokens=1_000)).invoke(
+        {"messages": said}, context=CONTEXT
+    )
+
+    asked = [str(prompt[-1].content) for prompt in model.asked]
+    assert [sum(f'part="new">Turn {n}: ' in text for text in asked) for n in range(12)] == [1] * 12
+    assert 'part="earlier">Turn 3: ' in asked[1]
+    assert contents(state["saved"]) == [f"Fact {n}." for n in range(len(asked))]
+    assert (len(asked), state["saved"].revision, len(state["report"].added)) == (3, 3, 3)
+
+
+def test_what_an_earlier_pass_learned_stays_when_a_later_one_fails() -> None:
+    """And the next run goes on from there."""
+    storage = open_storage("memory:")
+    said = talk(*(f"Turn {n}: " + "word " * 200 for n in range(6)))
+    policy = Policy(batch_tokens=500)
+    failing = build_graph(model=ScriptedModel(update_answer("Fact 0."), "?"), storage=storage, policy=policy)
+    with pytest.raises(UnreadableAnswerError):
+        failing.invoke({"messages": said}, context=CONTEXT)
+
+    model = ScriptedModel(update_answer("Fact 1."), update_answer("Fact 2."))
+    state = build_graph(model=model, storage=storage, policy=policy).invoke({"messages": said}, context=CONTEXT)
+
+    assert contents(state["saved"]) == ["Fact 0.", "Fact 1.", "Fact 2."]
+
+
+# -- whose memory ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("context", "named"),
+    [
+        ({}, "no user_id"),
+        ({"user_id": ""}, "no user_id"),
+        ({"user_id": "x" * 257}, "user_id"),
+        ({"user_id": "a\x00b"}, "user_id"),
+        ({"user_id": "ada", "agent_name": "../evil"}, "agent_name"),
+        ({"user_id": "ada", "agent_name": "a" * 65}, "agent_name"),
+        ({"user_id": "ada", "thread_id": "t\n1"}, "thread_id"),
+        ({"user_id": "ada", "thread_id": "t" * 257}, "thread_id"),
+    ],
+)
+def test_an_id_that_may_not_be_used_is_named_and_nothing_is_written(context: dict[str, str], named: str) -> None:
+    """Whoever calls must learn which."""
+    storage = open_storage("memory:")
+    model = ScriptedModel(update_answer("Junk."))
+
+    with pytest.raises(IdentityError, match=named):
+        build_graph(model=model, storage=storage).invoke({"messages": "Hi."}, context=Context(**context))
+
+    assert not list(storage.scopes())
+    assert not model.asked
+
+
+class Foreign:
+    """A lead agent's context, of a type of its own."""
+
+    user_id = "ada"
+    model = "not ours"
+    storage = 7
+    policy = "strict"
+
+
+@pytest.mark.parametrize("context", [Foreign(), {"user_id": "ada", "storage": "not ours"}])
+def test_a_foreign_context_gives_identity_and_nothing_else(context: object) -> None:
+    """A field that happens to have the name is not ours."""
+    storage = open_storage("memory:")
+    lead = _lead(build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage), type(context))
+
+    lead.invoke({"messages": [HumanMessage("I'm Ada.")], "memory": "mine", "prompt": "mine"}, context=context)
+
+    assert contents(storage.load(ADA)) == ["Name is Ada."]
+
+
+def test_configurable_names_the_user_where_no_context_does() -> None:
+    """As older agents do; its thread_id is the thread."""
+    storage = open_storage("memory:")
+    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage)
+
+    graph.invoke({"messages": "I'm Ada."}, {"configurable": {"user_id": "ada", "thread_id": "t9"}})
+
+    (fact,) = storage.load(ADA).facts
+    assert fact.source == "t9"
+
+
+def test_agents_learn_apart() -> None:
+    """An agent's memory is its own; before it has one it reads the user's."""
+    storage = open_storage("memory:")
+    graph = build_graph(model=ScriptedModel(update_answer("A."), update_answer("B.")), storage=storage)
+
+    graph.invoke({"messages": "Hi there."}, context=Context(user_id="ada"))
+    graph.invoke({"messages": "Hi you."}, context=Context(user_id="ada", agent_name="Coder"))
+
+    assert contents(storage.load(ADA)) == ["A."]
+    assert contents(storage.load(Scope("ada", "coder"))) == ["A.", "B."]
+
+
+# -- inside a lead agent --------------------------------------------------------------------------
+
+
+class LeadState(MessagesState):
+    """A lead agent's state, with keys that we use ourselves."""
+
+    memory: str
+    prompt: str
+
+
+def _lead(graph: Any, context: type[Any], **compiled: Any) -> Any:
+    lead = StateGraph(LeadState, context_schema=context)
+    lead.add_node("remember", graph)
+    lead.add_edge(START, "remember")
+    lead.add_edge("remember", END)
+    return lead.compile(**compiled)
+
+
+def test_a_lead_agent_keeps_its_own_keys() -> None:
+    """Ours are named as anybody would name theirs."""
+    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
+    said = [HumanMessage("I'm Ada.", id="m1")]
+
+    state = _lead(graph, Foreign).invoke(
+        {"messages": said, "memory": "mine", "prompt": "mine"}, context=Foreign()
+    )
+
+    assert state == {"messages": said, "memory": "mine", "prompt": "mine"}
+
+
+def test_the_words_of_the_memory_are_not_in_a_lead_agents_stream() -> None:
+    """A user must not watch the assistant take notes."""
+    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
+
+    streamed = list(
+        _lead(graph, Foreign).stream(
+            {"messages": [HumanMessage("I'm Ada.")]}, context=Foreign(), stream_mode="messages", subgraphs=True
+        )
+    )
+
+    assert not [chunk for chunk in streamed if "newFacts" in str(chunk)]
+
+
+# -- on a checkpointed thread ---------------------------------------------------------------------
+
+
+def test_runs_on_one_thread_start_afresh() -> None:
+    """News, then nothing new, then news: nothing an earlier run left in the state steers a later one."""
+    model = ScriptedModel(update_answer("Name is Ada."), "Sure!", update_answer("Has a dog."))
+    graph = build_graph(model=model, storage="memory:", checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t1"}}
+    said = talk("I'm Ada.", "Hello!", "I have a dog.")
+
+    first = graph.invoke({"messages": said[:2]}, config, context=CONTEXT)
+    second = graph.invoke({"messages": said[:2]}, config, context=CONTEXT)
+    third = graph.invoke({"messages": said}, config, context=CONTEXT)
+    fourth = graph.invoke({"messages": talk("ok")}, config, context=CONTEXT)
+
+    assert [state["outcome"] for state in (first, second, third, fourth)] == [
+        "learned", "nothing_new", "learned", "nothing_new",
+    ]  # fmt: skip
+    assert ("saved" in second, "saved" in fourth) == (False, False)
+    assert contents(third["saved"]) == ["Name is Ada.", "Has a dog."]
+    assert (len(third["report"].added), third["report"].usage.calls) == (1, 2)
+
+
+def test_a_proposal_can_be_edited_before_it_is_saved() -> None:
+    """A client sends plain JSON; the run is resumed with the edited value."""
+    graph = build_graph(
+        model=ScriptedModel(update_answer("Name is Ada.")),
+        storage="memory:",
+        checkpointer=InMemorySaver(),
+        interrupt_before=["save_memory"],
+    )
+    config: Any = {"configurable": {"thread_id": "t1"}}
+    graph.invoke({"messages": talk("I'm Ada.")}, config, context=CONTEXT)
+    proposed = graph.get_state(config).values["scrubbed"].model_dump(mode="json", by_alias=True)
+    proposed["facts"][0]["content"] = "Name is Ada Lovelace."
+
+    graph.update_state(config, {"scrubbed": proposed})
+    state = graph.invoke(None, config, context=CONTEXT)
+
+    assert contents(state["saved"]) == ["Name is Ada Lovelace."]
+
+
+def test_a_run_resumed_without_its_context_keeps_its_user() -> None:
+    """Context is not checkpointed; whose memory it is, is."""
+    storage = open_storage("memory:")
+    graph = build_graph(
+        model=ScriptedModel(update_answer("Name is Ada.")),
+        storage=storage,
+        checkpointer=InMemorySaver(),
+        interrupt_before=["save_memory"],
+    )
+    config: Any = {"configurable": {"thread_id": "t1"}}
+    graph.invoke({"messages": talk("I'm Ada.")}, config, context=CONTEXT)
+
+    graph.invoke(None, config)
+
+    assert contents(storage.load(ADA)) == ["Name is Ada."]
+
+
+def test_a_run_resumed_with_another_storage_is_refused() -> None:
+    """Else one storage's memory would be written over the other's."""
+    graph = build_graph(
+        model=ScriptedModel(update_answer("Name is Ada.")),
+        storage="memory:",
+        checkpointer=InMemorySaver(),
+        interrupt_before=["save_memory"],
+    )
+    config: Any = {"configurable": {"thread_id": "t1"}}
+    graph.invoke({"messages": talk("Hi.")}, config, context=CONTEXT.model_copy(update={"storage": open_storage("memory:")}))
+
+    with pytest.raises(WrongStorageError):
+        graph.invoke(None, config)
+
+
+def test_all_stages_come_out_where_they_are_asked_for() -> None:
+    """As on the server, whose clients show them side by side."""
+    model = ScriptedModel(update_answer("Name is Ada."))
+    graph = assemble(Context(model=model, storage="memory:"), State).compile()
+
+    state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+
+    assert {"turns", "signals", "memory", "prompt", "response", "changes", "applied", "scrubbed"} <= set(state)
