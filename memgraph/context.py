@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf
@@ -40,22 +40,22 @@ class Context(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    user_id: str | None = Field(None, description="Whose memory. 'default' is the memory without a user.")
-    agent_name: str | None = Field(None, description="With which agent: letters, digits, - and _, at most 64.")
-    thread_id: str | None = Field(None, description="Which conversation, so that nothing is learned twice.")
+    user_id: str | None = Field(default=None, description="Whose memory. 'default' is the memory without a user.")
+    agent_name: str | None = Field(default=None, description="With which agent: letters, digits, - and _, at most 64.")
+    thread_id: str | None = Field(default=None, description="Which conversation, so that nothing is learned twice.")
     model: Annotated[str | InstanceOf[BaseChatModel] | None, _STRING] = Field(
-        None, description="A chat model, such as 'offline' or 'openai:gpt-4.1-mini'."
+        default=None, description="A chat model, such as 'offline' or 'openai:gpt-4.1-mini'."
     )
     storage: Annotated[str | InstanceOf[MemoryStorage] | None, _STRING] = Field(
-        None, description="Where memories are kept, such as 'file:DIR' or 'sqlite:FILE'."
+        default=None, description="Where memories are kept, such as 'file:DIR' or 'sqlite:FILE'."
     )
-    policy: Policy | None = Field(None, description="The limits of an update.")
-    prompt: str | None = Field(None, description="Instructions to the model, in place of the packaged ones.")
+    policy: Policy | None = Field(default=None, description="The limits of an update.")
+    prompt: str | None = Field(default=None, description="Instructions to the model, in place of the packaged ones.")
     signals: Annotated[InstanceOf[Signals] | None, WithJsonSchema({"type": "null"})] = Field(
-        None, description="Patterns that hint at what to look for."
+        default=None, description="Patterns that hint at what to look for."
     )
     structured_output: StructuredOutput | None = Field(
-        None, description="How the model is held to the answer's shape."
+        default=None, description="How the model is held to the answer's shape."
     )
 
 
@@ -130,7 +130,7 @@ class Resolver:
         self._storages = Opened(open_storage)
         self._signals = defaults.signals or load_signals()
 
-    def __call__(self, runtime: Runtime[object], config: RunnableConfig) -> Resolved:
+    def __call__(self, runtime: Runtime[Any], config: RunnableConfig) -> Resolved:
         """Return the whole context of the run."""
         given = runtime.context
         ours = given if isinstance(given, Context) else Context()
@@ -150,9 +150,7 @@ class Resolver:
 
     def _named(self, name: str, given: object, config: RunnableConfig) -> str | None:
         """Find an id in the context, whatever its type, else in configurable; empty counts as absent."""
-        found = (
-            _item(given, name) or _item(config.get("configurable", {}), name) or getattr(self._defaults, name)
-        )
+        found = _item(given, name) or _item(config.get("configurable", {}), name) or getattr(self._defaults, name)
         return str(found) if found else None
 
 
@@ -162,7 +160,7 @@ def _item(given: object, name: str) -> object:
     return getattr(given, name, None)
 
 
-def _authenticated(runtime: Runtime[object]) -> str | None:
+def _authenticated(runtime: Runtime[Any]) -> str | None:
     """The user whom the server knows to be calling; nobody can claim to be another."""
     user = runtime.server_info.user if runtime.server_info else None
     return user.identity if user and user.is_authenticated else None

@@ -1,18 +1,18 @@
 """Every error of memgraph.
 
-    MemgraphError                    a RuntimeError, since LangGraph Server shows clients those
-    |- ConfigError                   a setting is unknown, of the wrong type or out of range
-    |- IdentityError                 no user, or a user, agent or thread id that may not be used
-    |- ConversationError             what was given as a conversation is none
-    |- EditError                     what a person asked to change in a memory cannot be changed so
-    |- ModelError                    the chat model did not answer
-    |  |- ModelSetupError            the model asked for cannot be built: a package or a key is missing
-    |  `- UnreadableAnswerError      the model answered twice, and neither answer is an update
-    `- StorageError                  the storage could not do its work
-       |- DamagedMemoryError         a stored document cannot be read; it is left as it is
-       |- RevisionConflictError      somebody else saved first
-       |- ForgottenError             the memory was deleted after it was loaded
-       `- WrongStorageError          a run would save elsewhere than it loaded from
+MemgraphError                    a RuntimeError, since LangGraph Server shows clients those
+|- ConfigError                   a setting is unknown, of the wrong type or out of range
+|- IdentityError                 no user, or a user, agent or thread id that may not be used
+|- ConversationError             what was given as a conversation is none
+|- EditError                     what a person asked to change in a memory cannot be changed so
+|- ModelError                    the chat model did not answer
+|  |- ModelSetupError            the model asked for cannot be built: a package or a key is missing
+|  `- UnreadableAnswerError      the model answered twice, and neither answer is an update
+`- StorageError                  the storage could not do its work
+   |- DamagedMemoryError         a stored document cannot be read; it is left as it is
+   |- RevisionConflictError      somebody else saved first
+   |- ForgottenError             the memory was deleted after it was loaded
+   `- WrongStorageError          a run would save elsewhere than it loaded from
 """
 
 from __future__ import annotations

@@ -13,6 +13,9 @@ The ways off the straight line:
     save_memory     -> build_prompt   turns are left for another pass
 """
 
+# LangGraph leaves some of its types open
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import functools
@@ -22,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.config import get_config
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime, get_runtime
 
 from memgraph.context import Context, Resolver
@@ -35,12 +38,12 @@ from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
-from memgraph.state import Answered, Begun, Conversation, Parsed, Raced, Reloaded, Result, Saved, State
+from memgraph.state import Answered, Begun, Conversation, Parsed, Reloaded, Result, Saved, State
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
-    from langgraph.types import Checkpointer
 
     from memgraph.policy import Policy
     from memgraph.storage import MemoryStorage
@@ -55,7 +58,7 @@ def build_graph(
     model: str | BaseChatModel | None = None,
     storage: str | MemoryStorage | None = None,
     policy: Policy | None = None,
-    checkpointer: Checkpointer = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
     interrupt_before: Sequence[str] | None = None,
 ) -> CompiledStateGraph[State, Context, Conversation, Result]:
     """Compile the memory update.
@@ -118,13 +121,13 @@ def assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context,
 
 def after_filter(state: Begun) -> Literal["detect_signals", "__end__"]:
     """End where nothing a person said is left."""
-    return END if "outcome" in state else "detect_signals"
+    return "__end__" if "outcome" in state else "detect_signals"
 
 
 def after_load(state: Reloaded) -> Literal["build_prompt", "apply_update", "__end__"]:
     """End where there is nothing to learn; ask, unless the changes in hand still fit."""
     if "outcome" in state:
-        return END
+        return "__end__"
     return "apply_update" if state.get("reusable") else "build_prompt"
 
 
@@ -136,7 +139,7 @@ def after_parse(state: Parsed) -> Literal["call_model", "apply_update"]:
 def after_save(state: Saved) -> Literal["load_memory", "build_prompt", "__end__"]:
     """End, or learn from the turns that are left, or go round again after a lost race."""
     if "outcome" in state:
-        return END
+        return "__end__"
     return "build_prompt" if "saved" in state else "load_memory"
 
 

@@ -117,9 +117,7 @@ class Scope(BaseModel):
             raise IdentityError(
                 f"agent_name {agent_name[:80]!r} may hold letters, digits, - and _ only, at most 64 of them"
             )
-        super().__init__(
-            user_id=checked_id(user_id, "user_id"), agent_name=agent_name.lower() if agent_name else None
-        )
+        super().__init__(user_id=checked_id(user_id, "user_id"), agent_name=agent_name.lower() if agent_name else None)
 
     def __str__(self) -> str:
         return f"{self.user_id!r} with agent {self.agent_name!r}" if self.agent_name else f"{self.user_id!r}"
@@ -212,7 +210,7 @@ def _read_ids(value: object) -> object:
         return ()
     if isinstance(value, str):
         return (value,)
-    return tuple(str(item) for item in value) if isinstance(value, list | tuple) else ()
+    return tuple(str(item) for item in cast("list[object]", value)) if isinstance(value, list | tuple) else ()
 
 
 def _read_optional(value: object) -> object:
@@ -245,12 +243,12 @@ class Fact(Stored):
     created_at: Timestamp = ""
     source: Text = UNKNOWN_THREAD
     """The thread it was learned in, or "manual" when a person wrote it."""
-    source_error: Annotated[str | None, BeforeValidator(_read_optional)] = Field(None, exclude_if=_is_empty)
+    source_error: Annotated[str | None, BeforeValidator(_read_optional)] = Field(default=None, exclude_if=_is_empty)
     """On corrections: what went wrong."""
-    last_confirmed_at: Timestamp = Field("", exclude_if=_is_empty)
-    confirmations: Count = Field(0, exclude_if=_is_empty)
+    last_confirmed_at: Timestamp = Field(default="", exclude_if=_is_empty)
+    confirmations: Count = Field(default=0, exclude_if=_is_empty)
     """How often it was said again."""
-    replaces: Annotated[tuple[str, ...], BeforeValidator(_read_ids)] = Field((), exclude_if=_is_empty)
+    replaces: Annotated[tuple[str, ...], BeforeValidator(_read_ids)] = Field(default=(), exclude_if=_is_empty)
     """Ids of the facts whose place it took."""
 
     @property
@@ -318,7 +316,7 @@ class ThreadMark(Stored):
 
     last_message_id: Text = ""
     at: Timestamp = ""
-    message_ids: Annotated[tuple[str, ...], BeforeValidator(_read_ids)] = Field((), exclude_if=_is_empty)
+    message_ids: Annotated[tuple[str, ...], BeforeValidator(_read_ids)] = Field(default=(), exclude_if=_is_empty)
     """The last messages learned from, the newest last."""
 
     @property
@@ -346,7 +344,7 @@ class Memory(Stored):
     facts: tuple[Fact, ...] = ()
     threads: Mapping[str, ThreadMark] = Field(default_factory=dict[str, ThreadMark])
     """Learning progress by thread id."""
-    forgotten: Forgotten | None = Field(None, exclude_if=_is_empty)
+    forgotten: Forgotten | None = Field(default=None, exclude_if=_is_empty)
     """The last deletion, where there was one."""
 
     @field_validator("user", "history", "threads", mode="before")
@@ -395,24 +393,23 @@ class Memory(Stored):
 
 def _with_own_id(item: object, seen: set[str]) -> object:
     """Return a stored fact under an id that none in *seen* has, and note it there."""
-    if isinstance(item, str):
-        item = {"content": item}
     if isinstance(item, Fact):
-        fact_id = item.id
-    elif isinstance(item, dict):
-        fact_id = str(cast("dict[str, object]", item).get("id") or "")
-    else:
+        fact_id = _own_id(item.id, item.content, seen)
+        return item if fact_id == item.id else item.model_copy(update={"id": fact_id})
+    if not isinstance(item, str | dict):
         return item
-    if fact_id and fact_id not in seen:
-        seen.add(fact_id)
-        return item
-    content = item.content if isinstance(item, Fact) else str(cast("dict[str, object]", item).get("content"))
+    fields = {"content": item} if isinstance(item, str) else cast("dict[str, object]", item)
+    return {**fields, "id": _own_id(str(fields.get("id") or ""), str(fields.get("content")), seen)}
+
+
+def _own_id(fact_id: str, content: str, seen: set[str]) -> str:
+    """Return *fact_id*, or one drawn from *content* where it is missing or taken."""
     salt = 0
     while not fact_id or fact_id in seen:
         fact_id = f"fact_{hashlib.sha256(f'{salt}:{content}'.encode('utf-8', 'replace')).hexdigest()[:8]}"
         salt += 1
     seen.add(fact_id)
-    return item.model_copy(update={"id": fact_id}) if isinstance(item, Fact) else {**item, "id": fact_id}
+    return fact_id
 
 
 # -- the change set -------------------------------------------------------------------------------

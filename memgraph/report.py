@@ -85,9 +85,7 @@ class Report(Reported):
     @property
     def counts(self) -> dict[str, int]:
         """How many of each."""
-        return {
-            name: len(getattr(self, name)) for name in ("added", "confirmed", "removed", "rewritten", "refused")
-        }
+        return {name: len(getattr(self, name)) for name in ("added", "confirmed", "removed", "rewritten", "refused")}
 
 
 def compare(before: Memory, after: Memory, *, because: tuple[RemovedFact, ...] = ()) -> Report:
@@ -99,9 +97,7 @@ def compare(before: Memory, after: Memory, *, because: tuple[RemovedFact, ...] =
         added=tuple(fact for fact in after.facts if fact.id not in old),
         confirmed=tuple(fact for fact in after.facts if fact.id in old and fact != old[fact.id]),
         removed=tuple(
-            RemovedFact(fact=fact, why=reasons.get(fact.id, "removed"))
-            for fact in before.facts
-            if fact.id not in new
+            RemovedFact(fact=fact, why=reasons.get(fact.id, "removed")) for fact in before.facts if fact.id not in new
         ),
         rewritten=tuple(
             RewrittenSection(section=name, before=before.section(name).summary, after=section.summary)

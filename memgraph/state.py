@@ -188,7 +188,6 @@ class Result(Ended):
     report: Annotated[Report, Checked]
 
 
-class State(
-    Conversation, Begun, Signalled, Reloaded, Prompted, Answered, Parsed, Applied, Scrubbed, Saved
-):
+# A key that is required in one stage is optional in another that may write it too.
+class State(Conversation, Begun, Signalled, Reloaded, Prompted, Answered, Parsed, Applied, Scrubbed, Saved):  # pyright: ignore[reportIncompatibleVariableOverride]
     """All of it."""

@@ -43,23 +43,19 @@ class ScriptedModel(BaseChatModel):
     def _generate(
         self,
         messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: object,
+        stop: list[str] | None = None,  # noqa: ARG002 - LangChain's signature
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
+        **kwargs: object,  # noqa: ARG002
     ) -> ChatResult:
         self._asked.append(messages)
         answer: Answer = self.answers[min(len(self._asked), len(self.answers)) - 1]
         if isinstance(answer, BaseException):
             raise answer
         said = answer if isinstance(answer, str | AIMessage) else answer(messages)
-        return ChatResult(
-            generations=[ChatGeneration(message=AIMessage(said) if isinstance(said, str) else said)]
-        )
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(said) if isinstance(said, str) else said)])
 
 
-def update_answer(
-    *facts: str | Mapping[str, object], remove: Sequence[str] = (), **summaries: str
-) -> str:
+def update_answer(*facts: str | Mapping[str, object], remove: Sequence[str] = (), **summaries: str) -> str:
     """Write a model's answer.
 
     Args:
@@ -74,9 +70,7 @@ def update_answer(
     return json.dumps(
         {
             "user": {name: section(name) for name in ("workContext", "personalContext", "topOfMind")},
-            "history": {
-                name: section(name) for name in ("recentMonths", "earlierContext", "longTermBackground")
-            },
+            "history": {name: section(name) for name in ("recentMonths", "earlierContext", "longTermBackground")},
             "newFacts": [
                 {"content": fact, "confidence": 0.9} if isinstance(fact, str) else dict(fact) for fact in facts
             ],

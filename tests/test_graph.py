@@ -164,9 +164,7 @@ def test_every_stage_can_be_watched() -> None:
 
 def test_tokens_are_counted() -> None:
     """Whoever pays wants to know."""
-    answer = AIMessage(
-        update_answer(), usage_metadata={"input_tokens": 700, "output_tokens": 50, "total_tokens": 750}
-    )
+    answer = AIMessage(update_answer(), usage_metadata={"input_tokens": 700, "output_tokens": 50, "total_tokens": 750})
 
     state = build_graph(model=ScriptedModel(answer), storage="memory:").invoke(
         {"messages": talk("I'm Ada.")}, context=CONTEXT
@@ -451,9 +449,7 @@ def test_a_lead_agent_keeps_its_own_keys() -> None:
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
     said = [HumanMessage("I'm Ada.", id="m1")]
 
-    state = _lead(graph, Foreign).invoke(
-        {"messages": said, "memory": "mine", "prompt": "mine"}, context=Foreign()
-    )
+    state = _lead(graph, Foreign).invoke({"messages": said, "memory": "mine", "prompt": "mine"}, context=Foreign())
 
     assert state == {"messages": said, "memory": "mine", "prompt": "mine"}
 
@@ -539,7 +535,9 @@ def test_a_run_resumed_with_another_storage_is_refused() -> None:
         interrupt_before=["save_memory"],
     )
     config: Any = {"configurable": {"thread_id": "t1"}}
-    graph.invoke({"messages": talk("Hi.")}, config, context=CONTEXT.model_copy(update={"storage": open_storage("memory:")}))
+    graph.invoke(
+        {"messages": talk("Hi.")}, config, context=CONTEXT.model_copy(update={"storage": open_storage("memory:")})
+    )
 
     with pytest.raises(WrongStorageError):
         graph.invoke(None, config)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages.ai import UsageMetadata
 from tenacity import AsyncRetrying, Retrying
 
 from memgraph.errors import MemgraphError, ModelError
@@ -43,7 +44,9 @@ def ask(
             lambda: within(policy.model_timeout_seconds, lambda: asked.invoke(list(prompt), CONFIG))
         )
     except Exception as error:
-        raise _explained(error, policy) from error
+        answer = _cut_off(error)
+        if answer is None:
+            raise _explained(error, policy) from error
     return _message(answer)
 
 
@@ -61,9 +64,11 @@ async def ask_async(
             return await asked.ainvoke(list(prompt), CONFIG)
 
     try:
-        answer = await AsyncRetrying(**patience(policy))(once)
+        answer: object = await AsyncRetrying(**patience(policy))(once)
     except Exception as error:
-        raise _explained(error, policy) from error
+        answer = _cut_off(error)
+        if answer is None:
+            raise _explained(error, policy) from error
     return _message(answer)
 
 
@@ -82,6 +87,23 @@ def _message(answer: object) -> AIMessage:
     if not isinstance(message, AIMessage):
         raise ModelError(f"the model answered with a {type(message).__name__} where an AIMessage was expected")
     return message
+
+
+def _cut_off(error: Exception) -> AIMessage | None:
+    """What the model had said at its length limit, which OpenAI's client raises where a schema was asked for."""
+    completion: Any = getattr(error, "completion", None)
+    if type(error).__name__ != "LengthFinishReasonError" or completion is None:
+        return None
+    usage = completion.usage
+    return AIMessage(
+        completion.choices[0].message.content or "",
+        response_metadata={"finish_reason": "length"},
+        usage_metadata=UsageMetadata(
+            input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens, total_tokens=usage.total_tokens
+        )
+        if usage
+        else None,
+    )
 
 
 def answer_of(message: AIMessage) -> Answer:

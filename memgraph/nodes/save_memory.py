@@ -73,9 +73,7 @@ def _pass_by(storage: MemoryStorage, state: Learned, policy: Policy) -> None:
     for _ in range(policy.max_races):
         memory = storage.reload(origin.scope)
         try:
-            storage.save(
-                origin.scope, marked(memory, origin.thread, message_ids, state["changes"].at, policy)
-            )
+            storage.save(origin.scope, marked(memory, origin.thread, message_ids, state["changes"].at, policy))
         except RevisionConflictError:
             continue
         return
@@ -83,6 +81,4 @@ def _pass_by(storage: MemoryStorage, state: Learned, policy: Policy) -> None:
 
 def _report(state: Learned, saved: Memory) -> Report:
     changed = compare(state["memory"], saved, because=state["removed"])
-    return changed.model_copy(
-        update={"refused": state["refused"] + state["uploads"], "usage": state["usage"]}
-    )
+    return changed.model_copy(update={"refused": state["refused"] + state["uploads"], "usage": state["usage"]})

@@ -137,7 +137,7 @@ def _rewrite(found: JsonObject, name: SectionName, memory: Memory) -> Rewrite | 
 
 
 def _addition(item: object, fact_id: str) -> Addition:
-    fields: Mapping[str, Any] = cast("JsonObject", item) if isinstance(item, dict) else {"content": item}
+    fields = _fields(item, or_as="content")
     content = fields.get("content")
     if not isinstance(content, str) or not content.strip():
         raise ItemError(_shown(item), "it has no content")
@@ -155,11 +155,16 @@ def _addition(item: object, fact_id: str) -> Addition:
 
 
 def _removal(item: object) -> Removal:
-    fields: Mapping[str, Any] = cast("JsonObject", item) if isinstance(item, dict) else {"id": item}
+    fields = _fields(item, or_as="id")
     fact_id = fields.get("id")
     if not isinstance(fact_id, str) or not fact_id:
         raise ItemError(_shown(item), "it names no fact to remove")
     return Removal(id=clean(fact_id), reason=_text(fields.get("reason"))[:_SHOWN] or "contradicted")
+
+
+def _fields(item: object, *, or_as: str) -> Mapping[str, object]:
+    """The item's keys and values; a bare value counts as the one that matters."""
+    return cast("JsonObject", item) if isinstance(item, dict) else {or_as: item}
 
 
 def _confidence(value: object, item: object) -> float:

@@ -1,12 +1,12 @@
 """The blocks of the human message: written for the model, and read back by the offline one.
 
-    <known_facts>
-    [fact_a1b2c3d4] (context, 0.95) Works at Acme &amp; Sons.
-    </known_facts>
-    <conversation>
-    <turn speaker="user" part="earlier">...</turn>
-    <turn speaker="assistant" part="new">...</turn>
-    </conversation>
+<known_facts>
+[fact_a1b2c3d4] (context, 0.95) Works at Acme &amp; Sons.
+</known_facts>
+<conversation>
+<turn speaker="user" part="earlier">...</turn>
+<turn speaker="assistant" part="new">...</turn>
+</conversation>
 """
 
 from __future__ import annotations

@@ -26,9 +26,7 @@ MAX_REPAIR_COST = 2_000_000
 _DECODER = json.JSONDecoder(strict=False)
 _BRACE_OR_STRING = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 # a quote that neither opens a string, after one of {[,: nor closes one, before one of ]},:
-_MISPLACED = {
-    quotes: re.compile(rf"(?<![{{\[,:])(?<![{{\[,:]\s){quotes}(?!\s*[\]}},:])") for quotes in ('"', "[\"']")
-}
+_MISPLACED = {quotes: re.compile(rf"(?<![{{\[,:])(?<![{{\[,:]\s){quotes}(?!\s*[\]}},:])") for quotes in ('"', "[\"']")}
 _OPENING = re.compile(r"\{(?=\s*[\"'A-Za-z_/])")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic.alias_generators import to_camel
 
-from memgraph.models import Answer, Fact, Memory, Prompt, Turn
+from memgraph.models import Fact, Memory, Prompt, Turn
 from memgraph.policy import Policy
 from memgraph.prompts.blocks import render_fact, render_turn
 from memgraph.prompts.template import Template, filled, load_template
@@ -68,9 +68,7 @@ def _memory_block(memory: Memory, new: Sequence[Turn], policy: Policy, template:
         for name, section in memory.sections()
     )
     facts = "\n".join(map(render_fact, shown_facts(memory.facts, new, policy.prompt_facts_tokens)))
-    return (
-        f"<summaries>\n{summaries}\n</summaries>\n<known_facts>\n{facts or template.nothing}\n</known_facts>"
-    )
+    return f"<summaries>\n{summaries}\n</summaries>\n<known_facts>\n{facts or template.nothing}\n</known_facts>"
 
 
 def _hints(hints: Sequence[str], template: Template) -> str:
@@ -94,9 +92,7 @@ def shown_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) -> 
     return [fact for place, fact in enumerate(facts) if place in shown]
 
 
-def _filled_up(
-    places: Sequence[int], costs: Sequence[int], room: int, taken: frozenset[int]
-) -> frozenset[int]:
+def _filled_up(places: Sequence[int], costs: Sequence[int], room: int, taken: frozenset[int]) -> frozenset[int]:
     """Take *places* in order while they fit; one that does not fit blocks no other."""
     chosen: set[int] = set()
     for place in places:

@@ -49,9 +49,6 @@ def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) 
     idf = {word: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for word, n in holding.items()}
     mean = sum(length for _, length in counted) / len(counted) if counted else 0
     return [
-        sum(
-            idf[word] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean))
-            for word, tf in counts.items()
-        )
+        sum(idf[word] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)) for word, tf in counts.items())
         for counts, length in counted
     ]

@@ -13,9 +13,7 @@ from memgraph.text.marks import advance
 def mark(draft: Draft) -> Draft:
     """Move the thread's mark past the messages of this update."""
     changes = draft.changes
-    return replace(
-        draft, memory=marked(draft.memory, changes.thread, changes.message_ids, changes.at, draft.policy)
-    )
+    return replace(draft, memory=marked(draft.memory, changes.thread, changes.message_ids, changes.at, draft.policy))
 
 
 def marked(memory: Memory, thread: str, message_ids: tuple[str, ...], at: str, policy: Policy) -> Memory:

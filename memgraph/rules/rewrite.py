@@ -24,7 +24,5 @@ def _rewritten(draft: Draft, change: Rewrite) -> Draft:
         return draft
     if current.summary != change.base:
         return draft.refusing(change.section, "the summary was written by someone else meanwhile")
-    section = Section.model_validate(
-        current.model_dump() | {"summary": summary, "updated_at": draft.changes.at}
-    )
+    section = Section.model_validate(current.model_dump() | {"summary": summary, "updated_at": draft.changes.at})
     return replace(draft, memory=draft.memory.with_section(change.section, section))

@@ -111,9 +111,7 @@ def test_hostile_text_is_refused_or_read_and_never_crashes(answer: str) -> None:
     assert contents(changes) == []
 
 
-@pytest.mark.parametrize(
-    ("value", "read_as"), [(0.8, 0.8), ("0.8", 0.8), (1.7, 1.0), (-3, 0.0), (1, 1.0), (None, 0.5)]
-)
+@pytest.mark.parametrize(("value", "read_as"), [(0.8, 0.8), ("0.8", 0.8), (1.7, 1.0), (-3, 0.0), (1, 1.0), (None, 0.5)])
 def test_a_confidence_is_read_and_clamped(value: object, read_as: float) -> None:
     """Numeric strings are numbers."""
     (addition,) = read(update_answer({"content": "Likes tea.", "confidence": value})).additions

@@ -39,13 +39,15 @@ additions = st.builds(
     replaces=st.lists(st.sampled_from(IDS), max_size=3).map(tuple),
 )
 updates = st.builds(
-    lambda **parts: MemoryUpdate(**parts),  # by the names of Python, not of JSON
+    lambda **parts: MemoryUpdate(**parts),  # noqa: PLW0108 - hypothesis would ask for the aliases too
     at=st.just("2026-05-01T10:00:00Z"),
     thread=st.sampled_from(["t1", "unknown"]),
-    message_ids=st.lists(st.sampled_from([f"m{n}" for n in range(30)]), min_size=1, max_size=20, unique=True).map(tuple),
-    rewrites=st.lists(
-        st.builds(Rewrite, section=st.just("work_context"), summary=TEXTS, base=TEXTS), max_size=1
-    ).map(tuple),
+    message_ids=st.lists(st.sampled_from([f"m{n}" for n in range(30)]), min_size=1, max_size=20, unique=True).map(
+        tuple
+    ),
+    rewrites=st.lists(st.builds(Rewrite, section=st.just("work_context"), summary=TEXTS, base=TEXTS), max_size=1).map(
+        tuple
+    ),
     additions=st.lists(additions, max_size=15, unique_by=lambda addition: addition.id).map(tuple),
     removals=st.lists(st.builds(Removal, id=st.sampled_from(IDS)), max_size=4).map(tuple),
 )

@@ -1,0 +1,5 @@
+"""python -m memgraph: the command line."""
+
+from memgraph.cli import main
+
+main()

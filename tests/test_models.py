@@ -1,0 +1,190 @@
+"""The document: whatever was stored loads, and nothing of it is lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph import Fact, IdentityError, Memory, Scope
+from memgraph.models import ThreadMark
+
+SAMPLES = Path(__file__).parents[2] / "shared" / "data"
+# the older shape, as other projects wrote it
+OLDER: dict[str, Any] = {
+    "version": "1.0",
+    "lastUpdated": "2026-06-11 16:47:59",
+    "user": {
+        "workContext": {"summary": "后端工程师", "updatedAt": "2026-06-11 16:47:59"},
+        "topOfMind": {"summary": "", "updatedAt": ""},
+    },
+    "facts": [
+        {
+            "id": "fact_e5f6g7h8",
+            "content": "在杭州工作",
+            "category": "context",
+            "confidence": 0.95,
+            "createdAt": "2026-03-12T10:30:00+08:00",
+            "source": "memory_extraction",
+        }
+    ],
+}
+
+
+def loaded_fact(**fields: object) -> Fact:
+    """A fact as it loads."""
+    (fact,) = Memory.model_validate({"facts": [{"content": "Likes tea."} | fields]}).facts
+    return fact
+
+
+def test_an_older_document_loads() -> None:
+    """No revision, no threads, no history, empty dates, times without a zone, ids of another form."""
+    memory = Memory.model_validate(OLDER)
+
+    assert (memory.revision, memory.threads, memory.history.recent_months.summary) == (0, {}, "")
+    assert memory.last_updated == "2026-06-11T16:47:59Z"
+    assert memory.user.top_of_mind.updated_at == ""
+    assert (memory.facts[0].id, memory.facts[0].created_at) == ("fact_e5f6g7h8", "2026-03-12T02:30:00Z")
+
+
+@pytest.mark.parametrize("name", ["memory_sample_1.json", "memory_sample_2.json"])
+def test_the_samples_load_whole(name: str) -> None:
+    """Real documents of the older shape."""
+    path = SAMPLES / name
+    if not path.exists():
+        pytest.skip(f"no sample documents at {SAMPLES}")
+    stored = json.loads(path.read_text(encoding="utf-8"))
+
+    memory = Memory.model_validate(stored)
+
+    assert [fact.content for fact in memory.facts] == [fact["content"] for fact in stored["facts"]]
+    assert memory.user.work_context.summary == stored["user"]["workContext"]["summary"]
+
+
+def test_unknown_keys_survive_everywhere() -> None:
+    """Somebody put them there."""
+    stored = {
+        "mine": [1, {"a": None}],
+        "user": {"workContext": {"summary": "", "note": "x"}, "hobbies": {"summary": "chess"}},
+        "facts": [{"id": "fact_1", "content": "x", "tags": ["a"]}],
+        "threads": {"t1": {"lastMessageId": "m", "seen": 3}},
+    }
+
+    dumped = Memory.model_validate(stored).model_dump(by_alias=True)
+
+    assert dumped["mine"] == stored["mine"]
+    assert dumped["user"]["hobbies"] == {"summary": "chess"}
+    assert dumped["user"]["workContext"]["note"] == "x"
+    assert dumped["facts"][0]["tags"] == ["a"]
+    assert dumped["threads"]["t1"]["seen"] == 3
+
+
+@pytest.mark.parametrize("bad", ["high", None, True, [], {}, float("nan"), float("inf")])
+def test_a_bad_confidence_reads_as_a_half(bad: object) -> None:
+    """One malformed number does not cost the document."""
+    assert loaded_fact(confidence=bad).confidence == 0.5
+
+
+@pytest.mark.parametrize(("stored", "read_as"), [("0.9", 0.9), (1.7, 1.0), (-1, 0.0), (1, 1.0)])
+def test_a_number_in_another_form_is_read(stored: object, read_as: float) -> None:
+    """Strings too; out of range is clamped."""
+    assert loaded_fact(confidence=stored).confidence == read_as
+
+
+def test_an_unknown_category_stays_and_counts_as_context() -> None:
+    """It was stored, so it is kept."""
+    fact = loaded_fact(category="hobby")
+
+    assert (fact.category, fact.kind) == ("hobby", "context")
+
+
+def test_over_long_content_stays() -> None:
+    """Bounds are for what is newly written."""
+    assert len(loaded_fact(content="x" * 5_000).content) == 5_000
+
+
+def test_a_text_that_is_no_time_stays() -> None:
+    """It is not ours to lose."""
+    assert loaded_fact(createdAt="last Tuesday").created_at == "last Tuesday"
+
+
+def test_missing_and_double_ids_are_replaced_the_same_way_at_every_load() -> None:
+    """Else an id that was shown would not be found again."""
+    stored = {"facts": [{"content": "a"}, {"id": "x", "content": "b"}, {"id": "x", "content": "c"}, "bare"]}
+
+    first, second = Memory.model_validate(stored), Memory.model_validate(stored)
+
+    assert first == second
+    assert len({fact.id for fact in first.facts}) == 4
+    assert [fact.content for fact in first.facts] == ["a", "b", "c", "bare"]
+
+
+def test_what_is_not_there_is_not_written() -> None:
+    """The document stays readable."""
+    assert set(loaded_fact().model_dump(by_alias=True)) == {
+        "id", "content", "category", "confidence", "createdAt", "source",
+    }  # fmt: skip
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+stored_facts = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            name: json_values | st.text()
+            for name in ("id", "content", "category", "confidence", "createdAt", "source", "replaces", "odd")
+        },
+    )
+    | st.text(),
+    max_size=5,
+)
+
+
+@given(stored_facts, st.dictionaries(st.text(min_size=1), json_values, max_size=3))
+def test_loading_is_stable(facts: list[Any], others: dict[str, Any]) -> None:
+    """What was loaded once, whatever its shape, loads again as the same value."""
+    reserved = {"version", "revision", "lastUpdated", "user", "history", "facts", "threads", "forgotten"}
+    names = reserved | {"last_updated"}
+    memory = Memory.model_validate({"facts": facts} | {k: v for k, v in others.items() if k not in names})
+
+    again = Memory.model_validate(json.loads(memory.model_dump_json(by_alias=True)))
+
+    assert again == memory
+    assert len(memory.facts) == len(facts)
+
+
+def test_a_mark_of_an_older_document_knows_its_one_message() -> None:
+    """Only the last id was kept once."""
+    assert ThreadMark(last_message_id="m1").known == {"m1"}
+
+
+def test_an_agent_name_is_lower_cased() -> None:
+    """Names that differ by case alone are one agent."""
+    assert Scope("ada", "Coder") == Scope("ada", "coder")
+
+
+@pytest.mark.parametrize("agent", ["a b", "../x", "é", "a" * 65, "a/b", "a.b"])
+def test_an_agent_name_outside_its_letters_is_refused(agent: str) -> None:
+    """It becomes a folder."""
+    with pytest.raises(IdentityError, match="agent_name"):
+        Scope("ada", agent)
+
+
+@pytest.mark.parametrize("user", ["", "x" * 257, "a\nb", "a\x7fb", "\ud800"])
+def test_a_user_id_that_cannot_serve_is_refused(user: str) -> None:
+    """Empty, over-long, or with characters that no store or log can hold."""
+    with pytest.raises(IdentityError, match="user_id"):
+        Scope(user)
+
+
+def test_an_empty_agent_name_is_no_agent() -> None:
+    """As everywhere: empty counts as absent."""
+    assert Scope("ada", "") == Scope("ada")
