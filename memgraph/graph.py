@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain_core.runnables import RunnableLambda
 from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime, get_runtime
 
 from memgraph.context import Context, Resolver
@@ -33,6 +34,7 @@ from memgraph.nodes.apply_update import apply_update
 from memgraph.nodes.build_prompt import build_prompt
 from memgraph.nodes.call_model import Asked, call_model, call_model_async
 from memgraph.nodes.detect_signals import detect_signals
+from memgraph.nodes.fail_open import fail_open
 from memgraph.nodes.filter_messages import filter_messages
 from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
@@ -42,8 +44,9 @@ from memgraph.state import Answered, Begun, Conversation, Parsed, Reloaded, Resu
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables import RunnableConfig
+    from langchain_core.runnables.graph import Graph
     from langgraph.checkpoint.base import BaseCheckpointSaver
-    from langgraph.graph.state import CompiledStateGraph
 
     from memgraph.policy import Policy
     from memgraph.storage import MemoryStorage
@@ -60,7 +63,7 @@ def build_graph(
     policy: Policy | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     interrupt_before: Sequence[str] | None = None,
-) -> CompiledStateGraph[State, Context, Conversation, Result]:
+) -> UpdateGraph:
     """Compile the memory update.
 
     Args:
@@ -80,12 +83,32 @@ def build_graph(
         StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
     """
     defaults = Context(model=model, storage=storage, policy=policy)
-    return assemble(defaults, Result).compile(
-        name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or [])
-    )
+    return assemble(defaults, Result, checkpointer=checkpointer, interrupt_before=interrupt_before)
 
 
-def assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context, Conversation, Any]:
+class UpdateGraph(CompiledStateGraph[State, Context, Conversation, Any]):
+    """The compiled graph. It is drawn as it reads: without the handler that LangGraph adds for errors."""
+
+    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        return _without_handler(super().get_graph(config, xray=xray))
+
+    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        return _without_handler(await super().aget_graph(config, xray=xray))
+
+
+def _without_handler(drawn: Graph) -> Graph:
+    for node in [node for name, node in drawn.nodes.items() if "error_handler" in name]:
+        drawn.remove_node(node)
+    return drawn
+
+
+def assemble(
+    defaults: Context,
+    output: type[Any],
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    interrupt_before: Sequence[str] | None = None,
+) -> UpdateGraph:
     """Put nodes and routes together; *output* names the keys that come out.
 
     What comes out is little by default, so that a parent graph's own `memory` or `prompt` stays as it is.
@@ -93,6 +116,7 @@ def assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context,
     bound = functools.partial(_bound, Resolver(defaults))
     graph = StateGraph(State, context_schema=Context, input_schema=Conversation, output_schema=output)
 
+    graph.set_node_defaults(error_handler=fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected
     graph.add_node("filter_messages", bound(filter_messages))
     graph.add_node("detect_signals", bound(detect_signals))
     graph.add_node("load_memory", bound(load_memory))
@@ -113,7 +137,8 @@ def assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context,
     graph.add_edge("apply_update", "scrub_uploads")
     graph.add_edge("scrub_uploads", "save_memory")
     graph.add_conditional_edges("save_memory", after_save)
-    return graph
+    compiled = graph.compile(name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or []))
+    return UpdateGraph(**vars(compiled))
 
 
 # A thread keeps the last run's values: a route reads only what its own node wrote in this step.

@@ -92,7 +92,7 @@ def test_the_graph_is_the_nine_nodes_and_their_routes() -> None:
     """What is drawn is what runs."""
     drawn = build_graph(model="offline", storage="memory:").get_graph()
 
-    assert [name for name in drawn.nodes if not name.startswith("__")] == [node.__name__ for node in NODES]
+    assert list(drawn.nodes) == ["__start__", *(node.__name__ for node in NODES), "__end__"]
     assert {(edge.source, edge.target) for edge in drawn.edges if edge.conditional} == {
         ("filter_messages", "detect_signals"),
         ("filter_messages", "__end__"),
@@ -467,6 +467,26 @@ def test_the_words_of_the_memory_are_not_in_a_lead_agents_stream() -> None:
     assert not [chunk for chunk in streamed if "newFacts" in str(chunk)]
 
 
+@pytest.mark.parametrize("checkpointer", [None, InMemorySaver()])
+def test_a_memory_that_fails_costs_a_lead_agent_nothing(
+    checkpointer: InMemorySaver | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The error is logged, no mark moves, and the agent's own nodes go on."""
+    storage = open_storage("memory:")
+    lead = StateGraph(MessagesState, context_schema=Context)
+    lead.add_node("remember", build_graph(model=ScriptedModel("?"), storage=storage))
+    lead.add_node("answer", lambda _: {"messages": AIMessage("Hello Ada!")})
+    lead.add_edge(START, "remember")
+    lead.add_edge("remember", "answer")
+    config: Any = {"configurable": {"thread_id": "t1"}}
+
+    state = lead.compile(checkpointer=checkpointer).invoke({"messages": talk("I'm Ada.")}, config, context=CONTEXT)
+
+    assert state["messages"][-1].text == "Hello Ada!"
+    assert storage.load(ADA) == Memory()
+    assert "memory of 'ada' was not updated" in caplog.text
+
+
 # -- on a checkpointed thread ---------------------------------------------------------------------
 
 
@@ -546,7 +566,7 @@ def test_a_run_resumed_with_another_storage_is_refused() -> None:
 def test_all_stages_come_out_where_they_are_asked_for() -> None:
     """As on the server, whose clients show them side by side."""
     model = ScriptedModel(update_answer("Name is Ada."))
-    graph = assemble(Context(model=model, storage="memory:"), State).compile()
+    graph = assemble(Context(model=model, storage="memory:"), State)
 
     state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
 

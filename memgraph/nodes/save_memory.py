@@ -44,12 +44,13 @@ def save_memory(state: Learned, runtime: Runtime[Resolved]) -> Saved:
     storage = runtime.context.storage_named(origin.storage)
     try:
         saved = storage.save(origin.scope, state["scrubbed"])
-    except RevisionConflictError:
+    except (RevisionConflictError, ForgottenError):
+        stored = storage.reload(origin.scope)
+        if stored.forgotten and stored.forgotten.revision > state["scrubbed"].revision:
+            _pass_by(storage, state, policy)
+            spent = Report(usage=state["usage"])
+            return {"outcome": "forgotten", "report": state["report"] + spent}
         return _lost(state, policy)
-    except ForgottenError:
-        _pass_by(storage, state, policy)
-        spent = Report(usage=state["usage"])
-        return {"outcome": "forgotten", "report": state["report"] + spent}
     report = state["report"] + _report(state, saved)
     left = remaining(state["turns"], saved.threads.get(origin.thread))
     result: Saved = {"saved": saved, "memory": saved, "unlearned": left, "report": report, "races": 0}

@@ -1,0 +1,20 @@
+"""The memory update as LangGraph Server runs it: langgraph.json points here.
+
+Who is remembered comes with the run, as `context: {"user_id": ...}`; the rest is what `memgraph.yaml` and the
+environment say. The server brings its own checkpointer and store, so none is compiled in.
+"""
+
+from __future__ import annotations
+
+from memgraph.config import context_of, load_settings
+from memgraph.graph import assemble
+from memgraph.state import Answered, Applied, Begun, Parsed, Prompted, Reloaded, Saved, Scrubbed, Signalled
+
+
+class Stages(  # pyright: ignore[reportIncompatibleVariableOverride] - optional in one stage, required in another
+    Begun, Signalled, Reloaded, Prompted, Answered, Parsed, Applied, Scrubbed, Saved
+):
+    """Every stage but the messages that came in: with a narrower schema the server would stream nulls."""
+
+
+graph = assemble(context_of(load_settings()), Stages)

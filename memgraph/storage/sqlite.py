@@ -1,0 +1,165 @@
+"""Memories in one SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Self
+
+from memgraph.errors import ConfigError, DamagedMemoryError, RevisionConflictError, StorageError
+from memgraph.models import Scope
+from memgraph.storage.base import MemoryStorage, is_tombstone, own_or_shared, successor, tombstone
+from memgraph.storage.documents import ParsedDocuments, storable
+from memgraph.storage.durable import create_private, locked, make_folder, reported
+from memgraph.storage.locations import absolute, default_folder, path_of_url
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+    from pathlib import Path
+
+    from memgraph.models import Memory
+
+BUSY_TIMEOUT_SECONDS = 30.0
+DATABASE = "memory.db"
+
+VERSION = 1
+"""Of the tables, kept in the file's user_version; 0 is a file that is not set up."""
+
+SCHEMA = """
+    CREATE TABLE IF NOT EXISTS memory (
+        user_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,  -- '' is the memory that all agents share
+        revision INTEGER NOT NULL,
+        document TEXT NOT NULL,
+        PRIMARY KEY (user_id, agent_name)
+    )
+"""
+SELECT = "SELECT revision, CAST(document AS BLOB) FROM memory WHERE user_id = :user_id AND agent_name = :agent_name"
+SELECT_SCOPES = "SELECT user_id, agent_name FROM memory ORDER BY user_id, agent_name"
+INSERT = """
+    INSERT INTO memory (user_id, agent_name, revision, document)
+    VALUES (:user_id, :agent_name, :revision, :document)
+    ON CONFLICT DO NOTHING
+"""
+UPDATE = """
+    UPDATE memory SET revision = :revision, document = :document
+    WHERE user_id = :user_id AND agent_name = :agent_name AND revision = :revision - 1
+"""
+
+
+class SqliteStorage(MemoryStorage):
+    """One file, any number of threads and processes on one machine.
+
+    The revision is compared and raised in a single statement, inside a transaction that also reads the mark
+    of the last deletion, so two writers can race and exactly one of them wins. A connection lives for one
+    operation: none is shared by threads or inherited by a fork.
+
+    Args:
+        path: The file. None is `memory.db` in the platform's folder for user data.
+        busy_timeout: Seconds to wait for another writer.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
+        self._path = absolute(path or default_folder() / DATABASE)
+        self._name = f"sqlite:{self._path}"
+        self._busy_timeout = busy_timeout
+        self._parsed = ParsedDocuments()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @classmethod
+    def from_url(cls, location: str) -> Self:
+        """Open what follows `sqlite:`, a path; as in SQLAlchemy, `///FILE` is relative and `////FILE` absolute."""
+        if location == ":memory:":
+            raise ConfigError("sqlite::memory: would be empty at every load; use memory:")
+        return cls(path_of_url("sqlite", location).removeprefix("/") if location.startswith("//") else location)
+
+    def load(self, scope: Scope) -> Memory:
+        if not self._exists():
+            return own_or_shared(scope, lambda _: None)
+        with self._connected() as db:
+            return own_or_shared(scope, lambda wanted: self._read(db, wanted))
+
+    def save(self, scope: Scope, memory: Memory) -> Memory:
+        with self._writing() as db:
+            return self._write(db, scope, successor(scope, self._read(db, scope), memory))
+
+    def delete(self, scope: Scope) -> Memory:
+        with self._writing() as db:
+            return self._write(db, scope, tombstone(self._read(db, scope)))
+
+    def scopes(self) -> Iterator[Scope]:
+        if not self._exists():
+            return
+        with self._connected() as db:
+            rows = db.execute(SELECT_SCOPES).fetchall()
+            found = [scope for scope in (Scope(*row) for row in rows) if not self._is_buried(db, scope)]
+        yield from found
+
+    def _read(self, db: sqlite3.Connection, scope: Scope) -> Memory | None:
+        row = db.execute(SELECT, _key(scope)).fetchone()
+        if row is None:
+            return None
+        memory = self._parsed.decode(row[1], self._place(scope))
+        return memory.model_copy(update={"revision": row[0]})
+
+    def _write(self, db: sqlite3.Connection, scope: Scope, memory: Memory) -> Memory:
+        stored, data = storable(memory)
+        row = _key(scope) | {"revision": stored.revision, "document": data.decode()}
+        if not db.execute(UPDATE if stored.revision > 1 else INSERT, row).rowcount:
+            raise RevisionConflictError(scope, memory.revision - 1)
+        self._parsed.remember(data, self._place(scope), stored)
+        return stored
+
+    def _place(self, scope: Scope) -> str:
+        return f"{self._name}, memory of {scope}"
+
+    def _is_buried(self, db: sqlite3.Connection, scope: Scope) -> bool:
+        """Whether a document is a tombstone. A damaged one is not: somebody has to look at it."""
+        try:
+            memory = self._read(db, scope)
+        except DamagedMemoryError:
+            return False
+        return memory is None or is_tombstone(memory)
+
+    # -- the file ---------------------------------------------------------------------------------
+
+    def _exists(self) -> bool:
+        with reported(self._path):
+            return self._path.exists()
+
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        """A transaction that has the file to itself; it ends with everything or nothing written."""
+        with reported(self._path):
+            make_folder(self._path.parent)
+            create_private(self._path)
+        with self._connected() as db:
+            db.execute("BEGIN IMMEDIATE")
+            with db:
+                yield db
+
+    @contextmanager
+    def _connected(self) -> Generator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self._path, self._busy_timeout, isolation_level=None)) as db:
+                db.execute("PRAGMA synchronous = FULL")
+                db.execute("PRAGMA secure_delete = ON")  # what is deleted is to be gone from the file
+                if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+                    self._set_up(db)
+                yield db
+        except sqlite3.Error as error:
+            raise StorageError(f"{self._path}: {error}") from error
+
+    def _set_up(self, db: sqlite3.Connection) -> None:
+        """Make the tables. SQLite does not wait for others where the journal mode changes, so a lock file does."""
+        with reported(self._path), locked(self._path, self._busy_timeout):
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute(SCHEMA)
+            db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _key(scope: Scope) -> dict[str, str | int]:
+    return {"user_id": scope.user_id, "agent_name": scope.agent_name or ""}

@@ -1,0 +1,46 @@
+"""What the storage tests share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import memgraph
+
+ROOT = Path(memgraph.__file__).parent.parent
+
+LEARNER = """
+import sys
+from memgraph.errors import RevisionConflictError
+from memgraph.models import Fact, Scope
+from memgraph.storage import open_storage
+
+url, who, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+storage, ada = open_storage(url), Scope("ada")
+for number in range(times):
+    while True:
+        memory = storage.load(ada)
+        try:
+            storage.save(ada, memory.with_facts((*memory.facts, Fact(content=f"{who}-{number}"))))
+        except RevisionConflictError:
+            continue
+        break
+    print(number, flush=True)
+"""
+"""A process that learns one fact at a time, going round again when it loses a race."""
+
+StartLearner = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start_learner() -> StartLearner:
+    def start(url: str, who: str, times: int) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", LEARNER, url, who, str(times)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+
+    return start

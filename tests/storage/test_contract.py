@@ -1,0 +1,484 @@
+"""What every storage promises. A new one joins by a line in URLS."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memgraph.errors import ForgottenError, RevisionConflictError
+from memgraph.models import CATEGORIES, Fact, Forgotten, Memory, Scope, Section, ThreadMark
+from memgraph.storage import MemoryStorage, open_storage
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+URLS = {
+    "file": "file:{folder}",
+    "sqlite": "sqlite:{folder}/memory.db",
+    "memory": "memory:",
+}
+SHARED_BY_PROCESSES = ("file", "sqlite")
+
+ADA = Scope("ada")
+BOT = Scope("ada", "bot")
+KNOWN = Memory(facts=(Fact(content="Works on engines."),), threads={"t1": ThreadMark(last_message_id="m1")})
+
+
+@pytest.fixture(params=URLS)
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStorage]:
+    with open_storage(URLS[request.param].format(folder=tmp_path)) as opened:
+        yield opened
+
+
+def contents(memory: Memory) -> list[str]:
+    return [fact.content for fact in memory.facts]
+
+
+def learn(storage: MemoryStorage, content: str, scope: Scope = ADA) -> None:
+    """Add a fact, going round again whenever another writer was first."""
+    while True:
+        memory = storage.load(scope)
+        try:
+            storage.save(scope, memory.with_facts((*memory.facts, Fact(content=content))))
+        except RevisionConflictError:
+            continue
+        return
+
+
+# -- load and save --------------------------------------------------------------------------------
+
+
+def test_a_missing_memory_is_empty_and_at_revision_0(storage: MemoryStorage) -> None:
+    assert storage.load(ADA) == Memory()
+
+
+def test_looking_leaves_nothing_behind(storage: MemoryStorage, tmp_path: Path) -> None:
+    storage.load(ADA)
+    list(storage.scopes())
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_saved_is_loaded(storage: MemoryStorage) -> None:
+    saved = storage.save(ADA, KNOWN)
+
+    assert storage.load(ADA) == saved == KNOWN.model_copy(update={"revision": 1})
+
+
+def test_each_save_raises_the_revision_by_one(storage: MemoryStorage) -> None:
+    assert storage.save(ADA, storage.save(ADA, Memory())).revision == 2
+
+
+def test_texts_of_all_kinds_survive(storage: MemoryStorage) -> None:
+    text = "喜欢 Python，😀👩‍👩‍👧 \0 \x1b \u2028 \ufeff </memory> \"'\\ \r\n"
+
+    storage.save(ADA, Memory(facts=(Fact(id="f", content=text),)).with_section("top_of_mind", Section(summary=text)))
+
+    loaded = storage.load(ADA)
+    assert (contents(loaded), loaded.user.top_of_mind.summary) == ([text], text)
+
+
+def test_unknown_keys_survive(storage: MemoryStorage) -> None:
+    """Another program, or a later version, may keep its own things in the document."""
+    given = Memory.model_validate(
+        {
+            "mood": {"now": ["fine", 1, None]},
+            "user": {"hat": "red", "workContext": {"summary": "x", "weight": 2}},
+            "facts": [{"id": "x", "content": "y", "pinned": True}],
+            "threads": {"t": {"lastMessageId": "m", "note": "z"}},
+        }
+    )
+
+    storage.save(ADA, given)
+
+    assert storage.load(ADA) == given.model_copy(update={"revision": 1})
+
+
+def test_half_a_surrogate_pair_does_not_stop_a_save(storage: MemoryStorage) -> None:
+    """Models cut emoji in half; no file can hold the half."""
+    saved = storage.save(ADA, Memory(facts=(Fact(id="f", content="cut \ud83d"),), note=["\udc00"]))
+
+    assert contents(storage.load(ADA)) == ["cut \ufffd"]
+    assert storage.load(ADA) == saved
+
+
+def test_scopes_do_not_mix(storage: MemoryStorage) -> None:
+    for scope in (ADA, BOT, Scope("bob"), Scope("default"), Scope("default", "bot")):
+        storage.save(scope, Memory(facts=(Fact(content=str(scope)),)))
+
+    assert contents(storage.load(BOT)) == [str(BOT)]
+    assert contents(storage.load(Scope("default"))) == ["'default'"]
+
+
+@pytest.mark.parametrize(
+    "user_id",
+    [
+        *("..", ".", "a/b", "../../x", "a\\b", "users", "agents", "memory.json", "default ", "CON", "C:", "~", " "),
+        *("A", "=41", "%41", "' OR 1=1 --", "e\u0301", "\u00e9", "\U0001f600"),
+        *("a" * 256, "A" * 256, "\U0001f600" * 256),
+    ],
+)
+def test_an_odd_user_id_is_a_user_id(storage: MemoryStorage, user_id: str) -> None:
+    storage.save(Scope("a"), Memory(facts=(Fact(content="of a"),)))
+    storage.save(Scope(user_id), Memory(facts=(Fact(content="odd"),)))
+
+    assert contents(storage.load(Scope(user_id))) == ["odd"]
+    assert contents(storage.load(Scope("a"))) == ["of a"]
+    assert set(storage.scopes()) == {Scope("a"), Scope(user_id)}
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+values = st.recursive(st.none() | st.booleans() | st.integers(-(10**9), 10**9) | texts, st.lists, max_leaves=4)
+facts = st.builds(
+    Fact,
+    id=texts.filter(bool),
+    content=texts,
+    category=st.sampled_from([*CATEGORIES, "odd"]),
+    confidence=st.floats(0, 1),
+    source_error=st.none() | texts.filter(bool),
+    confirmations=st.integers(0, 9),
+    own_key=values,
+)
+memories = st.builds(
+    Memory,
+    facts=st.lists(facts, max_size=4, unique_by=lambda fact: fact.id).map(tuple),
+    threads=st.dictionaries(texts, st.builds(ThreadMark, last_message_id=texts, message_ids=st.tuples(texts))),
+    revision=st.just(0),
+    own_key=values,
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(memory=memories)
+def test_any_memory_survives(storage: MemoryStorage, memory: Memory) -> None:
+    current = storage.load(ADA)
+    saved = storage.save(ADA, memory.model_copy(update={"revision": current.revision}))
+
+    assert storage.load(ADA) == saved == memory.model_copy(update={"revision": current.revision + 1})
+
+
+@pytest.mark.parametrize("scheme", SHARED_BY_PROCESSES)
+def test_another_instance_reads_the_same(scheme: str, tmp_path: Path) -> None:
+    """What was cached here is what is stored."""
+    url = URLS[scheme].format(folder=tmp_path)
+
+    saved = open_storage(url).save(ADA, KNOWN)
+
+    assert open_storage(url).load(ADA) == saved
+
+
+# -- compare and set ------------------------------------------------------------------------------
+
+
+def test_the_second_of_two_writers_loses(storage: MemoryStorage) -> None:
+    """Two runs that loaded the same revision cannot both save."""
+    first = second = storage.load(ADA)
+    storage.save(ADA, first)
+
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, second)
+
+
+def test_a_revision_that_never_was_is_a_conflict(storage: MemoryStorage) -> None:
+    storage.save(ADA, KNOWN)
+
+    for revision in (2, 10**30):
+        with pytest.raises(RevisionConflictError):
+            storage.save(ADA, KNOWN.model_copy(update={"revision": revision}))
+
+
+def test_a_revision_of_a_missing_memory_is_a_conflict(storage: MemoryStorage) -> None:
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, KNOWN.model_copy(update={"revision": 3}))
+
+    assert storage.load(ADA) == Memory()
+
+
+def test_a_lost_save_changes_nothing(storage: MemoryStorage) -> None:
+    saved = storage.save(ADA, KNOWN)
+
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, Memory())
+
+    assert storage.load(ADA) == saved
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Threads that take turns as often as they can, so that races happen."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("eager_threads")
+def test_4_threads_lose_no_update(storage: MemoryStorage) -> None:
+    def learn_25(who: int) -> None:
+        for number in range(25):
+            learn(storage, f"{who}-{number}")
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(learn_25, range(4)))
+
+    assert len(set(contents(storage.load(ADA)))) == 100
+    assert storage.load(ADA).revision == 100
+
+
+@pytest.mark.parametrize("scheme", SHARED_BY_PROCESSES)
+def test_4_processes_lose_no_update(
+    scheme: str, tmp_path: Path, start_learner: Callable[..., subprocess.Popen[str]]
+) -> None:
+    url = URLS[scheme].format(folder=tmp_path)
+
+    learners = [start_learner(url, f"p{number}", 25) for number in range(4)]
+    for learner in learners:
+        learner.communicate()
+
+    assert [learner.returncode for learner in learners] == [0] * 4
+    assert len(set(contents(open_storage(url).load(ADA)))) == 100
+
+
+def test_a_reader_never_sees_half_a_save(storage: MemoryStorage) -> None:
+    """Readers wait for nobody, and still see revisions whole and in order."""
+    storage.save(ADA, Memory(note=0))
+    stop = threading.Event()
+
+    def read() -> list[tuple[int, int]]:
+        seen: list[tuple[int, int]] = []
+        while not stop.is_set():
+            memory = storage.load(ADA)
+            assert memory.model_extra
+            seen.append((memory.revision, memory.model_extra["note"]))
+        return seen
+
+    with ThreadPoolExecutor(2) as readers:
+        reading = [readers.submit(read) for _ in range(2)]
+        for number in range(1, 60):
+            memory = storage.load(ADA)
+            storage.save(ADA, memory.model_copy(update={"note": number}))
+        stop.set()
+        seen = [reader.result() for reader in reading]
+
+    assert all(pairs == sorted(pairs) and all(revision == note + 1 for revision, note in pairs) for pairs in seen)
+
+
+# -- deletion -------------------------------------------------------------------------------------
+
+
+def test_a_deleted_memory_is_empty_at_the_next_revision(storage: MemoryStorage) -> None:
+    storage.save(ADA, KNOWN.model_copy(update={"diary": "private"}))
+
+    buried = storage.delete(ADA)
+
+    assert storage.load(ADA) == buried
+    assert (buried.is_empty, buried.revision, buried.model_extra) == (True, 2, {})
+    assert buried.forgotten
+    assert (buried.forgotten.revision, buried.forgotten.at[-1:]) == (2, "Z")
+
+
+def test_nothing_of_it_stays_on_disk(storage: MemoryStorage, tmp_path: Path) -> None:
+    """Neither in a copy beside it nor in a page that is free."""
+    storage.save(ADA, storage.save(ADA, KNOWN.with_facts((*KNOWN.facts, Fact(content="engine " * 5_000)))))
+
+    storage.delete(ADA)
+
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"engine" in path.read_bytes()]
+
+
+def test_deletion_keeps_the_thread_marks(storage: MemoryStorage) -> None:
+    """So that what was said before is not learned again."""
+    storage.save(ADA, KNOWN)
+
+    assert storage.delete(ADA).threads == KNOWN.threads
+
+
+def test_what_was_loaded_before_the_deletion_is_refused(storage: MemoryStorage) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    buried = storage.delete(ADA)
+
+    with pytest.raises(ForgottenError):
+        storage.save(ADA, loaded)
+
+    assert storage.load(ADA) == buried
+
+
+def test_it_is_refused_also_after_later_saves(storage: MemoryStorage) -> None:
+    """A run may have waited for a person for days."""
+    loaded = storage.save(ADA, KNOWN)
+    buried = storage.delete(ADA)
+    storage.save(ADA, storage.save(ADA, buried))
+
+    with pytest.raises(ForgottenError):
+        storage.save(ADA, loaded)
+
+
+def test_it_is_refused_also_when_a_save_lost_the_mark(storage: MemoryStorage) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    buried = storage.delete(ADA)
+
+    saved = storage.save(ADA, Memory(revision=buried.revision))
+
+    assert saved.forgotten == storage.load(ADA).forgotten == buried.forgotten
+    with pytest.raises(ForgottenError):
+        storage.save(ADA, loaded)
+
+
+def test_what_was_loaded_after_the_deletion_can_be_saved(storage: MemoryStorage) -> None:
+    storage.save(ADA, KNOWN)
+
+    saved = storage.save(ADA, storage.delete(ADA).with_facts(KNOWN.facts))
+
+    assert saved.revision == 3
+
+
+def test_a_later_conflict_after_a_deletion_is_only_a_conflict(storage: MemoryStorage) -> None:
+    buried = storage.delete(ADA)
+    storage.save(ADA, buried)
+
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, buried)
+
+
+def test_deleting_what_never_was_refuses_the_run_that_saw_nothing(storage: MemoryStorage) -> None:
+    nothing = storage.load(ADA)
+
+    assert storage.delete(ADA).revision == 1
+    with pytest.raises(ForgottenError):
+        storage.save(ADA, nothing)
+
+
+def test_deleting_twice_is_a_deletion_each(storage: MemoryStorage) -> None:
+    first = storage.delete(ADA)
+
+    second = storage.delete(ADA)
+
+    assert second.forgotten
+    assert (first.revision, second.revision, second.forgotten.revision) == (1, 2, 2)
+    with pytest.raises(ForgottenError):
+        storage.save(ADA, first)
+
+
+def test_a_mark_from_elsewhere_does_not_refuse_the_saves_to_come(storage: MemoryStorage) -> None:
+    """An imported document may tell of a deletion at a revision this one has not reached."""
+    imported = KNOWN.model_copy(update={"forgotten": Forgotten(revision=900, at="")})
+
+    saved = storage.save(ADA, imported)
+
+    assert storage.save(ADA, saved).revision == 2
+
+
+def test_the_default_delete_does_the_same(storage: MemoryStorage) -> None:
+    """A user's own storage has only load and save."""
+    loaded = storage.save(ADA, KNOWN)
+
+    buried = MemoryStorage.delete(storage, ADA)
+
+    assert (buried.revision, buried.threads, buried.is_empty) == (2, KNOWN.threads, True)
+    with pytest.raises(ForgottenError):
+        storage.save(ADA, loaded)
+
+
+@pytest.mark.usefixtures("eager_threads")
+def test_a_deletion_loses_no_race(storage: MemoryStorage) -> None:
+    """Whoever else saves or deletes, it is done when it returns."""
+
+    def learn_and_delete(_: int) -> set[int]:
+        for number in range(5):
+            with suppress(ForgottenError):
+                learn(storage, f"fact {number}")
+        return {storage.delete(ADA).revision for _ in range(5)}
+
+    with ThreadPoolExecutor(4) as threads:
+        revisions = list(threads.map(learn_and_delete, range(4)))
+
+    assert len(set().union(*revisions)) == 20
+    assert storage.load(ADA).is_empty
+
+
+# -- agents ---------------------------------------------------------------------------------------
+
+
+def test_an_agent_without_a_memory_reads_the_shared_one(storage: MemoryStorage) -> None:
+    storage.save(ADA, KNOWN)
+
+    assert storage.load(BOT).facts == KNOWN.facts
+
+
+def test_an_agent_starts_at_revision_0_without_marks(storage: MemoryStorage) -> None:
+    """It has learned from no thread, and the deletion of the shared memory was not its own."""
+    storage.save(ADA, storage.delete(ADA).model_copy(update={"threads": KNOWN.threads}))
+
+    loaded = storage.load(BOT)
+
+    assert (loaded.revision, loaded.threads, loaded.forgotten) == (0, {}, None)
+
+
+def test_learning_writes_the_agents_own_memory(storage: MemoryStorage) -> None:
+    storage.save(ADA, KNOWN)
+
+    learn(storage, "Likes bots.", BOT)
+
+    assert contents(storage.load(BOT)) == ["Works on engines.", "Likes bots."]
+    assert contents(storage.load(ADA)) == ["Works on engines."]
+
+
+def test_an_agent_with_a_memory_reads_no_other(storage: MemoryStorage) -> None:
+    storage.save(BOT, Memory())
+    storage.save(ADA, KNOWN)
+
+    assert storage.load(BOT).is_empty
+
+
+def test_a_deleted_agent_memory_is_empty_not_shared(storage: MemoryStorage) -> None:
+    storage.save(ADA, KNOWN)
+    loaded = storage.load(BOT)
+
+    storage.delete(BOT)
+
+    assert storage.load(BOT).is_empty
+    with pytest.raises(ForgottenError):
+        storage.save(BOT, loaded)
+    assert storage.load(ADA).facts == KNOWN.facts
+
+
+# -- the rest -------------------------------------------------------------------------------------
+
+
+def test_every_scope_with_a_memory_is_listed(storage: MemoryStorage) -> None:
+    scopes = {ADA, BOT, Scope("default"), Scope("default", "bot"), Scope("Zoë 😀"), Scope("x" * 250, "bot")}
+    for scope in scopes:
+        storage.save(scope, KNOWN)
+
+    assert set(storage.scopes()) == scopes
+
+
+def test_a_deleted_memory_is_not_listed_until_it_is_used_again(storage: MemoryStorage) -> None:
+    storage.save(ADA, KNOWN)
+
+    buried = storage.delete(ADA)
+    assert list(storage.scopes()) == []
+
+    storage.save(ADA, buried)
+    assert list(storage.scopes()) == [ADA]
+
+
+def test_a_name_tells_the_place(storage: MemoryStorage, tmp_path: Path) -> None:
+    scheme = storage.name.partition(":")[0]
+
+    assert storage.name.startswith(URLS[scheme].format(folder=tmp_path))
+
+
+def test_reload_reads_what_is_stored(storage: MemoryStorage) -> None:
+    saved = storage.save(ADA, KNOWN)
+
+    assert storage.reload(ADA) == saved

@@ -1,0 +1,523 @@
+"""Memories as files: what is on disk, what a person edits, and what happens when things break."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
+from memgraph.models import Fact, Memory, Scope
+from memgraph.storage import file, open_storage
+from memgraph.storage.durable import locked
+from memgraph.storage.file import FileStorage
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+ADA = Scope("ada")
+BOT = Scope("ada", "bot")
+KNOWN = Memory(facts=(Fact(content="Works on engines."),))
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> FileStorage:
+    return FileStorage(tmp_path)
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    """Where Ada's document is."""
+    return tmp_path / "users" / "ada" / "memory.json"
+
+
+def edit(document: Path, **changes: Any) -> bytes:
+    """Edit a document as a person would."""
+    data = json.loads(document.read_bytes()) | changes
+    document.write_text(json.dumps(data, indent=4))
+    return document.read_bytes()
+
+
+def note(memory: Memory) -> object:
+    return (memory.model_extra or {}).get("note")
+
+
+# -- what is on disk ------------------------------------------------------------------------------
+
+
+def test_the_files_are_where_they_should_be(tmp_path: Path) -> None:
+    storage = FileStorage(tmp_path / "new" / "notes.json")
+    for scope in (ADA, BOT, Scope("default"), Scope("default", "bot"), Scope("\u00e4" * 100)):
+        storage.save(scope, KNOWN)
+
+    documents = sorted(path.relative_to(tmp_path / "new").as_posix() for path in tmp_path.rglob("*.json"))
+
+    assert [path for path in documents if not path.startswith("users/=c3")] == [
+        "agents/bot/memory.json",
+        "notes.json",
+        "users/ada/agents/bot/memory.json",
+        "users/ada/memory.json",
+    ]
+
+
+def test_beside_a_document_are_its_lock_and_the_last_good_one(storage: FileStorage, document: Path) -> None:
+    for _ in range(3):
+        storage.save(ADA, storage.load(ADA))
+
+    assert sorted(path.name for path in document.parent.iterdir()) == [
+        "memory.json",
+        "memory.json.last",
+        "memory.json.lock",
+    ]
+    assert document.read_bytes() == document.with_name("memory.json.last").read_bytes()
+
+
+def test_nobody_else_may_read_them(storage: FileStorage, document: Path, tmp_path: Path) -> None:
+    """It is personal data."""
+    storage.save(ADA, KNOWN)
+
+    assert {oct(path.stat().st_mode & 0o777) for path in document.parent.iterdir()} == {"0o600"}
+    assert {oct(path.stat().st_mode & 0o777) for path in (tmp_path / "users", document.parent)} == {"0o700"}
+
+
+def test_folders_that_are_no_users_are_passed_over(storage: FileStorage, tmp_path: Path) -> None:
+    for name in ("Stranger", "=2", "a.b", "default", "x" * 86 + "=-" + "0" * 32):
+        (tmp_path / "users" / name).mkdir(parents=True)
+        (tmp_path / "users" / name / "memory.json").write_text("{}")
+    (tmp_path / "users" / "empty").mkdir()
+    (tmp_path / "users" / "file").write_text("")
+
+    assert list(storage.scopes()) == []
+
+
+def test_a_long_id_is_kept_beside_its_documents(storage: FileStorage, tmp_path: Path) -> None:
+    """So that it can be listed, also when only an agent has a memory."""
+    scope = Scope("\U0001f600" * 256, "bot")
+
+    storage.save(scope, KNOWN)
+
+    assert next(tmp_path.rglob("user_id")).read_text("utf-8") == scope.user_id
+    assert list(storage.scopes()) == [scope]
+
+
+def test_a_damaged_document_is_listed(storage: FileStorage, document: Path) -> None:
+    """Somebody has to look at it."""
+    storage.save(ADA, KNOWN)
+    document.write_text('{"forgotten"')
+
+    assert list(storage.scopes()) == [ADA]
+
+
+# -- hand edits -----------------------------------------------------------------------------------
+
+
+def test_a_hand_edit_is_loaded_and_saved_over(storage: FileStorage, document: Path) -> None:
+    storage.save(ADA, KNOWN)
+    edit(document, note="by hand")
+
+    saved = storage.save(ADA, storage.load(ADA))
+
+    assert note(saved) == note(storage.load(ADA)) == "by hand"
+
+
+@pytest.mark.parametrize("revision", [0, 1, 2, 3, 4, 5, 10**30, None, "x", -1])
+@pytest.mark.parametrize("which", ["same", "other"])
+def test_a_hand_edit_between_load_and_save_is_a_conflict(
+    storage: FileStorage, document: Path, which: str, revision: object
+) -> None:
+    """Whatever the person did to the revision, and whoever saves."""
+    for _ in range(3):
+        loaded = storage.save(ADA, storage.load(ADA))
+    edited = edit(document, note="by hand", revision=revision)
+
+    saver = storage if which == "same" else FileStorage(document.parents[2])
+    for _ in range(2):
+        with pytest.raises(RevisionConflictError):
+            saver.save(ADA, loaded)
+
+    assert document.read_bytes() == edited
+    assert note(saver.save(ADA, saver.load(ADA))) == "by hand"
+    with pytest.raises(RevisionConflictError):
+        saver.save(ADA, loaded)
+
+
+def test_it_stays_a_conflict_after_somebody_loaded_the_edit(storage: FileStorage, document: Path) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    edit(document, note="by hand")
+    storage.load(ADA)
+
+    for saver in (storage, FileStorage(document.parents[2])):
+        with pytest.raises(RevisionConflictError):
+            saver.save(ADA, loaded)
+
+
+@pytest.mark.parametrize("which", ["same", "other"])
+def test_each_of_two_hand_edits_is_a_writer(storage: FileStorage, document: Path, which: str) -> None:
+    """Also for a run that a person resumes in another process."""
+    storage.save(ADA, KNOWN)
+    edit(document, note="first")
+    first = storage.load(ADA)
+    edit(document, note="second")
+    saver = storage if which == "same" else FileStorage(document.parents[2])
+
+    with pytest.raises(RevisionConflictError):
+        saver.save(ADA, first)
+    second = FileStorage(document.parents[2]).load(ADA)
+    with pytest.raises(RevisionConflictError):
+        saver.save(ADA, first)
+    assert note(saver.save(ADA, second)) == "second"
+
+
+def test_an_edit_that_was_undone_makes_loads_of_it_stale(storage: FileStorage, document: Path) -> None:
+    storage.save(ADA, KNOWN)
+    before = document.read_bytes()
+    edit(document, note="by hand")
+    edited = storage.load(ADA)
+    document.write_bytes(before)
+
+    undone = storage.load(ADA)
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, edited)
+    assert note(storage.save(ADA, undone)) is None
+
+
+def test_the_revision_never_goes_back(storage: FileStorage, document: Path) -> None:
+    """A person may paste an older document."""
+    storage.save(ADA, KNOWN)
+    older = document.read_bytes()
+    for _ in range(3):
+        storage.save(ADA, storage.load(ADA).with_facts(()))
+
+    document.write_bytes(older)
+
+    assert storage.load(ADA).revision == 5
+
+
+def test_a_load_leaves_an_edited_document_as_it_is(storage: FileStorage, document: Path) -> None:
+    """The person may still have it open."""
+    storage.save(ADA, KNOWN)
+    edited = edit(document, note="by hand")
+
+    revisions = {
+        storage.load(ADA).revision,
+        storage.load(ADA).revision,
+        FileStorage(document.parents[2]).load(ADA).revision,
+    }
+
+    assert revisions == {2}
+    assert document.read_bytes() == edited
+
+
+def test_reformatting_is_no_edit(storage: FileStorage, document: Path) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    edit(document)
+
+    assert storage.load(ADA) == loaded
+    assert storage.save(ADA, loaded).revision == 2
+
+
+def test_a_document_written_by_hand_from_scratch_counts_as_a_writer(storage: FileStorage, document: Path) -> None:
+    nothing = storage.load(ADA)
+    document.parent.mkdir(parents=True)
+    document.write_text('{"facts": ["Likes tea."]}')
+
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, nothing)
+    loaded = storage.load(ADA)
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, nothing)
+    assert [fact.content for fact in storage.save(ADA, loaded).facts] == ["Likes tea."]
+
+
+def test_an_edit_in_the_middle_of_a_save_is_not_lost(
+    storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    fsync = os.fsync
+
+    def edit_meanwhile(descriptor: int) -> None:
+        edit(document, note="by hand")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", edit_meanwhile)
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, loaded)
+    monkeypatch.undo()
+
+    assert note(storage.load(ADA)) == "by hand"
+
+
+def test_an_edit_in_the_middle_of_a_deletion_goes_too(
+    storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage.save(ADA, KNOWN)
+    fsync, edits = os.fsync, iter(["once"])
+
+    def edit_meanwhile(descriptor: int) -> None:
+        for text in edits:
+            edit(document, note=text)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", edit_meanwhile)
+    storage.delete(ADA)
+
+    assert (note(storage.load(ADA)), storage.load(ADA).is_empty) == (None, True)
+
+
+def test_a_removed_document_reads_as_missing(storage: FileStorage, document: Path) -> None:
+    storage.save(ADA, KNOWN)
+    loaded = storage.save(BOT, Memory(note="the bot's"))
+    (document.parent / "agents" / "bot" / "memory.json").unlink()
+
+    assert storage.load(BOT).facts == KNOWN.facts
+    with pytest.raises(RevisionConflictError):
+        storage.save(BOT, loaded)
+
+
+def test_after_a_removal_revisions_go_on_where_they_were(storage: FileStorage, document: Path) -> None:
+    """So that nobody who loaded the removed document takes the new one for it."""
+    first = storage.save(ADA, KNOWN)
+    second = storage.save(ADA, first)
+    document.unlink()
+
+    saved = storage.save(ADA, storage.load(ADA))
+
+    assert saved.revision == 3
+    for stale in (first, second):
+        with pytest.raises(RevisionConflictError):
+            storage.save(ADA, stale)
+
+
+def test_a_deleted_document_pasted_back_is_not_what_was_loaded_before(storage: FileStorage, document: Path) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    before = document.read_bytes()
+    storage.delete(ADA)
+    document.write_bytes(before)
+
+    for _ in range(2):
+        with pytest.raises(ForgottenError):
+            storage.save(ADA, loaded)
+        assert storage.load(ADA).facts == KNOWN.facts
+
+
+def test_deleting_refuses_what_saw_the_edit(storage: FileStorage, document: Path) -> None:
+    before = storage.save(ADA, KNOWN)
+    edit(document, note="by hand", revision=7)
+    seen = storage.load(ADA)
+    edit(document, note="again")
+    storage.delete(ADA)
+
+    for loaded in (before, seen):
+        with pytest.raises(ForgottenError):
+            storage.save(ADA, loaded)
+
+
+def test_an_edit_loads_also_where_it_cannot_be_recorded(
+    storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder may be read-only, or a writer may hang."""
+    storage.save(ADA, KNOWN)
+    edit(document, note="by hand")
+    monkeypatch.setattr(file, "RECORD_TIMEOUT_SECONDS", 0)
+
+    with locked(document, 0):
+        loaded = storage.load(ADA)
+
+    assert note(loaded) == "by hand"
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, loaded)
+    assert note(storage.save(ADA, storage.load(ADA))) == "by hand"
+
+
+# -- damage ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", [b"", b'{"facts": [', b"[]", b'{"facts": 3}', b"\xff\xfe\x00", b'{"user": "\xff"}'])
+@pytest.mark.parametrize("act", ["load", "save", "delete"])
+def test_a_damaged_document_is_an_error_and_left_as_it_is(
+    storage: FileStorage, document: Path, damage: bytes, act: str
+) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    document.write_bytes(damage)
+    acts: dict[str, Callable[[], object]] = {
+        "load": lambda: storage.load(ADA),
+        "save": lambda: storage.save(ADA, loaded),
+        "delete": lambda: storage.delete(ADA),
+    }
+
+    with pytest.raises(DamagedMemoryError) as caught:
+        acts[act]()
+
+    assert document.read_bytes() == damage
+    assert caught.value.place == str(document)
+    assert str(document.with_name("memory.json.last")) in str(caught.value)
+
+
+def test_the_last_good_one_can_be_put_back(storage: FileStorage, document: Path) -> None:
+    saved = storage.save(ADA, KNOWN)
+    document.write_text('{"facts": [')
+
+    document.write_bytes(document.with_name("memory.json.last").read_bytes())
+
+    assert storage.load(ADA) == saved
+
+
+def test_an_edit_that_was_loaded_is_the_last_good_one(storage: FileStorage, document: Path) -> None:
+    storage.save(ADA, KNOWN)
+    edit(document, note="by hand")
+    storage.load(ADA)
+
+    document.write_text("oops")
+
+    assert note(Memory.model_validate_json(document.with_name("memory.json.last").read_bytes())) == "by hand"
+
+
+def test_a_damaged_agent_document_is_not_passed_over_for_the_shared_one(storage: FileStorage, document: Path) -> None:
+    storage.save(ADA, KNOWN)
+    storage.save(BOT, KNOWN)
+    (document.parent / "agents" / "bot" / "memory.json").write_text("oops")
+
+    with pytest.raises(DamagedMemoryError):
+        storage.load(BOT)
+
+
+def test_a_damaged_last_one_harms_nothing(storage: FileStorage, document: Path) -> None:
+    """It is not synced, so a power cut may empty it."""
+    loaded = storage.save(ADA, KNOWN)
+    document.with_name("memory.json.last").write_bytes(b"")
+
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, loaded)
+    assert storage.save(ADA, storage.load(ADA)).facts == KNOWN.facts
+
+
+# -- when things break ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", ["fsync", "open"])
+def test_a_full_disk_leaves_the_old_document(
+    storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    saved = storage.save(ADA, KNOWN)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, refuse)
+        with pytest.raises(StorageError, match=r"memory\.json.*: No space left on device"):
+            storage.save(ADA, saved.model_copy(update={"note": "lost"}))
+
+    assert storage.load(ADA) == saved
+    assert len(list(document.parent.iterdir())) == 3
+    assert storage.save(ADA, saved).revision == 2
+
+
+def test_a_rename_that_fails_leaves_the_old_document(
+    storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = storage.save(ADA, KNOWN)
+
+    def refuse(self: Path, target: Path) -> Path:
+        raise OSError(errno.EIO, "Input/output error", str(target))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", refuse)
+        with pytest.raises(StorageError, match="Input/output error"):
+            storage.save(ADA, saved)
+
+    assert storage.load(ADA) == saved
+    assert len(list(document.parent.iterdir())) == 3
+
+
+def test_a_save_without_its_copy_is_still_a_save(
+    storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the process dies between the two renames: the document merely looks edited."""
+    saved = storage.save(ADA, KNOWN)
+    replace = Path.replace
+
+    def refuse_copy(self: Path, target: Path) -> Path:
+        if target.suffix == ".last":
+            raise OSError(errno.EIO, "Input/output error")
+        return replace(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", refuse_copy)
+        storage.save(ADA, saved.model_copy(update={"note": "kept"}))
+
+    loaded = storage.load(ADA)
+    assert (note(loaded), loaded.revision) == ("kept", 3)
+    assert storage.save(ADA, loaded).revision == 4
+
+
+@pytest.mark.parametrize("act", ["load", "save", "delete"])
+def test_a_base_that_is_a_file_is_an_error(tmp_path: Path, act: str) -> None:
+    (tmp_path / "base").write_text("not a folder")
+    storage = FileStorage(tmp_path / "base" / "below")
+    acts: dict[str, Callable[[], object]] = {
+        "load": lambda: storage.load(ADA),
+        "save": lambda: storage.save(ADA, KNOWN),
+        "delete": lambda: storage.delete(ADA),
+    }
+
+    with pytest.raises(StorageError, match="base"):
+        acts[act]()
+
+
+def test_a_document_that_is_a_folder_is_an_error(storage: FileStorage, document: Path) -> None:
+    document.mkdir(parents=True)
+
+    with pytest.raises(StorageError, match="Is a directory"):
+        storage.load(ADA)
+
+
+def test_a_writer_that_hangs_is_named(document: Path) -> None:
+    storage = FileStorage(document.parents[2], lock_timeout=0.05)
+    storage.save(ADA, KNOWN)
+
+    with locked(document, 0), pytest.raises(StorageError, match=r"memory\.json\.lock was held by another writer"):
+        storage.save(ADA, storage.load(ADA))
+
+
+def test_readers_wait_for_no_writer(storage: FileStorage, document: Path) -> None:
+    saved = storage.save(ADA, KNOWN)
+
+    with locked(document, 0):
+        assert storage.load(ADA) == saved
+
+
+def test_what_a_killed_writer_left_is_written_over(storage: FileStorage, document: Path) -> None:
+    storage.save(ADA, KNOWN)
+    for name in ("memory.json.tmp", "memory.json.last.tmp"):
+        document.with_name(name).write_text("half a docu")
+
+    storage.save(ADA, storage.load(ADA))
+
+    assert len(list(document.parent.iterdir())) == 3
+
+
+def test_a_writer_killed_at_any_moment_leaves_a_whole_document(
+    tmp_path: Path, document: Path, start_learner: Callable[..., subprocess.Popen[str]]
+) -> None:
+    """What it said was saved is there, and nothing goes back."""
+    facts = 0
+    for kill in range(6):
+        learner = start_learner(f"file:{tmp_path}", f"k{kill}", 10_000)
+        assert learner.stdout
+        done = int(learner.stdout.readline()) + 1
+        time.sleep(0.05 + kill * 0.017)
+        learner.send_signal(signal.SIGKILL)
+        done += learner.communicate()[0].count("\n")
+
+        json.loads(document.read_bytes())
+        memory = open_storage(f"file:{tmp_path}").load(ADA)
+        assert facts + done <= len(memory.facts) <= facts + done + 1
+        facts = len(memory.facts)
