@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, field_validator
 from pydantic.json_schema import WithJsonSchema
 
 from memgraph.errors import WrongStorageError
 from memgraph.llm.chat_models import chat_model
 from memgraph.policy import Policy
+from memgraph.prompts.template import checked_instructions
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.text.signals import Signals, load_signals
 
@@ -57,6 +58,11 @@ class Context(BaseModel):
     structured_output: StructuredOutput | None = Field(
         default=None, description="How the model is held to the answer's shape."
     )
+
+    @field_validator("prompt")
+    @classmethod
+    def _describes_the_answer(cls, prompt: str | None) -> str | None:
+        return checked_instructions(prompt, where="prompt") if prompt else None
 
 
 class Opened(Generic[T]):

@@ -59,6 +59,22 @@ class UnreadableAnswerError(ModelError):
         self.problem = problem
 
 
+class OutboxError(MemgraphError):
+    """The outbox could not do its work; what it held before is intact."""
+
+
+class QueueFullError(OutboxError):
+    """Too many conversations wait to be learned from, so one more is refused."""
+
+    def __init__(self, outbox: str, limit: int) -> None:
+        super().__init__(
+            f"{limit:,} conversations wait in {outbox}, and no more may: see whether updates run and succeed "
+            "(`memgraph pending` tells), submit again later, or raise max_queued"
+        )
+        self.outbox = outbox
+        self.limit = limit
+
+
 class StorageError(MemgraphError):
     """The storage could not do its work; what was stored before is intact."""
 

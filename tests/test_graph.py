@@ -11,6 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from memgraph import (
+    ConfigError,
     Context,
     Fact,
     IdentityError,
@@ -424,6 +425,25 @@ def test_agents_learn_apart() -> None:
 
     assert contents(storage.load(ADA)) == ["A."]
     assert contents(storage.load(Scope("ada", "coder"))) == ["A.", "B."]
+
+
+def test_instructions_of_ones_own_take_the_place_of_ours() -> None:
+    """For one run; the frame with memory and turns stays."""
+    model = ScriptedModel(update_answer("Name is Ada."))
+    prompt = 'Only pets matter. Answer {"user": {}, "history": {}, "newFacts": []}.'
+
+    build_graph(model=model, storage="memory:").invoke(
+        {"messages": talk("I'm Ada.")}, context=CONTEXT.model_copy(update={"prompt": prompt})
+    )
+
+    assert model.asked[0][0].text == prompt
+    assert "I'm Ada." in model.asked[0][1].text
+
+
+def test_instructions_that_no_answer_could_follow_are_refused_before_anything_runs() -> None:
+    """The context itself says what is wrong."""
+    with pytest.raises(ConfigError, match="newFacts"):
+        Context(user_id="ada", prompt="Be brief.")
 
 
 # -- inside a lead agent --------------------------------------------------------------------------

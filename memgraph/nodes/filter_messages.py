@@ -15,7 +15,7 @@ from memgraph.text.turns import turns_of
 def filter_messages(state: Conversation, runtime: Runtime[Resolved]) -> Begun:
     """Keep what people said, and note whose memory it is for; a run without a human turn ends here."""
     begun: Begun = {
-        "turns": turns_of(state["messages"]),
+        "turns": turns_of(state["messages"], acknowledgements=runtime.context.signals.acknowledgements),
         "origin": origin_of(runtime.context),
         "report": Report(),
     }

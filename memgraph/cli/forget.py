@@ -1,0 +1,67 @@
+"""memgraph forget: delete a memory."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memgraph.cli.command import AgentOption, Run, UserOption, add_command
+
+if TYPE_CHECKING:
+    from memgraph.models import Scope
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    add_command(app, forget)
+
+
+def forget(
+    run: Run,
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete a memory; it cannot be undone.
+
+    Without --agent it is the memory that all agents of USER share.
+    """
+    from memgraph.cli.wording import owner
+    from memgraph.models import Scope
+
+    scope = Scope(user, agent)
+    storage = run.storage
+    if not yes and not _agreed(run, scope):
+        run.screen.line("Nothing was deleted.")
+        return
+    buried = storage.delete(scope)
+    run.screen.line(f"Forgot {owner(scope)} in {storage.name}.")
+    left = _agents_left(run, scope)
+    if left:
+        run.screen.line(f"These agents still remember something: {', '.join(left)}. Forget each with --agent.")
+    run.screen.result({"forgotten": True, "revision": buried.revision, "agents_left": left})
+
+
+def _agreed(run: Run, scope: Scope) -> bool:
+    from memgraph.cli.safe import one_line
+    from memgraph.cli.wording import counted, owner
+    from memgraph.errors import EditError
+
+    if run.screen.as_json or not sys.stdin.isatty():
+        raise EditError("forget asks before it deletes, and there is nobody to ask: say --yes")
+    facts = counted(len(run.storage.load(scope).facts), "fact")
+    return typer.confirm(f"Delete the memory of {one_line(owner(scope))} ({facts}) in {one_line(run.storage.name)}?")
+
+
+def _agents_left(run: Run, scope: Scope) -> list[str]:
+    """The agents that keep a memory of their own of the same user, as far as the storage can tell."""
+    from memgraph.errors import StorageError
+
+    try:
+        every = list(run.storage.scopes())
+    except StorageError:
+        return []
+    return [known.agent_name for known in every if known.user_id == scope.user_id and known.agent_name]

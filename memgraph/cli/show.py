@@ -1,0 +1,51 @@
+"""memgraph show: what is remembered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from memgraph.cli.command import AgentOption, Run, UserOption, add_command
+
+if TYPE_CHECKING:
+    from memgraph.models import Memory, Scope
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    add_command(app, show)
+
+
+def show(run: Run, *, user: UserOption, agent: AgentOption = None) -> None:
+    """Show what is remembered, and where it is."""
+    from memgraph.cli.wording import as_document
+    from memgraph.models import Scope
+
+    scope = Scope(user, agent)
+    memory = run.storage.load(scope)
+    _show(run, scope, memory)
+    run.screen.result(as_document(memory))
+
+
+def _show(run: Run, scope: Scope, memory: Memory) -> None:
+    from memgraph.cli.wording import TITLES, counted, fact_line, owner
+
+    line = run.screen.line
+    if memory.is_empty:
+        line(f"Nothing is remembered of {owner(scope)} in {run.storage.name}.")
+        return
+    line(
+        f"Memory of {owner(scope)}, revision {memory.revision}, last changed {memory.last_updated or 'unknown'}", "bold"
+    )
+    line(f"in {run.storage.name}", "dim")
+    for name, section in memory.sections():
+        if section.summary:
+            line()
+            line(TITLES[name], "cyan")
+            line(section.summary, indent=2)
+    if memory.facts:
+        line()
+        line(counted(len(memory.facts), "fact"), "cyan")
+        for fact in memory.facts:
+            line(f"{fact.id}  {fact_line(fact)}{' (yours)' if fact.is_manual else ''}", indent=2)

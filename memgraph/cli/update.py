@@ -1,0 +1,111 @@
+"""memgraph update: learn from a conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memgraph.cli.command import AgentOption, Run, UserOption, add_command
+from memgraph.cli.inputs import name_of, read_input, stem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from langchain_core.messages import AnyMessage
+
+    from memgraph.context import Context
+    from memgraph.settings import Settings
+
+NO_PROVIDER = (
+    "Using the built-in offline model, since no provider is configured "
+    "(set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own)."
+)
+OFF = "Memory is off (enabled: false), so nothing was learned."
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    add_command(app, update)
+
+
+def update(
+    run: Run,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="The conversation: JSON (a list of {role, content}, or LangChain's dumped messages), JSONL, "
+            "or text with User: and Assistant: lines; - is stdin.",
+        ),
+    ],
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+    thread: Annotated[
+        str | None,
+        typer.Option(metavar="THREAD", help="Which conversation it is; default: FILE's name without its ending."),
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="MODEL", help="Such as openai:gpt-4.1-mini, or offline.")] = None,
+) -> None:
+    """Learn from the conversation in FILE."""
+    from memgraph.cli.conversation import read_conversation
+    from memgraph.cli.wording import counted
+    from memgraph.errors import ConversationError
+    from memgraph.models import Scope, checked_id
+
+    scope = Scope(user, agent)
+    settings = run.settings.model_copy(update={"model_name": model} if model else {})
+    messages = read_conversation(read_input(file, ConversationError), name_of(file))
+    thread = checked_id(stem_of(file) if thread is None else thread, "thread")
+    if not settings.enabled:
+        _say_off(run)
+        return
+    _say_model(run, settings)
+    run.screen.line(
+        f"Learning about {scope.user_id} from {name_of(file)} ({counted(len(messages), 'message')})", "bold"
+    )
+    given = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread}
+    _learn(run, messages, _context(run, settings).model_copy(update=given))
+
+
+def _learn(run: Run, messages: list[AnyMessage], context: Context) -> None:
+    from memgraph.cli.changes import result_document, show_result
+    from memgraph.cli.progress import Progress
+    from memgraph.errors import MemgraphError
+    from memgraph.graph import build_graph
+
+    progress = Progress(run.screen)
+    final: dict[str, Any] = {}
+    events: Iterator[Any] = build_graph().stream(  # pyright: ignore[reportUnknownMemberType] - langgraph's own
+        {"messages": messages}, context=context, stream_mode=["tasks", "values"]
+    )
+    for mode, event in events:
+        if mode == "tasks":
+            progress.follow(event)
+        else:
+            final = event
+    if not final.get("outcome"):
+        raise MemgraphError("the update ended before it came to anything")
+    show_result(run.screen, final, run.storage.name)
+    run.screen.result(result_document(final, context, run.storage.name, progress.nodes))
+
+
+def _context(run: Run, settings: Settings) -> Context:
+    from memgraph.config import context_of
+
+    return context_of(settings).model_copy(update={"storage": run.storage})
+
+
+def _say_model(run: Run, settings: Settings) -> None:
+    from memgraph.config import default_model, is_model_configured
+
+    if not is_model_configured(settings):
+        run.screen.notice(NO_PROVIDER)
+    else:
+        run.screen.line(f"Model: {default_model(settings)}")
+
+
+def _say_off(run: Run) -> None:
+    run.screen.line(OFF)
+    run.screen.result({"outcome": None, "message": OFF})

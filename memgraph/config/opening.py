@@ -1,0 +1,83 @@
+"""What settings open: a storage, a chat model, and the context that a graph starts from."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from memgraph.settings import Settings
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from memgraph.context import Context
+    from memgraph.storage import MemoryStorage
+
+OFFLINE = "offline"
+OPENAI_DEFAULT = "gpt-4.1-mini"
+
+
+def default_model(settings: Settings) -> str:
+    """Name the model: the configured one, else OpenAI's where the environment has a key or a server, else `offline`."""
+    if settings.model_name:
+        return settings.model_name
+    if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL"):
+        return f"openai:{os.environ.get('OPENAI_MODEL') or OPENAI_DEFAULT}"
+    return OFFLINE
+
+
+def is_model_configured(settings: Settings) -> bool:
+    """Whether somebody chose a model, rather than nobody."""
+    return bool(settings.model_name) or default_model(settings) != OFFLINE
+
+
+def model_of(settings: Settings) -> str | BaseChatModel:
+    """The model of *settings*: its name, or the model itself where it takes more than a name."""
+    name = default_model(settings)
+    provider, _, model = name.partition(":")
+    if provider == "openai" and model and os.environ.get("OPENAI_BASE_URL") and not os.environ.get("OPENAI_API_KEY"):
+        return _keyless(model)
+    return name
+
+
+def _keyless(model: str) -> BaseChatModel:
+    """A server of one's own, which asks for no key; the client does not start without one."""
+    from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
+
+    return ChatOpenAI(model=model, api_key=SecretStr("none"), max_retries=0)
+
+
+def storage_of(settings: Settings) -> MemoryStorage:
+    """Open the storage of *settings*.
+
+    Raises:
+        ConfigError: If storage_path names no place, or storage_class cannot be loaded and storage_fallback is off.
+    """
+    from memgraph.storage import open_storage
+
+    return open_storage(
+        settings.storage_class or "file:",
+        storage_path=settings.storage_path,
+        fallback=settings.storage_fallback,
+    )
+
+
+def context_of(settings: Settings) -> Context:
+    """The defaults of a graph that runs with *settings*.
+
+    Raises:
+        ConfigError: If the storage, the prompt or the signals cannot be read.
+    """
+    from memgraph.context import Context
+    from memgraph.prompts.template import read_instructions
+    from memgraph.text.signals import load_signals
+
+    return Context(
+        model=model_of(settings),
+        storage=storage_of(settings),
+        policy=settings.policy,
+        prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,
+        signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
+        structured_output=settings.structured_output,
+    )

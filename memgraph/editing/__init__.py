@@ -1,0 +1,22 @@
+"""What a person does to a memory: add, edit and remove facts, import a document. Memory in, memory out.
+
+A fact that a person wrote or edited has the source "manual", so no update removes or rewrites it.
+"""
+
+from __future__ import annotations
+
+from memgraph.editing.documents import merge_memory, read_document, replace_memory
+from memgraph.editing.facts import add_fact, edit_fact, find_fact, remove_fact
+from memgraph.editing.saving import Change, edit
+
+__all__ = [
+    "Change",
+    "add_fact",
+    "edit",
+    "edit_fact",
+    "find_fact",
+    "merge_memory",
+    "read_document",
+    "remove_fact",
+    "replace_memory",
+]

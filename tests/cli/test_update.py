@@ -1,0 +1,173 @@
+"""memgraph update learns, shows how, and says what it costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+CONVERSATION = b"User: My name is Ada. I live in Paris. I prefer pytest.\nAssistant: Noted.\n"
+NODES = [
+    "filter_messages",
+    "detect_signals",
+    "load_memory",
+    "build_prompt",
+    "call_model",
+    "parse_update",
+    "apply_update",
+    "scrub_uploads",
+    "save_memory",
+]
+UPDATE = {
+    "user": {"workContext": {"summary": "Works on compilers.", "shouldUpdate": True}},
+    "history": {},
+    "newFacts": [
+        {"content": "Works on compilers.", "category": "context", "confidence": 0.9},
+        {"content": "May like tea.", "category": "preference", "confidence": 0.3},
+    ],
+    "factsToRemove": [],
+}
+
+
+@pytest.fixture
+def openai(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> HTTPServer:
+    """A server that speaks as OpenAI does, answers with UPDATE and asks for no key."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": json.dumps(UPDATE)}}
+    usage = {"prompt_tokens": 1200, "completion_tokens": 34, "total_tokens": 1234}
+    answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    httpserver.expect_request("/v1/chat/completions").respond_with_json(answer)
+    monkeypatch.setenv("OPENAI_BASE_URL", httpserver.url_for("/v1"))
+    return httpserver
+
+
+def test_each_node_is_shown_and_then_what_changed(memgraph: Any) -> None:
+    result = memgraph("update", "-", "--user", "ada", stdin=CONVERSATION)
+
+    shown = [line.split()[0] for line in result.out.splitlines() if line.startswith("  ") and "_" in line.split()[0]]
+    assert result.code == 0
+    assert shown == NODES
+    assert "Learned:" in result.out
+    assert "+ [preference | 0.95] Prefers pytest." in result.out
+    assert "Stored in file:" in result.out
+
+
+def test_the_built_in_model_says_so_in_one_line(memgraph: Any) -> None:
+    result = memgraph("update", "-", "--user", "ada", stdin=CONVERSATION)
+
+    assert result.err.startswith(
+        "Using the built-in offline model, since no provider is configured (set OPENAI_API_KEY"
+    )
+    assert result.err.count("\n") == 1
+
+
+def test_a_model_that_was_asked_for_needs_no_excuse(memgraph: Any) -> None:
+    result = memgraph("update", "-", "--user", "ada", "--model", "offline", stdin=CONVERSATION)
+
+    assert result.err == ""
+
+
+def test_json_is_one_document(memgraph: Any) -> None:
+    found = memgraph("update", "-", "-u", "ada", "--thread", "t1", "--json", stdin=CONVERSATION).json
+
+    assert found["outcome"] == "learned"
+    assert (found["user_id"], found["thread_id"], found["revision"]) == ("ada", "t1", 1)
+    assert [node["node"] for node in found["nodes"]] == NODES
+    assert found["counts"]["added"] == len(found["added"]) >= 3
+    assert found["usage"]["calls"] == 1
+
+
+def test_the_thread_is_the_files_name(memgraph: Any, tmp_path: Path) -> None:
+    file = tmp_path / "monday talk.txt"
+    file.write_bytes(CONVERSATION)
+
+    found = memgraph("update", str(file), "-u", "ada", "--json").json
+
+    assert found["thread_id"] == "monday talk"
+    assert {fact["source"] for fact in found["added"]} == {"monday talk"}
+
+
+def test_the_same_conversation_again_changes_nothing_and_calls_no_model(memgraph: Any, document: Path) -> None:
+    memgraph("update", "-", "-u", "ada", stdin=CONVERSATION)
+    stored = document.read_bytes()
+
+    again = memgraph("update", "-", "-u", "ada", stdin=CONVERSATION)
+
+    assert "Nothing new" in again.out
+    assert "The model was not called." in again.out
+    assert document.read_bytes() == stored
+
+
+def test_an_empty_conversation_is_nothing_new(memgraph: Any, document: Path) -> None:
+    result = memgraph("update", "-", "-u", "ada", "--json", stdin=b"[]")
+
+    assert (result.code, result.json["outcome"], document.exists()) == (0, "nothing_new", False)
+
+
+def test_an_agents_memory_is_its_own(memgraph: Any, document: Path) -> None:
+    memgraph("update", "-", "-u", "ada", "--agent", "Coder", stdin=CONVERSATION)
+
+    assert (document.parent / "agents/coder/memory.json").is_file()
+    assert not document.exists()
+
+
+def test_a_server_of_ones_own_needs_no_key(memgraph: Any, openai: HTTPServer) -> None:
+    """OPENAI_BASE_URL alone is enough: Ollama and vLLM ask for none."""
+    result = memgraph("update", "-", "-u", "ada", stdin=CONVERSATION)
+
+    assert result.code == 0
+    assert "Model: openai:gpt-4.1-mini" in result.out
+    assert "+ [context | 0.90] Works on compilers." in result.out
+    assert "~ Work: Works on compilers." in result.out
+    assert "x May like tea., not kept: confidence 0.30 is below 0.70" in result.out
+    assert "1 model call, 1,200 tokens in, 34 tokens out." in result.out
+
+
+def test_a_model_that_is_down_fails_in_one_line_and_changes_nothing(
+    memgraph: Any, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, document: Path
+) -> None:
+    httpserver.expect_request("/v1/chat/completions").respond_with_data("no", status=500)
+    monkeypatch.setenv("OPENAI_BASE_URL", httpserver.url_for("/v1"))
+    monkeypatch.setenv("MEMGRAPH_MODEL_TRIES", "1")
+
+    result = memgraph("update", "-", "-u", "ada", stdin=CONVERSATION)
+
+    assert result.code == 1
+    assert result.err.startswith("Error: the model did not answer")
+    assert result.err.count("\n") == 1
+    assert not document.exists()
+
+
+def test_no_key_names_the_variable_to_set(memgraph: Any, document: Path) -> None:
+    result = memgraph("update", "-", "-u", "ada", "--model", "openai:gpt-4.1-mini", stdin=CONVERSATION)
+
+    assert result.code == 2
+    assert result.err.startswith("Error: no key for openai: set OPENAI_API_KEY")
+    assert result.err.count("\n") == 1
+    assert not document.exists()
+
+
+def test_a_model_that_is_none_is_refused(memgraph: Any) -> None:
+    result = memgraph("update", "-", "-u", "ada", "--model", "nonsense", stdin=CONVERSATION)
+
+    assert (result.code, result.err.count("\n")) == (2, 1)
+
+
+def test_memory_that_is_off_learns_nothing(memgraph: Any, monkeypatch: pytest.MonkeyPatch, document: Path) -> None:
+    monkeypatch.setenv("MEMGRAPH_ENABLED", "false")
+
+    result = memgraph("update", "-", "-u", "ada", "--json", stdin=CONVERSATION)
+
+    assert (result.code, result.json["outcome"], document.exists()) == (0, None, False)
+
+
+@pytest.mark.parametrize("name", ["english_conversation.json", "chinese_conversation.txt"])
+def test_the_examples_teach_something(memgraph: Any, name: str) -> None:
+    file = Path(__file__).parents[2] / "examples" / name
+
+    found = memgraph("update", str(file), "-u", "ada", "--json").json
+
+    assert len(found["added"]) >= 4
+    assert {"context", "preference", "goal"} <= {fact["category"] for fact in found["added"]}

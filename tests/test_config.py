@@ -1,0 +1,244 @@
+"""Settings come from the call, the environment, the file and the defaults, in this order; what is wrong is named."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memgraph.config import context_of, default_model, load_settings, model_of, storage_of
+from memgraph.errors import ConfigError
+from memgraph.policy import Policy
+from memgraph.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the settings of whoever runs the tests out."""
+    for name in [name for name in os.environ if name.startswith(("MEMGRAPH_", "OPENAI_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "memgraph.yaml"
+
+
+def refusal(file: Path, text: str, **overrides: Any) -> str:
+    file.write_text(text)
+    with pytest.raises(ConfigError) as refused:
+        load_settings(**overrides)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_without_anything_the_defaults_hold() -> None:
+    assert load_settings() == Settings()
+
+
+def test_the_call_goes_before_the_environment_before_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_text("memory: {max_facts: 20, max_threads: 20, max_races: 20}")
+    monkeypatch.setenv("MEMGRAPH_MAX_FACTS", "30")
+    monkeypatch.setenv("MEMGRAPH_MAX_THREADS", "30")
+
+    settings = load_settings(max_facts=40)
+
+    assert (settings.max_facts, settings.max_threads, settings.max_races) == (40, 30, 20)
+
+
+def test_a_file_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.yaml").write_text("memory: {max_facts: 20}")
+    (tmp_path / "b.yaml").write_text("memory: {max_facts: 30}")
+    monkeypatch.setenv("MEMGRAPH_CONFIG", "a.yaml")
+
+    assert load_settings().max_facts == 20
+    assert load_settings(tmp_path / "b.yaml").max_facts == 30
+
+
+def test_a_named_file_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_CONFIG", "nowhere.yaml")
+
+    with pytest.raises(ConfigError, match=r"nowhere\.yaml cannot be read: No such file"):
+        load_settings()
+
+
+def test_variables_are_filled_in_at_any_depth(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLACE", "here")
+    file.write_text("memory: {storage_path: 'file:${PLACE}/x'}\nmemories: [{name: a, config: {dirs: ['${PLACE}']}}]")
+
+    settings = load_settings()
+
+    assert settings.storage_path == "file:here/x"
+    assert settings.memories[0]["config"] == {"dirs": ["here"]}
+
+
+def test_a_variable_that_is_not_set_is_named_with_its_place(file: Path) -> None:
+    message = refusal(file, "memories: [{config: {key: '${NOPE}'}}]")
+
+    assert message == "memgraph.yaml: memories[0].config.key needs the environment variable NOPE, which is not set"
+
+
+def test_another_products_variables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database of this name has MEMGRAPH_ variables of its own."""
+    monkeypatch.setenv("MEMGRAPH_BOLT_PORT", "7687")
+
+    assert load_settings() == Settings()
+
+
+def test_an_empty_variable_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_MAX_FACTS", "")
+
+    assert load_settings().max_facts == 100
+
+
+def test_a_list_under_memory_is_read_as_memories(file: Path) -> None:
+    file.write_text("memory: [{name: notes, type: simple}]\nattachments: {answer: [{name: notes}]}")
+
+    settings = load_settings()
+
+    assert settings.memories == ({"name": "notes", "type": "simple"},)
+    assert settings.attachments == {"answer": [{"name": "notes"}]}
+
+
+@pytest.mark.parametrize("text", ["", "memory:", "memories:"])
+def test_what_is_empty_says_nothing(file: Path, text: str) -> None:
+    file.write_text(text)
+
+    if text == "memories:":
+        with pytest.raises(ConfigError):
+            load_settings()
+    else:
+        assert load_settings() == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("memory: {max_fact: 5}", "memgraph.yaml: memory.max_fact is unknown; did you mean max_facts?"),
+        ("max_facts: 5", "memgraph.yaml: max_facts is unknown; did you mean memory.max_facts?"),
+        ("memmory: {}", "memgraph.yaml: memmory is unknown; did you mean memory?"),
+        ("1: 2", "memgraph.yaml: 1 is unknown; there are: memory, memories, attachments"),
+        (
+            "memory: {max_facts: 5}",
+            "memgraph.yaml: memory.max_facts is 5, but must be a whole number from 10 to 10000",
+        ),
+        ("memory: {max_facts: true}", "memory.max_facts is True, but must be a whole number"),
+        ("memory: {max_facts: 12.5}", "memory.max_facts is 12.5, but must be a whole number"),
+        ("memory: {max_facts: many}", "memory.max_facts is 'many', but must be a whole number"),
+        ("memory: {similarity_weight: .nan}", "memory.similarity_weight is nan, but must be a number from 0 to 1"),
+        ("memory: {enabled: maybe}", "memory.enabled is 'maybe', but must be true or false"),
+        ("memory: {model_name: 3}", "memory.model_name is 3, but must be a text"),
+        ("memory: {prompt_language: fr}", "is 'fr', but must be auto or en or zh"),
+        ("memory: {review: always}", "is 'always', but must be never"),
+        ("memory: {memories: []}", "memory.memories is unknown"),
+        ("memory: 5", "memory is 5, but must be keys and their values"),
+        ("- a", "memgraph.yaml is ['a'], but must be keys and their values"),
+        ("memory: [{}]\nmemories: [{}]", "listed twice"),
+        ("memory: {", "memgraph.yaml is no YAML at line 1"),
+        ("[" * 5_000, "memgraph.yaml is no YAML"),
+        ("memories: &a [*a]", "nested too deep"),
+        ("a: 2024-99-99", "memgraph.yaml is no YAML"),
+    ],
+)
+def test_what_is_wrong_is_named(file: Path, text: str, message: str) -> None:
+    assert message in refusal(file, text)
+
+
+def test_what_is_wrong_in_the_environment_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_MAX_FACTS", "5")
+
+    with pytest.raises(ConfigError, match="MEMGRAPH_MAX_FACTS is '5', but must be a whole number from 10 to 10000"):
+        load_settings()
+
+
+def test_an_unknown_keyword_names_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="max_fact is unknown; did you mean max_facts"):
+        load_settings(max_fact=1)
+
+
+def test_a_secret_is_not_quoted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "hush")
+
+    message = refusal(file, "memory: {max_facts: '${SECRET}'}")
+
+    assert "hush" not in message
+    assert "'${SECRET}'" in message
+
+
+def test_the_policy_of_an_update_is_in_the_settings() -> None:
+    settings = load_settings(max_facts=20, debounce_seconds=0)
+
+    assert settings.policy == Policy(max_facts=20)
+
+
+@pytest.mark.parametrize(
+    ("environment", "configured", "name"),
+    [
+        ({}, None, "offline"),
+        ({"OPENAI_API_KEY": "k"}, None, "openai:gpt-4.1-mini"),
+        ({"OPENAI_BASE_URL": "http://x/v1", "OPENAI_MODEL": "qwen"}, None, "openai:qwen"),
+        ({"OPENAI_API_KEY": "k"}, "offline", "offline"),
+        ({"OPENAI_API_KEY": ""}, None, "offline"),
+    ],
+)
+def test_the_model_is_the_provider_whose_key_is_set(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], configured: str | None, name: str
+) -> None:
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+
+    assert default_model(load_settings(model_name=configured)) == name
+
+
+def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    model = model_of(load_settings(model_name="openai:qwen"))
+
+    assert not isinstance(model, str)
+    assert str(model.root_client.base_url) == "http://127.0.0.1:9/v1/"  # type: ignore[attr-defined]
+    assert model.max_retries == 0  # type: ignore[attr-defined]
+
+
+def test_the_storage_of_the_settings_is_opened(tmp_path: Path) -> None:
+    assert storage_of(load_settings(storage_path=tmp_path)).name == f"file:{tmp_path}"
+    assert storage_of(load_settings(storage_path="sqlite:x.db")).name == f"sqlite:{tmp_path / 'x.db'}"
+
+
+def test_a_class_that_cannot_be_loaded_falls_back_only_where_allowed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    wanted = {"storage_path": tmp_path, "storage_class": "no.such.Storage"}
+
+    assert storage_of(load_settings(**wanted)).name == f"file:{tmp_path}"
+    assert "no.such.Storage" in caplog.text
+    with pytest.raises(ConfigError, match=r"no\.such\.Storage"):
+        storage_of(load_settings(**wanted, storage_fallback=False))
+
+
+def test_the_context_holds_what_the_settings_say(tmp_path: Path) -> None:
+    (tmp_path / "prompt.txt").write_text("Answer with user, history and newFacts.")
+
+    context = context_of(load_settings(max_facts=20, prompt_path="prompt.txt", storage_path="memory:"))
+
+    assert context.policy == Policy(max_facts=20)
+    assert (context.model, context.prompt) == ("offline", "Answer with user, history and newFacts.")
+    assert (context.user_id, context.structured_output) == (None, "none")
+
+
+def test_a_prompt_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"prompt_path nowhere\.txt cannot be read"):
+        context_of(load_settings(prompt_path="nowhere.txt"))
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_every_setting_says_what_it_is(name: str) -> None:
+    """Ranges and units are read in the source; a setting without a sentence is no setting."""
+    sources = [Path(__file__).parents[1] / "memgraph" / file for file in ("settings.py", "policy.py")]
+    lines = "\n".join(source.read_text() for source in sources).splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith(f"    {name}: "))
+
+    assert any(line.startswith('    """') for line in lines[place + 1 : place + 3])
