@@ -55,6 +55,7 @@ class Context(BaseModel):
     signals: Annotated[InstanceOf[Signals] | None, WithJsonSchema({"type": "null"})] = Field(
         default=None, description="Patterns that hint at what to look for."
     )
+    enabled: bool | None = Field(default=None, description="False: this run does nothing at all.")
     structured_output: StructuredOutput | None = Field(
         default=None, description="How the model is held to the answer's shape."
     )
@@ -101,6 +102,7 @@ class Resolved:
     policy: Policy
     prompt: str | None
     signals: Signals
+    enabled: bool
     structured_output: StructuredOutput
     open_model: Callable[[], BaseChatModel]
     open_storage: Callable[[], MemoryStorage]
@@ -149,6 +151,7 @@ class Resolver:
             policy=ours.policy or self._defaults.policy or Policy(),
             prompt=ours.prompt or self._defaults.prompt,
             signals=ours.signals or self._signals,
+            enabled=_first(ours.enabled, self._defaults.enabled, or_else=True),
             structured_output=ours.structured_output or self._defaults.structured_output or "none",
             open_model=lambda: self._models(model),
             open_storage=lambda: self._storages(storage),
@@ -158,6 +161,10 @@ class Resolver:
         """Find an id in the context, whatever its type, else in configurable; empty counts as absent."""
         found = _item(given, name) or _item(config.get("configurable", {}), name) or getattr(self._defaults, name)
         return str(found) if found else None
+
+
+def _first(*said: bool | None, or_else: bool) -> bool:
+    return next((value for value in said if value is not None), or_else)
 
 
 def _item(given: object, name: str) -> object:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memgraph.config import context_of, default_model, load_settings, model_of, storage_of
+from memgraph.config import context_of, default_model, load_settings, storage_of
 from memgraph.errors import ConfigError
 from memgraph.policy import Policy
 from memgraph.settings import Settings
@@ -191,16 +191,6 @@ def test_the_model_is_the_provider_whose_key_is_set(
         monkeypatch.setenv(variable, value)
 
     assert default_model(load_settings(model_name=configured)) == name
-
-
-def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-
-    model = model_of(load_settings(model_name="openai:qwen"))
-
-    assert not isinstance(model, str)
-    assert str(model.root_client.base_url) == "http://127.0.0.1:9/v1/"  # type: ignore[attr-defined]
-    assert model.max_retries == 0  # type: ignore[attr-defined]
 
 
 def test_the_storage_of_the_settings_is_opened(tmp_path: Path) -> None:

@@ -196,6 +196,16 @@ def test_nothing_said_costs_nothing(messages: list[BaseMessage]) -> None:
     assert (state["outcome"], "saved" in state, len(model.asked)) == ("nothing_new", False, 0)
 
 
+def test_a_memory_that_is_switched_off_does_nothing() -> None:
+    """By config, per agent or per run."""
+    model = ScriptedModel(update_answer("Name is Ada."))
+    graph = build_graph(model=model, storage="memory:")
+
+    state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT.model_copy(update={"enabled": False}))
+
+    assert (state["outcome"], len(model.asked)) == ("nothing_new", 0)
+
+
 def test_the_same_conversation_again_costs_nothing_and_changes_nothing() -> None:
     """With ids or without."""
     storage = open_storage("memory:")

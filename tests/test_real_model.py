@@ -1,6 +1,6 @@
 """The update on a chat model that nobody scripted. Opt-in: name an OpenAI-compatible server.
 
-    MEMGRAPH_TEST_MODEL_URL=http://127.0.0.1:18183/v1 make test
+MEMGRAPH_TEST_MODEL_URL=http://127.0.0.1:18183/v1 make test
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def forget(
         run.screen.line("Nothing was deleted.")
         return
     buried = storage.delete(scope)
-    run.screen.line(f"Forgot {owner(scope)} in {storage.name}.")
+    run.screen.line(f"Forgot {owner(scope)} in {storage.where(scope)}.")
     left = _agents_left(run, scope)
     if left:
         run.screen.line(f"These agents still remember something: {', '.join(left)}. Forget each with --agent.")

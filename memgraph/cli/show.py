@@ -33,12 +33,12 @@ def _show(run: Run, scope: Scope, memory: Memory) -> None:
 
     line = run.screen.line
     if memory.is_empty:
-        line(f"Nothing is remembered of {owner(scope)} in {run.storage.name}.")
+        line(f"Nothing is remembered of {owner(scope)} in {run.storage.where(scope)}.")
         return
     line(
         f"Memory of {owner(scope)}, revision {memory.revision}, last changed {memory.last_updated or 'unknown'}", "bold"
     )
-    line(f"in {run.storage.name}", "dim")
+    line(f"in {run.storage.where(scope)}", "dim")
     for name, section in memory.sections():
         if section.summary:
             line()

@@ -84,16 +84,16 @@ def import_(
     saved = edit(run.storage, scope, change)
     counts = compare(found[0], saved).counts
     kept = str(backup) if backup and not found[0].is_empty else None
-    _tell(run, counts, kept)
+    _tell(run, scope, counts, kept)
     run.screen.result({"counts": counts, "backup": kept, "revision": saved.revision})
     _warn_of_room(run, saved)
 
 
-def _tell(run: Run, counts: dict[str, int], backup: str | None) -> None:
+def _tell(run: Run, scope: Scope, counts: dict[str, int], backup: str | None) -> None:
     from memgraph.cli.wording import counted
 
     facts = f"{counted(counts['added'], 'fact')} added, {counts['removed']} removed"
-    run.screen.line(f"{facts}, {counted(counts['rewritten'], 'summary')} changed, in {run.storage.name}.")
+    run.screen.line(f"{facts}, {counted(counts['rewritten'], 'summary')} changed, in {run.storage.where(scope)}.")
     if backup:
         run.screen.line(f"What was there before is in {backup}.")
 

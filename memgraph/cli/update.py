@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage
 
     from memgraph.context import Context
+    from memgraph.models import Scope
     from memgraph.settings import Settings
 
 NO_PROVIDER = (
@@ -66,10 +67,10 @@ def update(
         f"Learning about {scope.user_id} from {name_of(file)} ({counted(len(messages), 'message')})", "bold"
     )
     given = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread}
-    _learn(run, messages, _context(run, settings).model_copy(update=given))
+    _learn(run, scope, messages, _context(run, settings).model_copy(update=given))
 
 
-def _learn(run: Run, messages: list[AnyMessage], context: Context) -> None:
+def _learn(run: Run, scope: Scope, messages: list[AnyMessage], context: Context) -> None:
     from memgraph.cli.changes import result_document, show_result
     from memgraph.cli.progress import Progress
     from memgraph.errors import MemgraphError
@@ -87,8 +88,9 @@ def _learn(run: Run, messages: list[AnyMessage], context: Context) -> None:
             final = event
     if not final.get("outcome"):
         raise MemgraphError("the update ended before it came to anything")
-    show_result(run.screen, final, run.storage.name)
-    run.screen.result(result_document(final, context, run.storage.name, progress.nodes))
+    place = run.storage.where(scope)
+    show_result(run.screen, final, place)
+    run.screen.result(result_document(final, context, place, progress.nodes))
 
 
 def _context(run: Run, settings: Settings) -> Context:

@@ -6,7 +6,7 @@ This is floor 4: nothing below reads the environment.
 from __future__ import annotations
 
 from memgraph.config.load import Loaded, load_settings, read_settings
-from memgraph.config.opening import context_of, default_model, is_model_configured, model_of, storage_of
+from memgraph.config.opening import context_of, default_model, is_model_configured, storage_of
 
 __all__ = [
     "Loaded",
@@ -14,7 +14,6 @@ __all__ = [
     "default_model",
     "is_model_configured",
     "load_settings",
-    "model_of",
     "read_settings",
     "storage_of",
 ]

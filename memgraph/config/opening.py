@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
     from memgraph.context import Context
     from memgraph.storage import MemoryStorage
 
@@ -29,23 +27,6 @@ def default_model(settings: Settings) -> str:
 def is_model_configured(settings: Settings) -> bool:
     """Whether somebody chose a model, rather than nobody."""
     return bool(settings.model_name) or default_model(settings) != OFFLINE
-
-
-def model_of(settings: Settings) -> str | BaseChatModel:
-    """The model of *settings*: its name, or the model itself where it takes more than a name."""
-    name = default_model(settings)
-    provider, _, model = name.partition(":")
-    if provider == "openai" and model and os.environ.get("OPENAI_BASE_URL") and not os.environ.get("OPENAI_API_KEY"):
-        return _keyless(model)
-    return name
-
-
-def _keyless(model: str) -> BaseChatModel:
-    """A server of one's own, which asks for no key; the client does not start without one."""
-    from langchain_openai import ChatOpenAI
-    from pydantic import SecretStr
-
-    return ChatOpenAI(model=model, api_key=SecretStr("none"), max_retries=0)
 
 
 def storage_of(settings: Settings) -> MemoryStorage:
@@ -74,7 +55,8 @@ def context_of(settings: Settings) -> Context:
     from memgraph.text.signals import load_signals
 
     return Context(
-        model=model_of(settings),
+        enabled=settings.enabled,
+        model=default_model(settings),
         storage=storage_of(settings),
         policy=settings.policy,
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,

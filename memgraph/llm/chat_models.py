@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
 
 from memgraph.errors import ModelSetupError
+
+_OPENAI_HOST = "api.openai.com"
 
 OFFLINE = "offline"
 """Name of the built-in model, which needs no key and no network."""
@@ -43,9 +46,12 @@ def _openai(model: str) -> BaseChatModel:
     try:
         return ChatOpenAI(model=model, max_retries=0)
     except OpenAIError as error:
-        raise ModelSetupError(
-            "no key for openai: set OPENAI_API_KEY (a server of your own, named by OPENAI_BASE_URL, takes any value)"
-        ) from error
+        keyless = ChatOpenAI(model=model, max_retries=0, api_key=SecretStr("none"))
+        if keyless.root_client.base_url.host == _OPENAI_HOST:
+            raise ModelSetupError(
+                "no key for openai: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+            ) from error
+        return keyless  # a server of one's own asks for no key, but the client does not start without one
 
 
 def _any_provider(name: str) -> BaseChatModel:

@@ -13,10 +13,11 @@ from memgraph.text.turns import turns_of
 
 
 def filter_messages(state: Conversation, runtime: Runtime[Resolved]) -> Begun:
-    """Keep what people said, and note whose memory it is for; a run without a human turn ends here."""
+    """Keep what people said, and note whose memory it is for; a run without any, or switched off, ends here."""
+    given = runtime.context
     begun: Begun = {
-        "turns": turns_of(state["messages"], acknowledgements=runtime.context.signals.acknowledgements),
-        "origin": origin_of(runtime.context),
+        "turns": turns_of(state["messages"], acknowledgements=given.signals.acknowledgements) if given.enabled else (),
+        "origin": origin_of(given),
         "report": Report(),
     }
     if not any(turn.is_human for turn in begun["turns"]):

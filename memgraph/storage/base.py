@@ -27,6 +27,10 @@ class MemoryStorage(ABC):
         """What identifies this storage in logs and in the state of a run. Never a secret."""
         return f"{type(self).__module__}.{type(self).__qualname__}"
 
+    def where(self, scope: Scope) -> str:  # noqa: ARG002 - a storage that has a place for each scope says which
+        """Where the memory of *scope* is kept, for a person to read."""
+        return self.name
+
     @classmethod
     def from_url(cls, location: str) -> Self:
         """Open the storage that a URL names by *location*, which is what follows the scheme and its colon.

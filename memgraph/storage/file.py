@@ -66,6 +66,9 @@ class FileStorage(MemoryStorage):
     def from_url(cls, location: str) -> Self:
         return cls(path_of_url("file", location))
 
+    def where(self, scope: Scope) -> str:
+        return str(self._layout.document(scope))
+
     def load(self, scope: Scope) -> Memory:
         return own_or_shared(scope, self._read)
 

@@ -43,14 +43,14 @@ def test_nothing_known_is_said(memgraph: Any) -> None:
     result = memgraph("show", "-u", "ada")
 
     assert result.code == 0
-    assert result.out.startswith("Nothing is remembered of ada in file:")
+    assert result.out.startswith("Nothing is remembered of ada in ")
 
 
 def test_show_tells_what_is_known_and_where(told: Any, tmp_path: Path) -> None:
     out = told("show", "-u", "ada").out
 
     assert "Memory of ada, revision 2" in out
-    assert f"file:{tmp_path / 'memories'}" in out
+    assert str(tmp_path / "memories" / "users" / "ada" / "memory.json") in out
     assert "[preference | 0.80] Likes tea. (yours)" in out
     assert "[correction | 1.00] Use Polars. (avoid: pandas)" in out
 

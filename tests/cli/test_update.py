@@ -51,7 +51,7 @@ def test_each_node_is_shown_and_then_what_changed(memgraph: Any) -> None:
     assert shown == NODES
     assert "Learned:" in result.out
     assert "+ [preference | 0.95] Prefers pytest." in result.out
-    assert "Stored in file:" in result.out
+    assert "users/ada/memory.json, revision 1" in result.out
 
 
 def test_the_built_in_model_says_so_in_one_line(memgraph: Any) -> None:

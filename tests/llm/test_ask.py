@@ -250,3 +250,11 @@ def test_an_openai_model_does_not_retry_by_itself(wire: HTTPServer) -> None:
 
     assert isinstance(model, ChatOpenAI)
     assert model.max_retries == 0
+
+
+def test_a_server_of_ones_own_needs_no_key(wire: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Ollama and vLLM; the client would not start without one."""
+    monkeypatch.delenv("OPENAI_API_KEY")
+    wire.expect_request("/v1/chat/completions").respond_with_json(_completion("Hi."))
+
+    assert ask(chat_model("openai:m"), HELLO, HASTY).text == "Hi."
