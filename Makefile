@@ -3,13 +3,28 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
-DEMO := --storage file:demo-memory
+MEMGRAPH := $(BIN)/memgraph
+DEMO := --storage demo-memory --model offline
 
 .PHONY: demo test bench draw clean
 
 demo: .venv/package ## Learn from two conversations with the built-in model, and show what is remembered
 	@rm -rf demo-memory
-	@$(BIN)/python examples/demo.py
+	@echo "--- 1. An English conversation: memgraph update examples/english_conversation.json --user maya"
+	@$(MEMGRAPH) update examples/english_conversation.json --user maya $(DEMO)
+	@echo
+	@echo "--- 2. A Chinese one: memgraph update examples/chinese_conversation.txt --user xiaoyu"
+	@$(MEMGRAPH) update examples/chinese_conversation.txt --user xiaoyu $(DEMO)
+	@echo
+	@echo "--- 3. The first one again: all of it was learned before, so no model is asked"
+	@$(MEMGRAPH) update examples/english_conversation.json --user maya $(DEMO)
+	@echo
+	@echo "--- 4. What is remembered: memgraph show"
+	@$(MEMGRAPH) show --user maya --storage demo-memory
+	@echo
+	@$(MEMGRAPH) show --user xiaoyu --storage demo-memory
+	@echo
+	@echo "The memories are the two JSON files named above: open them, edit them. Your own conversation: $(MEMGRAPH) update FILE --user YOU"
 
 test: .venv/tests ## Lint, types, layers, and every test
 	$(BIN)/ruff check
