@@ -1,0 +1,93 @@
+"""What a Chinese sentence says about its author."""
+
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+
+from memgraph.llm.offline.chinese_kinds import KINDS
+from memgraph.llm.offline.finding import Finding, apply_rule
+from memgraph.llm.offline.sentences import Sentence
+from memgraph.llm.offline.tables import endings, pattern, rules
+
+_COMMA = re.compile(r"\s*(?:[，,;；]|——|…+)\s*|(?:并且|而且|同时也|，?但是?|不过|所以|因此)(?=我)")
+_SPACE = re.compile(r"(?<=[\u4e00-\u9fff，、]) +| +(?=[\u4e00-\u9fff，、])")
+_ITEM = re.compile(r"[^\s你我他她的了吗呢吧也还很是不想会在有对最为请能可]{1,5}")
+_ALL_OPENING = re.compile(r".{1,3}")
+MAX_OPENINGS = 3
+
+
+def is_chinese(text: str) -> bool:
+    """Whether *text* holds Chinese characters."""
+    return re.search(r"[\u4e00-\u9fff]", text) is not None
+
+
+def greets(turn: str) -> bool:
+    """Whether *turn* says hello, so that 我是张三 is an introduction."""
+    return pattern("zh", "greeting").search(turn[:200]) is not None
+
+
+def find(sentence: Sentence, *, greets: bool) -> Iterator[Finding]:
+    """What *sentence* says about its author. *greets*: it stands in a turn that introduces somebody."""
+    text = _SPACE.sub("", sentence.text)
+    if pattern("zh", "joke").search(text):
+        return
+    clauses = _clauses(text)
+    if sentence.is_asked and clauses:
+        clauses = [] if pattern("zh", "tag").fullmatch(clauses[-1]) else clauses[:-1]
+    speaking = False
+    for clause in takewhile(_is_meant, clauses):
+        found = (
+            [] if pattern("zh", "question").search(clause) else list(_match(clause, speaking=speaking, greets=greets))
+        )
+        speaking = bool(found)
+        yield from found
+
+
+def _is_meant(clause: str) -> bool:
+    """Whether *clause*, and what follows it, is said of the world as it is, by the author."""
+    return not (pattern("zh", "unreal").search(clause) or pattern("zh", "reported").search(clause))
+
+
+def _clauses(text: str) -> list[str]:
+    """The clauses of *text*; a list whose items stand between commas stays whole."""
+    clauses: list[str] = []
+    for part in _COMMA.split(text):
+        clause = _without_opening(part.strip())
+        if clauses and re.match(r"比起|相比|与其", clauses[-1]):
+            clauses[-1] += f"，{clause}"
+        elif clauses and _ITEM.fullmatch(part) and re.search(r"喜欢|爱好|热爱", clauses[-1]):
+            clauses[-1] += f"、{part}"
+        elif clause:
+            clauses.append(clause)
+    return clauses
+
+
+def _without_opening(clause: str) -> str:
+    for _ in range(MAX_OPENINGS):
+        opening = pattern("zh", "opening").match(clause)
+        if opening is None or (opening.end() == len(clause) and not _ALL_OPENING.fullmatch(clause)):
+            break
+        clause = clause[opening.end() :]
+    return clause
+
+
+def _match(clause: str, *, speaking: bool, greets: bool) -> Iterator[Finding]:
+    """Match the rules. A clause without 我 counts only where the one before it spoke of the user."""
+    if speaking and re.match(r"一[名位个]", clause):
+        clause = f"我是{clause}"
+    if not speaking and not re.search("我|本人|始终|以后|今后", clause):
+        return
+    if re.match(r"(?:你|您|他|她|它|这|那|谁)", clause) and not re.match(
+        r"(?:你|您)(?:也|可以|就|以后)*(?:叫|称呼|喊)我", clause
+    ):
+        return
+    for rule in (*endings("zh"), *rules("zh")):
+        if rule.entry.only == "greeting" and not greets:
+            continue
+        if rule.entry.only == "always" and not re.search("始终|以后|今后|一直|永远|从现在起", clause):
+            continue
+        found = apply_rule(rule, clause, KINDS, "zh")
+        if found is not None:
+            if found[0]:
+                yield found[0]._replace(ends=rule in endings("zh"))
+            return

@@ -1,0 +1,62 @@
+"""Tidying what a Chinese clause says, until it stands by itself or falls."""
+
+import re
+from functools import cache
+
+from memgraph.llm.offline.sentences import BLANK
+from memgraph.llm.offline.tables import pattern, words
+
+_TAIL = re.compile(r"(?:[了啊呀哦哈啦嘛呐哟噢~～!！.。、\s]|的说|等等|等|之类的|什么的)+$")
+_WIDE = re.compile(r"[\u2e80-\uffff]")
+
+
+def tidy(text: str) -> str:
+    """Cut *text* where a subordinate clause begins, and take particles off its end."""
+    return _TAIL.sub("", pattern("zh", "cut").sub("", text.strip())).strip(" \"'“”")
+
+
+def has(name: str, text: str) -> bool:
+    """Whether *text* is in the word list *name*."""
+    return text in words("zh", name)
+
+
+def ends_in(name: str, text: str) -> bool:
+    """Whether *text* ends in a word of the list *name*."""
+    return text.endswith(tuple(words("zh", name)))
+
+
+def starts_with(name: str, text: str) -> bool:
+    """Whether *text* starts with a word of the list *name*."""
+    return text.startswith(tuple(words("zh", name)))
+
+
+def width(text: str) -> float:
+    """The length of *text* in Chinese characters; a Latin letter is less than half of one."""
+    wide = len(_WIDE.findall(text))
+    return wide + 0.4 * (len(text) - wide)
+
+
+def fits(text: str, least: int, most: int) -> bool:
+    """Whether *text* has at least *least* and at most *most* characters."""
+    return least <= len(text) <= most
+
+
+@cache
+def _vague() -> re.Pattern[str]:
+    return re.compile("|".join(sorted(words("zh", "vague"))))
+
+
+def is_vague(text: str) -> bool:
+    """Whether *text* points at something outside it, or at a moment."""
+    return not re.search(r"\w", text) or BLANK in text or _vague().search(text.replace("吉他", "")) is not None
+
+
+def short(text: str, *, limit: int = 22) -> str | None:
+    """A few words that mean something by themselves."""
+    tidied = tidy(text)
+    return None if is_vague(tidied) or width(tidied) > limit else tidied
+
+
+def plain(text: str) -> str | None:
+    """Whatever stands there: the pattern was strict enough."""
+    return text.strip() or None

@@ -1,0 +1,98 @@
+"""Tidying what an English clause says, until it stands by itself or falls."""
+
+import re
+from functools import cache
+
+from memgraph.llm.offline.sentences import BLANK
+from memgraph.llm.offline.tables import pattern, words
+
+_WORD = re.compile(r"[^\W_][\w'+#.&-]*")
+
+
+def tidy(text: str) -> str:
+    """Cut *text* where a subordinate clause begins, and take its filler off."""
+    return unquoted(trimmed(_listed(pattern("en", "cut").sub("", text).strip())))
+
+
+def trimmed(text: str) -> str:
+    """Take the filler off the end of *text*."""
+    return pattern("en", "tail").sub("", text).strip()
+
+
+def unquoted(text: str) -> str:
+    """Take off quotes that stand around all of *text*, or open nowhere."""
+    if text.count('"') == 1 or (text.startswith('"') and text.endswith('"')):
+        text = text.replace('"', "")
+    return text.strip(" '")
+
+
+def _listed(text: str) -> str:
+    """Keep what follows a comma only where it goes on with a list."""
+    items = text.split(", ")
+    last = next((place for place, item in enumerate(items) if re.search(r"(?:^|\s)(?:and|or|&) ", item)), 0)
+    if last and all(fits(item.split(), 1, 6) for item in items[: last + 1]):
+        return ", ".join(items[: last + 1])
+    first, *more = items
+    is_adjective = fits(first.split(), 1, 1) and first.islower() and not first.endswith(("s", "ing"))
+    goes_on = fits(more, 1, 1) and fits(more[0].split(), 2, 6) and more[0].split()[0] not in words("en", "vague")
+    return text if is_adjective and goes_on else first
+
+
+def tokens(text: str) -> list[str]:
+    """The words of *text*, lower-cased."""
+    return [word.lower().rstrip(".'") for word in _WORD.findall(text)]
+
+
+def fits(items: list[str], least: int, most: int) -> bool:
+    """Whether *items* are at least *least* and at most *most*."""
+    return least <= len(items) <= most
+
+
+def is_word(text: str) -> bool:
+    """Whether *text* is one word."""
+    return _WORD.fullmatch(text) is not None
+
+
+def lists(name: str, text: str) -> bool:
+    """Whether the word list *name* holds *text*, in any case and number."""
+    text = text.lower().strip()
+    return any(form in words("en", name) for form in (text, text.removesuffix("s"), text.removesuffix("es")))
+
+
+def is_vague(text: str) -> bool:
+    """Whether *text* points at something outside it, or at a moment, or ends in mid-air."""
+    found = tokens(text)
+    return (
+        not found
+        or BLANK in text
+        or found[-1] in words("en", "dangling")
+        or found[0] in words("en", "vague")
+        or found[-1] in words("en", "vague")
+        or pattern("en", "pointing").search(text) is not None
+        or _passing().search(text) is not None
+    )
+
+
+@cache
+def _passing() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(sorted(words('en', 'passing_time')))})\b", re.IGNORECASE)
+
+
+def third_person(text: str) -> str:
+    """What the user calls "my" is theirs."""
+    for own, other in ((r"\b(?:my|our)\b", "their"), (r"\bmyself\b", "themselves"), (r"\bme\b", "them")):
+        text = re.sub(own, other, text, flags=re.IGNORECASE)
+    return text
+
+
+def short(text: str, *, limit: int = 12) -> str | None:
+    """A few words that mean something by themselves."""
+    tidied = tidy(text)
+    is_letter = fits([*tidied], 1, 1) and not lists("tools", tidied)
+    bad = is_letter or is_vague(tidied) or not fits(tokens(tidied), 1, limit) or len(tidied) > 10 * limit
+    return None if bad else third_person(tidied)
+
+
+def plain(text: str) -> str | None:
+    """Whatever stands there: the pattern was strict enough."""
+    return third_person(text.strip()) or None

@@ -1,0 +1,48 @@
+"""From the turns of a conversation to what its user said of themselves."""
+
+from collections.abc import Iterator, Sequence
+
+from memgraph.llm.offline import chinese, english
+from memgraph.llm.offline.finding import Finding
+from memgraph.llm.offline.replies import read_reply
+from memgraph.llm.offline.sentences import Sentence, read_sentences
+from memgraph.llm.offline.tables import LANGUAGES, pattern
+from memgraph.prompts.blocks import ShownTurn
+
+
+def find_all(turns: Sequence[ShownTurn]) -> list[Finding]:
+    """What the new user turns say, each thing once. A role play ends the listening."""
+    findings: dict[str, Finding] = {}
+    answer = ""
+    for turn in turns:
+        if turn.speaker == "assistant":
+            answer = turn.text
+            continue
+        if _is_role_play(turn.text):
+            break
+        if turn.is_new:
+            for finding in _find_in_turn(turn.text, answer):
+                findings.setdefault(finding.content.casefold(), finding)
+        answer = ""
+    return list(findings.values())
+
+
+def _find_in_turn(text: str, answer: str) -> Iterator[Finding]:
+    """What one turn says; *answer* is what the assistant said before it."""
+    sentences = read_sentences(text)
+    reply = read_reply(sentences, answer)
+    yield from reply.findings
+    for sentence in sentences:
+        if sentence not in reply.spent:
+            yield from _find_in_sentence(sentence, text)
+
+
+def _find_in_sentence(sentence: Sentence, turn: str) -> Iterator[Finding]:
+    if chinese.is_chinese(sentence.text):
+        yield from chinese.find(sentence, greets=chinese.greets(turn))
+    if english.is_english(sentence.text):
+        yield from english.find(sentence, greets=english.greets(turn))
+
+
+def _is_role_play(text: str) -> bool:
+    return any(pattern(language, "role_play").search(text[:4_000]) for language in LANGUAGES)

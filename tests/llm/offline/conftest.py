@@ -1,0 +1,53 @@
+"""How the tests talk to the offline model: with the blocks of the real prompt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from memgraph.llm.offline import OfflineChatModel
+from memgraph.models import Fact, Turn
+from memgraph.prompts.blocks import render_fact, render_turn
+
+Answer = dict[str, Any]
+
+
+def _prompt(turns: Sequence[Turn], known: Sequence[Fact], summaries: str, earlier: int) -> str:
+    facts = "\n".join(map(render_fact, known))
+    shown = "\n".join(
+        render_turn(turn, is_new=place >= earlier, max_chars=10_000_000) for place, turn in enumerate(turns)
+    )
+    return (
+        f"<summaries>\n{summaries}\n</summaries>\n<known_facts>\n{facts}\n</known_facts>\n"
+        f"<conversation>\n{shown}\n</conversation>"
+    )
+
+
+@pytest.fixture
+def learn() -> Callable[..., Answer]:
+    """Ask about turns, the last of which the user speaks; they take turns with the assistant."""
+
+    def ask(*texts: str, known: Sequence[Fact] = (), summaries: str = "", earlier: int = 0) -> Answer:
+        first = len(texts) % 2
+        turns = [
+            Turn(id=str(place), role="human" if place % 2 != first else "ai", text=text)
+            for place, text in enumerate(texts)
+        ]
+        answer = OfflineChatModel().invoke([HumanMessage(_prompt(turns, known, summaries, earlier))])
+        return json.loads(answer.text)
+
+    return ask
+
+
+@pytest.fixture
+def contents(learn: Callable[..., Answer]) -> Callable[..., list[str]]:
+    """What is learned from one turn of the user."""
+
+    def read(text: str) -> list[str]:
+        return [fact["content"] for fact in learn(text)["newFacts"]]
+
+    return read
