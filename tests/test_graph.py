@@ -250,6 +250,17 @@ def test_a_second_unreadable_answer_ends_the_run_and_marks_nothing() -> None:
     assert (len(model.asked), storage.load(ADA)) == (2, Memory())
 
 
+@pytest.mark.parametrize(("said", "kept"), [("I'm Ada.", []), ("I moved to Quillhaven!", ["Lives in quillhaven."])])
+def test_what_was_copied_from_the_prompts_example_is_not_learned(said: str, kept: list[str]) -> None:
+    """Small models repeat the example; its names are made up, so that it shows - unless the user lives there."""
+    model = ScriptedModel(update_answer("Lives in quillhaven.", personalContext="Lives in Quillhaven since May."))
+
+    state = build_graph(model=model, storage="memory:").invoke({"messages": talk(said)}, context=CONTEXT)
+
+    assert contents(state["saved"]) == kept
+    assert len(state["report"].refused) == (0 if kept else 2)
+
+
 def test_a_lost_race_is_re_applied_without_asking_again() -> None:
     """Both writers' facts are there."""
     storage = MeddlingStorage(adding("Has a dog."), adding("Has a cat."))

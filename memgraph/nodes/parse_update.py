@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from memgraph.errors import UnreadableAnswerError
 from memgraph.models import timestamp
 from memgraph.prompts.answer import UnreadableError, read_answer
+from memgraph.prompts.template import copied_words
 from memgraph.state import Answered, Filtered, Loaded, Parsed, Prompted
 
 _ATTEMPTS = 2
@@ -25,6 +26,7 @@ def parse_update(state: Read) -> Parsed:
             at=timestamp(datetime.now(UTC)),
             thread=state["origin"].thread,
             message_ids=state["batch"],
+            copied=copied_words(state["prompt"]),
         )
     except UnreadableError as error:
         if state["attempt"] >= _ATTEMPTS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar, cast
 
 from pydantic.alias_generators import to_camel
@@ -44,6 +45,7 @@ def read_answer(
     at: str,
     thread: str,
     message_ids: tuple[str, ...],
+    copied: AbstractSet[str] = frozenset(),
     draw_id: Callable[[], str] = new_fact_id,
 ) -> MemoryUpdate:
     """Understand what the model proposed.
@@ -54,6 +56,7 @@ def read_answer(
         at: When it answered, ISO 8601 in UTC.
         thread: The thread learned from, or "unknown".
         message_ids: The messages learned from, the newest last.
+        copied: Words, case-folded, that only the prompt's example has: an item with one of them is not about the user.
         draw_id: Gives ids for new facts.
 
     Raises:
@@ -69,12 +72,12 @@ def read_answer(
         rewrites=tuple(
             rewrite
             for name in SECTIONS
-            if (rewrite := _judged(lambda name=name: _rewrite(found, name, memory), refused))
+            if (rewrite := _judged(lambda name=name: _rewrite(found, name, memory, copied), refused))
         ),
         additions=tuple(
             addition
             for item in _items(found, "newFacts", refused)
-            if (addition := _judged(lambda item=item: _addition(item, _free(draw_id, taken)), refused))
+            if (addition := _judged(lambda item=item: _addition(item, _free(draw_id, taken), copied), refused))
         ),
         removals=tuple(
             removal
@@ -122,7 +125,7 @@ def _items(found: JsonObject, key: str, refused: list[Refusal]) -> list[object]:
     return []
 
 
-def _rewrite(found: JsonObject, name: SectionName, memory: Memory) -> Rewrite | None:
+def _rewrite(found: JsonObject, name: SectionName, memory: Memory, copied: AbstractSet[str]) -> Rewrite | None:
     part: object = found.get(SECTIONS[name])
     section = cast("JsonObject", part).get(to_camel(name)) if isinstance(part, dict) else None
     if section is None:
@@ -133,14 +136,16 @@ def _rewrite(found: JsonObject, name: SectionName, memory: Memory) -> Rewrite | 
     summary = _text(fields.get("summary"))
     if not summary or not _yes(fields.get("shouldUpdate"), or_else=False):
         return None
+    _check_own(summary, copied)
     return Rewrite(section=name, summary=summary, base=memory.section(name).summary)
 
 
-def _addition(item: object, fact_id: str) -> Addition:
+def _addition(item: object, fact_id: str, copied: AbstractSet[str]) -> Addition:
     fields = _fields(item, or_as="content")
     content = fields.get("content")
     if not isinstance(content, str) or not content.strip():
         raise ItemError(_shown(item), "it has no content")
+    _check_own(content, copied)
     category = _text(fields.get("category")).lower()
     return Addition(
         id=fact_id,
@@ -160,6 +165,13 @@ def _removal(item: object) -> Removal:
     if not isinstance(fact_id, str) or not fact_id:
         raise ItemError(_shown(item), "it names no fact to remove")
     return Removal(id=clean(fact_id), reason=_text(fields.get("reason"))[:_SHOWN] or "contradicted")
+
+
+def _check_own(text: str, copied: AbstractSet[str]) -> None:
+    """Refuse what a small model took from the prompt's example instead of from the conversation."""
+    folded = text.casefold()
+    if any(word in folded for word in copied):
+        raise ItemError(text[:_SHOWN], "it was copied from the example in the prompt")
 
 
 def _fields(item: object, *, or_as: str) -> Mapping[str, object]:

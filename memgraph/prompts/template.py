@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict
 
 from memgraph.errors import ConfigError
+from memgraph.models import Prompt
 
 Language = Literal["en", "zh"]
 
@@ -30,6 +31,8 @@ class Template(BaseModel):
     """What is said when an answer could not be read: {problem}."""
     nothing: str
     """Stands where there is nothing to show."""
+    example_words: tuple[str, ...]
+    """Made-up names that only the example in `system` has."""
 
 
 @cache
@@ -37,6 +40,13 @@ def load_template(language: Language) -> Template:
     """Read the packaged prompt of *language*, once."""
     text = files("memgraph.prompts").joinpath(f"update.{language}.yaml").read_text(encoding="utf-8")
     return Template.model_validate(yaml.safe_load(text))
+
+
+def copied_words(prompt: Prompt) -> frozenset[str]:
+    """Names of the example that neither the conversation nor the memory holds: who says one has copied it."""
+    words = {word for language in get_args(Language) for word in load_template(language).example_words}
+    shown = prompt.human.casefold()
+    return frozenset(word.casefold() for word in words if word.casefold() not in shown)
 
 
 def checked_instructions(text: str, *, where: str) -> str:

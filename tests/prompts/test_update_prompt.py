@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memgraph import ConfigError, Fact, Memory, Policy, Section
 from memgraph.models import Prompt, Turn
 from memgraph.prompts.blocks import read_facts, read_turns, shorten
-from memgraph.prompts.template import checked_instructions, filled, load_template, read_instructions
+from memgraph.prompts.template import Language, checked_instructions, filled, load_template, read_instructions
 from memgraph.prompts.update_prompt import objection, shown_facts, update_prompt
 from memgraph.text.signals import load_signals
 from memgraph.text.tokens import count_tokens
@@ -155,6 +155,14 @@ def test_what_was_wrong_is_said_in_the_language_of_the_prompt() -> None:
     """A model that is asked in Chinese is told in Chinese."""
     assert "无法使用" in objection(ask(turn("我在杭州工作。")), "it is empty")
     assert "could not be used: it is empty" in objection(ask(turn("I work.")), "it is empty")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_names_of_the_example_are_in_the_example(language: Language) -> None:
+    """Else what was copied from it would not be noticed."""
+    template = load_template(language)
+
+    assert all(word in template.system for word in template.example_words)
 
 
 def test_instructions_of_ones_own_take_the_place_of_ours(tmp_path: Path) -> None:
