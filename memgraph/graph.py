@@ -18,16 +18,11 @@ The ways off the straight line:
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from langchain_core.runnables import RunnableLambda
-from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import Runtime, get_runtime
 
 from memgraph.context import Context, Resolver
 from memgraph.nodes.apply_update import apply_update
@@ -40,20 +35,17 @@ from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
-from memgraph.state import Answered, Begun, Conversation, Parsed, Reloaded, Result, Saved, State
+from memgraph.state import Begun, Conversation, Parsed, Reloaded, Result, Saved, State
+from memgraph.wiring import UpdateGraph, both_ways, bound_to
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.runnables import RunnableConfig
-    from langchain_core.runnables.graph import Graph
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
     from memgraph.policy import Policy
     from memgraph.storage import MemoryStorage
 
 NAME = "memory_update"
-
-Node = Callable[..., Any]
 
 
 def build_graph(
@@ -86,22 +78,6 @@ def build_graph(
     return assemble(defaults, Result, checkpointer=checkpointer, interrupt_before=interrupt_before)
 
 
-class UpdateGraph(CompiledStateGraph[State, Context, Conversation, Any]):
-    """The compiled graph. It is drawn as it reads: without the handler that LangGraph adds for errors."""
-
-    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        return _without_handler(super().get_graph(config, xray=xray))
-
-    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        return _without_handler(await super().aget_graph(config, xray=xray))
-
-
-def _without_handler(drawn: Graph) -> Graph:
-    for node in [node for name, node in drawn.nodes.items() if "error_handler" in name]:
-        drawn.remove_node(node)
-    return drawn
-
-
 def assemble(
     defaults: Context,
     output: type[Any],
@@ -113,7 +89,7 @@ def assemble(
 
     What comes out is little by default, so that a parent graph's own `memory` or `prompt` stays as it is.
     """
-    bound = functools.partial(_bound, Resolver(defaults))
+    bound = partial(bound_to, Resolver(defaults))
     graph = StateGraph(State, context_schema=Context, input_schema=Conversation, output_schema=output)
 
     graph.set_node_defaults(error_handler=fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected
@@ -121,7 +97,7 @@ def assemble(
     graph.add_node("detect_signals", bound(detect_signals))
     graph.add_node("load_memory", bound(load_memory))
     graph.add_node("build_prompt", bound(build_prompt))
-    graph.add_node("call_model", _both_ways(bound, call_model, call_model_async), input_schema=Asked)
+    graph.add_node("call_model", both_ways(bound(call_model), bound(call_model_async)), input_schema=Asked)
     graph.add_node("parse_update", parse_update)
     graph.add_node("apply_update", bound(apply_update))
     graph.add_node("scrub_uploads", scrub_uploads)
@@ -138,7 +114,7 @@ def assemble(
     graph.add_edge("scrub_uploads", "save_memory")
     graph.add_conditional_edges("save_memory", after_save)
     compiled = graph.compile(name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or []))
-    return UpdateGraph(**vars(compiled))
+    return UpdateGraph.of(compiled)
 
 
 # A thread keeps the last run's values: a route reads only what its own node wrote in this step.
@@ -166,34 +142,3 @@ def after_save(state: Saved) -> Literal["load_memory", "build_prompt", "__end__"
     if "outcome" in state:
         return "__end__"
     return "build_prompt" if "saved" in state else "load_memory"
-
-
-def _bound(resolver: Resolver, node: Node) -> Node:
-    """Give *node* a runtime whose context is complete, and of our own type."""
-    if inspect.iscoroutinefunction(node):
-
-        @functools.wraps(node)
-        async def call_async(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-            return await node(state, runtime.override(context=resolver(runtime, get_config())))
-
-        return call_async
-
-    # wraps keeps the annotations, by which LangGraph knows what the node may see
-    @functools.wraps(node)
-    def call(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-        return node(state, runtime.override(context=resolver(runtime, get_config())))
-
-    return call
-
-
-def _both_ways(bound: Callable[[Node], Node], node: Node, twin: Node) -> RunnableLambda[Any, Answered]:
-    """One node of a function and its async twin. A RunnableLambda gets no runtime, so it is looked up."""
-    sync, asynchronous = bound(node), bound(twin)
-
-    def call(state: Asked) -> Answered:
-        return sync(state, get_runtime(Context))
-
-    async def call_async(state: Asked) -> Answered:
-        return await asynchronous(state, get_runtime(Context))
-
-    return RunnableLambda(call, call_async, name=node.__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
 
@@ -145,11 +146,28 @@ async def _ainvoke(graph: Any, messages: Sequence[BaseMessage]) -> dict[str, Any
 
 def test_the_same_in_an_event_loop() -> None:
     """One graph, invoked either way."""
-    import asyncio
-
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
 
     state = asyncio.run(_ainvoke(graph, talk("I'm Ada.", "Hello!")))
+
+    assert contents(state["saved"]) == ["Name is Ada."]
+
+
+class WaitingModel(ScriptedModel):
+    """A model that can only be awaited."""
+
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
+        return super()._generate(*args, **kwargs)
+
+    def _generate(self, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("called in a thread")
+
+
+def test_in_an_event_loop_the_model_is_awaited() -> None:
+    """Waiting for it holds up no thread."""
+    graph = build_graph(model=WaitingModel(update_answer("Name is Ada.")), storage="memory:")
+
+    state = asyncio.run(_ainvoke(graph, talk("I'm Ada.")))
 
     assert contents(state["saved"]) == ["Name is Ada."]
 

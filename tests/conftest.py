@@ -1,0 +1,16 @@
+"""What holds for every test."""
+
+from __future__ import annotations
+
+import os
+
+# read when LangGraph is imported: checkpoints hold nothing but plain data, as on a careful server
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+# a model or a setting of the machine's own must not reach a test
+for name in [name for name in os.environ if name.startswith(("OPENAI_", "LANGSMITH_", "LANGCHAIN_"))]:
+    del os.environ[name]
+
+from hypothesis import settings  # noqa: E402 - after the environment is set
+
+settings.register_profile("memgraph", deadline=None)  # timing belongs to benchmarks, and the machine may be busy
+settings.load_profile("memgraph")
