@@ -1,0 +1,52 @@
+"""The README is true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from memgraph import build_graph
+from memgraph.llm.chat_models import CHAT_MODELS
+from memgraph.storage import STORAGES
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_its_example_runs_and_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Copied as it stands, on a machine of one's own."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    promised = re.findall(r"^# (.*)$", code, re.MULTILINE)[-1]
+
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - it is our own text
+
+    assert capsys.readouterr().out.strip() == promised
+
+
+def test_its_picture_shows_the_routes_of_the_graph() -> None:
+    """What is drawn is what runs."""
+    (picture,) = re.findall(r"```mermaid\n(.*?)```", README, re.DOTALL)
+    names = {"start([start])": "__start__", "stop([end])": "__end__", "start": "__start__", "stop": "__end__"}
+    shown = {
+        (names.get(source, source), names.get(target, target))
+        for source, target in re.findall(r"^\s*(\S+) (?:-->|-\. .*? \.->) (\S+)$", picture, re.MULTILINE)
+    }
+
+    assert shown == {(edge.source, edge.target) for edge in build_graph(storage="memory:").get_graph().edges}
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:memgraph|tests|graphs)/[\w/.*-]+)`", README))))
+def test_the_files_it_names_are_there(path: str) -> None:
+    """A reader will look."""
+    assert list(ROOT.glob(path.rstrip("/")))
+
+
+def test_every_storage_and_model_of_the_tables_is_named() -> None:
+    """One that is not in the README is not found."""
+    assert all(f"`{scheme}:" in README for scheme in STORAGES)
+    assert all(f"`{name}" in README for name in CHAT_MODELS)
