@@ -34,6 +34,8 @@ def objection_to(addition: Addition, policy: Policy) -> str | None:
     """Why *addition* is not kept, if it is not."""
     if not addition.content.strip():
         return "it is empty"
+    if addition.content.rstrip().endswith(("?", "？")):
+        return "it is a question"
     if not addition.durable:
         return "it matters to the task at hand only"
     if not addition.about_user:

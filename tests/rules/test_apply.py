@@ -47,6 +47,8 @@ def test_a_new_fact_carries_its_thread_and_time() -> None:
         (addition("Wants this file sorted.", durable=False), "it matters to the task at hand only"),
         (addition("Tea grows in Assam.", about_user=False), "it is not about the user"),
         (addition("   "), "it is empty"),
+        (addition("What are my goals?"), "it is a question"),
+        (addition("我健身的目标是什么？"), "it is a question"),
     ],
 )
 def test_what_is_not_good_enough_is_refused_with_the_reason(proposed: Addition, why: str) -> None:
