@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
 from memgraph.llm.offline.chinese_kinds import KINDS
@@ -11,7 +12,11 @@ from memgraph.llm.offline.tables import endings, pattern, rules
 
 _COMMA = re.compile(r"\s*(?:[，,;；]|——|…+)\s*|(?:并且|而且|同时也|，?但是?|不过|所以|因此)(?=我)")
 _SPACE = re.compile(r"(?<=[\u4e00-\u9fff，、]) +| +(?=[\u4e00-\u9fff，、])")
-_ITEM = re.compile(r"[^\s你我他她的了吗呢吧也还很是不想会在有对最为请能可]{1,5}")
+_ITEM = re.compile(
+    r"(?!推荐|求|帮|请|谢|给|来|麻烦|怎|有|坐标|base)[^\s你我他她的了吗呢吧也还很是不想会在有对最为请能可]{1,5}"
+)
+_OF_OTHERS = re.compile(r"用户的(?!名|生日|母语|目标|梦想|理想|工作|团队)")
+"""A fact on somebody else: a clause without a subject that follows goes on about them."""
 _ALL_OPENING = re.compile(r".{1,3}")
 MAX_OPENINGS = 3
 
@@ -34,12 +39,12 @@ def find(sentence: Sentence, *, greets: bool) -> Iterator[Finding]:
     clauses = _clauses(text)
     if sentence.is_asked and clauses:
         clauses = [] if pattern("zh", "tag").fullmatch(clauses[-1]) else clauses[:-1]
+    unfit = {"greeting"} if not greets else set[str]()
+    unfit |= {"settled"} if pattern("zh", "trouble").search(text) or sentence.is_asked else set[str]()
     speaking = False
     for clause in takewhile(_is_meant, clauses):
-        found = (
-            [] if pattern("zh", "question").search(clause) else list(_match(clause, speaking=speaking, greets=greets))
-        )
-        speaking = bool(found)
+        found = [] if pattern("zh", "question").search(clause) else list(_match(clause, unfit, speaking=speaking))
+        speaking = bool(found) and not _OF_OTHERS.match(found[-1].content)
         yield from found
 
 
@@ -71,18 +76,18 @@ def _without_opening(clause: str) -> str:
     return clause
 
 
-def _match(clause: str, *, speaking: bool, greets: bool) -> Iterator[Finding]:
+def _match(clause: str, unfit: AbstractSet[str], *, speaking: bool) -> Iterator[Finding]:
     """Match the rules. A clause without 我 counts only where the one before it spoke of the user."""
     if speaking and re.match(r"一[名位个]", clause):
         clause = f"我是{clause}"
-    if not speaking and not re.search("我|本人|始终|以后|今后", clause):
+    if not speaking and not re.search("我|本人|始终|以后|今后|回答|回复|^(?:请|别|不要)", clause):
         return
     if re.match(r"(?:你|您|他|她|它|这|那|谁)", clause) and not re.match(
         r"(?:你|您)(?:也|可以|就|以后)*(?:叫|称呼|喊)我", clause
     ):
         return
     for rule in (*endings("zh"), *rules("zh")):
-        if rule.entry.only == "greeting" and not greets:
+        if rule.entry.only in unfit:
             continue
         if rule.entry.only == "always" and not re.search("始终|以后|今后|一直|永远|从现在起", clause):
             continue

@@ -15,6 +15,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "surnamed": chinese_people.surnamed,
         "pet_name": chinese_people.pet_name,
         "place": chinese_people.place,
+        "homeland": chinese_people.homeland,
         "organisation": chinese_people.organisation,
         "city": chinese_people.city,
         "school": chinese_people.school,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
 from memgraph.llm.offline.english_kinds import KINDS
@@ -43,12 +44,14 @@ def find(sentence: Sentence, *, greets: bool) -> Iterator[Finding]:
     text = expand(sentence.text.replace("，", ", "))
     if pattern("en", "joke").search(text):
         return
+    unfit = {"greeting"} if not greets else set[str]()
+    unfit |= {"settled"} if pattern("en", "trouble").search(text) or sentence.is_asked else set[str]()
     clauses = list(_clauses(text))
     if sentence.is_asked and clauses:
         clauses = [] if pattern("en", "tag").fullmatch(clauses[-1]) else clauses[:-1]
     for clause in takewhile(_is_meant, clauses):
         if not pattern("en", "question").search(clause):
-            yield from _read_clause(clause, greets=greets)
+            yield from _read_clause(clause, unfit)
 
 
 def _is_meant(clause: str) -> bool:
@@ -84,21 +87,22 @@ def _without_opening(clause: str) -> str:
     return _NOT_THAT.sub("", clause.strip(" ,.!:"))
 
 
-def _read_clause(clause: str, *, greets: bool) -> Iterator[Finding]:
+def _read_clause(clause: str, unfit: AbstractSet[str]) -> Iterator[Finding]:
     """Read *clause*, then what goes on about the same person: "I live in Rome and work at Acme"."""
     head, *more = [clause]
     if re.match(r"I\b", clause, re.IGNORECASE):
         head, *more = pattern("en", "goes_on").split(pattern("en", "is_being").sub(" and am ", clause))
-    whole = list(_match(head, greets=greets))
+    whole = list(_match(head, unfit))
     yield from whole
     if whole:
         for part in more:
-            yield from _match(f"I {part}", greets=greets)
+            yield from _match(f"I {part}", unfit)
 
 
-def _match(clause: str, *, greets: bool) -> Iterator[Finding]:
+def _match(clause: str, unfit: AbstractSet[str]) -> Iterator[Finding]:
+    """Match the rules, but none that counts only where the sentence is *unfit* for it."""
     for rule in (*endings("en"), *rules("en")):
-        if rule.entry.only == "greeting" and not greets:
+        if rule.entry.only in unfit:
             continue
         found = apply_rule(rule, clause, KINDS, "en")
         if found is not None:
@@ -106,5 +110,5 @@ def _match(clause: str, *, greets: bool) -> Iterator[Finding]:
             if finding:
                 yield finding._replace(ends=rule in endings("en"))
             if rest:
-                yield from _match(f"I am {re.sub(r'^and ', '', rest)}", greets=False)
+                yield from _match(f"I am {re.sub(r'^and ', '', rest)}", unfit | {"greeting"})
             return

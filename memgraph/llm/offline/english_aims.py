@@ -7,7 +7,13 @@ from memgraph.llm.offline.tables import pattern, words
 
 _ERRAND = re.compile(
     r"\b(?:some|more (?:about|of)|other|essay|article|right|get (?:some|back|to|the)|help with|something"
-    r"|how to (?:use|fix|do)|scratch)\b",
+    r"|how to (?!play|swim|cook|drive|sew|knit|ride|code|sail|ski|surf|dance|sing|draw|paint)\w+|scratch|member"
+    r"|subscriber|under|below|better person)\b",
+    re.IGNORECASE,
+)
+_VAGUE = re.compile(
+    r"\b(?:boost|grow|scale|build|expand|elevate|promote|improve|increase)(?:ing)? (?:up )?(?:their |the )?(?:\S+ )?"
+    r"(?:brand|business|presence|following|reach|visibility|sales|traffic)$",
     re.IGNORECASE,
 )
 _TARGET = re.compile(
@@ -22,7 +28,11 @@ def aim(text: str) -> str | None:
     """Something to strive for, not the next errand."""
     tidied = short(text, limit=14)
     is_aim = tidied is not None and pattern("en", "aim").fullmatch(_in_first_person(tidied)) is not None
-    return tidied if tidied and is_aim and not _ERRAND.search(tidied) and not _is_technical(tidied) else None
+    return tidied if tidied and is_aim and not _is_errand(tidied) else None
+
+
+def _is_errand(text: str) -> bool:
+    return bool(_ERRAND.search(text) or _VAGUE.search(text)) or _is_technical(text)
 
 
 def _is_technical(text: str) -> bool:
@@ -36,7 +46,13 @@ def _in_first_person(text: str) -> str:
 def aim_said(text: str) -> str | None:
     """A goal said to be one."""
     tidied = short(text, limit=20)
-    return tidied if tidied and fits(tokens(tidied), 2, 20) and not _is_technical(tidied) else None
+    is_aim = (
+        tidied is not None
+        and not re.match(r"(?:about|of|like|so|when)\b", tidied)
+        and fits(tokens(tidied), 2, 20)
+        and not _is_technical(tidied)
+    )
+    return tidied if tidied and is_aim and not _VAGUE.search(tidied) else None
 
 
 def occasion(text: str) -> str | None:
@@ -67,7 +83,8 @@ def project(text: str) -> str | None:
     head = tokens(_HEAD_END.split(tidied, maxsplit=1)[0])
     is_own = head[0] == "their" and head[-1] not in words("en", "own_projects")
     says_little = not fits(head, 3 if is_own else 2, 10) or lists("technical", head[-1])
-    is_any_project = head[-1] == "project" and (fits(head, 1, 2) or head[-2] in words("en", "any_project"))
+    is_bare = fits(found, 2, 2) and found[-1] in words("en", "any_project")
+    is_any_project = is_bare or (head[-1] == "project" and (fits(head, 1, 2) or head[-2] in words("en", "any_project")))
     is_chore = lists("chores", head[-1]) or lists("chores", " ".join(head[-2:]))
     return None if says_little or is_any_project or is_chore else tidied
 
@@ -78,8 +95,13 @@ def habit(text: str) -> str | None:
     found = tokens(tidied or "")
     if tidied is None or not fits(found, 2, 14) or found[0] not in words("en", "habits"):
         return None
+    is_vague_work = found[0] == "work" and found[1] in {"hard", "a", "all", "too", "so", "late"}
+    if is_vague_work or any(lists("any_habit", word) for word in found[1:]):
+        return None
     if fits(found, 2, 2) and found[1] in {"to", "on", "out", "through", "up"}:
         return None
+    if re.search(r" first$", text.rstrip(" .!")):
+        tidied = f"{tidied.removesuffix(' first')} first"
     return re.sub(r"(?:^|(?<= and )|(?<= or ))[A-Za-z]+", _conjugated, tidied)
 
 

@@ -27,17 +27,68 @@ def thing(text: str) -> str | None:
     if first == "the":
         is_lasting = any(lists("the_lasting", word) for word in more[:1] + more[-1:]) or tidied[4:5].isupper()
         return tidied if is_lasting else None
-    is_momentary = first in words("en", "momentary") or first in {"a", "an", "their"}
-    says_little = first == "to" and (not more or more == ["help"] or f"{more[0]}ing" in words("en", "momentary"))
+    teases = first.endswith("ing") and bool(more) and (more[-1] == "people" or "things" in more)
+    is_momentary = teases or first in words("en", "momentary") or first in {"a", "an", "their"}
+    says_little = first == "to" and (
+        not more
+        or more[0] in {"help", "pay", "wait", "say", "stay", "leave", "go", "start", "meet"}
+        or f"{more[0]}ing" in words("en", "momentary")
+    )
     if is_momentary or says_little:
         return None
     return tidied[:1].lower() + tidied[1:] if first.endswith("ing") else tidied
 
 
+def wish(text: str) -> str | None:
+    """How the assistant is to answer from now on."""
+    tidied = re.sub(r"[,\s]+(?:please|thanks|thank you|ok|okay|again)$", "", text.strip(" ,.!"))
+    about_user = third_person(tidied).replace(" them ", " the user ")
+    says_little = not fits(tokens(tidied), 1, 16) or is_vague(
+        re.sub(r"\b(?:your|no|not|me)\b|^(?:do |never )", "", tidied)
+    )
+    about_user = re.sub(
+        r"^(?:Never|Do|Use|Add|Include|Give|Show|Keep|Avoid|Put|Ask)\b", lambda verb: verb[0].lower(), about_user
+    )
+    return (
+        None
+        if says_little or re.search(r"\b(?:below|above|following)\b", tidied)
+        else re.sub(r"\byour\b", "its", re.sub(r"^do not\b", "not", about_user))
+    )
+
+
+def allergen(text: str) -> str | None:
+    """What people are allergic to, but not mornings."""
+    tidied = short(text)
+    items = [item for item in _AND.split(tidied or "") if item]
+    return tidied if items and all(_lists_last("allergens", item) for item in items) else None
+
+
+def illness(text: str) -> str | None:
+    """A condition that stays."""
+    tidied = short(re.split(r" (?:that|which|and I|so) ", text, maxsplit=1)[0])
+    is_known = tidied is not None and any(lists("illnesses", form) for form in (tidied, tokens(tidied)[-1]))
+    return tidied if is_known else None
+
+
+def _lists_last(name: str, item: str) -> bool:
+    return any(lists(name, " ".join(item.split()[-count:])) for count in (1, 2))
+
+
 def choice(text: str) -> str | None:
     """One side of a comparison."""
     tidied = short(text, limit=8)
-    is_task = tidied is not None and tokens(tidied)[0] in {"the", "see", "hear", "know", "talk", "be", "have", "if"}
+    is_task = tidied is not None and tokens(tidied)[0] in {
+        "the",
+        "see",
+        "hear",
+        "know",
+        "talk",
+        "be",
+        "have",
+        "if",
+        "shooting",
+        "killing",
+    }
     return None if is_task else tidied
 
 

@@ -13,7 +13,7 @@ _JOB_END = re.compile(
 )
 _FAMILY_END = re.compile(
     r" (?:who|which|that|so|because|but|to|at|from|for|in|with me|and (?=(?:i|we|they|he|she|it|my)\b)) |[;(!]| - "
-    r"|, (?=(?:so|but|and (?:i|we|they))\b)"
+    r"|, (?=(?:so|but|he|she|it|they|and (?:i|we|they))\b)"
 )
 
 
@@ -43,8 +43,10 @@ def job(text: str) -> str | None:
     if says_little or any(word in words("en", "judging") for word in parts[:-1]):
         return None
     article, title = found[0], parts[-1]
-    if article == "the":
+    if article == "the" and not re.search(r" of my\b", text):
         return tidied if title in words("en", "titles") else None
+    if article == "the":
+        return None
     if article in {"a", "an"} or title in {"ceo", "cto", "cfo", "coo"}:
         return tidied
     return f"{'an' if article[0] in 'aeio' else 'a'} {tidied}"

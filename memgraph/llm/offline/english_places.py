@@ -1,6 +1,7 @@
 """English values about places and organisations."""
 
 import re
+from itertools import takewhile
 
 from memgraph.llm.offline.english_text import fits, lists, short, tidy, tokens, trimmed
 from memgraph.llm.offline.sentences import BLANK
@@ -16,8 +17,11 @@ _BEFORE_PLACE = re.compile(
     re.IGNORECASE,
 )
 _ORGANISATION_END = re.compile(
-    r" (?:for (?:\d|\w+ years)|since|because|but|where|which|when|while|who|doing|now|right now|currently"
-    r"|so|until|based|here|and (?=(?:i|we|it|my|live|love|am)\b))(?: |$)|[;(!]| - |, (?=[a-z])"
+    r" (?:for (?:\d|\w+ years)|since|because|but|where|which|when|while|who|doing|working|mostly"
+    r"|mainly|now|right now|currently"
+    r"|so|until|based|here|and(?= (?:start|finish|live|commute|work|manage|run|teach|usually|need|want|would"
+    r"|could|can|have|has|was|do|get|keep|use|must|like|hate|just|usually|i|we|it|my|live|love|am|this|that|the"
+    r"|he|she|they)\b))(?: |$)|[;(!]| - |, (?=[a-z])"
 )
 _SINCE = re.compile(
     r" (?:(?:back )?in|since|around|last) (?:early |late |the )?(?:\d{4}|january|february|march|april|may|june|july"
@@ -31,7 +35,9 @@ def place(text: str) -> str | None:
     """A place with a capital, or a well-known one."""
     tidied = trimmed(_PLACE_END.split(text, maxsplit=1)[0]).strip(" \"'")
     tidied = _SINCE.sub("", tidied)
-    parts = [part for part in tidied.split(", ") if part]
+    first, *regions = [part for part in tidied.split(", ") if part] or [""]
+    parts = [first, *takewhile(_is_region, regions)]
+    tidied = ", ".join(parts)
     if not fits(parts, 1, 3) or not fits(tokens(tidied), 1, 6) or BLANK in tidied:
         return None
     before = _BEFORE_PLACE.match(parts[0])
@@ -45,6 +51,10 @@ def place(text: str) -> str | None:
     if lists("places", head) or lists("places", parts[0]):
         return tidied.replace(head, head.upper() if fits([*head], 1, 3) else head.title())
     return None
+
+
+def _is_region(part: str) -> bool:
+    return part[0].isupper() or lists("places", part)
 
 
 def place_or_date(text: str) -> str | None:
@@ -71,7 +81,7 @@ def organisation(text: str) -> str | None:
 
 def firm(text: str) -> str | None:
     """An employer by its name."""
-    found = organisation(text)
+    found = organisation(_SINCE.sub("", text))
     is_leisure = found is not None and tokens(found)[-1] in words("en", "leisure_groups")
     return found if found and found[0].isupper() and not is_leisure else None
 
@@ -79,7 +89,20 @@ def firm(text: str) -> str | None:
 def business(text: str) -> str | None:
     """A firm of one's own."""
     tidied = short(re.split(r" (?:with|in \d|to|for|when|last|and (?=i\b)) ", text, maxsplit=1)[0])
-    return tidied if tidied and any(lists("organisations", word) for word in tokens(tidied)[1:5]) else None
+    says_little = tidied is None or (fits(tokens(tidied), 1, 2) and tidied not in text.rstrip(" .!"))
+    was_cut = (
+        tidied is not None
+        and fits(tokens(tidied), 1, 2)
+        and re.match(r" (?:that|who|which|where)\b", text[len(tidied) :])
+    )
+    is_one = tidied is not None and any(lists("organisations", word) for word in tokens(tidied)[1:5])
+    return tidied if is_one and not says_little and not was_cut else None
+
+
+def team(text: str) -> str | None:
+    """A team that one leads."""
+    tidied = short(text, limit=10)
+    return tidied if tidied and not fits(tokens(tidied), 1, 2) else None
 
 
 def field(text: str) -> str | None:

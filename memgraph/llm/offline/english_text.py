@@ -33,7 +33,7 @@ def _listed(text: str) -> str:
     if last and all(fits(item.split(), 1, 6) for item in items[: last + 1]):
         return ", ".join(items[: last + 1])
     first, *more = items
-    is_adjective = fits(first.split(), 1, 1) and first.islower() and not first.endswith(("s", "ing"))
+    is_adjective = lists("adjectives", first)
     goes_on = fits(more, 1, 1) and fits(more[0].split(), 2, 6) and more[0].split()[0] not in words("en", "vague")
     return text if is_adjective and goes_on else first
 

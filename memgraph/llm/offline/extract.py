@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from memgraph.llm.offline import chinese, english
+from memgraph.llm.offline.confirmations import read_confirmation
+from memgraph.llm.offline.corrections import read_correction
 from memgraph.llm.offline.finding import Finding
-from memgraph.llm.offline.replies import read_reply
+from memgraph.llm.offline.replies import Reply
 from memgraph.llm.offline.sentences import Sentence, read_sentences
 from memgraph.llm.offline.tables import LANGUAGES, pattern
 from memgraph.prompts.blocks import ShownTurn
@@ -30,11 +32,18 @@ def find_all(turns: Sequence[ShownTurn]) -> list[Finding]:
 def _find_in_turn(text: str, answer: str) -> Iterator[Finding]:
     """What one turn says; *answer* is what the assistant said before it."""
     sentences = read_sentences(text)
-    reply = read_reply(sentences, answer)
+    reply = _read_reply(sentences, answer)
     yield from reply.findings
     for sentence in sentences:
         if sentence not in reply.spent:
             yield from _find_in_sentence(sentence, text)
+
+
+def _read_reply(sentences: Sequence[Sentence], answer: str) -> Reply:
+    """Read *sentences* as a reply to *answer*."""
+    if not sentences or not answer:
+        return Reply()
+    return read_correction(sentences, answer) or read_confirmation(sentences, answer) or Reply()
 
 
 def _find_in_sentence(sentence: Sentence, turn: str) -> Iterator[Finding]:

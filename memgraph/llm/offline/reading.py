@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from memgraph.llm.offline.sentences import MAX_CHARS
 from memgraph.prompts.blocks import ShownFact, ShownTurn, read_facts, read_turns
 from memgraph.text.escape import unescape
 
 SECTION_NAMES = (
     "workContext", "personalContext", "topOfMind", "recentMonths", "earlierContext", "longTermBackground",
 )  # fmt: skip
+
+
+MAX_ESCAPED = 5 * MAX_CHARS + 100
+"""Characters of an escaped turn that can be read: no character becomes more than five."""
 
 
 class Reading(NamedTuple):
@@ -21,8 +26,13 @@ class Reading(NamedTuple):
 
 def read_prompt(prompt: str) -> Reading:
     """Read *prompt*; what it does not show is empty."""
-    turns = prompt[: prompt.rfind("</turn>") + len("</turn>")] if "</turn>" in prompt else ""
-    return Reading(tuple(read_turns(turns)), tuple(read_facts(prompt)), dict(_summaries(prompt)))
+    return Reading(tuple(read_turns(_shortened(prompt))), tuple(read_facts(prompt)), dict(_summaries(prompt)))
+
+
+def _shortened(prompt: str) -> str:
+    """The turns of *prompt*, each cut to what is read of it: unescaping megabytes would take seconds."""
+    *turns, _ = prompt.partition("<conversation>")[2].split("</turn>")
+    return "".join(f"{turn[:MAX_ESCAPED]}</turn>" for turn in turns)
 
 
 def _summaries(prompt: str) -> list[tuple[str, str]]:

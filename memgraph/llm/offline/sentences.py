@@ -35,7 +35,7 @@ _PASTED_LINE = re.compile(
 )
 _STOP = re.compile(r"[。！？!?；;…\n]+|\.+(?=[\s\"'”’)]|$)")
 _ABBREVIATION = re.compile(
-    r"\b(?:dr|mr|mrs|ms|st|vs|etc|e\.g|i\.e|inc|jr|sr|prof|no|u\.s|u\.k|ph\.d|approx|[a-z])$", re.IGNORECASE
+    r"(?<!['’])\b(?:dr|mr|mrs|ms|st|vs|etc|e\.g|i\.e|inc|jr|sr|prof|no|u\.s|u\.k|ph\.d|approx|[a-z])$", re.IGNORECASE
 )
 _SECRET = re.compile(
     r"pass ?word|passphrase|passcode|(?:api|access|private)[ _-]?key|secret|\btoken\b|credential|credit card|\bcvv\b"
@@ -56,12 +56,19 @@ class Sentence(NamedTuple):
 
 def read_sentences(turn: str) -> list[Sentence]:
     """The sentences of *turn* that its author wrote and meant: up to where a task or pasted text begins."""
-    return list(takewhile(lambda sentence: not _opens_task(sentence.text), _sentences(clean(turn))))
+    sentences = split(turn)
+    is_for_editing = any(_is_task_on_what_stands_above(sentence.text) for sentence in sentences)
+    return [] if is_for_editing else list(takewhile(lambda sentence: not _opens_task(sentence.text), sentences))
+
+
+def split(turn: str) -> list[Sentence]:
+    """All sentences of *turn* that are prose."""
+    return list(_sentences(clean(turn)))
 
 
 def clean(turn: str) -> str:
     """Take out what is no prose: control characters, code, quotes, tags, addresses, pasted lines."""
-    text = _without_controls(_head(turn[:MAX_CHARS]))
+    text = _without_controls(_head(turn[:MAX_CHARS])).replace("(...)", "()")
     text = _TAG.sub(" ", _FENCED.sub("\n", text))
     text = _QUOTED.sub(_unquote, _URL.sub(BLANK, text)).replace("`", "").replace("’", "'").replace("‘", "'")
     return "\n".join(_without_bullet(line.strip()) for line in text.split("\n") if not _PASTED_LINE.match(line))
@@ -106,6 +113,10 @@ def _sentence(text: str, stop: str) -> Iterator[Sentence]:
     text = text.strip(" ')") if text.count('"') % 2 == 0 else text.strip(" \"')")
     if 1 < len(text) <= MAX_SENTENCE and not _SECRET.search(text):
         yield Sentence(text, is_asked="?" in stop or "？" in stop)
+
+
+def _is_task_on_what_stands_above(sentence: str) -> bool:
+    return any(pattern(language, "task_above").search(sentence) for language in LANGUAGES)
 
 
 def _opens_task(sentence: str) -> bool:

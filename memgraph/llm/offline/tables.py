@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-Section = Literal["workContext", "personalContext", "topOfMind"]
+Section = Literal["workContext", "personalContext", "topOfMind", ""]
 
 
 class Entry(BaseModel):
@@ -29,8 +29,8 @@ class Entry(BaseModel):
     section: Section = "personalContext"
     slot: str = ""
     """What it is the one answer to, so that a new answer takes the old one's place."""
-    only: Literal["", "greeting", "always"] = ""
-    """Where it counts: anywhere, in a turn that greets, or in one that says "always"."""
+    only: Literal["", "greeting", "always", "settled"] = ""
+    """Where it counts: where the turn greets, the clause says "always", or no trouble is told; else anywhere."""
 
 
 class Holder(BaseModel):
