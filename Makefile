@@ -31,6 +31,7 @@ test: .venv/tests ## Lint, types, layers, and every test
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	sh tests/install_servers.sh
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 bench: .venv/package ## Measure what the README claims

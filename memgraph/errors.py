@@ -8,6 +8,8 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 |- ModelError                    the chat model did not answer
 |  |- ModelSetupError            the model asked for cannot be built: a package or a key is missing
 |  `- UnreadableAnswerError      the model answered twice, and neither answer is an update
+|- OutboxError                   the outbox could not do its work
+|  `- QueueFullError             too many conversations wait
 `- StorageError                  the storage could not do its work
    |- DamagedMemoryError         a stored document cannot be read; it is left as it is
    |- RevisionConflictError      somebody else saved first

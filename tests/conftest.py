@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 # read when LangGraph is imported: checkpoints hold nothing but plain data, as on a careful server
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
@@ -14,3 +16,6 @@ from hypothesis import settings  # noqa: E402 - after the environment is set
 
 settings.register_profile("memgraph", deadline=None)  # timing belongs to benchmarks, and the machine may be busy
 settings.load_profile("memgraph")
+
+sys.path.append(str(Path(__file__).parent))
+pytest_plugins = ["postgres_server"]  # only from the topmost conftest

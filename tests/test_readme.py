@@ -6,13 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import HumanMessage
 
-from memgraph import build_graph
+from memgraph import BackgroundInvoker, build_graph
 from memgraph.llm.chat_models import CHAT_MODELS
 from memgraph.storage import STORAGES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_its_example_runs_and_prints_what_it_says(
@@ -20,12 +22,25 @@ def test_its_example_runs_and_prints_what_it_says(
 ) -> None:
     """Copied as it stands, on a machine of one's own."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    code = EXAMPLES[0]
     promised = re.findall(r"^# (.*)$", code, re.MULTILINE)[-1]
 
     exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - it is our own text
 
     assert capsys.readouterr().out.strip() == promised
+
+
+def test_its_background_example_keeps_what_was_submitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On disk when it returns."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (code,) = [example for example in EXAMPLES if "BackgroundInvoker" in example]
+
+    exec(compile(code, "README.md", "exec"), {"messages": [HumanMessage("I'm Ada.")]})  # noqa: S102
+
+    with BackgroundInvoker(outbox="sqlite:outbox.db") as invoker:
+        (job,) = invoker.pending()
+    assert str(job.key) == "'ada', thread 'thread-1'"
 
 
 def test_its_picture_shows_the_routes_of_the_graph() -> None:

@@ -45,7 +45,7 @@ def patience(policy: Policy) -> Patience:
 
 def is_passing(error: BaseException) -> bool:
     """Whether trying again may help."""
-    if (_retry_after(error) or 0) > _LONGEST_WAIT:
+    if (retry_after(error) or 0) > _LONGEST_WAIT:
         return False
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
@@ -57,10 +57,10 @@ def is_passing(error: BaseException) -> bool:
 def _wait(tried: RetryCallState, first: float) -> float:
     error = tried.outcome.exception() if tried.outcome else None
     growing = first * 2 ** (tried.attempt_number - 1) * random.uniform(0.5, 1.5)  # noqa: S311 - jitter is no secret
-    return max(min(growing, _LONGEST_WAIT), (_retry_after(error) or 0) if error else 0)
+    return max(min(growing, _LONGEST_WAIT), (retry_after(error) or 0) if error else 0)
 
 
-def _retry_after(error: BaseException) -> float | None:
+def retry_after(error: BaseException) -> float | None:
     """Seconds the provider asks to wait, from a Retry-After header in either of its forms."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     value = cast("Any", headers).get("retry-after") if hasattr(headers, "get") else None

@@ -22,7 +22,10 @@ __all__ = ["STORAGES", "MemoryStorage", "open_storage"]
 STORAGES: Mapping[str, str] = MappingProxyType(
     {
         "file": "memgraph.storage.file.FileStorage",
+        "langgraph": "memgraph.storage.langgraph.LangGraphStorage",
         "memory": "memgraph.storage.memory.RamStorage",
+        "postgres": "memgraph.storage.postgres.PostgresStorage",
+        "postgresql": "memgraph.storage.postgres.PostgresStorage",
         "sqlite": "memgraph.storage.sqlite.SqliteStorage",
     }
 )

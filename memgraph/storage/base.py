@@ -157,12 +157,13 @@ def tombstone(stored: Memory | None) -> Memory:
     The marks stay so that what was said before the deletion is not learned again.
     """
     revision = stored.revision + 1 if stored else 1
-    now = timestamp(datetime.now(UTC))
+    now = datetime.now(UTC)
     return Memory(
         revision=revision,
-        last_updated=now,
+        last_updated=timestamp(now),
         threads=stored.threads if stored else {},
-        forgotten=Forgotten(revision=revision, at=now),
+        # to the microsecond: what was submitted before it is told from what was submitted after
+        forgotten=Forgotten(revision=revision, at=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")),
     )
 
 

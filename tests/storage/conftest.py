@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from langgraph.store.memory import InMemoryStore
 
 import memgraph
+from memgraph.storage.langgraph import LangGraphStorage
 
 ROOT = Path(memgraph.__file__).parent.parent
 
@@ -44,3 +46,26 @@ def start_learner() -> StartLearner:
         )
 
     return start
+
+
+@pytest.fixture
+def langgraph_in_memory() -> LangGraphStorage:
+    return LangGraphStorage(InMemoryStore())
+
+
+@pytest.fixture
+def langgraph_on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LangGraphStorage]:
+    from langgraph.store.sqlite import SqliteStore
+
+    with SqliteStore.from_conn_string(str(tmp_path_factory.mktemp("store") / "store.db")) as store:
+        store.conn.execute("PRAGMA synchronous = OFF")  # no power cut is tested
+        yield LangGraphStorage(store)
+
+
+@pytest.fixture
+def langgraph_on_postgres(postgres_url: str) -> Iterator[LangGraphStorage]:
+    from langgraph.store.postgres import PostgresStore
+
+    with PostgresStore.from_conn_string(postgres_url, pool_config={"min_size": 1, "max_size": 2}) as store:
+        store.setup()
+        yield LangGraphStorage(store)

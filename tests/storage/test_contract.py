@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,17 +26,31 @@ URLS = {
     "file": "file:{folder}",
     "sqlite": "sqlite:{folder}/memory.db",
     "memory": "memory:",
+    "postgresql": "{postgres_url}",
+    "langgraph": "{langgraph_in_memory}",
+    "langgraph on sqlite": "{langgraph_on_sqlite}",
+    "langgraph on postgresql": "{langgraph_on_postgres}",
 }
-SHARED_BY_PROCESSES = ("file", "sqlite")
+"""Where to open each. A whole `{name}` is the value of the fixture called so: a URL or a storage."""
+SHARED_BY_PROCESSES = ("file", "sqlite", "postgresql")
 
 ADA = Scope("ada")
 BOT = Scope("ada", "bot")
 KNOWN = Memory(facts=(Fact(content="Works on engines."),), threads={"t1": ThreadMark(last_message_id="m1")})
 
 
+@pytest.fixture
+def place_of(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Any]:
+    def place(name: str) -> Any:
+        fixture = re.fullmatch(r"\{(\w+)\}", URLS[name])
+        return request.getfixturevalue(fixture[1]) if fixture else URLS[name].format(folder=tmp_path)
+
+    return place
+
+
 @pytest.fixture(params=URLS)
-def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStorage]:
-    with open_storage(URLS[request.param].format(folder=tmp_path)) as opened:
+def storage(request: pytest.FixtureRequest, place_of: Callable[[str], Any]) -> Iterator[MemoryStorage]:
+    with open_storage(place_of(request.param)) as opened:
         yield opened
 
 
@@ -167,9 +182,9 @@ def test_any_memory_survives(storage: MemoryStorage, memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("scheme", SHARED_BY_PROCESSES)
-def test_another_instance_reads_the_same(scheme: str, tmp_path: Path) -> None:
+def test_another_instance_reads_the_same(scheme: str, place_of: Callable[[str], Any]) -> None:
     """What was cached here is what is stored."""
-    url = URLS[scheme].format(folder=tmp_path)
+    url = place_of(scheme)
 
     saved = open_storage(url).save(ADA, KNOWN)
 
@@ -236,9 +251,9 @@ def test_4_threads_lose_no_update(storage: MemoryStorage) -> None:
 
 @pytest.mark.parametrize("scheme", SHARED_BY_PROCESSES)
 def test_4_processes_lose_no_update(
-    scheme: str, tmp_path: Path, start_learner: Callable[..., subprocess.Popen[str]]
+    scheme: str, place_of: Callable[[str], Any], start_learner: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    url = URLS[scheme].format(folder=tmp_path)
+    url = place_of(scheme)
 
     learners = [start_learner(url, f"p{number}", 25) for number in range(4)]
     for learner in learners:
@@ -472,10 +487,11 @@ def test_a_deleted_memory_is_not_listed_until_it_is_used_again(storage: MemorySt
     assert list(storage.scopes()) == [ADA]
 
 
-def test_a_name_tells_the_place(storage: MemoryStorage, tmp_path: Path) -> None:
-    scheme = storage.name.partition(":")[0]
+@pytest.mark.parametrize("scheme", ["file", "sqlite", "memory", "postgresql"])
+def test_a_name_tells_the_place(scheme: str, place_of: Callable[[str], Any]) -> None:
+    place = place_of(scheme)
 
-    assert storage.name.startswith(URLS[scheme].format(folder=tmp_path))
+    assert open_storage(place).name.startswith(place)
 
 
 def test_reload_reads_what_is_stored(storage: MemoryStorage) -> None:

@@ -1,0 +1,117 @@
+"""memgraph pending and memgraph retry: what waits to be learned, and what failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memgraph.cli.command import AgentOption, Run, add_command
+
+if TYPE_CHECKING:
+    from memgraph.invokers import Outbox
+    from memgraph.invokers.outbox import Job
+
+OutboxOption = Annotated[
+    str | None, typer.Option("--outbox", metavar="URL", help="Where conversations wait: a file, sqlite:FILE.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to *app*."""
+    add_command(app, pending)
+    add_command(app, retry)
+
+
+def pending(run: Run, *, outbox: OutboxOption = None) -> None:
+    """Show which conversations wait to be learned from, and which were set aside because they failed.
+
+    It only looks: what waits is run by the processes that submit.
+    """
+    from memgraph.invokers.clock import SystemClock
+
+    now = SystemClock().now()
+    with _opened(run, outbox) as opened:
+        waiting, aside = opened.waiting(now=now), opened.aside()
+        name = opened.name
+    _list(run, f"Waiting in {name}:", [(job, _when(job, now)) for job in waiting], or_else=f"Nothing waits in {name}.")
+    if aside:
+        run.screen.line()
+        _list(run, "Set aside; `memgraph retry` puts them back:", [(job, job.error) for job in aside])
+    run.screen.result(
+        {"outbox": name, "waiting": [_document(job) for job in waiting], "aside": [_document(job) for job in aside]}
+    )
+
+
+def retry(
+    run: Run,
+    *,
+    user: Annotated[str | None, typer.Option("--user", "-u", metavar="USER", help="Only of this user.")] = None,
+    agent: AgentOption = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="THREAD", help="Only this conversation.")] = None,
+    outbox: OutboxOption = None,
+) -> None:
+    """Put conversations back that were set aside because they failed.
+
+    Without --user all of them. They are run by the processes that submit.
+    """
+    from memgraph.cli.wording import counted
+    from memgraph.errors import IdentityError
+    from memgraph.invokers.clock import SystemClock
+    from memgraph.models import Scope
+
+    if agent and not user:
+        raise IdentityError("--agent needs --user: an agent's memory is one of a user's")
+    scope = Scope(user, agent) if user else None
+    with _opened(run, outbox) as opened:
+        there = bool(opened.aside())  # so that looking into nothing makes no file
+        count = opened.retry(now=SystemClock().now(), scope=scope, thread_id=thread) if there else 0
+    run.screen.line(f"Put {counted(count, 'conversation')} back.")
+    run.screen.result({"put_back": count})
+
+
+def _opened(run: Run, url: str | None) -> Outbox:
+    from memgraph.invokers import open_outbox
+
+    return open_outbox(url or run.settings.outbox)
+
+
+def _list(run: Run, title: str, jobs: list[tuple[Job, str]], *, or_else: str = "") -> None:
+    from memgraph.cli.safe import one_line
+    from memgraph.cli.wording import counted, owner
+
+    run.screen.line(title if jobs else or_else, "bold" if jobs else "")
+    for job, said in jobs:
+        thread = f", thread {one_line(job.key.thread_id)}" if job.key.thread_id else ""
+        handed_over = counted(job.submissions, "submission")
+        line = f"{one_line(owner(job.key.scope))}{thread}: {handed_over}, {one_line(said)}"
+        run.screen.line(line, indent=2)
+
+
+def _when(job: Job, now: float) -> str:
+    if job.running:
+        return "being learned from"
+    due = f"due in {job.due_at - now:.0f} s" if job.due_at > now else "due"
+    return f"{due}, failed {job.tries} times: {job.error}" if job.tries else due
+
+
+def _document(job: Job) -> dict[str, Any]:
+    from datetime import UTC, datetime
+
+    from memgraph.models import timestamp
+
+    def time(seconds: float) -> str:
+        return timestamp(datetime.fromtimestamp(seconds, UTC))
+
+    return {
+        "user": job.key.scope.user_id,
+        "agent": job.key.scope.agent_name,
+        "thread": job.key.thread_id,
+        "submissions": job.submissions,
+        "first_at": time(job.first_at),
+        "last_at": time(job.last_at),
+        "due_at": time(job.due_at),
+        "running": job.running,
+        "tries": job.tries,
+        "error": job.error,
+    }

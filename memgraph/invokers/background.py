@@ -1,0 +1,260 @@
+"""BackgroundInvoker: conversations are handed over now and learned from later, in this process, with nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from memgraph.errors import ConfigError, IdentityError, OutboxError
+from memgraph.invokers import open_outbox
+from memgraph.invokers.engine import Engine, Limits, OnError, OnUpdate
+from memgraph.invokers.inline import drop, run_all, run_scope
+from memgraph.invokers.invoker import Stats
+from memgraph.invokers.lane import in_thread
+from memgraph.invokers.outbox import Job, Key, Outbox
+from memgraph.invokers.payload import checked_messages, written
+from memgraph.invokers.plan import deleted_at
+from memgraph.invokers.schedule import Timing
+from memgraph.invokers.update import Updater
+from memgraph.invokers.works import REGISTRY, Works
+from memgraph.models import Scope, checked_id
+from memgraph.settings import Settings
+from memgraph.storage import MemoryStorage, open_storage
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from langchain_core.messages import MessageLikeRepresentation
+    from langgraph.graph.state import CompiledStateGraph
+
+    from memgraph.context import Context
+
+CLOSE_SECONDS = 30.0
+"""How long closing waits for what runs, where nobody says."""
+
+
+class BackgroundInvoker:
+    """Runs memory updates in threads of this process, when conversations have been quiet for a while.
+
+        with BackgroundInvoker(graph, outbox="sqlite:outbox.db") as invoker:
+            invoker.submit(messages, Scope("ada"), "thread-1")
+
+    What was submitted is on disk before `submit` returns and leaves the disk only after the memory was saved, so a
+    process that is killed goes on where it was when it next starts. Several processes may name the same
+    outbox and share the work; those who name it in one process share one set of threads. After a fork the child has
+    no threads until it submits something. Nothing runs in the context of the caller, which may be a node of a running
+    graph.
+
+    Args:
+        graph: The memory update; None is the one that *settings* describe.
+        outbox: Where conversations wait: a URL (`sqlite:FILE`, `memory:`), a path, or an Outbox. None is what the
+            settings say, else `outbox.db` in the platform's folder for user data.
+        settings: How long to wait and how much at once; None is the defaults, or what those who share the outbox said.
+            `enabled: false` makes all of this do nothing at all.
+        storage: Where the memories of *graph* are; only `forget` needs to know.
+        immediate: Whether `submit` runs the update itself, at once, and raises what went wrong; then there are no
+            threads. For tests and scripts.
+        on_update: Called with an Update after each one, in the thread that ran it.
+        on_error: Called with a Claim and the error after each failed try. What hooks raise is logged.
+
+    Raises:
+        ConfigError: If the outbox, or what the settings name, cannot be opened, or the outbox is in use in this
+            process with another graph or other settings.
+    """
+
+    def __init__(
+        self,
+        graph: CompiledStateGraph[Any, Context, Any, Any] | None = None,
+        *,
+        outbox: str | Outbox | None = None,
+        settings: Settings | None = None,
+        storage: str | MemoryStorage | None = None,
+        immediate: bool = False,
+        on_update: OnUpdate | None = None,
+        on_error: OnError | None = None,
+    ) -> None:
+        self._immediate = immediate
+        self._hooks = (on_update, on_error)
+        self._closed = False
+        self._works: Works | None = None
+        given = settings or Settings()
+        if not given.enabled:
+            return
+        opened = open_outbox(given.outbox if outbox is None else outbox)
+        works = REGISTRY.join(opened.name, lambda: _works(opened, graph, given, storage), graph, settings)
+        self._works = works
+        works.engine.listen(on_update, on_error)
+        if not immediate:
+            works.crew.start()
+
+    # -- handing over --
+
+    def submit(self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None) -> None:
+        """Hand *messages* over; once this returns, they will be learned from, also if the process dies.
+
+        Args:
+            messages: What was said, the oldest first: only what is new, or all of the conversation again. What is
+                handed over while it waits is merged by message id, the later version counts.
+            scope: Whose memory learns.
+            thread_id: Which conversation, 1-256 characters; empty counts as absent.
+
+        Raises:
+            IdentityError: If an id may not be used.
+            ConversationError: If *messages* is no conversation.
+            QueueFullError: If too many conversations wait.
+            OutboxError: If it could not be kept, or the invoker is closed; it will not be learned from.
+        """
+        if self._works is None:
+            return
+        works = self._open()
+        key = _checked_key(scope, thread_id)
+        kept = checked_messages(messages)
+        if not kept:
+            return
+        engine = works.engine
+        engine.submit(key, written(kept))
+        if not self._immediate:
+            now = engine.clock.now()
+            works.crew.expect(engine.limits.timing.due(now, now))
+        elif error := run_scope(engine, key.scope):
+            raise error
+
+    async def asubmit(
+        self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None
+    ) -> None:
+        """As `submit`, without ever blocking the event loop."""
+        if self._works is not None:
+            await asyncio.wrap_future(self._open().lane.run(lambda: self.submit(messages, scope, thread_id)))
+
+    # -- running --
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Run all that waits now, without its quiet time, and wait for it at most *timeout* seconds.
+
+        Returns:
+            Whether all of it was learned from. False: some of it failed, and is tried again later, or time ran out.
+        """
+        if self._works is None:
+            return True
+        works = self._open()
+        return run_all(works.engine) if self._immediate else works.crew.flush(timeout)
+
+    def flush_nowait(self) -> None:
+        """Run all that waits now, without waiting for it."""
+        if self._works is not None:
+            works = self._open()
+            works.engine.outbox.hasten(now=works.engine.clock.now())
+            works.crew.wake()
+
+    def forget(self, scope: Scope) -> None:
+        """Delete the memory of *scope*, and what waits to be learned for it; what is said later is learned anew.
+
+        Raises:
+            ConfigError: If the invoker was given a graph, and not the storage of its memories.
+            StorageError: If the memory could not be deleted.
+        """
+        if self._works is None:
+            return
+        works = self._open()
+        if works.storage is None:
+            raise ConfigError("forget has to know where the memories are: say BackgroundInvoker(graph, storage=...)")
+        tombstone = works.storage.delete(scope)
+        # In this order: a crash in between leaves jobs from before the deletion, and whoever runs one sees that.
+        drop(works.engine, scope, deleted_at(tombstone))
+
+    # -- looking --
+
+    def pending(self) -> Sequence[Job]:
+        """What waits or runs, what is due first, first."""
+        if self._works is None:
+            return ()
+        engine = self._open().engine
+        return engine.outbox.waiting(now=engine.clock.now())
+
+    def failed(self) -> Sequence[Job]:
+        """What was set aside after its last try, with its error."""
+        return self._open().engine.outbox.aside() if self._works else ()
+
+    def retry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
+        """Put what was set aside back, all of it or that of one scope or thread; return how many jobs."""
+        if self._works is None:
+            return 0
+        works = self._open()
+        count = works.engine.outbox.retry(now=works.engine.clock.now(), scope=scope, thread_id=thread_id)
+        works.crew.wake()
+        return count
+
+    def stats(self) -> Stats:
+        """What was done so far, by all who share the outbox in this process."""
+        return self._works.engine.stats() if self._works else Stats()
+
+    # -- ends --
+
+    def close(self, timeout: float | None = None) -> None:
+        """Wait for what runs, at most *timeout* (30) seconds, and keep the rest for the next start.
+
+        Where others of this process share the outbox, they go on.
+        """
+        if self._works is None or self._closed:
+            return
+        self._closed = True
+        REGISTRY.leave(self._works, CLOSE_SECONDS if timeout is None else timeout)
+        self._works.engine.unlisten(*self._hooks)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.wrap_future(in_thread(self.close))
+
+    def _open(self) -> Works:
+        works = self._works
+        if works is None or self._closed or works.engine.closing:
+            raise OutboxError("this invoker is closed; what was submitted before is kept")
+        works.crew.revive()
+        return works
+
+
+def _works(
+    outbox: Outbox,
+    graph: CompiledStateGraph[Any, Context, Any, Any] | None,
+    settings: Settings,
+    storage: str | MemoryStorage | None,
+) -> Works:
+    opened = open_storage(storage) if storage is not None else None
+    used, opened = (graph, opened) if graph else _graph_of(settings, opened)
+    limits = Limits(
+        timing=Timing(settings.debounce_seconds, settings.max_wait_seconds),
+        max_concurrency=settings.max_concurrency,
+        lease_seconds=settings.lease_seconds,
+        max_jobs=settings.max_queued,
+    )
+    return Works(Engine(outbox, Updater(used), limits), graph=graph, settings=settings, storage=opened)
+
+
+def _graph_of(settings: Settings, storage: MemoryStorage | None) -> tuple[Any, MemoryStorage]:
+    # Above us is only what reads the environment; asked for by those who bring no graph of their own.
+    from memgraph.config import context_of
+    from memgraph.graph import assemble
+    from memgraph.state import Result
+
+    context = context_of(settings)
+    used = storage or open_storage(context.storage or "file:")
+    return assemble(context.model_copy(update={"storage": used}), Result), used
+
+
+def _checked_key(scope: object, thread_id: str | None) -> Key:
+    if not isinstance(scope, Scope):
+        raise IdentityError(f"scope is a {type(scope).__name__}: say whose memory it is, as in Scope('ada')")
+    return Key(scope, checked_id(thread_id, "thread_id") if thread_id else None)

@@ -1,0 +1,254 @@
+"""The engine: which job runs now, and what becomes of it. It has no threads; whoever calls it lends one."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memgraph.errors import (
+    ConfigError,
+    ConversationError,
+    IdentityError,
+    ModelSetupError,
+    OutboxError,
+    WrongStorageError,
+)
+from memgraph.invokers.clock import Clock, SystemClock
+from memgraph.invokers.invoker import Stats
+from memgraph.invokers.log import log_failure, log_update
+from memgraph.invokers.outbox import LeaseLostError
+from memgraph.invokers.payload import written_raw
+from memgraph.invokers.schedule import LONGEST_RETRY_SECONDS, MAX_TRIES, Timing, retry_wait
+from memgraph.llm.patience import retry_after
+
+if TYPE_CHECKING:
+    from memgraph.invokers.outbox import Claim, Key, Outbox
+    from memgraph.invokers.update import Update, Updater
+    from memgraph.models import Scope
+
+logger = logging.getLogger("memgraph.invoker")
+
+HOPELESS = (ConfigError, ConversationError, IdentityError, ModelSetupError, WrongStorageError)
+"""What no waiting cures: the job is set aside at once."""
+
+OnUpdate = Callable[["Update"], object]
+OnError = Callable[["Claim", BaseException], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the settings say about learning in the background."""
+
+    timing: Timing
+    max_concurrency: int
+    lease_seconds: float
+    max_jobs: int
+
+
+class Engine:
+    """Takes jobs out of an outbox, runs them, and puts them where they belong.
+
+    Args:
+        outbox: Where they wait.
+        updater: What runs one.
+        limits: How long they wait, how many run.
+        clock: The time; tests bring their own.
+        draw: Random numbers in [0, 1), for waits that differ.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        updater: Updater,
+        limits: Limits,
+        *,
+        clock: Clock | None = None,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        self.outbox = outbox
+        self.limits = limits
+        self.clock = clock or SystemClock()
+        self.closing = False
+        """While true, what fails counts as not tried: the interpreter may be going down."""
+        self._updater = updater
+        self._draw = draw
+        self._lock = threading.Lock()
+        self._stats = Stats()
+        self._leased: dict[str, Claim] = {}
+        self._paused_until = 0.0
+        self._on_update: list[OnUpdate] = []
+        self._on_error: list[OnError] = []
+
+    # -- handing over --
+
+    def submit(self, key: Key, messages: str) -> None:
+        """Keep *messages*; they are on disk when this returns."""
+        limits = self.limits
+        self.outbox.put(key, messages, now=self.clock.now(), timing=limits.timing, max_jobs=limits.max_jobs)
+        self._count(submitted=1)
+
+    # -- running --
+
+    @property
+    def paused_until(self) -> float:
+        """The provider asked for quiet until then."""
+        return self._paused_until
+
+    def claim(self, limit: int, scope: Scope | None = None) -> tuple[Claim, ...]:
+        """Take up to *limit* due jobs; none while the provider asked for quiet."""
+        now = self.clock.now()
+        if limit <= 0 or now < self._paused_until:
+            return ()
+        return self.outbox.claim(now=now, lease_seconds=self.limits.lease_seconds, limit=limit, scope=scope)
+
+    def run(self, claim: Claim) -> BaseException | None:
+        """Run a job, and see it out of the outbox or on to its next try.
+
+        Returns:
+            The error it failed with. This is the last resort of a worker: nothing is raised, since nobody would
+            see it; it is logged, and kept with the job.
+        """
+        current = claim
+
+        def keep(messages: Sequence[Mapping[str, object]]) -> None:
+            nonlocal current
+            kept = self.outbox.rewrite(current, written_raw(messages))
+            if kept is None:
+                raise LeaseLostError(f"{claim.key} is run by another worker by now")
+            current = kept
+
+        self._count(running=1)
+        self._leased[claim.lease] = claim
+        try:
+            update = self._updater.run(claim, keep, self._heed)
+        except LeaseLostError as error:
+            logger.warning("%s", error)
+            return None
+        except BaseException as error:  # noqa: BLE001 - see above
+            self._failed(current, error)
+            return error
+        else:
+            self._done(current, update)
+            return None
+        finally:
+            self._leased.pop(claim.lease, None)
+            self._count(running=-1)
+
+    def run_due(self, scope: Scope | None = None) -> int:
+        """Run what is due, one after the other, in the calling thread; return how many."""
+        count = 0
+        while claims := self.claim(1, scope):
+            for claim in claims:
+                self.run(claim)
+                count += 1
+        return count
+
+    def renew(self) -> None:
+        """Keep the leases of what runs. One that was lost is logged; whoever took it learns nothing twice."""
+        claims = dict(self._leased)
+        if not claims:
+            return
+        held = self.outbox.renew(claims, now=self.clock.now(), lease_seconds=self.limits.lease_seconds)
+        for lease in claims.keys() - held:
+            if lease in self._leased:  # else the job has ended meanwhile
+                logger.warning("lease lost: %s is run by another worker too", claims[lease].key)
+
+    # -- looking --
+
+    def stats(self) -> Stats:
+        """What was done so far."""
+        with self._lock:
+            return self._stats
+
+    def listen(self, on_update: OnUpdate | None, on_error: OnError | None) -> None:
+        """Tell these of every update and every failed try from now on."""
+        self._on_update += [on_update] if on_update else []
+        self._on_error += [on_error] if on_error else []
+
+    def unlisten(self, on_update: OnUpdate | None, on_error: OnError | None) -> None:
+        """Tell them no more."""
+        self._on_update = [hook for hook in self._on_update if hook is not on_update]
+        self._on_error = [hook for hook in self._on_error if hook is not on_error]
+
+    def forked(self) -> None:
+        """In a child process: nothing runs here, and the parent's locks are the parent's."""
+        self._lock = threading.Lock()
+        self._stats = replace(self._stats, running=0)
+        self._leased = {}
+        self.outbox.forked()
+
+    # -- what becomes of a job --
+
+    def _done(self, claim: Claim, update: Update) -> None:
+        usage = update.report.usage
+        self._count(**{update.outcome: 1}, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+        log_update(update)
+        self._leased.pop(claim.lease, None)  # its lease ends with the job
+        try:
+            held = self.outbox.done(claim, timing=self.limits.timing)
+        except OutboxError:
+            # it was learned; run again once its lease has expired, it will find nothing new
+            logger.exception("%s was learned from, but stays in the outbox", claim.key)
+        else:
+            if not held:
+                logger.warning("%s was learned from, but its lease was lost: another worker sees to it", claim.key)
+        for hook in self._on_update:
+            self._call(hook, update)
+
+    def _failed(self, claim: Claim, error: BaseException) -> None:
+        self._leased.pop(claim.lease, None)
+        if self.closing:
+            self._keep(claim, error)
+            return
+        self._count(failed=1)
+        try:
+            place = self._put_off(claim, error)
+        except OutboxError:
+            # its lease expires, and then it is tried again
+            logger.exception("%s failed with %s, which could not be noted", claim.key, error)
+        else:
+            log_failure(claim, error, place)
+        for hook in self._on_error:
+            self._call(hook, claim, error)
+
+    def _put_off(self, claim: Claim, error: BaseException) -> str:
+        """Let a failed job wait for its next try, or set it aside; say which."""
+        said = f"{type(error).__name__}: {error}"
+        if isinstance(error, HOPELESS) or claim.tries + 1 >= MAX_TRIES:
+            self.outbox.set_aside(claim, error=said, timing=self.limits.timing)
+            self._count(set_aside=1)
+            return "set aside; `memgraph retry` puts it back"
+        asked = max(0.0, self._paused_until - self.clock.now())
+        wait = retry_wait(claim.tries + 1, self._draw(), asked)
+        self.outbox.failed(claim, error=said, retry_at=self.clock.now() + wait)
+        return f"tried again in {wait:.0f} s"
+
+    def _keep(self, claim: Claim, error: BaseException) -> None:
+        logger.info("%s was interrupted by closing (%s) and waits on", claim.key, type(error).__name__)
+        try:
+            self.outbox.release(claim)
+        except OutboxError:
+            logger.exception("the lease of %s could not be ended; it will expire", claim.key)
+
+    def _heed(self, error: BaseException) -> None:
+        """Start nothing while the provider asks for quiet."""
+        wait = min(retry_after(error) or 0.0, LONGEST_RETRY_SECONDS)
+        if wait > 0:
+            self._paused_until = max(self._paused_until, self.clock.now() + wait)
+
+    def _count(self, **more: int) -> None:
+        with self._lock:
+            self._stats = replace(
+                self._stats, **{name: getattr(self._stats, name) + number for name, number in more.items()}
+            )
+
+    def _call(self, hook: Callable[..., object], *given: object) -> None:
+        """Call what somebody asked to be told with; what goes wrong there is theirs, and hurts no update."""
+        try:
+            hook(*given)
+        except Exception:
+            logger.exception("a hook of the invoker failed")

@@ -1,0 +1,52 @@
+"""Running jobs in the calling thread, for those who want it now."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memgraph.invokers.engine import Engine
+    from memgraph.models import Scope
+
+BESIDE_SECONDS = 0.01
+"""How often to look whether others are done."""
+DROP_SECONDS = 2.0
+"""How long others may take to drop a job, where they have it."""
+
+
+def run_scope(engine: Engine, scope: Scope) -> BaseException | None:
+    """Run what waits for *scope* in this thread, waiting for others who are at it; return the first error."""
+    engine.outbox.hasten(now=engine.clock.now(), scope=scope)
+    first: BaseException | None = None
+    while True:
+        claims = engine.claim(1, scope)
+        for claim in claims:
+            first = engine.run(claim) or first
+        waiting = engine.outbox.waiting(now=engine.clock.now()) if not claims else ()
+        if not claims and not any(job.running and job.key.scope == scope for job in waiting):
+            return first
+        if not claims:
+            time.sleep(BESIDE_SECONDS)
+
+
+def run_all(engine: Engine) -> bool:
+    engine.outbox.hasten(now=engine.clock.now())
+    before = engine.stats().failed
+    engine.run_due()
+    return engine.stats().failed == before and not engine.outbox.waiting(now=engine.clock.now())
+
+
+def drop(engine: Engine, scope: Scope, before: float) -> None:
+    """Run what waits or was set aside for *scope*, which passes by what came in *before*, without asking a model.
+
+    A worker may be at it too, which takes as long. One that is asking a model is not waited for: it finds out itself.
+    """
+    deadline = time.monotonic() + DROP_SECONDS
+    engine.outbox.retry(now=engine.clock.now(), scope=scope)
+    engine.outbox.hasten(now=engine.clock.now(), scope=scope)
+    engine.run_due(scope)
+    while time.monotonic() < deadline and any(
+        job.key.scope == scope and job.first_at <= before for job in engine.outbox.waiting(now=engine.clock.now())
+    ):
+        time.sleep(BESIDE_SECONDS)

@@ -1,0 +1,231 @@
+"""Outbox: conversations that wait to be learned from, and who is at it. The contract, for any number of processes.
+
+A *job* is what waits of one conversation (user, agent, thread). It holds *submissions*, each as it was handed over,
+in order, with its time; they are merged when the job runs, not when they come in. So a submission is one insert, one
+that comes in while the job runs is simply not among those that were claimed, and what was said before a memory was
+deleted can be told from what was said after.
+
+A job runs under a *lease* on its scope (user, agent), so that nobody else updates the same memory meanwhile. Who
+lets a lease expire, because the process was killed or stood still, loses it to whoever claims next. Each claim has a
+lease of its own, and only who still holds it may remove or change the job: running a job twice does no harm, since
+the memory's thread marks know what was learned; removing it unlearned would.
+
+Every method is one atomic step, may be called from any thread, and takes the time from its caller.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from memgraph.errors import OutboxError
+from memgraph.models import Scope
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from memgraph.invokers.schedule import Timing
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Which conversation: one job waits for each."""
+
+    scope: Scope
+    thread_id: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.scope}, thread {self.thread_id!r}" if self.thread_id else str(self.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What was handed over at one time."""
+
+    number: int
+    """Later ones have higher numbers; none is ever used again."""
+    at: float
+    messages: str
+    """As JSON, see `memgraph.invokers.payload`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What can be told of a job without reading its messages."""
+
+    id: int
+    key: Key
+    submissions: int
+    first: int
+    """Number of the earliest of them."""
+    last: int
+    """Number of the latest, so that two listings show what came in between them."""
+    first_at: float
+    """When the earliest waiting submission came in."""
+    last_at: float
+    due_at: float
+    tries: int
+    """How often it failed so far."""
+    error: str
+    """Why it failed last; empty where it did not."""
+    running: bool
+    """Somebody has a lease on its scope that has not expired."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A job to be run now, under a lease of its own."""
+
+    job_id: int
+    key: Key
+    lease: str
+    tries: int
+    """How often it failed before."""
+    submissions: tuple[Submission, ...]
+    """At least one, in order. What comes in later is not among them."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What is removed when the claim is done."""
+        return tuple(submission.number for submission in self.submissions)
+
+
+class LeaseLostError(OutboxError):
+    """Somebody else has the job by now."""
+
+
+class Outbox(ABC):
+    """Where conversations wait. To write one, implement the abstract methods and add a line to OUTBOXES.
+
+    Every method raises OutboxError where the outbox cannot be reached or written; then nothing has changed.
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What identifies this outbox: those who name the same one in a process share its workers. Never a secret."""
+
+    @classmethod
+    def from_url(cls, location: str) -> Self:
+        """Open the outbox that a URL names by *location*, which is what follows the scheme and its colon.
+
+        Opening touches nothing: no file is made before the first submission.
+
+        Raises:
+            ConfigError: If it names none.
+        """
+        return cls(location)  # pyright: ignore[reportCallIssue] - an outbox of one argument needs no more
+
+    # -- handing over --
+
+    @abstractmethod
+    def put(self, key: Key, messages: str, *, now: float, timing: Timing, max_jobs: int) -> None:
+        """Add a submission to the job of *key*, making one where none waits. When this returns it is durable.
+
+        The job becomes due at `timing.due(first, last)` of its waiting submissions; see `Timing.due_again` for
+        one that is due already, or failed before.
+
+        Raises:
+            QueueFullError: If it needs a new job and *max_jobs* wait already; those set aside do not count.
+        """
+
+    # -- running --
+
+    @abstractmethod
+    def claim(
+        self, *, now: float, lease_seconds: float, limit: int = 1, scope: Scope | None = None
+    ) -> tuple[Claim, ...]:
+        """Take up to *limit* due jobs, those due first, no two of one scope, and none of a scope under lease.
+
+        Args:
+            now: Leases that ended before may be taken.
+            lease_seconds: How long the leases last unless renewed.
+            limit: How many at most.
+            scope: Only of this one.
+        """
+
+    @abstractmethod
+    def renew(self, leases: Collection[str], *, now: float, lease_seconds: float) -> frozenset[str]:
+        """Prolong *leases* and return those that were still held, also where they had expired but nobody came."""
+
+    @abstractmethod
+    def rewrite(self, claim: Claim, messages: str) -> Claim | None:
+        """Put one submission, of *messages*, in the place of those claimed, and return the claim that it is now.
+
+        It has the number of the first of them, so that it stays before what came in meanwhile, and the time of the
+        last. Called before a memory is saved that learned from several submissions: should the job run again, it is
+        known in which order they were learned.
+
+        Returns:
+            None where the lease was lost: then nothing changed, and the run should stop.
+        """
+
+    @abstractmethod
+    def done(self, claim: Claim, *, timing: Timing) -> bool:
+        """Remove what was claimed and end the lease; what came in meanwhile stays, as a job that never failed.
+
+        Returns:
+            False where the lease was lost: then nothing changed, and whoever has it will see to the job.
+        """
+
+    @abstractmethod
+    def failed(self, claim: Claim, *, error: str, retry_at: float) -> bool:
+        """Note a failed try and end the lease; the job is not due before *retry_at*. False as in `done`."""
+
+    @abstractmethod
+    def set_aside(self, claim: Claim, *, error: str, timing: Timing) -> bool:
+        """Keep what was claimed aside, for a person to look at, and end the lease. False as in `done`.
+
+        What came in meanwhile stays waiting. What was set aside of the same conversation before is joined.
+        """
+
+    @abstractmethod
+    def release(self, claim: Claim) -> None:
+        """End the lease as if the job had not been claimed. Nothing where it was lost."""
+
+    # -- looking and steering --
+
+    @abstractmethod
+    def next_due(self, *, now: float) -> float | None:
+        """When `claim` may next find something, in the past if it would now; None while nothing waits."""
+
+    @abstractmethod
+    def waiting(self, *, now: float) -> tuple[Job, ...]:
+        """All jobs that wait or run, those due first."""
+
+    @abstractmethod
+    def aside(self) -> tuple[Job, ...]:
+        """All jobs that were set aside, the oldest first."""
+
+    @abstractmethod
+    def hasten(self, *, now: float, scope: Scope | None = None) -> None:
+        """Make all that waits, or all of *scope*, due now."""
+
+    @abstractmethod
+    def retry(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
+        """Put what was set aside back, due now, with its tries forgotten; narrowed to a scope, and to a thread.
+
+        It joins what waits of the same conversation, in the order of submission.
+
+        Returns:
+            How many jobs were put back.
+        """
+
+    def close(self) -> None:  # noqa: B027 - not every outbox holds something open
+        """Let go of what is held open. A closed outbox is not used again."""
+
+    def forked(self) -> None:  # noqa: B027
+        """Called in a child process after a fork: what the parent holds open, locks included, must not be used."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"

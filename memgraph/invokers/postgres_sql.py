@@ -1,0 +1,149 @@
+"""The tables of the outbox on PostgreSQL, and the statements on them.
+
+Who locks several rows does so in one order, so that nobody waits in a circle: the waiting job, the one
+aside, the lease.
+"""
+
+# ruff: noqa: S608 - statements are put together from the constants in this file
+
+from __future__ import annotations
+
+# '' stands for no agent and for no thread, since NULLs are never equal.
+MIGRATIONS = (
+    """
+    CREATE TABLE memgraph_job (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        user_id text COLLATE "C" NOT NULL,
+        agent_name text COLLATE "C" NOT NULL,
+        thread_id text COLLATE "C" NOT NULL,
+        aside boolean NOT NULL,
+        first_at double precision NOT NULL,
+        last_at double precision NOT NULL,
+        retry_at double precision NOT NULL DEFAULT 0,
+        due_at double precision NOT NULL,
+        tries integer NOT NULL DEFAULT 0,
+        error text NOT NULL DEFAULT '',
+        UNIQUE (user_id, agent_name, thread_id, aside)
+    )
+    """,
+    "CREATE INDEX memgraph_job_due ON memgraph_job (aside, due_at)",
+    """
+    CREATE TABLE memgraph_submission (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        job_id bigint NOT NULL REFERENCES memgraph_job (id),
+        at double precision NOT NULL,
+        messages text NOT NULL
+    )
+    """,
+    "CREATE INDEX memgraph_submission_job ON memgraph_submission (job_id, number)",
+    """
+    CREATE TABLE memgraph_lease (
+        user_id text COLLATE "C" NOT NULL,
+        agent_name text COLLATE "C" NOT NULL,
+        holder text NOT NULL UNIQUE,
+        until double precision NOT NULL,
+        PRIMARY KEY (user_id, agent_name)
+    )
+    """,
+)
+
+_OF_KEY = "user_id = %(user_id)s AND agent_name = %(agent_name)s AND thread_id = %(thread_id)s"
+_NARROWED = """
+    (%(user_id)s::text IS NULL OR (user_id = %(user_id)s AND agent_name = %(agent_name)s))
+    AND (%(thread_id)s::text IS NULL OR thread_id = %(thread_id)s)
+"""
+_UNDER_LEASE = """
+    EXISTS (
+        SELECT FROM memgraph_lease AS lease
+        WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name AND until > %(now)s
+    )
+"""
+
+# -- jobs --
+
+LOCK_JOB = f"""
+    SELECT id, first_at, due_at, retry_at FROM memgraph_job WHERE {_OF_KEY} AND aside = %(aside)s FOR UPDATE
+"""
+LOCK_CLAIMED = "SELECT FROM memgraph_job WHERE id = %(id)s FOR UPDATE"
+COUNT_WAITING = "SELECT count(*) FROM memgraph_job WHERE NOT aside"
+INSERT_JOB = """
+    INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
+    VALUES (%(user_id)s, %(agent_name)s, %(thread_id)s, %(aside)s, %(at)s, %(at)s, %(due)s)
+    ON CONFLICT DO NOTHING RETURNING id
+"""
+TOUCH_JOB = "UPDATE memgraph_job SET last_at = %(at)s, due_at = %(due)s WHERE id = %(id)s"
+RENEWED_JOB = """
+    UPDATE memgraph_job
+    SET first_at = %(first)s, last_at = %(last)s, due_at = %(due)s, retry_at = 0, tries = 0, error = ''
+    WHERE id = %(id)s
+"""
+FAILED_JOB = """
+    UPDATE memgraph_job SET tries = tries + 1, error = %(error)s, retry_at = %(at)s, due_at = %(at)s
+    WHERE id = %(id)s
+"""
+ASIDE_JOB = """
+    UPDATE memgraph_job SET first_at = %(first)s, last_at = %(last)s, tries = %(tries)s, error = %(error)s
+    WHERE id = %(id)s
+"""
+DELETE_JOB = "DELETE FROM memgraph_job WHERE id = %(id)s"
+SELECT_ASIDE = f"""
+    SELECT user_id, agent_name, thread_id FROM memgraph_job WHERE aside AND {_NARROWED} ORDER BY id
+"""
+HASTEN = f"""
+    UPDATE memgraph_job SET due_at = %(now)s
+    WHERE id IN (
+        SELECT id FROM memgraph_job WHERE NOT aside AND due_at > %(now)s AND {_NARROWED} ORDER BY id FOR UPDATE
+    )
+"""
+LIST = f"""
+    SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
+        due_at, tries, error, NOT aside AND {_UNDER_LEASE}
+    FROM memgraph_job AS job JOIN memgraph_submission ON job_id = job.id
+    WHERE aside = %(aside)s GROUP BY job.id ORDER BY due_at, job.id
+"""
+
+# -- submissions --
+
+INSERT_SUBMISSION = """
+    INSERT INTO memgraph_submission (job_id, at, messages) VALUES (%(id)s, %(at)s, %(messages)s)
+"""
+FIND_SUBMISSION = """
+    SELECT FROM memgraph_submission WHERE job_id = %(id)s AND at = %(at)s AND messages = %(messages)s
+"""
+SELECT_SUBMISSIONS = "SELECT number, at, messages FROM memgraph_submission WHERE job_id = %(id)s ORDER BY number"
+REWRITE = """
+    UPDATE memgraph_submission SET at = %(at)s, messages = %(messages)s WHERE job_id = %(id)s AND number = %(number)s
+"""
+DELETE_CLAIMED = "DELETE FROM memgraph_submission WHERE job_id = %(id)s AND number = ANY(%(numbers)s)"
+MOVE_CLAIMED = """
+    UPDATE memgraph_submission SET job_id = %(aside_id)s WHERE job_id = %(id)s AND number = ANY(%(numbers)s)
+"""
+MOVE_ALL = "UPDATE memgraph_submission SET job_id = %(to)s WHERE job_id = %(id)s"
+SPAN = "SELECT min(at), max(at) FROM memgraph_submission WHERE job_id = %(id)s"
+
+# -- leases --
+
+# A job that somebody else looks at is passed over, not waited for.
+SELECT_DUE = f"""
+    SELECT id, user_id, agent_name, thread_id, tries FROM memgraph_job AS job
+    WHERE NOT aside AND due_at <= %(now)s AND {_NARROWED} AND NOT {_UNDER_LEASE}
+    ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
+"""
+# Another job of this scope may have been claimed since it was looked for: then this changes nothing.
+TAKE_LEASE = """
+    INSERT INTO memgraph_lease AS lease (user_id, agent_name, holder, until)
+    VALUES (%(user_id)s, %(agent_name)s, %(holder)s, %(until)s)
+    ON CONFLICT (user_id, agent_name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    WHERE lease.until <= %(now)s
+"""
+LOCK_LEASE = "SELECT FROM memgraph_lease WHERE holder = %(lease)s FOR UPDATE"
+RENEW = "UPDATE memgraph_lease SET until = %(until)s WHERE holder = ANY(%(holders)s) RETURNING holder"
+END_LEASE = "DELETE FROM memgraph_lease WHERE holder = %(lease)s"
+NEXT_DUE = f"""
+    SELECT min(due) FROM (
+        SELECT min(due_at) AS due FROM memgraph_job AS job WHERE NOT aside AND NOT {_UNDER_LEASE}
+        UNION ALL
+        SELECT min(greatest(due_at, until)) FROM memgraph_lease JOIN memgraph_job USING (user_id, agent_name)
+        WHERE NOT aside AND until > %(now)s
+    ) AS next
+"""

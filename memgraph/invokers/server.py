@@ -1,0 +1,260 @@
+"""ServerInvoker: conversations are handed to LangGraph Server, which keeps them and learns from them when due."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import itertools
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from langchain_core.messages import ChatMessage, message_chunk_to_message
+
+from memgraph.errors import ConfigError, IdentityError
+from memgraph.invokers.clock import Clock, SystemClock
+from memgraph.invokers.invoker import Stats
+from memgraph.invokers.outbox import Job, Key
+from memgraph.invokers.payload import Raw, as_messages_again, checked_messages, read_raw, written
+from memgraph.invokers.schedule import Timing
+from memgraph.invokers.server_link import Link
+from memgraph.invokers.server_runs import ServerRun, context_of, notes_of, scope_notes
+from memgraph.invokers.server_talk import Talk
+from memgraph.models import Scope, checked_id
+from memgraph.settings import Settings
+from memgraph.storage import MemoryStorage, open_storage
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from langchain_core.messages import MessageLikeRepresentation
+    from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
+
+    from memgraph.state import Conversation
+
+_UNDONE = ("busy", "interrupted")
+_FIRST_LOOK, _LONGEST_LOOK = 0.05, 0.5
+
+
+class ServerInvoker:
+    """Has memory updates run by LangGraph Server, when conversations have been quiet for a while.
+
+        with ServerInvoker("http://127.0.0.1:2024") as invoker:
+            invoker.submit(messages, Scope("ada"), "thread-1")
+
+    Each conversation (user, agent, thread) has one thread of the server, on which one run waits. What is
+    submitted meanwhile goes into a new run together with what the waiting or running one carries, which is rolled
+    back. What was submitted is with the server when `submit` returns, and is as durable as the server is. Any
+    number of clients may submit. A failed update is tried again, up to 5 times in all, when its conversation goes on.
+
+    Args:
+        server: Its URL, or a client of langgraph_sdk, which stays open.
+        assistant: Name or id of the assistant that learns.
+        settings: How long to wait; None is the defaults. Of the rest, only `enabled: false` counts here, which
+            makes all of this do nothing at all: what limits an update is what the server was configured with.
+        storage: Where the server keeps the memories, or its URL; only `forget` needs to know.
+        clock: What time it is; all clients and the server should agree on it.
+
+    Raises:
+        ConfigError: If *server* is no URL of one, or *storage* cannot be opened.
+    """
+
+    def __init__(
+        self,
+        server: str | SyncLangGraphClient | LangGraphClient,
+        assistant: str = "memory_update",
+        *,
+        settings: Settings | None = None,
+        storage: str | MemoryStorage | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        settings = settings or Settings()
+        self._enabled = settings.enabled
+        self._talk = Talk(assistant, Timing(settings.debounce_seconds, settings.max_wait_seconds))
+        self._storage = open_storage(storage) if storage is not None else None
+        self._clock = clock or SystemClock()
+        self._link = Link(server)
+        self._submitted = 0
+        self._counting = threading.Lock()
+
+    # -- handing over --
+
+    def submit(self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None) -> None:
+        """Hand *messages* over; once this returns, the server has them.
+
+        Args:
+            messages: What was said, the oldest first: only what is new, or all of the conversation again. What is
+                handed over while it waits is merged by message id, the later version counts.
+            scope: Whose memory learns. A server that knows who is calling lets that user's learn.
+            thread_id: Which conversation, 1-256 characters; empty counts as absent.
+
+        Raises:
+            IdentityError: If an id may not be used.
+            ConversationError: If *messages* is no conversation.
+            OutboxError: If the server could not be reached or refused; these will not be learned from.
+        """
+        key, raw = _checked_key(scope, thread_id), _as_raw(messages)
+        if self._enabled and raw:
+            self._link.ask(self._talk.submit(key, raw, self._clock.now()))
+            self._count()
+
+    async def asubmit(
+        self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None
+    ) -> None:
+        """As `submit`, without ever blocking the event loop."""
+        key, raw = _checked_key(scope, thread_id), await asyncio.to_thread(_as_raw, messages)
+        if self._enabled and raw:
+            await self._link.ask_async(self._talk.submit(key, raw, self._clock.now()))
+            self._count()
+
+    # -- running --
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Start all that waits now, without its quiet time, and wait for it at most *timeout* seconds.
+
+        Returns:
+            Whether all of it was learned from. False: some of it failed, or waits for a person, or time ran out.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        left, watched, look = self._hasten(), set[str](), _FIRST_LOOK
+        ended: list[ServerRun] = []
+        while True:
+            seen = {thread: self._runs(thread) for thread in left}
+            left = [thread for thread, runs in seen.items() if any(run.is_open for run in runs)]
+            watched.update(run.id for thread in left for run in seen[thread] if run.is_open)
+            ended += [run for thread, runs in seen.items() if thread not in left for run in runs]
+            if not left:
+                return not any(run.id in watched and run.status != "success" for run in ended)
+            if deadline is not None and time.monotonic() + look > deadline:
+                return False
+            time.sleep(look)
+            look = min(2 * look, _LONGEST_LOOK)
+
+    def flush_nowait(self) -> None:
+        """Start all that waits now, without waiting for it."""
+        self._hasten()
+
+    def retry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
+        """Start what failed once more, all of it or that of one scope or thread; return how many jobs."""
+        count = 0
+        for thread in self._threads(self._notes(scope, thread_id), (None,)):
+            for run in self._link.ask(self._talk.failed(thread)):
+                self._link.ask(self._talk.retry(thread, run, self._clock.now()))
+                count += 1
+        return count
+
+    def forget(self, scope: Scope) -> None:
+        """Delete the memory of *scope*, what waits to be learned for it, and the server's threads of its updates.
+
+        What is said later is learned anew.
+
+        Raises:
+            ConfigError: If the invoker was not told where the memories are; nothing is deleted then.
+            StorageError: If the memory could not be deleted.
+            OutboxError: If the server could not be reached or refused.
+        """
+        if self._storage is None:
+            raise ConfigError(
+                "forget has to know where the server keeps its memories: say ServerInvoker(url, storage=...)"
+            )
+        threads = self._threads(self._notes(scope), (None,))
+        dropped = [self._link.ask(self._talk.drop(thread)) for thread in threads]
+        self._storage.delete(scope)
+        for key, messages in itertools.chain.from_iterable(dropped):
+            contextvars.Context().run(_pass_by, self._storage, key, messages)
+        for thread in threads:
+            self._link.ask(self._talk.clear(thread))
+
+    # -- looking --
+
+    def pending(self) -> Sequence[Job]:
+        """What waits or runs, or was stopped for a person to look at; what is due first, first."""
+        runs = [run for thread in self._threads(self._notes(), _UNDONE) for run in self._runs(thread)]
+        jobs = [run.job() for run in runs if run.is_open or run.status == "interrupted"]
+        return sorted(jobs, key=lambda job: job.due_at)
+
+    def failed(self) -> Sequence[Job]:
+        """What failed, with its error. It asks once or more for every conversation the server knows.
+
+        The server keeps the error of a thread's last run only; of an earlier one the status is told.
+        """
+        threads = self._threads(self._notes(), (None,))
+        return [job for thread in threads for job in self._link.ask(self._talk.jobs(thread))]
+
+    def stats(self) -> Stats:
+        """How many submissions this invoker made; what became of them, the server's own metrics tell."""
+        return Stats(submitted=self._submitted)
+
+    # -- ends --
+
+    def close(self, timeout: float | None = None) -> None:
+        """Close the connections that were opened here. The server goes on without us, so nothing is waited for."""
+        del timeout
+        self._link.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _count(self) -> None:
+        with self._counting:
+            self._submitted += 1
+
+    def _hasten(self) -> list[str]:
+        threads = self._threads(self._notes(), ("busy",))
+        for thread in threads:
+            self._link.ask(self._talk.hasten(thread, self._clock.now()))
+        return threads
+
+    def _notes(self, scope: Scope | None = None, thread_id: str | None = None) -> dict[str, Any]:
+        """What to look for in the metadata of threads."""
+        if scope is None:
+            return {"assistant": self._talk.assistant, **({"thread_id": thread_id} if thread_id else {})}
+        if thread_id:
+            return notes_of(self._talk.assistant, Key(scope, thread_id))
+        return scope_notes(self._talk.assistant, scope)
+
+    def _threads(self, notes: Mapping[str, Any], statuses: Iterable[str | None]) -> list[str]:
+        return self._link.ask(self._talk.threads(notes, statuses)) if self._enabled else []
+
+    def _runs(self, thread: str) -> list[ServerRun]:
+        return [run for run in self._link.ask(self._talk.runs(thread)) or () if run.is_ours]
+
+
+def _checked_key(scope: object, thread_id: str | None) -> Key:
+    if not isinstance(scope, Scope):
+        raise IdentityError(f"scope is a {type(scope).__name__}: say whose memory it is, as in Scope('ada')")
+    return Key(scope, checked_id(thread_id, "thread_id") if thread_id else None)
+
+
+def _as_raw(messages: Sequence[MessageLikeRepresentation]) -> list[Raw]:
+    """Write *messages* such that the graph on the server can read them: it is handed plain JSON.
+
+    It knows no chunks, nor roles of one's own, which memory does not learn from anyway.
+    """
+    whole = (message_chunk_to_message(message) for message in checked_messages(messages))
+    return read_raw(written([message for message in whole if not isinstance(message, ChatMessage)]))
+
+
+def _pass_by(storage: MemoryStorage, key: Key, messages: list[Raw]) -> None:
+    """Mark *messages*, said before the deletion, as learned, by an update whose model finds nothing in them."""
+    from memgraph.context import Context
+    from memgraph.graph import build_graph
+    from memgraph.invokers.update import Silent
+
+    graph = build_graph(model=Silent(), storage=storage)
+    conversation: Conversation = {"messages": as_messages_again(messages)}
+    graph.invoke(conversation, context=Context.model_validate(context_of(key)))  # pyright: ignore[reportUnknownMemberType]

@@ -1,0 +1,153 @@
+"""Runs that wait on LangGraph Server: which conversation each is of, what is to be done with it, and when."""
+
+from __future__ import annotations
+
+import json
+import math
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memgraph.invokers.outbox import Job, Key
+from memgraph.invokers.schedule import MAX_TRIES, Timing
+from memgraph.models import UNKNOWN_THREAD, Scope
+
+NAMESPACE = uuid.UUID("6f0a8d5e-3c0b-5b61-9d0e-3a51f3f0c7d4")
+"""Never changes: the same conversation is the same thread of the server, whoever submits."""
+
+NOTES = "memgraph"
+"""The key of a thread's or a run's metadata under which ours stands."""
+
+
+def thread_of(assistant: str, key: Key) -> str:
+    """Id of the server's thread that the updates of *key* run on."""
+    named = [assistant, key.scope.user_id, key.scope.agent_name or "", key.thread_id or ""]
+    return str(uuid.uuid5(NAMESPACE, json.dumps(named)))
+
+
+def notes_of(assistant: str, key: Key) -> dict[str, Any]:
+    """What the metadata of a thread says, such that it can be found by user, agent and thread."""
+    return {**scope_notes(assistant, key.scope), "thread_id": key.thread_id or ""}
+
+
+def scope_notes(assistant: str, scope: Scope) -> dict[str, Any]:
+    """The part of it that all threads of *scope* share."""
+    return {"assistant": assistant, "user_id": scope.user_id, "agent_name": scope.agent_name or ""}
+
+
+def context_of(key: Key) -> dict[str, str]:
+    """The context of a run. Without a thread's name the server's own id would count as one."""
+    agent = {"agent_name": key.scope.agent_name} if key.scope.agent_name else {}
+    return {"user_id": key.scope.user_id, "thread_id": key.thread_id or UNKNOWN_THREAD, **agent}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRun:
+    """A run of the server, as far as it matters here."""
+
+    id: str
+    """Later runs have higher ones: the server draws them by time."""
+    status: str
+    key: Key
+    submissions: int
+    """How many are merged in it; 0 for a run that somebody else started on the thread."""
+    first_at: float
+    last_at: float
+    due_at: float
+    tries: int
+    """How often what it carries failed before."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Somebody else's, such as one that goes on after an interrupt, is left alone."""
+        return self.submissions > 0
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in {"pending", "running"}
+
+    @property
+    def has_failed(self) -> bool:
+        return self.status in {"error", "timeout"}
+
+    def job(self, error: str = "") -> Job:
+        """What can be told of it."""
+        number = uuid.UUID(self.id).int
+        return Job(
+            id=number,
+            key=self.key,
+            submissions=self.submissions,
+            first=number,
+            last=number,
+            first_at=self.first_at,
+            last_at=self.last_at,
+            due_at=self.due_at,
+            tries=self.tries + self.has_failed,
+            error=error,
+            running=self.status == "running",
+        )
+
+
+def read_run(run: Mapping[str, Any]) -> ServerRun:
+    """Read what the server says of a run on one of our threads."""
+    notes: Mapping[str, Any] = run["metadata"].get(NOTES) or {}
+    due = datetime.fromisoformat(run["created_at"]).timestamp()  # the server adds the delay to it
+    return ServerRun(
+        id=run["run_id"],
+        status=run["status"],
+        # somebody else's may not say whose it is, and nobody asks
+        key=Key(Scope(notes.get("user_id", "default"), notes.get("agent_name")), notes.get("thread_id") or None),
+        submissions=notes.get("submissions", 0),
+        first_at=notes.get("first_at", due),
+        last_at=notes.get("last_at", due),
+        due_at=due,
+        tries=notes.get("tries", 0),
+    )
+
+
+def to_merge(runs: Iterable[ServerRun], timing: Timing, now: float) -> list[ServerRun]:
+    """Which of a thread's *runs* a new submission takes in, the earliest first.
+
+    Those that wait or run, and those that stopped for a person and were not gone on with. One that has waited
+    its longest is not touched any more: else a busy conversation would roll it back for ever.
+    """
+    runs = sorted((run for run in runs if run.is_ours or run.status == "success"), key=lambda run: run.id)
+    done = max((run.id for run in runs if run.status == "success"), default="")
+    return [
+        run
+        for run in runs
+        if (run.is_open and now < run.first_at + timing.max_wait) or (run.status == "interrupted" and run.id > done)
+    ]
+
+
+def to_try_again(runs: Iterable[ServerRun]) -> list[ServerRun]:
+    """Which of a thread's *runs* failed, but not so often that a person has to look at them."""
+    failed = (run for run in runs if run.is_ours and run.has_failed and run.tries + 1 < MAX_TRIES)
+    return sorted(failed, key=lambda run: run.id)
+
+
+def to_hasten(runs: Iterable[ServerRun], now: float) -> list[ServerRun]:
+    """Which of a thread's *runs* still wait for their quiet time."""
+    return sorted(
+        (run for run in runs if run.is_ours and run.status == "pending" and run.due_at > now), key=lambda run: run.id
+    )
+
+
+def new_notes(
+    assistant: str, key: Key, merged: Sequence[ServerRun], *, now: float, submitted: int = 0, tries: int | None = None
+) -> dict[str, Any]:
+    """What the metadata of a run says that carries *merged* and *submitted* new submissions."""
+    return {
+        **notes_of(assistant, key),
+        "submissions": sum(run.submissions for run in merged) + submitted,
+        "first_at": min((run.first_at for run in merged), default=now),
+        "last_at": now if submitted else max((run.last_at for run in merged), default=now),
+        "tries": max((run.tries for run in merged), default=0) if tries is None else tries,
+    }
+
+
+def delay(timing: Timing, first: float, now: float) -> int:
+    """After how many seconds a run starts whose first submission came at *first*; the server counts in whole ones."""
+    return max(0, math.ceil(timing.due(first, now) - now))

@@ -1,0 +1,108 @@
+"""The tables of the outbox in SQLite, and the statements on them."""
+
+# ruff: noqa: S608 - statements are put together from the constants in this file
+
+from __future__ import annotations
+
+VERSION = 1
+
+# '' stands for no agent and for no thread, since NULLs are never equal.
+SCHEMA = """
+    CREATE TABLE job (
+        id INTEGER PRIMARY KEY,
+        user_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,
+        thread_id TEXT NOT NULL,
+        aside INTEGER NOT NULL DEFAULT 0,
+        first_at REAL NOT NULL,
+        last_at REAL NOT NULL,
+        retry_at REAL NOT NULL DEFAULT 0,
+        due_at REAL NOT NULL,
+        tries INTEGER NOT NULL DEFAULT 0,
+        error TEXT NOT NULL DEFAULT '',
+        UNIQUE (user_id, agent_name, thread_id, aside)
+    );
+    CREATE INDEX job_due ON job (aside, due_at);
+    CREATE TABLE submission (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+        at REAL NOT NULL,
+        messages TEXT NOT NULL
+    );
+    CREATE INDEX submission_job ON submission (job_id, at);
+    CREATE TABLE lease (
+        user_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,
+        holder TEXT NOT NULL UNIQUE,
+        until REAL NOT NULL,
+        PRIMARY KEY (user_id, agent_name)
+    )
+"""
+
+_OF_KEY = "user_id = :user_id AND agent_name = :agent_name AND thread_id = :thread_id"
+_NARROWED = """
+    (:user_id IS NULL OR (user_id = :user_id AND agent_name = :agent_name))
+    AND (:thread_id IS NULL OR thread_id = :thread_id)
+"""
+_UNDER_LEASE = """
+    EXISTS (
+        SELECT 1 FROM lease WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name AND until > :now
+    )
+"""
+_CLAIMED = "(SELECT value FROM json_each(:numbers))"
+
+SELECT_WAITING = f"SELECT id, first_at, due_at, retry_at FROM job WHERE {_OF_KEY} AND aside = 0"
+COUNT_WAITING = "SELECT count(*) FROM job WHERE aside = 0"
+INSERT_JOB = """
+    INSERT INTO job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
+    VALUES (:user_id, :agent_name, :thread_id, :aside, :at, :at, :due)
+"""
+TOUCH_JOB = "UPDATE job SET last_at = :at, due_at = :due WHERE id = :id"
+INSERT_SUBMISSION = "INSERT INTO submission (job_id, at, messages) VALUES (:id, :at, :messages)"
+
+SELECT_DUE = f"""
+    SELECT id, user_id, agent_name, thread_id, tries FROM job
+    WHERE aside = 0 AND due_at <= :now AND {_NARROWED} AND NOT {_UNDER_LEASE}
+    ORDER BY due_at, id LIMIT 1
+"""
+TAKE_LEASE = """
+    INSERT INTO lease (user_id, agent_name, holder, until) VALUES (:user_id, :agent_name, :holder, :until)
+    ON CONFLICT (user_id, agent_name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+"""
+SELECT_SUBMISSIONS = "SELECT number, at, messages FROM submission WHERE job_id = ? ORDER BY number"
+RENEW = "UPDATE lease SET until = :until WHERE holder = :holder"
+END_LEASE = "DELETE FROM lease WHERE holder = ?"
+
+SELECT_LEASE = "SELECT 1 FROM lease WHERE holder = ?"
+REWRITE = "UPDATE submission SET at = :at, messages = :messages WHERE job_id = :id AND number = :number"
+
+DELETE_DONE = f"""
+    DELETE FROM job WHERE id = :id
+    AND NOT EXISTS (SELECT 1 FROM submission WHERE job_id = :id AND number NOT IN {_CLAIMED})
+"""
+DELETE_CLAIMED = f"DELETE FROM submission WHERE job_id = :id AND number IN {_CLAIMED}"
+MOVE_CLAIMED = f"UPDATE submission SET job_id = :aside_id WHERE job_id = :id AND number IN {_CLAIMED}"
+MOVE_ALL = "UPDATE submission SET job_id = :to WHERE job_id = :id"
+SPAN = "SELECT min(at), max(at) FROM submission WHERE job_id = ?"
+DELETE_JOB = "DELETE FROM job WHERE id = ?"
+RENEWED_JOB = """
+    UPDATE job SET first_at = :first, last_at = :last, due_at = :due, retry_at = 0, tries = 0, error = ''
+    WHERE id = :id
+"""
+FAILED_JOB = "UPDATE job SET tries = tries + 1, error = :error, retry_at = :at, due_at = :at WHERE id = :id"
+ASIDE_JOB = """
+    UPDATE job SET first_at = :first, last_at = :last, tries = :tries, error = :error WHERE id = :id
+"""
+SELECT_ASIDE = f"SELECT id, user_id, agent_name, thread_id FROM job WHERE aside = 1 AND {_NARROWED} ORDER BY id"
+SELECT_ASIDE_OF_KEY = f"SELECT id FROM job WHERE {_OF_KEY} AND aside = 1"
+
+NEXT_UNLEASED = f"SELECT due_at FROM job WHERE aside = 0 AND NOT {_UNDER_LEASE} ORDER BY due_at LIMIT 1"
+NEXT_LEASE_END = """
+    SELECT min(max(due_at, until)) FROM lease JOIN job USING (user_id, agent_name) WHERE aside = 0 AND until > :now
+"""
+HASTEN = f"UPDATE job SET due_at = :now WHERE aside = 0 AND due_at > :now AND {_NARROWED}"
+LIST = f"""
+    SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
+        due_at, tries, error, aside = 0 AND {_UNDER_LEASE}
+    FROM job JOIN submission ON job_id = job.id WHERE aside = :aside GROUP BY job.id ORDER BY due_at, job.id
+"""

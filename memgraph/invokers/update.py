@@ -1,0 +1,197 @@
+"""One job, run: the graph over what was claimed, with an eye on what it loads."""
+
+# LangGraph leaves some of its types open
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import contextvars
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from memgraph.context import Context
+from memgraph.errors import MemgraphError
+from memgraph.invokers.outbox import Claim, Key
+from memgraph.invokers.payload import as_messages_again, read_raw
+from memgraph.invokers.plan import Plan, View, planned
+from memgraph.models import Memory
+from memgraph.report import Outcome, Report
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph
+
+    from memgraph.invokers.payload import Raw
+
+Keep = Callable[[Sequence[Mapping[str, Any]]], None]
+
+NOTHING = '{"user": {}, "history": {}, "newFacts": []}'
+
+_KEYS = ["memory", "outcome", "report"]
+_MOST_PLANS = 4  # each of them meets a memory that somebody changed since the one before
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What became of a job."""
+
+    key: Key
+    outcome: Outcome
+    report: Report
+    seconds: float
+    node_seconds: Mapping[str, float]
+    """By node, over all its passes."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """What is known of a run so far."""
+
+    outcome: Outcome | None = None
+    report: Report = field(default_factory=Report)
+    better: Plan | None = None
+    """What to do instead, if the memory turned out to be another than was thought."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What stays the same over the runs of a job."""
+
+    key: Key
+    views: Sequence[View]
+    keep: Keep
+    config: RunnableConfig
+    spent: dict[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def context(self) -> Context:
+        scope = self.key.scope
+        return Context(user_id=scope.user_id, agent_name=scope.agent_name, thread_id=self.key.thread_id)
+
+    def better(self, plan: Plan, memory: Memory) -> Plan | None:
+        """What *memory* calls for, if it is another plan."""
+        found = planned(self.views, memory, self.key.thread_id)
+        return None if found == plan else found
+
+
+class Updater:
+    """Runs the update graph for jobs.
+
+    A job is run as if its memory knew nothing of the conversation, which costs nothing where that is so. The run is
+    watched: where the memory that it loads was deleted since something was submitted, or has learned a part that
+    would hide another, it is stopped before any model is asked, and started with what is right. Before it goes on to
+    learn from several submissions, they are kept as the one conversation that they are learned as: should
+    the process die after the save, a memory that knows the last few messages only can tell where it stopped.
+
+    Args:
+        graph: The memory update; it runs without its checkpointer.
+    """
+
+    def __init__(self, graph: CompiledStateGraph[Any, Context, Any, Any]) -> None:
+        self._graph = graph.copy({"checkpointer": None}) if graph.checkpointer else graph
+
+    def run(self, claim: Claim, keep: Keep, on_model_error: Callable[[BaseException], None]) -> Update:
+        """Learn from what was claimed, in the calling thread, but in a context of its own.
+
+        Inside another graph's node the context would leak this run into that one's stream and checkpoints.
+
+        Args:
+            claim: The job.
+            keep: Called with the conversation that several submissions turned out to be, before it is learned from.
+            on_model_error: Called with the error of each call of the model that failed.
+
+        Raises:
+            MemgraphError: As the graph does.
+        """
+        return contextvars.Context().run(self._run, claim, keep, on_model_error)
+
+    def _run(self, claim: Claim, keep: Keep, on_model_error: Callable[[BaseException], None]) -> Update:
+        began = time.perf_counter()
+        views = [View(entry.at, read_raw(entry.messages)) for entry in claim.submissions]
+        job = _Job(claim.key, views, keep, {"callbacks": [_Errors(on_model_error)]})
+        run = self._watched(job, planned(views, Memory(), claim.key.thread_id))
+        for _ in range(_MOST_PLANS):
+            if run.better is None:
+                break
+            self._pass_by(job, run.better.passed)
+            run = self._watched(job, run.better)
+        if run.outcome is None:
+            raise MemgraphError("the graph ended without an outcome; is it the memory update, without interrupts?")
+        return Update(claim.key, run.outcome, run.report, time.perf_counter() - began, job.spent)
+
+    def _watched(self, job: _Job, plan: Plan) -> _Run:
+        """Run *plan*, and stop where the memory that is loaded calls for another one."""
+        if not plan.learn:
+            return _Run("forgotten")
+        run, loaded = _Run(), False
+        steps = self._graph.stream(
+            {"messages": as_messages_again(plan.learn)},
+            job.config,
+            context=job.context,
+            stream_mode="updates",
+            output_keys=_KEYS,
+        )
+        for wrote in _timed(steps, job.spent):
+            memory: Memory | None = wrote.get("memory")
+            if memory is not None and not loaded:
+                loaded = True
+                run.better = job.better(plan, memory)
+                if run.better:
+                    break
+                if len(job.views) > 1 and "outcome" not in wrote:
+                    job.keep(plan.learn)
+            run.outcome = wrote.get("outcome", run.outcome)
+            run.report = wrote.get("report", run.report)
+        cast("Generator[Any]", steps).close()
+        return run
+
+    def _pass_by(self, job: _Job, messages: Sequence[Raw]) -> None:
+        """Mark *messages* as learned, by an update whose model finds nothing in them."""
+        if messages:
+            context = job.context.model_copy(update={"model": Silent(), "structured_output": "none"})
+            self._graph.invoke({"messages": as_messages_again(messages)}, job.config, context=context)
+
+
+class Silent(BaseChatModel):
+    """A chat model that finds nothing worth remembering, at no cost."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "memgraph-silent"
+
+    def _generate(self, messages: list[BaseMessage], *args: object, **kwargs: object) -> ChatResult:
+        del messages, args, kwargs
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(NOTHING))])
+
+
+class _Errors(BaseCallbackHandler):
+    """Tells of each failed call of the model, also of those that are tried again."""
+
+    def __init__(self, tell: Callable[[BaseException], None]) -> None:
+        self._tell = tell
+
+    @property
+    def ignore_chain(self) -> bool:
+        return True  # nodes begin and end often, and nobody asks
+
+    def on_llm_error(self, error: BaseException, **kwargs: object) -> None:
+        del kwargs
+        self._tell(error)
+
+
+def _timed(steps: Iterator[Any], spent: dict[str, float]) -> Iterator[Mapping[str, Any]]:
+    """What each node wrote, noting how long it took."""
+    before = time.perf_counter()
+    for step in steps:
+        now = time.perf_counter()
+        for node, wrote in step.items():
+            spent[node] = spent.get(node, 0.0) + now - before
+            yield wrote or {}
+        before = now

@@ -1,0 +1,105 @@
+"""What the invokers of one outbox share in a process: the engine, its threads, and who uses them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from memgraph.errors import ConfigError
+from memgraph.invokers import ends
+from memgraph.invokers.crew import Crew
+from memgraph.invokers.lane import Lane
+
+if TYPE_CHECKING:
+    from memgraph.invokers.engine import Engine
+    from memgraph.settings import Settings
+    from memgraph.storage import MemoryStorage
+
+
+class Works:
+    """An engine with its threads."""
+
+    def __init__(self, engine: Engine, *, graph: Any, settings: Settings, storage: MemoryStorage | None) -> None:  # noqa: ANN401
+        self.engine = engine
+        self.graph = graph
+        """The one that was given; None where settings made it."""
+        self.settings = settings
+        self.storage = storage
+        self.crew = Crew(engine)
+        self.lane = Lane()
+        self.users = 0
+
+    def close(self, deadline: float) -> None:
+        """Wait for what runs until *deadline*, by time.monotonic. What has not ended by then is left to itself."""
+        self.lane.close()
+        if self.crew.close(max(0.0, deadline - time.monotonic())):
+            self.engine.outbox.close()
+
+    def forked(self) -> None:
+        """In a child process: the threads are the parent's, and so is what runs."""
+        self.lane = Lane()
+        self.engine.forked()
+        self.crew.forked()
+
+
+class Registry:
+    """The works of a process by the name of their outbox: two of one name would run twice what is allowed at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._works: dict[str, Works] = {}
+
+    def join(self, name: str, make: Callable[[], Works], graph: object, settings: Settings | None) -> Works:
+        """Return the works of the outbox called *name*, made where there are none.
+
+        Raises:
+            ConfigError: If they run another graph, or with other settings.
+        """
+        with self._lock:
+            works = self._works.get(name)
+            if works is None:
+                works = self._works[name] = make()
+                ends.watch(self.close_all)
+            elif graph not in (None, works.graph) or settings not in (None, works.settings):
+                raise ConfigError(
+                    f"{name} is worked on in this process with another graph or other settings: "
+                    "give the same ones, or none, or close the other invoker first"
+                )
+            works.users += 1
+            return works
+
+    def leave(self, works: Works, timeout: float) -> None:
+        """Close *works* where nobody else uses them."""
+        with self._lock:
+            works.users -= 1
+            if works.users:
+                return
+            self._works = {name: other for name, other in self._works.items() if other is not works}
+            if not self._works:
+                ends.unwatch()
+        works.close(time.monotonic() + timeout)
+
+    def close_all(self, timeout: float) -> None:
+        """Close all works, with one time limit for all; those who use them find them closed."""
+        deadline = time.monotonic() + timeout
+        with self._lock:
+            every, self._works = list(self._works.values()), {}
+        for works in every:
+            works.engine.closing = True
+        for works in every:
+            works.close(deadline)
+
+    def forked(self) -> None:
+        """In a child process: see `Works.forked`."""
+        self._lock = threading.Lock()
+        for works in self._works.values():
+            works.forked()
+
+
+REGISTRY = Registry()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=REGISTRY.forked)

@@ -1,0 +1,571 @@
+"""What every outbox promises. A new one joins by a line in URLS."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memgraph.errors import QueueFullError
+from memgraph.invokers import Outbox, open_outbox
+from memgraph.invokers.outbox import Claim, Key
+from memgraph.invokers.schedule import Timing
+from memgraph.models import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+URLS = {
+    "sqlite": "sqlite:{folder}/outbox.db",
+    "memory": "memory:",
+    "postgresql": "{postgres_url}",
+}
+"""Where to open each. `{postgres_url}` is the fixture called so."""
+DURABLE = ("sqlite", "postgresql")
+
+ADA, BOB, BOT = Scope("ada"), Scope("bob"), Scope("ada", "bot")
+KEY = Key(ADA, "t1")
+OTHER = Key(ADA, "t2")
+TIMING = Timing(debounce=5, max_wait=10)
+LEASE = 30
+
+
+@pytest.fixture(params=URLS)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return place(URLS[request.param], request, tmp_path)
+
+
+def place(url: str, request: pytest.FixtureRequest, folder: Path) -> str:
+    return request.getfixturevalue("postgres_url") if url == "{postgres_url}" else url.format(folder=folder)
+
+
+@pytest.fixture
+def outbox(url: str) -> Iterator[Outbox]:
+    with open_outbox(url) as opened:
+        yield opened
+
+
+def put(outbox: Outbox, messages: str = "[]", key: Key = KEY, *, now: float = 0, max_jobs: int = 1_000) -> None:
+    outbox.put(key, messages, now=now, timing=TIMING, max_jobs=max_jobs)
+
+
+def claim(outbox: Outbox, *, now: float = 100, limit: int = 1, scope: Scope | None = None) -> tuple[Claim, ...]:
+    return outbox.claim(now=now, lease_seconds=LEASE, limit=limit, scope=scope)
+
+
+def claim_one(outbox: Outbox, *, now: float = 100) -> Claim:
+    (claimed,) = claim(outbox, now=now)
+    return claimed
+
+
+def texts(claimed: Claim) -> list[str]:
+    return [submission.messages for submission in claimed.submissions]
+
+
+def due(outbox: Outbox) -> list[float]:
+    return [job.due_at for job in outbox.waiting(now=0)]
+
+
+# -- handing over ---------------------------------------------------------------------------------
+
+
+def test_an_empty_outbox_has_nothing_to_say(outbox: Outbox) -> None:
+    assert (outbox.waiting(now=0), outbox.aside(), outbox.next_due(now=0)) == ((), (), None)
+    assert claim(outbox) == ()
+
+
+def test_what_is_put_is_claimed(outbox: Outbox) -> None:
+    put(outbox, '[{"content": "喜欢 Python，😀 \\u0000"}]', now=3)
+
+    claimed = claim_one(outbox)
+
+    assert (claimed.key, claimed.tries) == (KEY, 0)
+    assert [(entry.at, entry.messages) for entry in claimed.submissions] == [
+        (3, '[{"content": "喜欢 Python，😀 \\u0000"}]')
+    ]
+
+
+@pytest.mark.parametrize("key", [Key(ADA), Key(ADA, "x" * 256), Key(Scope("😀 ' --"), "線"), Key(BOT, "t1")])
+def test_ids_of_all_kinds_come_back(outbox: Outbox, key: Key) -> None:
+    put(outbox, key=key)
+
+    assert claim_one(outbox).key == outbox.waiting(now=0)[0].key == key
+
+
+def test_submissions_of_a_key_are_one_job_in_order(outbox: Outbox) -> None:
+    for number in range(12):
+        put(outbox, str(number), now=number / 10)
+
+    (job,) = outbox.waiting(now=0)
+
+    assert (job.submissions, job.first_at, job.last_at) == (12, 0, 1.1)
+    assert texts(claim_one(outbox)) == [str(number) for number in range(12)]
+
+
+def test_each_key_is_a_job_of_its_own(outbox: Outbox) -> None:
+    keys = [KEY, OTHER, Key(ADA), Key(BOB, "t1"), Key(BOT, "t1")]
+    for key in keys:
+        put(outbox, key=key)
+
+    assert {job.key for job in outbox.waiting(now=0)} == set(keys)
+
+
+def test_a_job_is_due_when_it_was_quiet(outbox: Outbox) -> None:
+    put(outbox, now=0)
+    put(outbox, now=2)
+
+    assert due(outbox) == [7]
+    assert claim(outbox, now=6.9) == ()
+    assert claim(outbox, now=7) != ()
+
+
+def test_a_job_that_is_never_quiet_is_due_after_its_longest_wait(outbox: Outbox) -> None:
+    for now in range(0, 10, 2):
+        put(outbox, now=now)
+
+    assert due(outbox) == [10]
+
+
+def test_a_job_that_is_due_is_not_put_off(outbox: Outbox) -> None:
+    """All workers may be busy, or somebody may have said that it should run now."""
+    put(outbox, now=0)
+    put(outbox, now=6)
+
+    assert due(outbox) == [5]
+
+
+def test_other_keys_postpone_nothing(outbox: Outbox) -> None:
+    put(outbox, now=0)
+    put(outbox, key=OTHER, now=4)
+
+    assert due(outbox) == [5, 9]
+
+
+def test_a_full_outbox_refuses_a_new_key(outbox: Outbox) -> None:
+    put(outbox, key=KEY, max_jobs=2)
+    put(outbox, key=OTHER, max_jobs=2)
+
+    with pytest.raises(QueueFullError, match=r"2 conversations wait in .*submit again later, or raise max_queued"):
+        put(outbox, key=Key(BOB), max_jobs=2)
+
+    assert len(outbox.waiting(now=0)) == 2
+
+
+def test_a_full_outbox_takes_more_of_a_key_that_waits(outbox: Outbox) -> None:
+    put(outbox, max_jobs=1)
+    put(outbox, max_jobs=1)
+
+    assert outbox.waiting(now=0)[0].submissions == 2
+
+
+def test_what_was_set_aside_does_not_fill_it(outbox: Outbox) -> None:
+    put(outbox, max_jobs=1)
+    outbox.set_aside(claim_one(outbox), error="x", timing=TIMING)
+
+    put(outbox, key=OTHER, max_jobs=1)
+
+    assert len(outbox.waiting(now=0)) == 1
+
+
+# -- leases ---------------------------------------------------------------------------------------
+
+
+def test_what_is_due_first_is_claimed_first(outbox: Outbox) -> None:
+    put(outbox, key=Key(BOB), now=1)
+    put(outbox, key=KEY, now=0)
+
+    assert [claimed.key for claimed in claim(outbox, limit=5)] == [KEY, Key(BOB)]
+
+
+def test_no_more_is_claimed_than_asked_for(outbox: Outbox) -> None:
+    for user in "abcde":
+        put(outbox, key=Key(Scope(user)))
+
+    assert [len(claim(outbox, limit=3)) for _ in range(3)] == [3, 2, 0]
+
+
+def test_a_scope_is_claimed_once(outbox: Outbox) -> None:
+    """Two updates of one memory would race, and pay a model twice."""
+    put(outbox, key=KEY)
+    put(outbox, key=OTHER)
+
+    first = claim(outbox, limit=5)
+
+    assert len(first) == 1
+    assert claim(outbox, limit=5) == ()
+    outbox.done(first[0], timing=TIMING)
+    assert len(claim(outbox, limit=5)) == 1
+
+
+def test_an_agents_memory_is_a_scope_of_its_own(outbox: Outbox) -> None:
+    put(outbox, key=KEY)
+    put(outbox, key=Key(BOT, "t1"))
+
+    assert len(claim(outbox, limit=5)) == 2
+
+
+def test_a_claim_can_be_narrowed_to_a_scope(outbox: Outbox) -> None:
+    put(outbox, key=KEY)
+    put(outbox, key=Key(BOT))
+    put(outbox, key=Key(BOB))
+
+    assert [claimed.key for claimed in claim(outbox, limit=5, scope=BOT)] == [Key(BOT)]
+
+
+def test_an_expired_lease_may_be_taken(outbox: Outbox) -> None:
+    put(outbox)
+    lost = claim_one(outbox, now=100)
+
+    assert claim(outbox, now=100 + LEASE - 0.1) == ()
+    taken = claim_one(outbox, now=100 + LEASE)
+
+    assert texts(taken) == texts(lost)
+    assert taken.lease != lost.lease
+
+
+def test_a_renewed_lease_is_kept(outbox: Outbox) -> None:
+    put(outbox)
+    claimed = claim_one(outbox, now=100)
+
+    assert outbox.renew([claimed.lease, "none"], now=120, lease_seconds=LEASE) == {claimed.lease}
+
+    assert claim(outbox, now=149) == ()
+    assert claim(outbox, now=150) != ()
+
+
+def test_a_lost_lease_is_not_renewed(outbox: Outbox) -> None:
+    put(outbox)
+    lost = claim_one(outbox, now=100)
+    claim_one(outbox, now=200)
+
+    assert outbox.renew([lost.lease], now=201, lease_seconds=LEASE) == frozenset()
+
+
+def test_who_lost_the_lease_changes_nothing(outbox: Outbox) -> None:
+    put(outbox)
+    lost = claim_one(outbox, now=100)
+    taken = claim_one(outbox, now=200)
+
+    assert not outbox.done(lost, timing=TIMING)
+    assert not outbox.failed(lost, error="x", retry_at=900)
+    assert not outbox.set_aside(lost, error="x", timing=TIMING)
+    outbox.release(lost)
+
+    assert claim(outbox, now=201) == ()
+    assert (outbox.waiting(now=201)[0].running, outbox.aside()) == (True, ())
+    assert outbox.done(taken, timing=TIMING)
+    assert outbox.waiting(now=201) == ()
+
+
+def test_an_expired_lease_that_nobody_took_still_counts(outbox: Outbox) -> None:
+    put(outbox)
+    claimed = claim_one(outbox, now=100)
+
+    assert outbox.renew([claimed.lease], now=900, lease_seconds=LEASE)
+    assert outbox.done(claimed, timing=TIMING)
+
+
+def test_a_released_job_is_as_before(outbox: Outbox) -> None:
+    put(outbox)
+    before = outbox.waiting(now=100)
+    outbox.release(claim_one(outbox))
+
+    assert outbox.waiting(now=100) == before
+    assert claim_one(outbox).tries == 0
+
+
+def test_running_jobs_are_listed_as_running(outbox: Outbox) -> None:
+    put(outbox, key=KEY)
+    put(outbox, key=Key(BOB), now=1)
+    claim_one(outbox, now=100)
+
+    assert [job.running for job in outbox.waiting(now=100)] == [True, False]
+    assert [job.running for job in outbox.waiting(now=100 + LEASE)] == [False, False]
+
+
+# -- rewriting ------------------------------------------------------------------------------------
+
+
+def test_what_was_claimed_can_be_kept_as_one(outbox: Outbox) -> None:
+    """In its place: before what came in meanwhile."""
+    for number in range(3):
+        put(outbox, str(number), now=number)
+    claimed = claim_one(outbox, now=100)
+    put(outbox, "new", now=101)
+
+    kept = outbox.rewrite(claimed, "together")
+
+    assert kept is not None
+    assert (kept.lease, kept.key, texts(kept)) == (claimed.lease, claimed.key, ["together"])
+    assert (kept.submissions[0].number, kept.submissions[0].at) == (claimed.numbers[0], 2)
+    outbox.release(kept)
+    assert texts(claim_one(outbox, now=300)) == ["together", "new"]
+
+
+def test_what_was_kept_as_one_is_done_as_one(outbox: Outbox) -> None:
+    put(outbox, "a")
+    put(outbox, "b")
+    kept = outbox.rewrite(claim_one(outbox), "ab")
+    put(outbox, "c", now=101)
+
+    assert kept is not None
+    assert outbox.done(kept, timing=TIMING)
+    assert texts(claim_one(outbox, now=200)) == ["c"]
+
+
+def test_who_lost_the_lease_keeps_nothing(outbox: Outbox) -> None:
+    put(outbox, "a")
+    put(outbox, "b")
+    lost = claim_one(outbox, now=100)
+    taken = claim_one(outbox, now=200)
+
+    assert outbox.rewrite(lost, "ab") is None
+    outbox.release(taken)
+    assert texts(claim_one(outbox, now=300)) == ["a", "b"]
+
+
+# -- ends -----------------------------------------------------------------------------------------
+
+
+def test_what_is_done_is_gone(outbox: Outbox) -> None:
+    put(outbox)
+    put(outbox)
+
+    assert outbox.done(claim_one(outbox), timing=TIMING)
+
+    assert outbox.waiting(now=0) == ()
+    assert claim(outbox, now=999) == ()
+
+
+def test_what_comes_in_while_a_job_runs_stays(outbox: Outbox) -> None:
+    put(outbox, "old")
+    claimed = claim_one(outbox, now=100)
+    put(outbox, "new", now=101)
+
+    outbox.done(claimed, timing=TIMING)
+
+    assert due(outbox) == [106]
+    assert texts(claim_one(outbox, now=106)) == ["new"]
+
+
+def test_what_comes_in_while_a_job_fails_is_tried_with_it(outbox: Outbox) -> None:
+    put(outbox, "old")
+    claimed = claim_one(outbox, now=100)
+    put(outbox, "new", now=101)
+
+    outbox.failed(claimed, error="down", retry_at=150)
+
+    assert claim(outbox, now=149) == ()
+    again = claim_one(outbox, now=150)
+    assert (texts(again), again.tries) == (["old", "new"], 1)
+
+
+def test_a_failure_is_told(outbox: Outbox) -> None:
+    put(outbox)
+    outbox.failed(claim_one(outbox), error="ModelError: down", retry_at=200)
+
+    (job,) = outbox.waiting(now=0)
+
+    assert (job.tries, job.error, job.due_at) == (1, "ModelError: down", 200)
+
+
+def test_a_submission_does_not_bring_a_failed_job_forward(outbox: Outbox) -> None:
+    put(outbox)
+    outbox.failed(claim_one(outbox), error="x", retry_at=500)
+    put(outbox, now=200)
+
+    assert due(outbox) == [500]
+
+
+def test_success_forgets_the_failures_before(outbox: Outbox) -> None:
+    put(outbox)
+    outbox.failed(claim_one(outbox), error="x", retry_at=100)
+    again = claim_one(outbox)
+    put(outbox, now=100)
+    outbox.done(again, timing=TIMING)
+
+    (job,) = outbox.waiting(now=0)
+
+    assert (job.tries, job.error, job.due_at) == (0, "", 105)
+
+
+def test_what_was_set_aside_is_not_run(outbox: Outbox) -> None:
+    put(outbox)
+    outbox.failed(claim_one(outbox), error="once", retry_at=0)
+    outbox.set_aside(claim_one(outbox), error="twice", timing=TIMING)
+
+    (job,) = outbox.aside()
+
+    assert (job.key, job.tries, job.error, job.running, job.submissions) == (KEY, 2, "twice", False, 1)
+    assert (outbox.waiting(now=0), outbox.next_due(now=0), claim(outbox, now=9_999)) == ((), None, ())
+
+
+def test_what_comes_in_while_a_job_is_set_aside_waits_on(outbox: Outbox) -> None:
+    put(outbox, "old")
+    claimed = claim_one(outbox, now=100)
+    put(outbox, "new", now=101)
+    outbox.set_aside(claimed, error="x", timing=TIMING)
+
+    again = claim_one(outbox, now=106)
+
+    assert (texts(again), again.tries) == (["new"], 0)
+    assert [job.submissions for job in outbox.aside()] == [1]
+
+
+def test_what_is_set_aside_again_joins_the_rest(outbox: Outbox) -> None:
+    for number in range(2):
+        put(outbox, str(number), now=number)
+        outbox.set_aside(claim_one(outbox), error=f"error {number}", timing=TIMING)
+
+    (job,) = outbox.aside()
+
+    assert (job.submissions, job.error, job.first_at, job.last_at) == (2, "error 1", 0, 1)
+
+
+def test_what_was_set_aside_can_be_put_back(outbox: Outbox) -> None:
+    put(outbox, "old")
+    outbox.set_aside(claim_one(outbox), error="x", timing=TIMING)
+
+    assert outbox.retry(now=500) == 1
+
+    again = claim_one(outbox, now=500)
+    assert (texts(again), again.tries, outbox.aside()) == (["old"], 0, ())
+
+
+def test_what_is_put_back_joins_what_waits_in_the_order_of_submission(outbox: Outbox) -> None:
+    put(outbox, "old", now=0)
+    outbox.set_aside(claim_one(outbox), error="x", timing=TIMING)
+    put(outbox, "new", now=200)
+
+    outbox.retry(now=201)
+
+    assert texts(claim_one(outbox, now=201)) == ["old", "new"]
+
+
+def test_what_is_put_back_while_a_job_runs_stays_when_it_is_done(outbox: Outbox) -> None:
+    """It was submitted before what is running, but it is not running."""
+    put(outbox, "old", now=0)
+    outbox.set_aside(claim_one(outbox), error="x", timing=TIMING)
+    put(outbox, "new", now=200)
+    running = claim_one(outbox, now=300)
+    outbox.retry(now=301)
+
+    outbox.done(running, timing=TIMING)
+
+    assert texts(claim_one(outbox, now=400)) == ["old"]
+
+
+def test_putting_back_can_be_narrowed(outbox: Outbox) -> None:
+    for key in (KEY, OTHER, Key(BOB, "t1"), Key(BOT, "t1")):
+        put(outbox, key=key)
+        outbox.set_aside(claim_one(outbox), error="x", timing=TIMING)
+
+    assert outbox.retry(now=0, scope=ADA, thread_id="t2") == 1
+    assert outbox.retry(now=0, scope=ADA) == 1
+    assert outbox.retry(now=0, scope=Scope("nobody")) == 0
+    assert {job.key for job in outbox.aside()} == {Key(BOB, "t1"), Key(BOT, "t1")}
+    assert outbox.retry(now=0) == 2
+
+
+# -- when -----------------------------------------------------------------------------------------
+
+
+def test_the_next_job_is_the_one_due_first(outbox: Outbox) -> None:
+    put(outbox, key=Key(BOB), now=7)
+    put(outbox, key=KEY, now=3)
+
+    assert outbox.next_due(now=0) == outbox.next_due(now=50) == 8
+
+
+def test_a_scope_under_lease_comes_free_at_the_end_of_it(outbox: Outbox) -> None:
+    put(outbox, key=KEY)
+    put(outbox, key=OTHER, now=2)
+    claim_one(outbox, now=100)
+
+    assert outbox.next_due(now=101) == 100 + LEASE
+    put(outbox, key=Key(BOB), now=110)
+    assert outbox.next_due(now=111) == 115
+    assert outbox.next_due(now=100 + LEASE) <= 100 + LEASE  # type: ignore[operator]
+
+
+def test_all_can_be_made_due(outbox: Outbox) -> None:
+    put(outbox, key=KEY, now=0)
+    outbox.failed(claim_one(outbox, now=5), error="x", retry_at=900)
+    put(outbox, key=Key(BOB), now=10)
+    put(outbox, key=Key(BOT), now=10)
+
+    outbox.hasten(now=11, scope=BOT)
+    assert [claimed.key for claimed in claim(outbox, now=11, limit=5)] == [Key(BOT)]
+    outbox.hasten(now=11)
+    assert {claimed.key for claimed in claim(outbox, now=11, limit=5)} == {KEY, Key(BOB)}
+
+
+def test_what_is_due_already_stays_in_its_place(outbox: Outbox) -> None:
+    put(outbox, now=0)
+    outbox.hasten(now=50)
+
+    assert due(outbox) == [5]
+
+
+# -- threads and processes ------------------------------------------------------------------------
+
+
+def test_threads_lose_nothing(outbox: Outbox) -> None:
+    def work(who: int) -> None:
+        for number in range(25):
+            put(outbox, f"{who}-{number}")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+
+    assert sorted(texts(claim_one(outbox))) == sorted(f"{who}-{number}" for who in range(8) for number in range(25))
+
+
+def test_no_two_threads_get_one_job(outbox: Outbox) -> None:
+    for number in range(40):
+        put(outbox, str(number), Key(Scope(f"u{number}")))
+    taken: list[str] = []
+    start = threading.Barrier(4)
+
+    def work(_: int) -> None:
+        start.wait()
+        while claimed := claim(outbox, limit=3):
+            for one in claimed:
+                taken.extend(texts(one))
+                outbox.done(one, timing=TIMING)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+
+    assert sorted(taken) == sorted(str(number) for number in range(40))
+
+
+@pytest.fixture(params=DURABLE)
+def durable_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return place(URLS[request.param], request, tmp_path)
+
+
+def test_what_waits_is_there_when_it_is_opened_again(durable_url: str) -> None:
+    with open_outbox(durable_url) as outbox:
+        put(outbox, "kept")
+        put(outbox, "aside", OTHER, now=-50)
+        outbox.set_aside(claim_one(outbox, now=0), error="x", timing=TIMING)
+
+    with open_outbox(durable_url) as outbox:
+        assert texts(claim_one(outbox)) == ["kept"]
+        assert [job.key for job in outbox.aside()] == [OTHER]
+
+
+def test_two_that_opened_it_see_each_others_leases(durable_url: str) -> None:
+    with open_outbox(durable_url) as one, open_outbox(durable_url) as other:
+        put(one)
+        claimed = claim_one(one)
+
+        assert claim(other) == ()
+        assert other.waiting(now=100)[0].running
+        put(other, "more", now=101)
+        assert one.done(claimed, timing=TIMING)
+        assert texts(claim_one(one, now=200)) == ["more"]

@@ -1,0 +1,253 @@
+"""The outbox in a file: what is in it, and what happens when the disk or others are in the way."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memgraph import BackgroundInvoker, ConfigError, OutboxError, Scope, Settings, open_outbox
+from memgraph.invokers.outbox import Key
+from memgraph.invokers.schedule import Timing
+from memgraph.invokers.sqlite_outbox import SqliteOutbox
+
+KEY = Key(Scope("ada"), "t1")
+TIMING = Timing(5, 10)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "outbox.db"
+
+
+def put(outbox: Any, messages: str = "[]") -> None:
+    outbox.put(KEY, messages, now=0, timing=TIMING, max_jobs=10)
+
+
+def texts(outbox: Any) -> list[str]:
+    (claim,) = outbox.claim(now=100, lease_seconds=0)
+    return [submission.messages for submission in claim.submissions]
+
+
+# -- where it is ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["sqlite:{0}", "sqlite:///{0}", "{0}"])
+def test_a_path_is_named_in_several_ways(path: Path, form: str) -> None:
+    assert open_outbox(form.format(path)).name == f"sqlite:{path}"
+
+
+def test_an_outbox_is_opened_once() -> None:
+    outbox = open_outbox("memory:")
+
+    assert open_outbox(outbox) is outbox
+
+
+def test_without_a_name_it_is_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+    assert open_outbox().name == f"sqlite:{tmp_path}/memgraph/outbox.db"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("redis://host", "no outbox is called 'redis'; there are .*memory, .*sqlite"),
+        ("sqlite://host/file", "names a host"),
+        ("sqlite::memory:", "write memory:"),
+        ("memory:name", "takes no name"),
+    ],
+)
+def test_a_url_that_names_none_is_an_error(url: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        open_outbox(url)
+
+
+def test_looking_makes_no_file(path: Path) -> None:
+    with SqliteOutbox(path) as outbox:
+        assert (outbox.waiting(now=0), outbox.aside(), outbox.next_due(now=0)) == ((), (), None)
+
+    assert not path.parent.exists()
+
+
+def test_nobody_else_may_read_it(path: Path) -> None:
+    with SqliteOutbox(path) as outbox:
+        put(outbox)
+        modes = {oct(file.stat().st_mode & 0o777) for file in path.parent.iterdir()}
+
+    assert modes == {"0o600"}
+    assert oct(path.parent.stat().st_mode & 0o777) == "0o700"
+
+
+def test_a_submission_is_written_through_to_the_disk(path: Path) -> None:
+    with SqliteOutbox(path) as outbox:
+        put(outbox)
+        with outbox._durable.reading() as db:
+            assert db
+            assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert db.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+# -- faults ---------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_is_an_error_and_loses_nothing(path: Path) -> None:
+    with SqliteOutbox(path) as outbox:
+        put(outbox, "kept")
+        with outbox._durable.writing() as db:
+            db.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(OutboxError, match=r"outbox\.db: database or disk is full"):
+            put(outbox, "x" * 100_000)
+        with outbox._durable.writing() as db:
+            db.execute("PRAGMA max_page_count = 100000")
+
+        put(outbox, "later")
+        assert texts(outbox) == ["kept", "later"]
+
+
+@pytest.mark.parametrize("step", ["claim", "done", "failed", "set_aside"])
+def test_a_full_disk_at_any_step_loses_nothing(
+    *,
+    make_desk: Callable[..., Any],
+    path: Path,
+    clock: Any,
+    storage: Any,
+    say: Any,
+    learned: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+) -> None:
+    """The job is run again when its lease has expired, and what was learned stays learned once."""
+    with SqliteOutbox(path) as outbox:
+        desk = make_desk(outbox=outbox)
+        desk.submit(say(1))
+        clock.sleep(5)
+        with monkeypatch.context() as full:
+
+            def fail(*_: object, **__: object) -> None:
+                raise OutboxError("disk is full")
+
+            full.setattr(outbox, step, fail)
+            if step == "claim":
+                with pytest.raises(OutboxError):
+                    desk.run_due()
+            elif step == "done":
+                desk.run_due()
+            else:
+                full.setattr(type(storage), "load", fail)
+                if step == "set_aside":
+                    full.setattr("memgraph.invokers.engine.MAX_TRIES", 1)
+                desk.run_due()
+        clock.sleep(31)
+
+        assert desk.run_due() == 1
+        assert learned() == ["turn-1"]
+        assert outbox.waiting(now=clock.now()) == ()
+
+
+def test_a_folder_that_may_not_be_written_is_an_error(tmp_path: Path) -> None:
+    """A file in its place, since root may write anything."""
+    (tmp_path / "folder").write_text("")
+
+    with pytest.raises(OutboxError, match="folder"):
+        put(SqliteOutbox(tmp_path / "folder" / "outbox.db"))
+
+
+def test_a_read_only_folder_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the system says to all but root."""
+
+    def refuse(file: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(file))
+
+    outbox = SqliteOutbox(path)
+    with monkeypatch.context() as read_only:
+        read_only.setattr("memgraph.invokers.database.create_private", refuse)
+        with pytest.raises(OutboxError, match=r"outbox\.db: Permission denied"):
+            put(outbox)
+    put(outbox, "later")
+
+    assert texts(outbox) == ["later"]
+    outbox.close()
+
+
+def test_a_file_that_may_only_be_read_is_an_error_until_it_may_be_written(path: Path) -> None:
+    with SqliteOutbox(path) as outbox:
+        put(outbox, "kept")
+        with outbox._durable.writing() as db:
+            db.execute("PRAGMA query_only = ON")
+        with pytest.raises(OutboxError, match="readonly"):
+            put(outbox, "lost")
+        with outbox._durable.reading() as db:
+            assert db
+            db.execute("PRAGMA query_only = OFF")
+
+        assert texts(outbox) == ["kept"]
+
+
+def test_a_lock_held_too_long_is_an_error_and_then_it_goes_on(path: Path) -> None:
+    with SqliteOutbox(path, busy_timeout=0.05) as outbox:
+        put(outbox, "kept")
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(OutboxError, match=r"outbox\.db: database is locked"):
+                put(outbox, "lost")
+
+        put(outbox, "later")
+        assert texts(outbox) == ["kept", "later"]
+
+
+def test_workers_wait_for_an_outbox_that_is_away(
+    *, graph: Any, path: Path, say: Any, learned: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setattr("memgraph.invokers.crew.TROUBLE_SECONDS", 0.02)
+    away, real = [True] * 3, SqliteOutbox.claim
+
+    def claim(outbox: SqliteOutbox, **given: Any) -> Any:
+        if away and away.pop():
+            raise OutboxError("database is locked")
+        return real(outbox, **given)
+
+    monkeypatch.setattr(SqliteOutbox, "claim", claim)
+    with BackgroundInvoker(graph, outbox=SqliteOutbox(path), settings=Settings(debounce_seconds=0)) as invoker:
+        invoker.submit(say(1), KEY.scope, "t1")
+        assert invoker.flush(20)
+
+    assert learned() == ["turn-1"]
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
+        "updates wait: database is locked"
+    ]
+
+
+def test_a_file_that_is_no_database_is_an_error_and_left_as_it_is(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text("precious notes " * 100)
+
+    with SqliteOutbox(path) as outbox, pytest.raises(OutboxError, match="file is not a database"):
+        put(outbox)
+
+    assert path.read_text() == "precious notes " * 100
+
+
+def test_a_file_of_a_later_version_is_left_alone(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 99")
+
+    with SqliteOutbox(path) as outbox, pytest.raises(OutboxError, match="later version of memgraph"):
+        put(outbox)
+
+
+def test_a_file_that_was_removed_is_made_again(path: Path) -> None:
+    """What went into the removed one would be lost without a word."""
+    with SqliteOutbox(path) as outbox:
+        put(outbox, "gone")
+        for file in path.parent.iterdir():
+            file.unlink()
+        put(outbox, "kept")
+        assert texts(outbox) == ["kept"]
+    with SqliteOutbox(path) as outbox:
+        assert texts(outbox) == ["kept"]

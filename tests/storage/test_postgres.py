@@ -1,0 +1,354 @@
+"""Memories in PostgreSQL: the tables, and what happens when the server is away, or comes back."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memgraph.errors import ConfigError, DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
+from memgraph.models import Fact, Memory, Scope
+from memgraph.storage import open_storage
+from memgraph.storage.postgres import PostgresStorage
+
+if TYPE_CHECKING:
+    from postgres_server import PostgresServer
+
+    from memgraph.storage.postgres_database import Connection
+
+ADA = Scope("ada")
+KNOWN = Memory(facts=(Fact(id="f", content="Works on engines."),))
+
+
+def location_of(url: str) -> str:
+    return url.removeprefix("postgresql:")
+
+
+@pytest.fixture
+def storage(postgres_url: str) -> Iterator[PostgresStorage]:
+    with PostgresStorage(location_of(postgres_url), wait_seconds=5) as opened:
+        yield opened
+
+
+# -- the tables -----------------------------------------------------------------------------------
+
+
+def test_a_document_can_be_read_with_any_client(storage: PostgresStorage, postgres: PostgresServer) -> None:
+    storage.save(ADA, KNOWN)
+    storage.save(Scope("ada", "bot"), KNOWN)
+
+    query = "SELECT user_id, agent_name, revision, document #>> '{facts,0,content}' FROM memgraph_memory ORDER BY 2"
+
+    assert postgres.execute(query) == [("ada", "", 1, "Works on engines."), ("ada", "bot", 1, "Works on engines.")]
+
+
+def test_a_document_is_kept_letter_by_letter(storage: PostgresStorage, postgres: PostgresServer) -> None:
+    """Keys in their order, and NUL, which jsonb refuses."""
+    storage.save(ADA, Memory.model_validate({"zoo": 1, "ape": "\0"}))
+
+    [(document,)] = postgres.execute("SELECT document::text FROM memgraph_memory")
+
+    assert document.endswith('"zoo": 1,\n  "ape": "\\u0000"\n}\n')
+
+
+def test_8_processes_make_the_tables_once(
+    postgres_url: str, start_learner: Callable[..., subprocess.Popen[str]]
+) -> None:
+    learners = [start_learner(postgres_url, f"p{number}", 1) for number in range(8)]
+    for learner in learners:
+        learner.communicate()
+
+    assert [learner.returncode for learner in learners] == [0] * 8
+    with open_storage(postgres_url) as storage:
+        assert len(storage.load(ADA).facts) == 8
+
+
+def test_tables_of_a_later_version_are_left_alone(postgres: PostgresServer, storage: PostgresStorage) -> None:
+    storage.save(ADA, KNOWN)
+    postgres.execute("UPDATE memgraph_schema SET version = 7")
+
+    with PostgresStorage(location_of(postgres.url)) as older, pytest.raises(StorageError, match="upgrade memgraph"):
+        older.load(ADA)
+
+
+def test_a_migration_that_fails_leaves_nothing(postgres: PostgresServer, storage: PostgresStorage) -> None:
+    postgres.execute("CREATE TABLE memgraph_memory (theirs text)")
+
+    with pytest.raises(StorageError, match="already exists"):
+        storage.load(ADA)
+
+    assert postgres.execute("SELECT to_regclass('memgraph_schema')") == [(None,)]
+
+
+def test_a_database_that_cannot_hold_every_text_is_refused(postgres: PostgresServer) -> None:
+    postgres.execute("CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0")
+    try:
+        storage = PostgresStorage(location_of(postgres.url).replace("/postgres", "/latin"))
+        with pytest.raises(StorageError, match=r"/latin: the database is kept in LATIN1"):
+            storage.load(ADA)
+    finally:
+        postgres.execute("DROP DATABASE latin")
+
+
+def test_a_search_path_tells_the_schema(postgres: PostgresServer) -> None:
+    postgres.execute("CREATE SCHEMA ours")
+
+    with open_storage(f"{postgres.url}?options=-csearch_path%3Dours") as storage:
+        storage.save(ADA, KNOWN)
+
+    assert storage.name == f"{postgres.url}?options=-csearch_path%3Dours"
+    assert postgres.execute("SELECT count(*) FROM ours.memgraph_memory") == [(1,)]
+    postgres.execute("DROP SCHEMA ours CASCADE")
+
+
+@pytest.mark.parametrize("damage", ["[]", '"oops"', '{"facts": 7}'])
+def test_a_damaged_document_is_an_error_and_left_as_it_is(
+    storage: PostgresStorage, postgres: PostgresServer, damage: str
+) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    postgres.execute("UPDATE memgraph_memory SET document = %s", damage)
+
+    for act in (lambda: storage.load(ADA), lambda: storage.save(ADA, loaded), lambda: storage.delete(ADA)):
+        with pytest.raises(DamagedMemoryError, match=r"postgres, memory of 'ada'"):
+            act()
+
+    assert postgres.execute("SELECT document::text FROM memgraph_memory") == [(damage,)]
+    assert list(storage.scopes()) == [ADA]
+
+
+# -- races ----------------------------------------------------------------------------------------
+
+
+class Slow(PostgresStorage):
+    """Somebody else acts after each of its first reads."""
+
+    others: tuple[Callable[[], object], ...] = ()
+
+    def _read(self, db: Connection, scope: Scope) -> Memory | None:
+        found = super()._read(db, scope)
+        if self.others:
+            now, *self.others = self.others
+            now()
+        return found
+
+
+@pytest.fixture
+def slow(postgres_url: str) -> Iterator[Slow]:
+    with Slow(location_of(postgres_url)) as opened:
+        yield opened
+
+
+def test_a_save_between_read_and_write_is_a_conflict(storage: PostgresStorage, slow: Slow) -> None:
+    slow.others = (lambda: storage.save(ADA, KNOWN),)
+
+    with pytest.raises(RevisionConflictError):
+        slow.save(ADA, Memory())
+
+    assert storage.load(ADA).facts == KNOWN.facts
+
+
+def test_a_deletion_between_read_and_write_is_a_deletion(storage: PostgresStorage, slow: Slow) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    slow.others = (lambda: storage.delete(ADA),)
+
+    with pytest.raises(ForgottenError):
+        slow.save(ADA, loaded)
+
+
+# -- the server comes and goes --------------------------------------------------------------------
+
+
+def test_a_restart_in_between_goes_unnoticed(storage: PostgresStorage, postgres: PostgresServer) -> None:
+    """The pooled connections are dead then, all of them."""
+    saved = storage.save(ADA, KNOWN)
+
+    postgres.stop()
+    postgres.start()
+
+    assert storage.load(ADA) == saved
+    assert storage.save(ADA, saved).revision == 2
+
+
+def test_a_server_that_is_away_is_an_error_and_nothing_is_lost(postgres: PostgresServer) -> None:
+    with PostgresStorage(location_of(postgres.url), wait_seconds=0.2) as storage:
+        saved = storage.save(ADA, KNOWN)
+        postgres.stop()
+
+        for act in (lambda: storage.load(ADA), lambda: storage.save(ADA, saved), lambda: list(storage.scopes())):
+            with pytest.raises(StorageError, match=storage.name):
+                act()
+
+        postgres.start()
+        assert saved_later(storage, saved).revision == 2
+
+
+def saved_later(storage: PostgresStorage, memory: Memory) -> Memory:
+    """What a caller does who goes on trying."""
+    for _ in range(100):
+        try:
+            return storage.save(ADA, memory)
+        except StorageError:
+            time.sleep(0.05)
+    pytest.fail("the server is back, and the storage does not see it")
+
+
+def test_a_server_that_never_was_is_told_at_once() -> None:
+    storage = PostgresStorage("//ada:secret@127.0.0.1:1/db")
+
+    with pytest.raises(StorageError, match=r"postgresql://127\.0\.0\.1:1/db: .*refused") as caught:
+        storage.load(ADA)
+
+    assert "secret" not in str(caught.value)
+
+
+class Cut(PostgresStorage):
+    """Its connection is cut right after a save, before anybody hears of it."""
+
+    cuts = 1
+
+    def _write(self, db: Connection, scope: Scope, memory: Memory) -> Memory | None:
+        written = super()._write(db, scope, memory)
+        if self.cuts:
+            self.cuts -= 1
+            db.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        return written
+
+
+def test_a_save_whose_answer_was_lost_is_done_once(postgres: PostgresServer) -> None:
+    with Cut(location_of(postgres.url)) as storage:
+        saved = storage.save(ADA, KNOWN)
+
+        assert saved == storage.load(ADA) == KNOWN.model_copy(update={"revision": 1})
+
+
+def test_also_a_save_that_replaces_another(postgres: PostgresServer, storage: PostgresStorage) -> None:
+    known = storage.save(ADA, storage.delete(ADA))
+
+    with Cut(location_of(postgres.url)) as cut:
+        assert cut.save(ADA, known.with_facts(KNOWN.facts)) == storage.load(ADA)
+
+
+def test_connections_that_are_all_in_use_are_waited_for(postgres: PostgresServer) -> None:
+    with PostgresStorage(location_of(postgres.url), wait_seconds=0.1, max_connections=1) as storage:
+        storage.save(ADA, KNOWN)
+
+        with pytest.raises(StorageError, match=r"no connection within 0\.1 s"):
+            storage._database.run(lambda _db, _again: storage.load(ADA))
+
+        assert storage.load(ADA).facts == KNOWN.facts
+
+
+def test_a_closed_storage_holds_no_connection(postgres: PostgresServer, storage: PostgresStorage) -> None:
+    storage.save(ADA, KNOWN)
+    storage.close()
+
+    count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'memgraph'"
+
+    for _ in range(100):
+        if postgres.execute(count) == [(0,)]:
+            break
+        time.sleep(0.02)
+    assert postgres.execute(count) == [(0,)]
+
+
+FORKER = """
+import os, sys
+from memgraph.models import Memory, Scope
+from memgraph.storage import open_storage
+
+storage, ada = open_storage(sys.argv[1]), Scope("ada")
+saved = storage.save(ada, Memory())
+for _ in range(3):
+    child = os.fork()
+    if not child:
+        saved = storage.save(ada, saved)
+        sys.exit(0 if saved == storage.load(ada) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    saved = storage.load(ada)
+print(storage.save(ada, saved).revision)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+def test_a_fork_shares_no_connection(postgres_url: str) -> None:
+    done = subprocess.run([sys.executable, "-c", FORKER, postgres_url], capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("5\n", "")
+
+
+# -- URLs and secrets -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://ada:secret@db.example:5433/app", "postgresql://db.example:5433/app"),
+        ("postgres://ada:secret@db.example/app?sslmode=require", "postgresql://db.example/app"),
+        ("postgresql:///app?host=/run/pg&password=secret", "postgresql://%2Frun%2Fpg/app"),
+        ("postgresql://ada:secret%40%2F@one:1,two:2/app", "postgresql://one,two:1,2/app"),
+        ("postgresql://ada:sec?ret@host/app", "postgresql://host/app"),
+        ("postgresql:", "postgresql:///"),
+        (
+            "postgresql:///app?options=-csearch_path%3Dours%20-csome.key%3Dsecret",
+            "postgresql:///app?options=-csearch_path%3Dours",
+        ),
+    ],
+)
+def test_a_name_tells_the_place_and_no_secret(url: str, name: str) -> None:
+    storage = open_storage(url)
+
+    assert storage.name == name
+    assert not re.search("sec|ret", f"{storage} {storage!r}")
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        *("app", "//ada:sec@ret@host/db", "//ada:sec/ret@host/db", "//ada:12/ret@host/db", "//ada:s?e/ret@host/db"),
+        *(
+            "//ada:secret@host/db?no_such=ret",
+            "//ada:secret@[host/db",
+            "//ada:%zzret@host/db",
+            "//ada:sec#ret@host:x/db",
+        ),
+    ],
+)
+def test_a_url_that_cannot_be_read_is_not_repeated(location: str) -> None:
+    """A password with a character that cuts it would else be told as a host."""
+    with pytest.raises(ConfigError, match=r"postgresql://USER:PASSWORD@HOST") as caught:
+        open_storage(f"postgresql:{location}")
+
+    assert "ret" not in str(caught.value)
+
+
+def test_a_wrong_password_is_told_without_it(postgres: PostgresServer) -> None:
+    storage = PostgresStorage(location_of(postgres.url).replace("//", "//memgraph:secret@"))
+
+    with pytest.raises(StorageError, match="password authentication failed") as caught:
+        storage.load(ADA)
+
+    assert "secret" not in f"{caught.value!r} {caught.value.__cause__!r}"
+
+
+def test_without_psycopg_the_error_says_what_to_install() -> None:
+    code = """
+        import sys
+        sys.modules["psycopg"] = None
+        from memgraph.errors import ConfigError
+        from memgraph.storage import open_storage
+        try:
+            open_storage("postgresql://host/db")
+        except ConfigError as error:
+            print(error)
+    """
+    script = "\n".join(line[8:] for line in code.splitlines())
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert "pip install 'langgraph-memgraph[postgres]'" in done.stdout
