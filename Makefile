@@ -35,7 +35,11 @@ test: .venv/tests ## Lint, types, layers, and every test
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 bench: .venv/package ## Measure what the README claims
+	$(PIP) --editable '.[local]'
 	$(BIN)/python benchmarks/update.py
+	$(BIN)/python benchmarks/recall.py
+	$(BIN)/python benchmarks/invoker.py
+	$(BIN)/python benchmarks/kill.py
 
 draw: .venv/package ## Print the graph
 	@$(BIN)/memgraph draw

@@ -8,6 +8,7 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 |- ModelError                    the chat model did not answer
 |  |- ModelSetupError            the model asked for cannot be built: a package or a key is missing
 |  `- UnreadableAnswerError      the model answered twice, and neither answer is an update
+|- EmbeddingError                there is no embedding model, or it did not answer
 |- OutboxError                   the outbox could not do its work
 |  `- QueueFullError             too many conversations wait
 `- StorageError                  the storage could not do its work
@@ -59,6 +60,10 @@ class UnreadableAnswerError(ModelError):
     def __init__(self, problem: str) -> None:
         super().__init__(f"the model's answer is no memory update, also when asked again: {problem}")
         self.problem = problem
+
+
+class EmbeddingError(MemgraphError):
+    """There is no embedding model, or it did not answer: rank by words, by `ranker="lexical"`, or try again later."""
 
 
 class OutboxError(MemgraphError):

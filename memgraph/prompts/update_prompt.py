@@ -10,7 +10,7 @@ from memgraph.models import Fact, Memory, Prompt, Turn
 from memgraph.policy import Policy
 from memgraph.prompts.blocks import render_fact, render_turn
 from memgraph.prompts.template import Template, filled, load_template
-from memgraph.retrieval.rank import bm25
+from memgraph.retrieval.bm25 import bm25
 from memgraph.text.escape import escape
 from memgraph.text.language import language_of
 from memgraph.text.signals import Signals

@@ -1,54 +1,51 @@
-"""How well facts fit a question, by the words they share."""
+"""Facts in the order in which they fit a question."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
+from typing import TYPE_CHECKING
 
-_LATIN = re.compile(r"[a-z0-9][a-z0-9_+#.-]*[a-z0-9+#]|[a-z0-9]")
-_CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]+")
+from memgraph.models import Fact
+from memgraph.retrieval.cache import IndexCache
+from memgraph.retrieval.query import Query
+from memgraph.retrieval.scored import ScoredFact
 
-
-@lru_cache(maxsize=16_384)
-def terms(text: str) -> tuple[str, ...]:
-    """The terms of *text*: words of Latin script, single characters and pairs of CJK."""
-    lowered = text.lower()
-    words = [match.group() for match in _LATIN.finditer(lowered)]
-    for match in _CJK.finditer(lowered):
-        run = match.group()
-        words.extend(run)
-        words.extend(run[at : at + 2] for at in range(len(run) - 1))
-    return tuple(words)
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
 
 
-def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> list[float]:
-    """Score *texts* against *query* by BM25.
+def rank_facts(
+    facts: Sequence[Fact],
+    query: str | Query,
+    *,
+    ranker: str | None = None,
+    embeddings: Embeddings | None = None,
+    similarity_weight: float = 1.0,
+    confidence_weight: float = 0.0,
+    cache: IndexCache | None = None,
+) -> list[ScoredFact]:
+    """Order *facts* by how well they fit *query*, the best first.
 
-        score = sum over query terms t of
-                idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean_length))
+        score = (similarity_weight * similarity + confidence_weight * confidence) / (both weights)
 
     Args:
-        query: Free text. Empty text scores every text 0.
-        texts: N texts in any order.
-        k1: How soon repeating a term stops helping; 0 counts presence only.
-        b: How far long texts are discounted, from 0 (not at all) to 1.
+        facts: N facts in the order of the memory: neighbours from one thread help each other.
+        query: A text, or a `Query` that weighs several. Empty: by confidence alone.
+        ranker: "lexical" (the default), "tfidf" or "hybrid".
+        embeddings: The model that "hybrid" uses.
+        similarity_weight: How much the similarity to the query counts, from 0.
+        confidence_weight: How much the confidence of a fact counts, from 0.
+        cache: Keeps the index for the next call over the same facts.
 
     Returns:
-        N scores, each >= 0, in the order of *texts*.
+        All N facts. One that was replaced stands below the fact that took its place; of equals the
+        newest is first.
 
-    Source:
-        Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
-        The idf is Lucene's, which is never negative.
+    Raises:
+        ConfigError: If there is no such ranker.
+        EmbeddingError: If "hybrid" has no embedding model, or it does not answer.
     """
-    asked = set(terms(query))
-    counted = [(Counter(word for word in words if word in asked), len(words)) for words in map(terms, texts)]
-    holding = Counter(word for counts, _ in counted for word in counts)
-    idf = {word: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for word, n in holding.items()}
-    mean = sum(length for _, length in counted) / len(counted) if counted else 0
-    return [
-        sum(idf[word] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)) for word, tf in counts.items())
-        for counts, length in counted
-    ]
+    asked = Query.of(query) if isinstance(query, str) else query
+    indexed = (IndexCache(1) if cache is None else cache).index(facts, ranker=ranker, embeddings=embeddings)
+    ranking = indexed.rank(asked, similarity_weight=similarity_weight, confidence_weight=confidence_weight)
+    return [indexed.scored(ranking, place) for place in ranking.order]

@@ -62,10 +62,11 @@ def test_show_as_json_is_the_document(told: Any, document: Path) -> None:
 def test_recall_puts_the_surest_first(told: Any) -> None:
     out = told("recall", "What does Ada drink?", "-u", "ada").out
 
-    assert out.splitlines() == [
+    assert out.splitlines()[2:] == [
         "Facts:",
         "- [correction | 1.00] Use Polars. (avoid: pandas)",
         "- [preference | 0.80] Likes tea.",
+        "</memory>",
     ]
 
 

@@ -1,0 +1,158 @@
+"""Recall as a graph."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+
+from memgraph import Context, Fact, Memory, Scope, open_storage, recall
+from memgraph.errors import IdentityError
+from memgraph.nodes.recall_state import RecallState
+from memgraph.recall_graph import RecallGraph, build_recall_graph
+from memgraph.retrieval.recaller import Recaller
+from memgraph.text.tokens import count_tokens
+
+ADA = Context(user_id="ada")
+ASKED: Any = {"messages": [HumanMessage("What tea does she like?")]}
+STEPS = ["recall_load", "recall_rank", "recall_fit", "recall_render"]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    facts = (Fact(content="Plays chess", confidence=0.7), Fact(content="Likes green tea", confidence=0.7))
+    memory = Memory.model_validate({"user": {"topOfMind": "A tea shop."}}).with_facts(facts)
+    return open_storage(f"file:{tmp_path}").save(Scope("ada"), memory)
+
+
+@pytest.fixture
+def graph(tmp_path: Path, memory: Memory) -> RecallGraph:
+    return build_recall_graph(storage=f"file:{tmp_path}")
+
+
+def test_it_says_what_recall_says(graph: RecallGraph, memory: Memory) -> None:
+    recalled = graph.invoke(ASKED, context=ADA)["recalled"]
+
+    assert recalled.text == recall(memory, ASKED["messages"])
+    assert recalled.tokens == count_tokens(recalled.text)
+
+
+def test_it_tells_which_facts_got_in_and_how_they_scored(graph: RecallGraph) -> None:
+    recalled = graph.invoke(ASKED, context=ADA)["recalled"]
+
+    assert [entry.fact.content for entry in recalled.facts] == ["Likes green tea", "Plays chess"]
+    assert [entry.similarity for entry in recalled.facts] == [1, 0]
+
+
+def test_each_step_can_be_streamed(graph: RecallGraph) -> None:
+    steps = [name for update in graph.stream(ASKED, context=ADA, stream_mode="updates") for name in update]
+
+    assert steps == STEPS
+
+
+def test_it_runs_on_an_event_loop_too(graph: RecallGraph) -> None:
+    assert asyncio.run(graph.ainvoke(ASKED, context=ADA)) == graph.invoke(ASKED, context=ADA)
+
+
+def test_it_draws_as_it_reads(graph: RecallGraph) -> None:
+    assert list(graph.get_graph().nodes) == ["__start__", *STEPS, "__end__"]
+
+
+def test_the_recaller_limits_what_is_said(tmp_path: Path, memory: Memory) -> None:
+    graph = build_recall_graph(storage=f"file:{tmp_path}", recaller=Recaller(max_tokens=48))
+
+    recalled = graph.invoke(ASKED, context=ADA)["recalled"]
+
+    assert recalled.tokens <= 48
+    assert [entry.fact.content for entry in recalled.facts] == ["Likes green tea"]
+
+
+def test_whose_memory_it_is_must_be_said(graph: RecallGraph) -> None:
+    with pytest.raises(IdentityError, match="user_id"):
+        graph.invoke(ASKED)
+
+
+def test_an_unknown_user_gets_nothing(graph: RecallGraph) -> None:
+    recalled = graph.invoke(ASKED, context=Context(user_id="bob"))["recalled"]
+
+    assert (recalled.text, recalled.tokens, recalled.facts) == ("", 0, ())
+
+
+def test_switched_off_it_says_nothing(graph: RecallGraph) -> None:
+    context = Context(user_id="ada", enabled=False)
+
+    assert graph.invoke(ASKED, context=context)["recalled"].text == ""
+
+
+def test_a_client_may_change_the_order_between_rank_and_fit(tmp_path: Path, memory: Memory) -> None:
+    """In Studio a stage is edited as JSON, and the run goes on from there."""
+    graph = build_recall_graph(storage=f"file:{tmp_path}", checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    graph.invoke(ASKED, config, context=ADA, interrupt_before=["recall_fit"])
+    ranked = [entry.model_dump(mode="json") for entry in graph.get_state(config).values["ranked"]]
+
+    graph.update_state(config, {"ranked": [*reversed(ranked), {"id": "gone", "score": 1, "similarity": 1}]})
+    recalled = graph.invoke(None, config, context=ADA)["recalled"]
+
+    assert [entry.fact.content for entry in recalled.facts] == ["Plays chess", "Likes green tea"]
+
+
+def test_a_second_run_on_a_thread_starts_afresh(tmp_path: Path, memory: Memory) -> None:
+    graph = build_recall_graph(storage=f"file:{tmp_path}", checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    graph.invoke(ASKED, config, context=ADA)
+
+    again = graph.invoke({"messages": [HumanMessage("chess?")]}, config, context=ADA)["recalled"]
+
+    assert again.facts[0].fact.content == "Plays chess"
+
+
+def test_inside_another_graph_it_touches_no_key_of_its_parent(graph: RecallGraph) -> None:
+    class Parent(MessagesState):
+        memory: str
+        ranked: str
+
+    parent = StateGraph(Parent)
+    parent.add_node("recall", graph)
+    parent.add_edge(START, "recall")
+
+    after = parent.compile().invoke({**ASKED, "memory": "mine", "ranked": "mine"}, {"configurable": {"user_id": "ada"}})
+
+    assert (after["memory"], after["ranked"], len(after["messages"])) == ("mine", "mine", 1)
+
+
+def test_a_parent_that_wants_it_gets_what_was_recalled(graph: RecallGraph) -> None:
+    class Parent(MessagesState):
+        recalled: Any
+
+    parent = StateGraph(Parent)
+    parent.add_node("recall", graph)
+    parent.add_edge(START, "recall")
+
+    after = parent.compile().invoke(ASKED, {"configurable": {"user_id": "ada"}})
+
+    assert "Likes green tea" in after["recalled"].text
+
+
+def test_no_step_sees_more_than_it_names(graph: RecallGraph) -> None:
+    """The data flow can be read from the signatures alone."""
+    seen = {name: set(node.channels) for name, node in graph.nodes.items() if name in STEPS}
+
+    assert seen["recall_fit"] == {"memory", "ranked"}
+    assert seen["recall_render"] == {"chosen"}
+    assert not any(keys >= RecallState.__annotations__.keys() for keys in seen.values())
+
+
+def test_the_server_finds_it() -> None:
+    root = Path(__file__).parents[2]
+    graphs = json.loads((root / "langgraph.json").read_text())["graphs"]
+
+    path, _, name = graphs["memory_recall"]["path"].partition(":")
+
+    assert f"{name} = " in (root / path).read_text()
