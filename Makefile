@@ -40,6 +40,7 @@ bench: .venv/package ## Measure what the README claims
 	$(BIN)/python benchmarks/recall.py
 	$(BIN)/python benchmarks/invoker.py
 	$(BIN)/python benchmarks/kill.py
+	$(BIN)/python benchmarks/agents.py
 
 draw: .venv/package ## Print the graph
 	@$(BIN)/memgraph draw

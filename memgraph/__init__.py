@@ -16,6 +16,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from memgraph.agents.middleware import MemoryMiddleware
+    from memgraph.agents.nodes import MemoryState, capture_memory, inject_memory, with_memory
+    from memgraph.agents.tools import memory_tools
     from memgraph.config import load_settings
     from memgraph.context import Context
     from memgraph.errors import (
@@ -23,66 +26,110 @@ if TYPE_CHECKING:
         ConversationError,
         DamagedMemoryError,
         EditError,
+        EmbeddingError,
         ForgottenError,
         IdentityError,
         MemgraphError,
         ModelError,
         ModelSetupError,
+        OutboxError,
+        QueueFullError,
         RevisionConflictError,
         StorageError,
         UnreadableAnswerError,
         WrongStorageError,
     )
     from memgraph.graph import build_graph
+    from memgraph.invokers import Outbox, open_outbox
+    from memgraph.invokers.background import BackgroundInvoker
+    from memgraph.invokers.invoker import Invoker
+    from memgraph.invokers.server import ServerInvoker
     from memgraph.models import Fact, Memory, MemoryUpdate, Scope, Section
     from memgraph.policy import Policy
     from memgraph.report import Report
+    from memgraph.retrieval.cache import IndexCache
+    from memgraph.retrieval.rank import rank_facts
+    from memgraph.retrieval.recall import recall
+    from memgraph.retrieval.scored import ScoredFact
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage, open_storage
 
 __all__ = [
+    "BackgroundInvoker",
     "ConfigError",
     "Context",
     "ConversationError",
     "DamagedMemoryError",
     "EditError",
+    "EmbeddingError",
     "Fact",
     "ForgottenError",
     "IdentityError",
+    "IndexCache",
+    "Invoker",
     "MemgraphError",
     "Memory",
+    "MemoryMiddleware",
+    "MemoryState",
     "MemoryStorage",
     "MemoryUpdate",
     "ModelError",
     "ModelSetupError",
+    "Outbox",
+    "OutboxError",
     "Policy",
+    "QueueFullError",
     "Report",
     "RevisionConflictError",
     "Scope",
+    "ScoredFact",
     "Section",
+    "ServerInvoker",
     "Settings",
     "StorageError",
     "UnreadableAnswerError",
     "WrongStorageError",
     "build_graph",
+    "capture_memory",
+    "inject_memory",
     "load_settings",
+    "memory_tools",
+    "open_outbox",
     "open_storage",
+    "rank_facts",
+    "recall",
+    "with_memory",
 ]
 
 _MODULES = {
+    "BackgroundInvoker": "invokers.background",
     "Context": "context",
     "Fact": "models",
+    "IndexCache": "retrieval.cache",
+    "Invoker": "invokers.invoker",
     "Memory": "models",
+    "MemoryMiddleware": "agents.middleware",
+    "MemoryState": "agents.nodes",
     "MemoryStorage": "storage",
     "MemoryUpdate": "models",
+    "Outbox": "invokers",
     "Policy": "policy",
     "Report": "report",
     "Scope": "models",
+    "ScoredFact": "retrieval.scored",
     "Section": "models",
+    "ServerInvoker": "invokers.server",
     "Settings": "settings",
     "build_graph": "graph",
+    "capture_memory": "agents.nodes",
+    "inject_memory": "agents.nodes",
     "load_settings": "config",
+    "memory_tools": "agents.tools",
+    "open_outbox": "invokers",
     "open_storage": "storage",
+    "rank_facts": "retrieval.rank",
+    "recall": "retrieval.recall",
+    "with_memory": "agents.nodes",
 }
 
 

@@ -159,7 +159,7 @@ class Resolver:
 
     def _named(self, name: str, given: object, config: RunnableConfig) -> str | None:
         """Find an id in the context, whatever its type, else in configurable; empty counts as absent."""
-        found = _item(given, name) or _item(config.get("configurable", {}), name) or getattr(self._defaults, name)
+        found = found_in(given, name) or found_in(config.get("configurable", {}), name) or getattr(self._defaults, name)
         return str(found) if found else None
 
 
@@ -167,7 +167,8 @@ def _first(*said: bool | None, or_else: bool) -> bool:
     return next((value for value in said if value is not None), or_else)
 
 
-def _item(given: object, name: str) -> object:
+def found_in(given: object, name: str) -> object:
+    """What *given*, of whatever type, has under *name*: as a key or as an attribute."""
     if isinstance(given, Mapping):
         return cast("Mapping[str, object]", given).get(name)
     return getattr(given, name, None)
@@ -176,4 +177,4 @@ def _item(given: object, name: str) -> object:
 def _authenticated(runtime: Runtime[Any]) -> str | None:
     """The user whom the server knows to be calling; nobody can claim to be another."""
     user = runtime.server_info.user if runtime.server_info else None
-    return user.identity if user and user.is_authenticated else None
+    return user.identity if user is not None and user.is_authenticated else None

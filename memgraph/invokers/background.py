@@ -60,7 +60,7 @@ class BackgroundInvoker:
 
     Raises:
         ConfigError: If the outbox, or what the settings name, cannot be opened, or the outbox is in use in this
-            process with another graph or other settings.
+            process with another graph, another storage or other settings.
     """
 
     def __init__(
@@ -82,7 +82,10 @@ class BackgroundInvoker:
         if not given.enabled:
             return
         opened = open_outbox(given.outbox if outbox is None else outbox)
-        works = REGISTRY.join(opened.name, lambda: _works(opened, graph, given, storage), graph, settings)
+        kept = open_storage(storage) if storage is not None else None
+        works = REGISTRY.join(
+            opened.name, lambda: _works(opened, graph, given, kept), graph=graph, settings=settings, storage=kept
+        )
         self._works = works
         works.engine.listen(on_update, on_error)
         if not immediate:
@@ -230,10 +233,9 @@ def _works(
     outbox: Outbox,
     graph: CompiledStateGraph[Any, Context, Any, Any] | None,
     settings: Settings,
-    storage: str | MemoryStorage | None,
+    storage: MemoryStorage | None,
 ) -> Works:
-    opened = open_storage(storage) if storage is not None else None
-    used, opened = (graph, opened) if graph else _graph_of(settings, opened)
+    used, opened = (graph, storage) if graph else _graph_of(settings, storage)
     limits = Limits(
         timing=Timing(settings.debounce_seconds, settings.max_wait_seconds),
         max_concurrency=settings.max_concurrency,

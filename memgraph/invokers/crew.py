@@ -101,13 +101,12 @@ class Crew:
         self._engine.closing = True
         deadline = _deadline(timeout)
         self.wake()
+        dispatcher = self._dispatcher
+        if dispatcher:  # first, since it may be about to start what it claimed
+            dispatcher.join(max(0.0, deadline - time.monotonic()))
         with self._turn:
             ended = self._turn.wait_for(lambda: not self._running, max(0.0, deadline - time.monotonic()))
-        dispatcher = self._dispatcher
-        if dispatcher and dispatcher is not threading.current_thread():
-            dispatcher.join(max(0.0, deadline - time.monotonic()))
-            ended = ended and not dispatcher.is_alive()
-        return ended
+        return ended and not (dispatcher and dispatcher.is_alive())
 
     def forked(self) -> None:
         """In a child process: there are no threads here until somebody asks for something."""

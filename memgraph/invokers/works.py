@@ -32,6 +32,11 @@ class Works:
         self.lane = Lane()
         self.users = 0
 
+    def differ(self, graph: object, settings: Settings | None, storage: MemoryStorage | None) -> bool:
+        """Whether what is wanted is something else; None is whatever there is."""
+        elsewhere = storage is not None and (self.storage is None or storage.name != self.storage.name)
+        return elsewhere or graph not in (None, self.graph) or settings not in (None, self.settings)
+
     def close(self, deadline: float) -> None:
         """Wait for what runs until *deadline*, by time.monotonic. What has not ended by then is left to itself."""
         self.lane.close()
@@ -52,20 +57,28 @@ class Registry:
         self._lock = threading.Lock()
         self._works: dict[str, Works] = {}
 
-    def join(self, name: str, make: Callable[[], Works], graph: object, settings: Settings | None) -> Works:
+    def join(
+        self,
+        name: str,
+        make: Callable[[], Works],
+        *,
+        graph: object,
+        settings: Settings | None,
+        storage: MemoryStorage | None,
+    ) -> Works:
         """Return the works of the outbox called *name*, made where there are none.
 
         Raises:
-            ConfigError: If they run another graph, or with other settings.
+            ConfigError: If they run another graph, save elsewhere, or have other settings.
         """
         with self._lock:
             works = self._works.get(name)
             if works is None:
                 works = self._works[name] = make()
                 ends.watch(self.close_all)
-            elif graph not in (None, works.graph) or settings not in (None, works.settings):
+            elif works.differ(graph, settings, storage):
                 raise ConfigError(
-                    f"{name} is worked on in this process with another graph or other settings: "
+                    f"{name} is worked on in this process with another graph, another storage or other settings: "
                     "give the same ones, or none, or close the other invoker first"
                 )
             works.users += 1

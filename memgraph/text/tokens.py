@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import threading
 import zlib
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -36,6 +37,8 @@ MAX_REMEMBERED_CHARS = 2_000
 PIECE_CHARS = 4_000
 """Longer texts are counted in pieces: one run of a million letters would take tiktoken minutes."""
 SEARCHED_CHARS = 1_000
+
+_LOADING = threading.Lock()
 
 
 def count_tokens(text: str) -> int:
@@ -75,8 +78,14 @@ def _seam(text: str, start: int) -> int:
     return next(seams, end)
 
 
-@cache
 def _encoding() -> Encoding:
+    # functools.cache lets every thread that comes first do the work, and this is a third of a second
+    with _LOADING:
+        return _loaded()
+
+
+@cache
+def _loaded() -> Encoding:
     from tiktoken import Encoding
 
     return Encoding(name="memgraph_cl100k", pat_str=PATTERN, mergeable_ranks=_ranks(), special_tokens={})

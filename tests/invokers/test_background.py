@@ -351,10 +351,12 @@ def test_those_who_name_one_outbox_share_its_workers(graph: Any, url: str, say: 
 
 def test_one_outbox_is_not_worked_on_in_two_ways(graph: Any, url: str) -> None:
     with BackgroundInvoker(graph, outbox=url, settings=NOW):
-        with pytest.raises(ConfigError, match="another graph or other settings"):
+        with pytest.raises(ConfigError, match="another graph, another storage or other settings"):
             BackgroundInvoker(graph, outbox=url, settings=LATER)
-        with pytest.raises(ConfigError, match="another graph or other settings"):
+        with pytest.raises(ConfigError, match="another graph, another storage or other settings"):
             BackgroundInvoker(build_graph(model="offline", storage="memory:"), outbox=url)
+        with pytest.raises(ConfigError, match="another graph, another storage or other settings"):
+            BackgroundInvoker(outbox=url, storage="memory:")
 
 
 # -- ends -----------------------------------------------------------------------------------------

@@ -1,0 +1,101 @@
+"""What an agent is told: the memory loaded and recalled from, within a time that an agent can spare."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from memgraph.agents.hands import Hands
+from memgraph.models import Scope
+from memgraph.retrieval.cache import IndexCache
+from memgraph.retrieval.recall import recall
+from memgraph.settings import Settings
+from memgraph.storage import MemoryStorage, open_storage
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.messages import BaseMessage
+
+logger = logging.getLogger("memgraph.agents")
+
+WAIT_SECONDS = 2.0
+"""How long an agent waits for its memory, where nobody says."""
+
+
+class Recollection:
+    """Tells what is remembered. Where that fails, or takes too long, it is logged, and nothing is told.
+
+    Args:
+        storage: Where memories are.
+        settings: How much is told, and how it is ranked.
+        embeddings: The model of the ranker "hybrid".
+        wait_seconds: How long is waited; None is for ever.
+    """
+
+    def __init__(
+        self,
+        storage: MemoryStorage,
+        settings: Settings,
+        *,
+        embeddings: Embeddings | None = None,
+        wait_seconds: float | None = WAIT_SECONDS,
+    ) -> None:
+        self._storage = storage
+        self._settings = settings
+        self._embeddings = embeddings
+        self._wait_seconds = wait_seconds
+        self._cache = IndexCache()
+        self._hands = Hands()
+
+    def tell(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
+        """Return what is known of the user that fits *messages*; "" where nothing is, or memory fails."""
+        try:
+            return self._hands.within(self._wait_seconds, lambda: self._told(scope, messages))
+        except Exception as error:  # noqa: BLE001 - the last resort: it is logged, and the agent has its answer
+            self._log(scope, error)
+            return ""
+
+    async def atell(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
+        """As `tell`, without blocking the event loop."""
+        try:
+            return await self._hands.awithin(self._wait_seconds, lambda: self._told(scope, messages))
+        except Exception as error:  # noqa: BLE001 - as above
+            self._log(scope, error)
+            return ""
+
+    def _told(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
+        settings = self._settings
+        return recall(
+            self._storage.load(scope),
+            messages,
+            max_tokens=settings.max_injection_tokens,
+            max_context_turns=settings.max_context_turns,
+            similarity_weight=settings.similarity_weight,
+            confidence_weight=settings.confidence_weight,
+            guaranteed_share=settings.guaranteed_share,
+            ranker=settings.ranker,
+            embeddings=self._embeddings,
+            cache=self._cache,
+        )
+
+    def _log(self, scope: Scope, error: Exception) -> None:
+        if isinstance(error, TimeoutError):
+            logger.warning(
+                "the memory of %s did not answer within %s s; the agent goes on without", scope, self._wait_seconds
+            )
+        else:
+            logger.error("the memory of %s cannot be told; the agent goes on without", scope, exc_info=error)
+
+
+def storage_for(storage: str | MemoryStorage | None, settings: Settings) -> MemoryStorage:
+    """Open the storage that an agent names, else that of *settings*.
+
+    Raises:
+        ConfigError: If it names none.
+    """
+    if storage is not None:
+        return open_storage(storage)
+    return open_storage(
+        settings.storage_class or "file:", storage_path=settings.storage_path, fallback=settings.storage_fallback
+    )
