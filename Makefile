@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 MEMGRAPH := $(BIN)/memgraph
 DEMO := --storage demo-memory --model offline
 
-.PHONY: demo test bench draw clean
+.PHONY: demo test chat notebook bench draw clean
 
 demo: .venv/package ## Learn from two conversations with the built-in model, and show what is remembered
 	@rm -rf demo-memory
@@ -33,6 +33,13 @@ test: .venv/tests ## Lint, types, layers, and every test
 	$(BIN)/lint-imports
 	sh tests/install_servers.sh
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+chat: .venv/package ## Talk in the terminal, and be remembered the next time
+	@$(MEMGRAPH) chat --user you
+
+notebook: .venv/package ## Open the notebooks
+	$(PIP) --editable '.[agents,notebooks]'
+	$(BIN)/jupyter lab notebooks
 
 bench: .venv/package ## Measure what the README claims
 	$(PIP) --editable '.[local]'

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memgraph.cli import config, draw, fact, forget, outbox, recall, show, transfer, update
+from memgraph.cli import chat, config, draw, fact, forget, outbox, recall, show, transfer, update
 from memgraph.cli.failing import BAD_INPUT, UsageError
 from memgraph.cli.screen import Screen
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for part in (update, show, recall, fact, forget, transfer, draw, outbox, config):
+for part in (chat, update, show, recall, fact, forget, transfer, draw, outbox, config):
     part.add_to(app)
 
 

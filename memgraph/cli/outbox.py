@@ -73,7 +73,7 @@ def retry(
 def _opened(run: Run, url: str | None) -> Outbox:
     from memgraph.invokers import open_outbox
 
-    return open_outbox(url or run.settings.outbox)
+    return open_outbox(url or run.settings.outbox, storage=run.storage)
 
 
 def _list(run: Run, title: str, jobs: list[tuple[Job, str]], *, or_else: str = "") -> None:

@@ -49,7 +49,8 @@ class BackgroundInvoker:
     Args:
         graph: The memory update; None is the one that *settings* describe.
         outbox: Where conversations wait: a URL (`sqlite:FILE`, `memory:`), a path, or an Outbox. None is what the
-            settings say, else `outbox.db` in the platform's folder for user data.
+            settings say, else a file in the platform's folder for user data, one for each storage: a graph
+            of your own does not tell its storage, so say *storage* too, or name an outbox of its own.
         settings: How long to wait and how much at once; None is the defaults, or what those who share the outbox said.
             `enabled: false` makes all of this do nothing at all.
         storage: Where the memories of *graph* are; only `forget` needs to know.
@@ -81,8 +82,9 @@ class BackgroundInvoker:
         given = settings or Settings()
         if not given.enabled:
             return
-        opened = open_outbox(given.outbox if outbox is None else outbox)
         kept = open_storage(storage) if storage is not None else None
+        place = kept or (None if graph else _storage_of(given))
+        opened = open_outbox(given.outbox if outbox is None else outbox, storage=place)
         works = REGISTRY.join(
             opened.name, lambda: _works(opened, graph, given, kept), graph=graph, settings=settings, storage=kept
         )
@@ -243,6 +245,12 @@ def _works(
         max_jobs=settings.max_queued,
     )
     return Works(Engine(outbox, Updater(used), limits), graph=graph, settings=settings, storage=opened)
+
+
+def _storage_of(settings: Settings) -> MemoryStorage:
+    from memgraph.config import storage_of
+
+    return storage_of(settings)
 
 
 def _graph_of(settings: Settings, storage: MemoryStorage | None) -> tuple[Any, MemoryStorage]:

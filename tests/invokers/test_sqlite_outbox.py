@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memgraph import BackgroundInvoker, ConfigError, OutboxError, Scope, Settings, open_outbox
+from memgraph import BackgroundInvoker, ConfigError, OutboxError, Scope, Settings, open_outbox, open_storage
 from memgraph.invokers.outbox import Key
 from memgraph.invokers.schedule import Timing
 from memgraph.invokers.sqlite_outbox import SqliteOutbox
@@ -51,6 +51,26 @@ def test_without_a_name_it_is_in_the_users_folder(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
 
     assert open_outbox().name == f"sqlite:{tmp_path}/memgraph/outbox.db"
+
+
+def test_each_storage_has_an_outbox_of_its_own_where_none_is_named(tmp_path: Path) -> None:
+    """A job does not name its storage: what waits for one must never be learned into another."""
+    names = [open_outbox(storage=open_storage(f"file:{tmp_path / folder}")).name for folder in ("a", "b", "a")]
+
+    assert names[0] != names[1]
+    assert names[0] == names[2]
+
+
+def test_what_is_remembered_in_ram_does_not_wait_on_disk() -> None:
+    """It would be learned into nothing."""
+    assert open_outbox(storage=open_storage("memory:")).name.startswith("memory:")
+
+
+def test_a_named_outbox_is_the_one_that_is_used(tmp_path: Path) -> None:
+    """Whatever the storage."""
+    opened = open_outbox(f"sqlite:{tmp_path}/mine.db", storage=open_storage("memory:"))
+
+    assert opened.name == f"sqlite:{tmp_path}/mine.db"
 
 
 @pytest.mark.parametrize(
