@@ -94,6 +94,8 @@ def submit(folder: str) -> None:
     with invoker(folder, "idle") as background:
         told("submit, no update running", submits(background))
     with invoker(folder, "busy") as background:
+        background.submit(TALK, Scope("first"), "thread")
+        background.flush(60)  # what is loaded once a process is not what submissions wait for
         for number in range(500):
             background.submit(TALK, Scope(f"busy-{number}"), "thread")
         background.flush_nowait()
