@@ -208,7 +208,7 @@ def test_more_facts_than_fit_are_told(told: Any) -> None:
 
 @pytest.mark.parametrize("name", ["memory_sample_1.json", "memory_sample_2.json"])
 def test_older_documents_are_imported(memgraph: Any, name: str) -> None:
-    file = Path("/work/shared/data") / name
+    file = Path(__file__).parents[3] / "shared" / "data" / name
     if not file.exists():
         pytest.skip("the samples lie beside the repository")
 
