@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, field_validator
@@ -20,6 +20,7 @@ from pydantic.json_schema import WithJsonSchema
 from memgraph.errors import WrongStorageError
 from memgraph.llm.chat_models import chat_model
 from memgraph.policy import Policy
+from memgraph.prompts.schema import StructuredOutput
 from memgraph.prompts.template import checked_instructions
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.text.signals import Signals, load_signals
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
 T = TypeVar("T")
-
-StructuredOutput = Literal["none", "json_schema", "function_calling"]
-"""How the model is held to the answer's shape: by the prompt alone, a JSON schema, or a tool call."""
 
 _STRING = WithJsonSchema({"type": "string"})
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from memgraph.policy import Policy
+from memgraph.prompts.schema import StructuredOutput
 
 
 def _as_text(value: object) -> object:
@@ -47,7 +48,7 @@ class Settings(Policy):
     # -- the model --
     model_name: str | None = None
     """Such as `openai:gpt-4.1-mini`; none is the provider whose key is set, else the built-in `offline` one."""
-    structured_output: Literal["none", "json_schema", "function_calling"] = "none"
+    structured_output: StructuredOutput = "none"
     """How the model is held to the answer's shape: by the prompt alone, a JSON schema, or a tool call."""
     prompt_path: Path | None = None
     """A file with instructions to the model, in place of the packaged ones."""
@@ -72,7 +73,8 @@ class Settings(Policy):
     ranker: str | None = None
     """Name of the ranker; none is the default one."""
     embedding: str | Mapping[str, Any] | None = None
-    """The embedding model: a name, or provider and params; none ranks by words."""
+    """The embedding model: a name, or provider and params. Kept for the attachable memories; recall takes one as an
+    object, by `embeddings=`."""
 
     # -- attachable memories, keys of the file's root --
     memories: tuple[Mapping[str, Any], ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memgraph.agents.hands import Hands
+from memgraph.config import storage_of
 from memgraph.models import Scope
 from memgraph.retrieval.cache import IndexCache
 from memgraph.retrieval.recall import recall
@@ -94,8 +95,4 @@ def storage_for(storage: str | MemoryStorage | None, settings: Settings) -> Memo
     Raises:
         ConfigError: If it names none.
     """
-    if storage is not None:
-        return open_storage(storage)
-    return open_storage(
-        settings.storage_class or "file:", storage_path=settings.storage_path, fallback=settings.storage_fallback
-    )
+    return storage_of(settings) if storage is None else open_storage(storage)

@@ -237,7 +237,8 @@ def answer_from(memory: Memory, text: str) -> str:
 def _talker(settings: Settings) -> BaseChatModel | None:
     """The model that answers; the built-in one knows how to learn, not how to talk."""
     from memgraph.config import default_model
-    from memgraph.llm.chat_models import OFFLINE, chat_model
+    from memgraph.llm import OFFLINE
+    from memgraph.llm.chat_models import chat_model
 
     name = default_model(settings)
     return None if name == OFFLINE else chat_model(name)
@@ -245,7 +246,7 @@ def _talker(settings: Settings) -> BaseChatModel | None:
 
 def _say_model(run: Run, settings: Settings) -> None:
     from memgraph.config import default_model, is_model_configured
-    from memgraph.llm.chat_models import OFFLINE
+    from memgraph.llm import OFFLINE
 
     name = default_model(settings)
     if name != OFFLINE:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from memgraph.llm import OFFLINE
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
     from memgraph.context import Context
     from memgraph.storage import MemoryStorage
 
-OFFLINE = "offline"
 OPENAI_DEFAULT = "gpt-4.1-mini"
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from memgraph.config import storage_of
 from memgraph.errors import ConfigError, IdentityError, OutboxError
 from memgraph.invokers import open_outbox
 from memgraph.invokers.engine import Engine, Limits, OnError, OnUpdate
@@ -83,10 +84,10 @@ class BackgroundInvoker:
         if not given.enabled:
             return
         kept = open_storage(storage) if storage is not None else None
-        place = kept or (None if graph else _storage_of(given))
+        place = kept or (None if graph else storage_of(given))
         opened = open_outbox(given.outbox if outbox is None else outbox, storage=place)
         works = REGISTRY.join(
-            opened.name, lambda: _works(opened, graph, given, kept), graph=graph, settings=settings, storage=kept
+            opened.name, lambda: _works(opened, graph, given, place), graph=graph, settings=settings, storage=kept
         )
         self._works = works
         works.engine.listen(on_update, on_error)
@@ -237,31 +238,22 @@ def _works(
     settings: Settings,
     storage: MemoryStorage | None,
 ) -> Works:
-    used, opened = (graph, storage) if graph else _graph_of(settings, storage)
+    used = graph or _graph_of(settings, storage)
     limits = Limits(
         timing=Timing(settings.debounce_seconds, settings.max_wait_seconds),
         max_concurrency=settings.max_concurrency,
         lease_seconds=settings.lease_seconds,
         max_jobs=settings.max_queued,
     )
-    return Works(Engine(outbox, Updater(used), limits), graph=graph, settings=settings, storage=opened)
+    return Works(Engine(outbox, Updater(used), limits), graph=graph, settings=settings, storage=storage)
 
 
-def _storage_of(settings: Settings) -> MemoryStorage:
-    from memgraph.config import storage_of
-
-    return storage_of(settings)
-
-
-def _graph_of(settings: Settings, storage: MemoryStorage | None) -> tuple[Any, MemoryStorage]:
-    # Above us is only what reads the environment; asked for by those who bring no graph of their own.
+def _graph_of(settings: Settings, storage: MemoryStorage | None) -> CompiledStateGraph[Any, Context, Any, Any]:
     from memgraph.config import context_of
     from memgraph.graph import assemble
     from memgraph.state import Result
 
-    context = context_of(settings)
-    used = storage or open_storage(context.storage or "file:")
-    return assemble(context.model_copy(update={"storage": used}), Result), used
+    return assemble(context_of(settings).model_copy(update={"storage": storage}), Result)
 
 
 def _checked_key(scope: object, thread_id: str | None) -> Key:

@@ -1,1 +1,4 @@
 """Chat models: by name, asked with patience, and one that is built in."""
+
+OFFLINE = "offline"
+"""Name of the built-in model, which needs no key and no network."""

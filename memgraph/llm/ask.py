@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage
@@ -16,7 +16,7 @@ from memgraph.errors import MemgraphError, ModelError
 from memgraph.llm.patience import patience, within
 from memgraph.models import Answer
 from memgraph.policy import Policy
-from memgraph.prompts.schema import ANSWER_SCHEMA
+from memgraph.prompts.schema import ANSWER_SCHEMA, StructuredOutput
 from memgraph.report import Usage
 from memgraph.text.clean import clean
 
@@ -31,7 +31,7 @@ def ask(
     model: BaseChatModel,
     prompt: Sequence[AnyMessage],
     policy: Policy,
-    shape: Literal["none", "json_schema", "function_calling"] = "none",
+    shape: StructuredOutput = "none",
 ) -> AIMessage:
     """Return the model's answer.
 
@@ -54,7 +54,7 @@ async def ask_async(
     model: BaseChatModel,
     prompt: Sequence[AnyMessage],
     policy: Policy,
-    shape: Literal["none", "json_schema", "function_calling"] = "none",
+    shape: StructuredOutput = "none",
 ) -> AIMessage:
     """As `ask`, without a thread: waiting for the model is the one thing that is worth doing both ways."""
     asked = _shaped(model, shape)

@@ -9,11 +9,9 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
 from memgraph.errors import ModelSetupError
+from memgraph.llm import OFFLINE
 
 _OPENAI_HOST = "api.openai.com"
-
-OFFLINE = "offline"
-"""Name of the built-in model, which needs no key and no network."""
 
 
 def chat_model(name: str) -> BaseChatModel:

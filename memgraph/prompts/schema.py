@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from memgraph.models import CATEGORIES
+
+StructuredOutput = Literal["none", "json_schema", "function_calling"]
+"""How the model is held to the answer's shape: by the prompt alone, a JSON schema, or a tool call."""
 
 
 def _object(**properties: object) -> dict[str, Any]:
