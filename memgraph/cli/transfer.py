@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memgraph.cli.command import AgentOption, Run, UserOption, add_command
-from memgraph.cli.inputs import name_of, read_input
+from memgraph.cli.inputs import name_of, read_documents, read_input
 
 if TYPE_CHECKING:
+    from memgraph.cli.screen import Screen
     from memgraph.models import Memory, Scope
+    from memgraph.moving import MoveReport
 
 
 def add_to(app: typer.Typer) -> None:
@@ -47,10 +49,20 @@ def export(
 
 def import_(
     run: Run,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A memory document; - is stdin.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A memory document, or with --from an export; - is stdin.")
+    ],
     *,
     user: UserOption,
     agent: AgentOption = None,
+    system: Annotated[
+        str | None,
+        typer.Option("--from", metavar="SYSTEM", help="Whose export FILE is: deerflow (also a folder), langmem, mem0."),
+    ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option("--of", metavar="ID", help="Whose memories are wanted, where an export holds several users'."),
+    ] = None,
     replace: Annotated[
         bool,
         typer.Option(
@@ -58,35 +70,106 @@ def import_(
             help="Put it in the place of what is remembered, of which a backup is written to the working folder first.",
         ),
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
 ) -> None:
     """Add what FILE knows to a memory.
 
     Facts that are not known yet come in, and summaries where there is none.
     """
-    from memgraph.editing import edit, merge_memory, read_document, replace_memory
-    from memgraph.errors import EditError
+    from memgraph.editing import edit
     from memgraph.models import Scope
-    from memgraph.report import compare
 
     scope = Scope(user, agent)
-    imported = read_document(read_input(file, EditError), name_of(file))
-    found: list[Memory] = []
-    backup = _backup_place(scope) if replace else None
+    imported, report = _read(file, system, of)
+    if report:
+        show_report(run.screen, report)
+    incoming = Incoming(imported, _backup_place(scope) if replace else None)
+    if dry_run:
+        saved = incoming.preview(run.storage.load(scope))
+        run.screen.line("Nothing was changed (--dry-run).", "bold")
+    else:
+        saved = edit(run.storage, scope, incoming.put)
+    if not dry_run:
+        _tell(run, scope, incoming.counts(saved), incoming.kept)
+        _warn_of_room(run, saved)
+    run.screen.result(
+        {
+            "counts": incoming.counts(saved),
+            "backup": None if dry_run else incoming.kept,
+            "revision": saved.revision,
+            "dry_run": dry_run,
+            "report": report.model_dump(mode="json") if report else None,
+        }
+    )
 
-    def change(memory: Memory) -> Memory:
-        found[:] = [memory]
-        if backup is None:
-            return merge_memory(memory, imported)
-        if not memory.is_empty:
-            _write(backup, memory)
-        return replace_memory(memory, imported)
 
-    saved = edit(run.storage, scope, change)
-    counts = compare(found[0], saved).counts
-    kept = str(backup) if backup and not found[0].is_empty else None
-    _tell(run, scope, counts, kept)
-    run.screen.result({"counts": counts, "backup": kept, "revision": saved.revision})
-    _warn_of_room(run, saved)
+def _read(file: str, system: str | None, of: str | None) -> tuple[Memory, MoveReport | None]:
+    """What is to come in, and what became of it on the way where it is another system's."""
+    from memgraph.editing import read_document
+    from memgraph.errors import EditError
+    from memgraph.moving import READERS
+
+    if system is None:
+        if of is not None:
+            raise EditError("--of chooses among the users of another system's export; say whose it is, by --from")
+        return read_document(read_input(file, EditError), name_of(file)), None
+    if system not in READERS:
+        raise EditError(f"--from is one of {', '.join(READERS)}, not {system[:40]!r}")
+    moved = READERS[system](read_documents(file, EditError), of)
+    return moved.memory, moved.report
+
+
+class Incoming:
+    """A memory that comes in, beside what is there or in its place.
+
+    Args:
+        imported: What comes in.
+        backup: Where what it takes the place of is written first; None is where it comes beside it.
+    """
+
+    def __init__(self, imported: Memory, backup: Path | None) -> None:
+        self._imported = imported
+        self._backup = backup
+        self._before = imported
+
+    def preview(self, memory: Memory) -> Memory:
+        """What *memory* would be."""
+        from memgraph.editing import merge_memory, replace_memory
+
+        self._before = memory
+        return (merge_memory if self._backup is None else replace_memory)(memory, self._imported)
+
+    def put(self, memory: Memory) -> Memory:
+        """What *memory* becomes; a backup of it is written where it goes."""
+        changed = self.preview(memory)
+        if self._backup and not memory.is_empty:
+            _write(self._backup, memory)
+        return changed
+
+    @property
+    def kept(self) -> str | None:
+        """Where the backup is, if there is one."""
+        return str(self._backup) if self._backup and not self._before.is_empty else None
+
+    def counts(self, after: Memory) -> dict[str, int]:
+        """What changed."""
+        from memgraph.report import compare
+
+        return compare(self._before, after).counts
+
+
+def show_report(screen: Screen, report: MoveReport) -> None:
+    """Say what became of another system's memories."""
+    from memgraph.cli.safe import one_line
+    from memgraph.cli.wording import counted
+
+    taken = f"{counted(report.facts, 'fact')} and {counted(report.summaries, 'summary')}"
+    screen.line(f"Read {taken}; {len(report.changed):,} changed, {len(report.left):,} left.", "bold")
+    for title, notes in (("Changed:", report.changed), ("Left:", report.left)):
+        if notes:
+            screen.line(title, "cyan", indent=2)
+        for note in notes:
+            screen.line(f"{one_line(note.what)}: {one_line(note.why)}", indent=4)
 
 
 def _tell(run: Run, scope: Scope, counts: dict[str, int], backup: str | None) -> None:

@@ -1,0 +1,73 @@
+"""LangMem: items of a LangGraph store, each with namespace, key and value; a value has its kind and content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from memgraph.moving.basket import Basket
+from memgraph.moving.documents import Document, Item, as_item, chosen, items_of
+from memgraph.moving.report import Moved
+
+CONFIDENCE = 0.8
+"""LangMem keeps no confidence: what a model extracted counts as strongly implied."""
+
+
+def read_langmem(documents: Sequence[Document], of: str | None) -> Moved:
+    """Read the items of a store that LangMem wrote.
+
+    A memory of free text becomes a fact. Of one by a schema of your own each field that is a text becomes a fact,
+    `field: text`; the rest is left.
+    """
+    items = items_of(documents, ("items", "memories", "results"), "langmem")
+    held = [(item, as_item(item)) for item in items]
+    whose = chosen((_owner(memory) for _, memory in held if memory), of, "langmem")
+    basket = Basket("langmem", confidence=CONFIDENCE)
+    for item, memory in held:
+        if memory is None:
+            basket.leave(item, "it is no item of a store")
+        elif whose is not None and _owner(memory) != whose:
+            basket.leave(_content(memory), f"it is of {_owner(memory)!r}")
+        else:
+            _take(basket, memory)
+    if items:
+        basket.change("confidence", f"LangMem keeps none, so each fact has {CONFIDENCE}")
+    return basket.moved()
+
+
+def _take(basket: Basket, item: Item) -> None:
+    content, fields = _content(item), {"id": item.get("key"), "created_at": item.get("created_at")}
+    profile = as_item(content)
+    text = profile.get("content") if profile else content
+    if isinstance(text, str):
+        basket.take(text, fields)
+    elif profile:
+        _take_profile(basket, profile, fields)
+    else:
+        basket.leave(content, "it is neither a text nor a profile")
+
+
+def _take_profile(basket: Basket, profile: Item, fields: Item) -> None:
+    """Take each text of a profile; an id of its own for each."""
+    for name, value in profile.items():
+        said = [value] if isinstance(value, str) else value
+        if not isinstance(said, list) or not all(isinstance(part, str) for part in cast("list[object]", said)):
+            basket.leave(f"{name}: {value}", "it is no text")
+            continue
+        for part in cast("list[str]", said):
+            line = f"{name.replace('_', ' ')}: {part}"
+            basket.change(line, "it was a field of a profile")
+            basket.take(line, {**fields, "id": None})
+
+
+def _content(item: Item) -> object:
+    """What an item says: its value's content, or the value."""
+    value = as_item(item.get("value"))
+    return value.get("content", value) if value else item.get("value")
+
+
+def _owner(item: Item) -> str:
+    """The namespace, whose parts the application chose."""
+    namespace = item.get("namespace") or item.get("prefix") or ""
+    parts = cast("list[object]", namespace) if isinstance(namespace, list) else [namespace]
+    return "/".join(str(part) for part in parts)

@@ -1,0 +1,55 @@
+"""mem0: what `get_all` returns, or an export of it: a list of memories, or one under `results` or `memories`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from memgraph.moving.basket import Basket
+from memgraph.moving.documents import Document, Item, as_item, chosen, items_of
+from memgraph.moving.report import Moved
+
+CONFIDENCE = 0.8
+"""mem0 keeps no confidence: what a model extracted counts as strongly implied."""
+
+
+def read_mem0(documents: Sequence[Document], of: str | None) -> Moved:
+    """Read an export of mem0. The run that a memory is of becomes its source."""
+    items = items_of(documents, ("results", "memories"), "mem0")
+    held = [(item, as_item(item)) for item in items]
+    whose = chosen((_owner(memory) for _, memory in held if memory), of, "mem0")
+    basket = Basket("mem0", confidence=CONFIDENCE)
+    for item, memory in held:
+        if memory is None:
+            basket.leave(item, "it is no memory of mem0")
+        elif whose is not None and _owner(memory) != whose:
+            basket.leave(_content(memory), f"it is of {_owner(memory)!r}")
+        else:
+            basket.take(_content(memory), _fields(memory))
+    if any((whole := as_item(document.json())) and whole.get("relations") for document in documents):
+        basket.leave("relations", "there is no graph of relations here")
+    if items:
+        basket.change("confidence", f"mem0 keeps none, so each fact has {CONFIDENCE}")
+    return basket.moved()
+
+
+def _owner(item: Item) -> str:
+    return str(item.get("user_id") or "")
+
+
+def _content(item: Item) -> object:
+    return item.get("memory") or item.get("text") or item.get("data")
+
+
+def _fields(item: Item) -> Item:
+    metadata = as_item(item.get("metadata")) or {}
+    names = item.get("categories")
+    categories = cast("list[object]", names) if isinstance(names, list) else []
+    updated = item.get("updated_at")
+    return {
+        "id": item.get("id"),
+        "category": next(iter(categories), None) or metadata.get("category") or metadata.get("type"),
+        "created_at": item.get("created_at"),
+        "last_confirmed_at": updated if updated != item.get("created_at") else None,
+        "source": item.get("run_id"),
+    }
