@@ -3,6 +3,9 @@
 The update is a subgraph: Studio draws it, and every stage of it can be watched. To have the agent's answer wait for no
 update, put `capture_memory` in its place, which learns in the background.
 
+Where `review` is set, the agent's run is interrupted after its answer, with what would be learned; it goes on when it
+is resumed with a decision.
+
 Say who is remembered by the run's context, as `{"user_id": ...}`; any context with a user_id will do. With no model
 configured the agent answers only from what it remembers, and says so.
 """
@@ -12,10 +15,9 @@ configured the agent answers only from what it remembers, and says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from langchain_core.messages import AnyMessage
 from langgraph.graph import START, MessagesState, StateGraph
+from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph.agents.nodes import MemoryState, inject_memory, with_memory
 from memgraph.agents.offline import answer_from_memory
@@ -32,11 +34,15 @@ name = default_model(settings)
 model = None if name == OFFLINE else chat_model(name).with_retry(stop_after_attempt=3)
 
 
-@dataclass(frozen=True)
-class User:
+class User(BaseModel):
     """Who talks with the agent."""
 
-    user_id: str | None = None
+    model_config = ConfigDict(frozen=True)
+
+    user_id: str = Field(
+        default="", description="Whose memory. Where the server knows who is calling, that user counts."
+    )
+    agent_name: str = Field(default="", description="With which agent, where a user has several.")
 
 
 def answer(state: MemoryState) -> dict[str, list[AnyMessage]]:

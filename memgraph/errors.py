@@ -9,7 +9,9 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 |  |- ModelSetupError            the model asked for cannot be built: a package or a key is missing
 |  `- UnreadableAnswerError      the model answered twice, and neither answer is an update
 |- EmbeddingError                there is no embedding model, or it did not answer
+|- MemoryStoreError              an attachable memory could not do its work
 |- OutboxError                   the outbox could not do its work
+|  |- NotInReviewError           what was to be decided does not wait for a decision
 |  `- QueueFullError             too many conversations wait
 `- StorageError                  the storage could not do its work
    |- DamagedMemoryError         a stored document cannot be read; it is left as it is
@@ -66,8 +68,23 @@ class EmbeddingError(MemgraphError):
     """There is no embedding model, or it did not answer: rank by words, by `ranker="lexical"`, or try again later."""
 
 
+class MemoryStoreError(MemgraphError):
+    """An attachable memory could not do its work; what it held before is intact."""
+
+
 class OutboxError(MemgraphError):
     """The outbox could not do its work; what it held before is intact."""
+
+
+class NotInReviewError(OutboxError):
+    """What was to be decided does not wait for a decision: somebody else decided, or it was forgotten."""
+
+    def __init__(self, review_id: str) -> None:
+        super().__init__(
+            f"nothing waits for review under {review_id[:80]!r}: it was decided already, was forgotten, or something "
+            "else is proposed by now (`memgraph review` lists what waits)"
+        )
+        self.review_id = review_id
 
 
 class QueueFullError(OutboxError):

@@ -1,4 +1,4 @@
-"""Policy: every number that limits what a memory learns, keeps and costs."""
+"""Policy: every number that limits what a memory learns, keeps and costs; and when a person is asked."""
 
 from __future__ import annotations
 
@@ -6,11 +6,23 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from memgraph.fields import Summaries, TellsFields
 
-class Policy(BaseModel):
+LANGUAGES = Summaries(auto="that of the human turns", en="English", zh="Chinese")
+
+Review = Literal["never", "corrections", "always"]
+"""When a person has to agree before something is learned.
+
+- never: nobody is asked.
+- corrections: where a correction would be added, or a known fact removed or replaced.
+- always: where anything would change.
+"""
+
+
+class Policy(TellsFields, BaseModel):
     """The limits of a memory update. Tokens are those of tiktoken's cl100k_base."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
     max_facts: Annotated[int, Field(ge=10, le=10_000)] = 100
     """Learned facts kept; what a person wrote does not count."""
@@ -34,7 +46,7 @@ class Policy(BaseModel):
     """Characters of a turn in the prompt; of a longer one head and tail are shown."""
     prompt_facts_tokens: Annotated[int, Field(ge=200, le=20_000)] = 2_000
     """Tokens of known facts in the prompt; beyond it the most relevant and the newest are shown."""
-    prompt_language: Literal["auto", "en", "zh"] = "auto"
+    prompt_language: Annotated[Literal["auto", "en", "zh"], LANGUAGES] = "auto"
     """Language of the prompt; auto is that of the human turns."""
     model_tries: Annotated[int, Field(ge=1, le=10)] = 4
     """Calls of the model in all when it fails for a passing reason."""

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from memgraph.context import Context, Resolver
 from memgraph.nodes.recall_fit import recall_fit
 from memgraph.nodes.recall_load import recall_load
+from memgraph.nodes.recall_nothing import recall_nothing
 from memgraph.nodes.recall_rank import recall_rank
 from memgraph.nodes.recall_render import recall_render
 from memgraph.nodes.recall_state import Recalling, RecallState, TextRendered
 from memgraph.retrieval.recaller import Recaller
 from memgraph.state import Conversation
+from memgraph.wiring import MemoryGraph
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 
 NAME = "memory_recall"
 
-RecallGraph = CompiledStateGraph[RecallState, Context, Conversation, Any]
+
+class RecallGraph(MemoryGraph[RecallState]):
+    """Recall, compiled."""
 
 
 def build_recall_graph(
@@ -55,7 +58,8 @@ def build_recall_graph(
 
     Raises:
         IdentityError: From a run without a user, or with an id that may not be used.
-        StorageError: From a run whose memory cannot be read.
+        StorageError: From a run whose memory cannot be read. Inside another graph an error is logged, and
+            nothing is recalled.
     """
     return assemble_recall(Context(storage=storage), recaller or Recaller(), TextRendered, checkpointer=checkpointer)
 
@@ -71,6 +75,7 @@ def assemble_recall(
     bound = functools.partial(_bound, Resolver(defaults), recaller)
     graph = StateGraph(RecallState, context_schema=Context, input_schema=Conversation, output_schema=output)
 
+    graph.set_node_defaults(error_handler=recall_nothing)  # pyright: ignore[reportArgumentType] - NodeError is injected
     graph.add_node("recall_load", bound(recall_load))
     graph.add_node("recall_rank", bound(recall_rank))
     graph.add_node("recall_fit", bound(recall_fit))
@@ -80,7 +85,7 @@ def assemble_recall(
     graph.add_edge("recall_load", "recall_rank")
     graph.add_edge("recall_rank", "recall_fit")
     graph.add_edge("recall_fit", "recall_render")
-    return graph.compile(name=NAME, checkpointer=checkpointer)
+    return RecallGraph.of(graph.compile(name=NAME, checkpointer=checkpointer))
 
 
 def _bound(resolver: Resolver, recaller: Recaller, node: Callable[..., Any]) -> Callable[..., Any]:

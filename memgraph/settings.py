@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
-from memgraph.policy import Policy
+from memgraph.fields import Summaries
+from memgraph.policy import Policy, Review
 from memgraph.prompts.schema import StructuredOutput
+from memgraph.retrieval.embedding_config import config_of
 
 
 def _as_text(value: object) -> object:
     return os.fspath(value) if isinstance(value, Path) else value
+
+
+TOKEN = "a text of 16 to 512 ASCII characters without spaces"  # noqa: S105 - says what one is
+
+_TOKEN = re.compile(r"[!-~]{16,512}")
+
+
+def _sendable(token: SecretStr) -> SecretStr:
+    if not _TOKEN.fullmatch(token.get_secret_value()):
+        raise ValueError(f"a token is {TOKEN}: a header has to carry it")
+    return token
+
+
+Secret = Annotated[SecretStr, AfterValidator(_sendable)]
+Token = Annotated[Secret | None, Field(description=TOKEN)]
+Tokens = Annotated[Mapping[str, Secret], Field(description=f"user ids, each with {TOKEN}, no two the same")]
+
+SHAPES = Summaries(none="the prompt alone", json_schema="a JSON schema", function_calling="a tool call")
+REVIEWS = Summaries(never="nobody is asked", corrections="to corrections and removals", always="to everything")
 
 
 class Settings(Policy):
@@ -48,14 +70,14 @@ class Settings(Policy):
     # -- the model --
     model_name: str | None = None
     """Such as `openai:gpt-4.1-mini`; none is the provider whose key is set, else the built-in `offline` one."""
-    structured_output: StructuredOutput = "none"
+    structured_output: Annotated[StructuredOutput, SHAPES] = "none"
     """How the model is held to the answer's shape: by the prompt alone, a JSON schema, or a tool call."""
     prompt_path: Path | None = None
     """A file with instructions to the model, in place of the packaged ones."""
     signals_dir: Path | None = None
     """A folder of signal files that extend or replace the packaged ones."""
-    review: Literal["never"] = "never"
-    """When a person has to agree before something is learned."""
+    review: Annotated[Review, REVIEWS] = "never"
+    """When a person has to agree before something is learned: `never`, to `corrections` and removals, or `always`."""
 
     # -- recall --
     injection_enabled: bool = True
@@ -73,14 +95,31 @@ class Settings(Policy):
     ranker: str | None = None
     """Name of the ranker; none is the default one."""
     embedding: str | Mapping[str, Any] | None = None
-    """The embedding model: a name, or provider and params. Kept for the attachable memories; recall takes one as an
-    object, by `embeddings=`."""
+    """The embedding model that recall ranks by, besides words: `local`, `openai:MODEL`, or provider and its keys."""
+
+    # -- the HTTP API --
+    api_token: Token = None
+    """Who shows it may act for every user; none: nobody may, but for `memgraph serve`, which makes one for each run."""
+    api_tokens: Tokens = Field(default_factory=dict[str, SecretStr])
+    """By user id, a token that may act for this user alone."""
+    api_max_body_bytes: Annotated[int, Field(ge=1_000, le=1_000_000_000)] = 10_000_000
+    """Bytes of the longest request; a longer one is refused."""
+    api_backups: Annotated[str | None, BeforeValidator(_as_text)] = None
+    """The folder for what an import replaced; none is one in the platform's folder for user data."""
 
     # -- attachable memories, keys of the file's root --
     memories: tuple[Mapping[str, Any], ...] = ()
     """Memories that nodes may attach: name, type, config."""
     attachments: Mapping[str, Any] = Field(default_factory=dict[str, Any])
     """By node, what is attached to it."""
+
+    @field_validator("embedding")
+    @classmethod
+    def _check_embedding(cls, value: str | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
+        """It stays as it is written, and is read again where a model is made of it."""
+        if value is not None:
+            config_of(value)
+        return value
 
     @field_validator("*", mode="before")
     @classmethod
@@ -90,6 +129,15 @@ class Settings(Policy):
         if isinstance(value, bool) and kind is not bool:
             raise ValueError("a boolean is no number and no text")
         return value
+
+    @field_validator("api_tokens")
+    @classmethod
+    def _are_different(cls, tokens: Mapping[str, SecretStr], info: ValidationInfo) -> Mapping[str, SecretStr]:
+        """A token stands for one user, or for all."""
+        every: list[SecretStr | None] = [*tokens.values(), info.data.get("api_token")]
+        if len({token.get_secret_value() for token in every if token}) < sum(token is not None for token in every):
+            raise ValueError("two users have the same token")
+        return tokens
 
     @property
     def policy(self) -> Policy:

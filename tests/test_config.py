@@ -132,7 +132,7 @@ def test_what_is_empty_says_nothing(file: Path, text: str) -> None:
         ("memory: {enabled: maybe}", "memory.enabled is 'maybe', but must be true or false"),
         ("memory: {model_name: 3}", "memory.model_name is 3, but must be a text"),
         ("memory: {prompt_language: fr}", "is 'fr', but must be auto or en or zh"),
-        ("memory: {review: always}", "is 'always', but must be never"),
+        ("memory: {review: sometimes}", "is 'sometimes', but must be never or corrections or always"),
         ("memory: {memories: []}", "memory.memories is unknown"),
         ("memory: 5", "memory is 5, but must be keys and their values"),
         ("- a", "memgraph.yaml is ['a'], but must be keys and their values"),

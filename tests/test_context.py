@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import threading
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import (
+    booleans,
+    dictionaries,
+    floats,
+    integers,
+    lists,
+    none,
+    recursive,
+    sampled_from,
+    text,
+)
 from langgraph.runtime import Runtime, ServerInfo
-from pydantic import ValidationError
 
-from memgraph import Context, ModelSetupError, Policy, WrongStorageError, open_storage
+from memgraph import (
+    ConfigError,
+    Context,
+    IdentityError,
+    ModelSetupError,
+    Policy,
+    Scope,
+    WrongStorageError,
+    open_storage,
+)
 from memgraph.context import Opened, Resolver
 from memgraph.testing import ScriptedModel
 
@@ -108,6 +131,24 @@ def test_the_cache_of_opened_objects_is_bounded() -> None:
     assert opened == ["a", "b", "c", "b"]
 
 
+def test_what_makes_room_is_let_go_of() -> None:
+    """Its connections close with the last run that uses it, and not before."""
+
+    class Pool:
+        pass
+
+    cache = Opened(lambda name: Pool(), keep=1)
+    in_use = cache("a")
+    is_alive = weakref.ref(in_use)
+    cache("b")
+    while_in_use = is_alive()
+    assert while_in_use is in_use
+
+    del in_use, while_in_use
+
+    assert is_alive() is None
+
+
 def test_many_threads_open_one_object() -> None:
     """Nodes run in threads of their own."""
     opened: list[str] = []
@@ -129,17 +170,119 @@ def test_another_storage_than_the_one_loaded_from_is_refused() -> None:
         found.storage_named("file:/elsewhere")
 
 
-@pytest.mark.parametrize("fields", [{"user": "ada"}, {"policy": {"max_facts": 5}}, {"structured_output": "xml"}])
-def test_a_bad_context_says_what_is_wrong(fields: dict[str, Any]) -> None:
-    """Before any node runs."""
-    with pytest.raises(ValidationError):
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"user": "ada"}, "user is unknown; did you mean user_id?"),
+        ({"policy": {"max_facts": 5}}, "policy.max_facts must be greater than or equal to 10, not 5"),
+        ({"max_facts": "many"}, "policy.max_facts must be a valid integer, unable to parse string as an integer"),
+        ({"policy": {"max_fact": 50}}, "policy.max_fact is unknown; did you mean max_facts?"),
+        ({"policy": "strict"}, "policy must be a valid dictionary or instance of Policy, not 'strict'"),
+        ({"structured_output": "xml"}, "structured_output must be 'none', 'json_schema' or 'function_calling'"),
+        ({"u" * 50: 1}, f"'{'u' * 40}' is unknown; there are: agent_name,"),
+        ({"model": 5}, "model must be a valid string, not 5"),
+        (
+            {"user": "ada", "enabled": "perhaps"},
+            "enabled must be a valid boolean, unable to interpret input, not 'perhaps'; user is unknown",
+        ),
+    ],
+)
+def test_a_bad_context_says_what_is_wrong(fields: dict[str, Any], said: str) -> None:
+    """Before any node runs, field by field, in words for whoever filled in a form."""
+    with pytest.raises(ConfigError, match=re.escape(said)):
         Context(**fields)
 
 
-def test_the_context_has_a_form() -> None:
-    """Clients draw it from the JSON schema: every field described, choices listed, objects as strings."""
-    properties = Context.model_json_schema()["properties"]
+@given(
+    dictionaries(
+        sampled_from([*Context.model_fields, *Policy.model_fields, "usr_id", "__proto__"]),
+        recursive(
+            none() | booleans() | integers() | floats() | text(), lambda some: lists(some) | dictionaries(text(), some)
+        ),
+    )
+)
+@settings(max_examples=50)
+def test_whatever_comes_over_http_is_a_context_or_an_error_of_ours(form: dict[str, Any]) -> None:
+    """A client may send any JSON."""
+    with contextlib.suppress(ConfigError):
+        context = Context.model_validate(form)
+        assert Context.model_validate(context.model_dump(exclude_unset=True)) == context
 
-    assert all("description" in field for field in properties.values())
-    assert "json_schema" in str(properties["structured_output"])
-    assert "string" in str(properties["model"])
+
+def test_no_error_quotes_what_may_be_a_secret() -> None:
+    """Errors are logged, and shown to clients."""
+    with pytest.raises(ConfigError, match="storage must be") as error:
+        Context.model_validate({"storage": 5, "model": {"key": "hunter2"}})
+
+    assert not any(secret in str(error.value) for secret in ("5", "hunter2"))
+
+
+def test_the_context_has_a_form() -> None:
+    """Clients draw it from the JSON schema: flat, every field of one type and described, with choices and ranges."""
+    fields = Context.model_json_schema()["properties"]
+
+    assert all(field["description"] for field in fields.values())
+    assert {field["type"] for field in fields.values()} == {"string", "boolean", "integer", "number"}
+    assert fields["structured_output"]["enum"] == ["none", "json_schema", "function_calling"]
+    assert fields["prompt_language"]["enum"] == ["auto", "en", "zh"]
+    assert (fields["max_facts"]["minimum"], fields["max_facts"]["maximum"]) == (10, 10_000)
+
+
+def test_the_form_has_no_defaults() -> None:
+    """A client would send them back, and so overrule what the graph was configured with."""
+    assert not any("default" in field for field in Context.model_json_schema()["properties"].values())
+
+
+def test_the_form_names_every_field_that_can_be_said_as_json() -> None:
+    """A new one must not be forgotten."""
+    said = {*Context.model_fields, *Policy.model_fields} - {"policy", "signals"}
+
+    assert set(Context.model_json_schema()["properties"]) == said
+
+
+def test_a_form_that_is_filled_in_is_a_context() -> None:
+    """What was left empty is not said, and the numbers are the policy's."""
+    form = {"user_id": "ada", "agent_name": "", "model": None, "structured_output": "", "max_facts": 50}
+
+    assert Context.model_validate(form) == Context(user_id="ada", policy=Policy(max_facts=50))
+
+
+def test_a_number_of_the_form_goes_before_that_of_a_policy_beside_it() -> None:
+    """Whoever fills in the form sees only the form."""
+    context = Context.model_validate({"policy": {"max_facts": 40, "context_turns": 1}, "max_facts": 50})
+
+    assert context.policy == Policy(max_facts=50, context_turns=1)
+
+
+def test_of_a_policy_only_what_it_says_counts() -> None:
+    """Who asks for fewer facts does not ask for another language."""
+    found = resolved(
+        Context(policy=Policy(max_facts=50)), defaults=Context(policy=Policy(max_facts=90, prompt_language="zh"))
+    )
+
+    assert found.policy == Policy(max_facts=50, prompt_language="zh")
+
+
+def test_a_known_caller_cannot_choose_the_storage() -> None:
+    """It could be the storage where somebody else's memory is."""
+    with pytest.raises(IdentityError, match="leave it out of the context"):
+        resolved(Context(storage="sqlite:of-eve.db"), caller=Caller("ada"))
+
+
+def test_code_on_the_server_can_choose_it_for_a_known_caller() -> None:
+    """An object does not come over HTTP."""
+    storage = open_storage("memory:")
+
+    assert resolved(Context(storage=storage), caller=Caller("ada")).storage is storage
+
+
+@pytest.mark.parametrize("caller", [Caller("ada"), None])
+def test_a_scope_of_the_state_is_worked_on_for_whom_it_belongs_to(caller: Caller | None) -> None:
+    """Or where the server knows nobody."""
+    resolved(Context(user_id="ada"), caller=caller).check(Scope("ada", "coach"))
+
+
+def test_a_scope_of_the_state_is_not_worked_on_for_anybody_else() -> None:
+    """A thread may be another user's, and its state can be edited."""
+    with pytest.raises(IdentityError, match="another user's memory"):
+        resolved(caller=Caller("eve")).check(Scope("ada"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from memgraph.config.given import ROOT_KEYS, Given, from_call, from_environment, from_file
-from memgraph.config.problems import allowed, wrong_value
+from memgraph.config.problems import allowed, is_secret, wrong_value
 from memgraph.errors import ConfigError
 from memgraph.settings import Settings
 
@@ -75,5 +75,5 @@ def _checked(given: Mapping[str, Given]) -> Settings:
 
 def _explained(error: ValidationError, given: Mapping[str, Given]) -> ConfigError:
     name = str(error.errors(include_url=False)[0]["loc"][0])
-    said = given[name]
-    return wrong_value(said.place, said.written, allowed(Settings.model_fields[name]))
+    said, field = given[name], Settings.model_fields[name]
+    return wrong_value(said.place, "***" if is_secret(field) else said.written, allowed(field))

@@ -62,4 +62,5 @@ def context_of(settings: Settings) -> Context:
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
         structured_output=settings.structured_output,
+        review=settings.review,
     )

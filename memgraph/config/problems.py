@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 from annotated_types import Ge, Le
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from memgraph.errors import ConfigError
@@ -22,11 +23,15 @@ _SECRET_KEY = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
 def unknown_key(key: str, place: str, known: Iterable[str], *, shown: Iterable[str] = ()) -> ConfigError:
     """There is no such key; the nearest that there is, or all."""
+    return ConfigError(f"{place} is unknown; {nearest(key, known, shown=shown)}")
+
+
+def nearest(key: str, known: Iterable[str], *, shown: Iterable[str] = ()) -> str:
+    """What to write in place of *key*: the nearest that there is, or all."""
     known = list(known)
     short = {name.rpartition(".")[2]: name for name in reversed(known)}
     near = difflib.get_close_matches(key.lower(), short, n=1)
-    hint = f"did you mean {short[near[0]]}?" if near else f"there are: {', '.join(shown or known)}"
-    return ConfigError(f"{place} is unknown; {hint}")
+    return f"did you mean {short[near[0]]}?" if near else f"there are: {', '.join(shown or known) or 'none'}"
 
 
 def wrong_value(place: str, value: object, allowed: str) -> ConfigError:
@@ -35,10 +40,17 @@ def wrong_value(place: str, value: object, allowed: str) -> ConfigError:
 
 
 def allowed(field: FieldInfo) -> str:
-    """What a setting may be, in words."""
+    """What a setting may be, in words: its own, where it is a secret."""
+    if field.description and is_secret(field):
+        return field.description
     low = next((item.ge for item in field.metadata if isinstance(item, Ge)), None)
     high = next((item.le for item in field.metadata if isinstance(item, Le)), None)
     return f"{_kind(field.annotation)}{'' if low is None else f' from {low} to {high}'}"
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Whether no message may quote a setting."""
+    return SecretStr.__name__ in str(field.annotation)
 
 
 def _kind(annotation: Any) -> str:  # noqa: ANN401 - a type form
@@ -60,13 +72,18 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}..."
 
 
+def sounds_secret(key: object) -> bool:
+    """Tell whether what is kept under *key* sounds like a secret."""
+    return _SECRET_KEY.search(str(key)) is not None
+
+
 def without_secrets(value: object) -> Any:  # noqa: ANN401 - of the shape it was
     """*value* less the passwords in URLs and what is kept under keys that sound like a secret."""
     if isinstance(value, str):
         return _PASSWORD.sub(r"\1:***@", value)
     if isinstance(value, dict):
         pairs = cast("dict[object, object]", value).items()
-        return {key: "***" if _SECRET_KEY.search(str(key)) else without_secrets(item) for key, item in pairs}
+        return {key: "***" if sounds_secret(key) else without_secrets(item) for key, item in pairs}
     if isinstance(value, list | tuple):
         return [without_secrets(item) for item in cast("Iterable[object]", value)]
     return value

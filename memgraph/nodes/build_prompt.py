@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from memgraph.context import Resolved
 from memgraph.models import Turn
+from memgraph.nodes.progress import tell
 from memgraph.prompts.blocks import shorten
 from memgraph.prompts.update_prompt import update_prompt
 from memgraph.rules.learned import first_batch
@@ -36,4 +37,5 @@ def build_prompt(state: Asked, runtime: Runtime[Resolved]) -> Prompted:
         signals=runtime.context.signals,
         instructions=runtime.context.prompt,
     )
+    tell(runtime, "build_prompt", turns=len(batch), left=state["unlearned"] - len(batch))
     return {"prompt": prompt, "batch": tuple(turn.id for turn in batch)}

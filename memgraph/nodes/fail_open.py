@@ -22,12 +22,17 @@ def fail_open(state: Nothing, error: NodeError) -> Ended:
 
     No mark has moved, so what was not learned is learned when these turns come again.
     """
-    place = str(get_config().get("metadata", {}).get("langgraph_checkpoint_ns", ""))
-    if place.count("|") <= _ALONE:
-        raise error.error
+    raise_alone(error)
     origin = state.get("origin")
     _log.error(
         "memory of %s was not updated: %s failed; the agent goes on", origin.scope if origin else "?", error.node,
         exc_info=error.error,
     )  # fmt: skip
     return {}
+
+
+def raise_alone(error: NodeError) -> None:
+    """Raise the error, unless a graph is around the one that failed."""
+    place = str(get_config().get("metadata", {}).get("langgraph_checkpoint_ns", ""))
+    if place.count("|") <= _ALONE:
+        raise error.error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from memgraph.context import Resolved
-from memgraph.errors import IdentityError
+from memgraph.errors import ConfigError, IdentityError
 from memgraph.models import Scope, checked_id
 from memgraph.report import Report
 from memgraph.state import Begun, Conversation, Origin
@@ -29,8 +29,14 @@ def origin_of(context: Resolved) -> Origin:
     """Whose update this is.
 
     Raises:
+        ConfigError: If the run asks for a review that its graph was not built for.
         IdentityError: If there is no user, or an id may not be used.
     """
+    if context.review != "never" and not context.can_review:
+        raise ConfigError(
+            f"this run asks for review={context.review!r}, but its graph has no node that asks: "
+            f"build it with build_graph(review={context.review!r})"
+        )
     if not context.user_id:
         raise IdentityError(
             "no user_id: say whose memory this is, as in context=Context(user_id='ada'); "
@@ -40,4 +46,5 @@ def origin_of(context: Resolved) -> Origin:
         scope=Scope(context.user_id, context.agent_name),
         thread_id=checked_id(context.thread_id, "thread_id") if context.thread_id else None,
         storage=context.storage.name,
+        review=context.review,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -33,7 +32,7 @@ class MemoryLoaded(TypedDict):
 class FactsRanked(TypedDict):
     """Where each fact stands, the best first."""
 
-    ranked: Annotated[Sequence[Placed], Checked]
+    ranked: Annotated[list[Placed], Checked]
 
 
 class FactsChosen(TypedDict):

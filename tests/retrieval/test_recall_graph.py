@@ -140,6 +140,26 @@ def test_a_parent_that_wants_it_gets_what_was_recalled(graph: RecallGraph) -> No
     assert "Likes green tea" in after["recalled"].text
 
 
+def test_inside_another_graph_an_error_costs_only_what_would_have_been_told(
+    tmp_path: Path, memory: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The agent answers without; and what an earlier turn recalled is not taken for this one's."""
+
+    class Parent(MessagesState):
+        recalled: Any
+
+    parent = StateGraph(Parent)
+    parent.add_node("recall", build_recall_graph(storage=f"file:{tmp_path}"))
+    parent.add_edge(START, "recall")
+    agent = parent.compile(checkpointer=InMemorySaver())
+    agent.invoke(ASKED, {"configurable": {"user_id": "ada", "thread_id": "t"}})
+
+    after = agent.invoke(ASKED, {"configurable": {"user_id": "a\nb", "thread_id": "t"}})
+
+    assert after["recalled"].text == ""
+    assert "nothing was recalled: recall_load failed" in caplog.text
+
+
 def test_no_step_sees_more_than_it_names(graph: RecallGraph) -> None:
     """The data flow can be read from the signatures alone."""
     seen = {name: set(node.channels) for name, node in graph.nodes.items() if name in STEPS}

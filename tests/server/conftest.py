@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langgraph_sdk import get_sync_client
+from langgraph_sdk.client import SyncLangGraphClient
 
 from memgraph import MemoryStorage, Scope
 from memgraph.invokers.server import ServerInvoker
@@ -34,11 +36,11 @@ def _load(name: str) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def new_server(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Any]:
+def new_server(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Make a server that is not started."""
     pytest.importorskip("langgraph_cli", reason="langgraph-cli[inmem] is not installed")
     pytest.importorskip("langgraph_api", reason="langgraph-cli[inmem] is not installed")
-    return lambda: _load("dev_server").DevServer(tmp_path_factory.mktemp("server"))
+    return lambda **options: _load("dev_server").DevServer(tmp_path_factory.mktemp("server"), **options)
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +50,22 @@ def server(new_server: Callable[[], Any]) -> Iterator[Any]:
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def guarded(new_server: Callable[..., Any]) -> Iterator[Any]:
+    """A server that knows who is calling, started once."""
+    server = new_server(auth=True)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def client(server: Any) -> Iterator[SyncLangGraphClient]:
+    """A client of the server."""
+    with get_sync_client(url=server.url) as client:
+        yield client
 
 
 @dataclass
@@ -65,9 +83,9 @@ class Talk:
     def storage(self) -> MemoryStorage:
         return self.server.storage
 
-    def invoker(self, url: str | None = None, **settings: Any) -> ServerInvoker:
+    def invoker(self, url: str | None = None, assistant: str = "scripted", **settings: Any) -> ServerInvoker:
         quiet = Settings(**{"debounce_seconds": 1, **settings})
-        return ServerInvoker(url or self.server.url, "scripted", settings=quiet, storage=self.storage)
+        return ServerInvoker(url or self.server.url, assistant, settings=quiet, storage=self.storage)
 
     def turn(self, number: int) -> HumanMessage:
         return HumanMessage(f"Please note item-{self.name}-{number}", id=f"m{number}")

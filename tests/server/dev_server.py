@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -20,26 +21,32 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
+TOKEN = "a-token-for-tests"  # noqa: S105 - of a server on the loopback, in a folder of its own
+SETTINGS = {
+    "storage_path": "memories",
+    "model_name": "offline",
+    "outbox": "outbox.db",
+    "api_token": TOKEN,
+    "api_backups": "backups",
+}
 
 
 class DevServer:
-    """`langgraph dev` with the memory update, and with the same graph on a scripted model.
+    """`langgraph dev` with what langgraph.json names, and with the update on a scripted model, reviewed and not.
 
     Args:
         folder: Where it keeps all it has: memories, its own state, its log.
+        auth: Whether it knows who is calling, by `auth_handler.py`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, auth: bool = False) -> None:
         self.folder = folder
         self.port = _free_port()
+        self.token = TOKEN
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
-        graphs = {
-            "memory_update": {"path": f"{ROOT / 'graphs' / 'memory_update.py'}:graph"},
-            "scripted": {"path": f"{HERE / 'scripted_graph.py'}:graph"},
-        }
-        (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
-        (folder / "memgraph.yaml").write_text("memory: {storage_path: memories, model_name: offline}\n")
+        (folder / "langgraph.json").write_text(json.dumps(_deployment(auth=auth)))
+        (folder / "memgraph.yaml").write_text(f"memory: {json.dumps(SETTINGS)}\n")
 
     @property
     def storage(self) -> MemoryStorage:
@@ -90,6 +97,20 @@ class DevServer:
             return httpx.get(f"{self.url}/ok", timeout=5).is_success
         except httpx.HTTPError:
             return False
+
+
+def _deployment(*, auth: bool) -> dict[str, Any]:
+    """What our own langgraph.json says, and the graphs that only tests need."""
+    ours = json.loads((ROOT / "langgraph.json").read_text())
+    http = {"app": str(ROOT / ours["http"]["app"])}
+    graphs = {name: {**graph, "path": str(ROOT / graph["path"])} for name, graph in ours["graphs"].items()}
+    for name, graph in (("scripted", "graph"), ("reviewed", "reviewed")):
+        graphs[name] = {"path": f"{HERE / 'scripted_graph.py'}:{graph}"}
+    deployment = {"dependencies": ["."], "graphs": graphs, "http": http}
+    if auth:
+        deployment["auth"] = {"path": f"{HERE / 'auth_handler.py'}:auth", "disable_studio_auth": True}
+        http["enable_custom_route_auth"] = True
+    return deployment
 
 
 def _environment() -> dict[str, str]:
