@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from memgraph.config import context_of, load_settings
 from memgraph.graph import assemble
-from memgraph.state import Answered, Applied, Begun, Parsed, Prompted, Reloaded, Saved, Scrubbed, Signalled
+from memgraph.state import Answered, Applied, Begun, Parsed, Prompted, Reloaded, Reviewed, Saved, Scrubbed, Signalled
 
 
 class Stages(  # pyright: ignore[reportIncompatibleVariableOverride] - optional in one stage, required in another
-    Begun, Signalled, Reloaded, Prompted, Answered, Parsed, Applied, Scrubbed, Saved
+    Begun, Signalled, Reloaded, Prompted, Answered, Parsed, Applied, Scrubbed, Reviewed, Saved
 ):
     """Every stage but the messages that came in: with a narrower schema the server would stream nulls."""
 

@@ -11,6 +11,11 @@ The ways off the straight line:
     parse_update    -> call_model     the answer could not be read; once
     save_memory     -> load_memory    the save lost a race
     save_memory     -> build_prompt   turns are left for another pass
+
+A graph that is built to be reviewed has one node more, before save_memory:
+
+    scrub_uploads   -> review_changes   a person is asked, where it has to be
+    review_changes  -> apply_update     the person agreed to something else than was applied
 """
 
 # LangGraph leaves some of its types open
@@ -33,9 +38,11 @@ from memgraph.nodes.fail_open import fail_open
 from memgraph.nodes.filter_messages import filter_messages
 from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
+from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
-from memgraph.state import Begun, Conversation, Parsed, Reloaded, Result, Saved, State
+from memgraph.review import Review, stricter
+from memgraph.state import Begun, Conversation, Parsed, Reloaded, Result, Reviewed, Saved, State
 from memgraph.wiring import UpdateGraph, both_ways, bound_to
 
 if TYPE_CHECKING:
@@ -53,6 +60,7 @@ def build_graph(
     model: str | BaseChatModel | None = None,
     storage: str | MemoryStorage | None = None,
     policy: Policy | None = None,
+    review: Review = "never",
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     interrupt_before: Sequence[str] | None = None,
 ) -> UpdateGraph:
@@ -62,6 +70,10 @@ def build_graph(
         model: The chat model, or its name; default: the built-in offline one.
         storage: Where memories are kept, or its URL; default: files in the user's data folder.
         policy: The limits of an update; default: `Policy()`.
+        review: When a person must agree before something is learned: `never`, to `corrections` and removals, or
+            `always`. The run is then interrupted with a `memgraph.review.Proposal` as JSON, and resumed by
+            `Command(resume=...)` with the answer; it needs a checkpointer, its own or that of the graph around it:
+            without one it ends there, and nothing is saved.
         checkpointer: Keeps every stage, so that a run can be interrupted, edited and resumed.
         interrupt_before: Names of nodes to stop before; it needs a checkpointer.
 
@@ -70,11 +82,12 @@ def build_graph(
         by `context=Context(user_id=...)`; what else the context says goes before what is said here.
 
     Raises:
+        ConfigError: From a run whose context asks for a review that the graph was not built for.
         IdentityError: From a run without a user, or with an id that may not be used.
         ModelError: From a run whose model did not answer, or not with a memory update.
         StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
     """
-    defaults = Context(model=model, storage=storage, policy=policy)
+    defaults = Context(model=model, storage=storage, policy=policy, review=review)
     return assemble(defaults, Result, checkpointer=checkpointer, interrupt_before=interrupt_before)
 
 
@@ -111,7 +124,12 @@ def assemble(
     graph.add_edge("call_model", "parse_update")
     graph.add_conditional_edges("parse_update", after_parse)
     graph.add_edge("apply_update", "scrub_uploads")
-    graph.add_edge("scrub_uploads", "save_memory")
+    if stricter(defaults.review) == "never":
+        graph.add_edge("scrub_uploads", "save_memory")
+    else:
+        graph.add_node("review_changes", bound(review_changes))
+        graph.add_edge("scrub_uploads", "review_changes")
+        graph.add_conditional_edges("review_changes", after_review)
     graph.add_conditional_edges("save_memory", after_save)
     compiled = graph.compile(name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or []))
     return UpdateGraph.of(compiled)
@@ -135,6 +153,11 @@ def after_load(state: Reloaded) -> Literal["build_prompt", "apply_update", "__en
 def after_parse(state: Parsed) -> Literal["call_model", "apply_update"]:
     """Ask again for an answer that could not be read."""
     return "call_model" if "problem" in state else "apply_update"
+
+
+def after_review(state: Reviewed) -> Literal["apply_update", "save_memory"]:
+    """Apply what the person agreed to, where it is not what was applied."""
+    return "apply_update" if state.get("altered") else "save_memory"
 
 
 def after_save(state: Saved) -> Literal["load_memory", "build_prompt", "__end__"]:

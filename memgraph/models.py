@@ -430,6 +430,8 @@ class Rewrite(Change):
     summary: str
     base: str
     """The summary the model saw; when it is another by now, somebody else's text stays."""
+    by_hand: bool = False
+    """A person put it so in review: it is neither cut nor scrubbed."""
 
 
 class Addition(Change):
@@ -445,6 +447,8 @@ class Addition(Change):
     """False: it matters to the task at hand only."""
     about_user: bool = True
     replaces: tuple[str, ...] = ()
+    by_hand: bool = False
+    """A person put it so in review: it is manual from the start, and good enough."""
 
 
 class Removal(Change):

@@ -15,8 +15,12 @@ Outcome = Literal["learned", "nothing_new", "superseded", "forgotten", "rejected
 - nothing_new: nothing a person said was left, all of it was learned before, or none of it was worth keeping.
 - superseded: another run learned these turns meanwhile.
 - forgotten: the memory was deleted meanwhile.
-- rejected: a reviewer refused the changes.
+- rejected: a reviewer refused the changes, and nothing was left to learn.
 """
+
+
+REJECTED = "rejected in review"
+"""Why something was refused that a person did not agree to."""
 
 
 class Reported(BaseModel):
@@ -81,6 +85,11 @@ class Report(Reported):
     def changed(self) -> bool:
         """Whether the memory says anything else than before."""
         return bool(self.added or self.confirmed or self.removed or self.rewritten)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether a reviewer refused any of it."""
+        return any(refusal.why == REJECTED for refusal in self.refused)
 
     @property
     def counts(self) -> dict[str, int]:

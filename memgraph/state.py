@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 from memgraph.errors import ConversationError
 from memgraph.models import UNKNOWN_THREAD, Answer, Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
 from memgraph.report import Outcome, RemovedFact, Report, Usage
+from memgraph.review import Review
 
 
 class Checked(LastValue[Any]):
@@ -72,6 +73,8 @@ class Origin(BaseModel):
     thread_id: str | None
     storage: str
     """Name of the storage that is loaded from, and must be saved to."""
+    review: Review = "never"
+    """What a person must be asked, at least: a run resumed without its context is no less strict."""
 
     @property
     def thread(self) -> str:
@@ -172,6 +175,16 @@ class Scrubbed(TypedDict):
     uploads: Annotated[tuple[Refusal, ...], Checked]
 
 
+class Reviewed(TypedDict, total=False):
+    """What a person agreed to, in the place of what parse_update wrote; nothing where nobody had to be asked."""
+
+    changes: Annotated[MemoryUpdate, Checked]
+    reviewed: Annotated[str, Checked]
+    """Fingerprint of the changes that were decided. Any other change set, as of the next batch, is asked about."""
+    altered: Annotated[bool, EphemeralValue]
+    """Whether the changes are others than those applied, so that they must be applied anew."""
+
+
 class Saved(Raced, Ended):
     """What is stored now. A save is also a load: the next batch starts from what was saved."""
 
@@ -189,5 +202,5 @@ class Result(Ended):
 
 
 # A key that is required in one stage is optional in another that may write it too.
-class State(Conversation, Begun, Signalled, Reloaded, Prompted, Answered, Parsed, Applied, Scrubbed, Saved):  # pyright: ignore[reportIncompatibleVariableOverride]
+class State(Conversation, Begun, Signalled, Reloaded, Prompted, Answered, Parsed, Applied, Scrubbed, Reviewed, Saved):  # pyright: ignore[reportIncompatibleVariableOverride]
     """All of it."""

@@ -35,6 +35,7 @@ from memgraph.nodes.detect_signals import detect_signals
 from memgraph.nodes.filter_messages import filter_messages
 from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
+from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
 from memgraph.state import State
@@ -109,7 +110,7 @@ def test_the_graph_is_the_nine_nodes_and_their_routes() -> None:
     }
 
 
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("node", [*NODES, review_changes])
 def test_no_node_takes_the_whole_state(node: Callable[..., Any]) -> None:
     """A signature that names everything says nothing."""
     (taken, *_) = get_type_hints(node).values()
@@ -119,7 +120,7 @@ def test_no_node_takes_the_whole_state(node: Callable[..., Any]) -> None:
 
 def test_what_the_nodes_return_is_the_state_without_its_input() -> None:
     """Every key is written by a node, and none is written that is not declared."""
-    returned = [set(get_type_hints(get_type_hints(node)["return"])) for node in NODES]
+    returned = [set(get_type_hints(get_type_hints(node)["return"])) for node in (*NODES, review_changes)]
 
     assert set().union(*returned) == set(get_type_hints(State)) - {"messages"}
 

@@ -80,6 +80,6 @@ def invoker_for(
     from memgraph.graph import build_graph
     from memgraph.invokers.background import BackgroundInvoker
 
-    policy = settings.policy if settings else None
-    graph = build_graph(model=model, storage=storage, policy=policy) if model else None
+    policy, review = (settings.policy, settings.review) if settings else (None, "never")
+    graph = build_graph(model=model, storage=storage, policy=policy, review=review) if model else None
     return BackgroundInvoker(graph, settings=settings, storage=storage)

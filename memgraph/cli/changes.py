@@ -21,7 +21,7 @@ OUTCOMES: Mapping[str, str] = MappingProxyType(
         "nothing_new": "Nothing new: all of this was learned before, or none of it was worth keeping.",
         "superseded": "Nothing to do: another run learned from this conversation meanwhile.",
         "forgotten": "Nothing was saved: the memory was deleted meanwhile.",
-        "rejected": "Nothing was saved: the changes were refused in review.",
+        "rejected": "Nothing was learned: the changes were refused in review.",
     }
 )
 """How a run ended, in plain words."""
@@ -33,7 +33,7 @@ def show_result(screen: Screen, final: Mapping[str, Any], storage: str) -> None:
     saved: Memory | None = final.get("saved")
     screen.line()
     screen.line(OUTCOMES[final["outcome"]], "bold")
-    _show_changes(screen, report)
+    show_changes(screen, report)
     screen.line()
     screen.line(_cost(report.usage))
     if saved:
@@ -42,7 +42,8 @@ def show_result(screen: Screen, final: Mapping[str, Any], storage: str) -> None:
         screen.line(f"Nothing was written to {storage}.")
 
 
-def _show_changes(screen: Screen, report: Report) -> None:
+def show_changes(screen: Screen, report: Report) -> None:
+    """Say what changed, line by line."""
     for fact in report.added:
         screen.line(f"+ {fact_line(fact)}", "green", indent=2)
     for fact in report.confirmed:

@@ -31,7 +31,7 @@ def draw(
     """Draw the graph of a memory update."""
     from memgraph.graph import build_graph
 
-    graph = build_graph().get_graph()
+    graph = build_graph(review=run.settings.review).get_graph()
     drawn = {
         **({"mermaid": graph.draw_mermaid()} if form is not Form.ASCII else {}),
         **({"ascii": graph.draw_ascii()} if form is not Form.MERMAID else {}),

@@ -53,6 +53,10 @@ def _scrubbed(update: Update) -> str:
     return f"{len(update['uploads'])} about uploads taken out"
 
 
+def _reviewed(update: Update) -> str:
+    return "decided, to be applied so" if update.get("altered") else "agreed to"
+
+
 def _saved(update: Update) -> str:
     return f"revision {update['saved'].revision}" if "saved" in update else "somebody else saved first"
 
@@ -67,6 +71,7 @@ NOTES: Mapping[str, Callable[[Update], str]] = MappingProxyType(
         "parse_update": _parsed,
         "apply_update": _applied,
         "scrub_uploads": _scrubbed,
+        "review_changes": _reviewed,
         "save_memory": _saved,
     }
 )

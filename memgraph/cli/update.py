@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,8 +10,6 @@ from memgraph.cli.command import AgentOption, Run, UserOption, add_command
 from memgraph.cli.inputs import name_of, read_input, stem_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from langchain_core.messages import AnyMessage
 
     from memgraph.context import Context
@@ -48,6 +46,9 @@ def update(
         typer.Option(metavar="THREAD", help="Which conversation it is; default: FILE's name without its ending."),
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="MODEL", help="Such as openai:gpt-4.1-mini, or offline.")] = None,
+    review: Annotated[
+        bool, typer.Option("--review", help="Show what would change, and ask about each of it before it is saved.")
+    ] = False,
 ) -> None:
     """Learn from the conversation in FILE."""
     from memgraph.cli.conversation import read_conversation
@@ -56,12 +57,15 @@ def update(
     from memgraph.models import Scope, checked_id
 
     scope = Scope(user, agent)
-    settings = run.settings.model_copy(update={"model_name": model} if model else {})
+    settings = run.settings.model_copy(
+        update={**({"model_name": model} if model else {}), **({"review": "always"} if review else {})}
+    )
     messages = read_conversation(read_input(file, ConversationError), name_of(file))
     thread = checked_id(stem_of(file) if thread is None else thread, "thread")
     if not settings.enabled:
         _say_off(run)
         return
+    _check_reviewer(run, settings)
     _say_model(run, settings)
     run.screen.line(
         f"Learning about {scope.user_id} from {name_of(file)} ({counted(len(messages), 'message')})", "bold"
@@ -72,25 +76,32 @@ def update(
 
 def _learn(run: Run, scope: Scope, messages: list[AnyMessage], context: Context) -> None:
     from memgraph.cli.changes import result_document, show_result
+    from memgraph.cli.learning import learn_watched
     from memgraph.cli.progress import Progress
     from memgraph.errors import MemgraphError
-    from memgraph.graph import build_graph
 
     progress = Progress(run.screen)
-    final: dict[str, Any] = {}
-    events: Iterator[Any] = build_graph().stream(  # pyright: ignore[reportUnknownMemberType] - langgraph's own
-        {"messages": messages}, context=context, stream_mode=["tasks", "values"]
-    )
-    for mode, event in events:
-        if mode == "tasks":
-            progress.follow(event)
-        else:
-            final = event
+    final = learn_watched(run.screen, messages, context, progress)
+    if final is None:
+        return
     if not final.get("outcome"):
         raise MemgraphError("the update ended before it came to anything")
     place = run.storage.where(scope)
     show_result(run.screen, final, place)
     run.screen.result(result_document(final, context, place, progress.nodes))
+
+
+def _check_reviewer(run: Run, settings: Settings) -> None:
+    """Refuse before a model is paid where somebody has to be asked, and nobody is there."""
+    from memgraph.cli.reviewing import can_ask
+    from memgraph.errors import EditError
+
+    if settings.review != "never" and not can_ask(run.screen):
+        raise EditError(
+            f"this update asks before it saves (review: {settings.review}), and there is nobody to ask: run it at a "
+            "terminal, with the conversation in a file and without --json; what is learned in the background waits "
+            "for `memgraph review`"
+        )
 
 
 def _context(run: Run, settings: Settings) -> Context:

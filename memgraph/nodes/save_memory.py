@@ -10,8 +10,9 @@ from langgraph.runtime import Runtime
 from memgraph.context import Resolved
 from memgraph.errors import ForgottenError, RevisionConflictError
 from memgraph.models import Memory, MemoryUpdate, Refusal
+from memgraph.nodes.progress import tell
 from memgraph.policy import Policy
-from memgraph.report import RemovedFact, Report, Usage, compare
+from memgraph.report import Outcome, RemovedFact, Report, Usage, compare
 from memgraph.rules.learned import remaining
 from memgraph.rules.mark import marked
 from memgraph.state import Filtered, Loaded, Raced, Saved
@@ -53,10 +54,17 @@ def save_memory(state: Learned, runtime: Runtime[Resolved]) -> Saved:
         return _lost(state, policy)
     report = state["report"] + _report(state, saved)
     left = remaining(state["turns"], saved.threads.get(origin.thread))
+    tell(runtime, "save_memory", facts=len(saved.facts), left=left)
     result: Saved = {"saved": saved, "memory": saved, "unlearned": left, "report": report, "races": 0}
     if not left:
-        result["outcome"] = "learned" if report.changed else "nothing_new"
+        result["outcome"] = _outcome(report)
     return result
+
+
+def _outcome(report: Report) -> Outcome:
+    if report.changed:
+        return "learned"
+    return "rejected" if report.rejected else "nothing_new"
 
 
 def _lost(state: Learned, policy: Policy) -> Saved:
@@ -82,4 +90,5 @@ def _pass_by(storage: MemoryStorage, state: Learned, policy: Policy) -> None:
 
 def _report(state: Learned, saved: Memory) -> Report:
     changed = compare(state["memory"], saved, because=state["removed"])
-    return changed.model_copy(update={"refused": state["refused"] + state["uploads"], "usage": state["usage"]})
+    refused = dict.fromkeys(state["refused"] + state["uploads"])  # what a review showed as refused is refused again
+    return changed.model_copy(update={"refused": tuple(refused), "usage": state["usage"]})

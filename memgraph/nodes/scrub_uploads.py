@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memgraph.models import Memory
+from memgraph.models import Memory, MemoryUpdate
 from memgraph.rules.scrub import scrub
 from memgraph.state import Loaded, Scrubbed
 
@@ -11,9 +11,11 @@ class Proposal(Loaded):
     """What scrub_uploads reads."""
 
     applied: Memory
+    changes: MemoryUpdate
 
 
 def scrub_uploads(state: Proposal) -> Scrubbed:
     """Take out what this update wrote about uploads, and nothing that was there before."""
-    result = scrub(state["memory"], state["applied"])
+    by_hand = [rewrite.section for rewrite in state["changes"].rewrites if rewrite.by_hand]
+    result = scrub(state["memory"], state["applied"], by_hand=by_hand)
     return {"scrubbed": result.memory, "uploads": result.refused}

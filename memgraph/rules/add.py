@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memgraph.models import CATEGORIES, Addition, Fact
+from memgraph.models import CATEGORIES, MANUAL, Addition, Fact
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft, same_key
 from memgraph.text.sentences import cut_at_sentence
@@ -34,6 +34,10 @@ def objection_to(addition: Addition, policy: Policy) -> str | None:
     """Why *addition* is not kept, if it is not."""
     if not addition.content.strip():
         return "it is empty"
+    return None if addition.by_hand else _objection_to_learned(addition, policy)
+
+
+def _objection_to_learned(addition: Addition, policy: Policy) -> str | None:
     if addition.content.rstrip().endswith(("?", "？")):
         return "it is a question"
     if not addition.durable:
@@ -49,15 +53,20 @@ def _added(draft: Draft, addition: Addition) -> Draft:
     category = addition.category if addition.category in CATEGORIES else "context"
     fact = Fact(
         id=addition.id,
-        content=cut_at_sentence(addition.content.strip(), draft.policy.max_fact_chars, len).strip(),
+        content=_fitting(addition, draft.policy),
         category=category,
         confidence=addition.confidence,
         created_at=draft.changes.at,
-        source=draft.changes.thread,
+        source=MANUAL if addition.by_hand else draft.changes.thread,
         source_error=addition.source_error if category == "correction" else None,
         replaces=tuple(old for old in addition.replaces if draft.memory.fact(old)),
     )
     return draft.holding((*draft.facts, fact))
+
+
+def _fitting(addition: Addition, policy: Policy) -> str:
+    content = addition.content.strip()
+    return content if addition.by_hand else cut_at_sentence(content, policy.max_fact_chars, len).strip()
 
 
 def _confirmed(draft: Draft, fact_id: str, addition: Addition) -> Draft:

@@ -19,7 +19,9 @@ def rewrite(draft: Draft) -> Draft:
 
 def _rewritten(draft: Draft, change: Rewrite) -> Draft:
     current = draft.memory.section(change.section)
-    summary = cut_at_sentence(change.summary.strip(), draft.policy.max_summary_tokens, count_tokens).strip()
+    summary = change.summary.strip()
+    if not change.by_hand:
+        summary = cut_at_sentence(summary, draft.policy.max_summary_tokens, count_tokens).strip()
     if not summary or summary == current.summary:
         return draft
     if current.summary != change.base:

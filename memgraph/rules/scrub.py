@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
-from memgraph.models import Fact, Memory, Refusal
+from memgraph.models import Fact, Memory, Refusal, SectionName
 from memgraph.text.uploads import mentions_upload, without_uploads
 
 WHY = "it says a file was uploaded"
@@ -17,20 +18,21 @@ class Scrub(NamedTuple):
     refused: tuple[Refusal, ...]
 
 
-def scrub(before: Memory, after: Memory) -> Scrub:
+def scrub(before: Memory, after: Memory, *, by_hand: Container[SectionName] = ()) -> Scrub:
     """Take out of *after* what it says about uploads that *before* did not say.
 
     A fact goes whole, and what it would have replaced stays. A summary loses the
-    sentence, and keeps its old text if nothing is left.
+    sentence, and keeps its old text if nothing is left. What a person wrote stays:
+    manual facts, and the summaries named by *by_hand*.
     """
     known = {fact.id: fact for fact in before.facts}
-    dropped = [fact for fact in after.facts if _is_new(fact, known) and mentions_upload(fact.content)]
+    dropped = [fact for fact in after.facts if _is_learned(fact, known) and mentions_upload(fact.content)]
     facts = _restored(after.facts, dropped, known) if dropped else after.facts
     scrubbed = after.with_facts(facts)
     refused = [Refusal(what=fact.content, why=WHY) for fact in dropped]
     for name, section in after.sections():
         old = before.section(name)
-        if section.summary == old.summary:
+        if section.summary == old.summary or name in by_hand:
             continue
         summary = without_uploads(section.summary)
         if summary != section.summary:
@@ -40,8 +42,8 @@ def scrub(before: Memory, after: Memory) -> Scrub:
     return Scrub(scrubbed, tuple(refused))
 
 
-def _is_new(fact: Fact, known: dict[str, Fact]) -> bool:
-    return fact.id not in known or fact.content != known[fact.id].content
+def _is_learned(fact: Fact, known: dict[str, Fact]) -> bool:
+    return not fact.is_manual and (fact.id not in known or fact.content != known[fact.id].content)
 
 
 def _restored(facts: tuple[Fact, ...], dropped: list[Fact], known: dict[str, Fact]) -> tuple[Fact, ...]:

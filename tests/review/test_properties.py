@@ -1,0 +1,143 @@
+"""What holds for any memory, any change set and any answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph.errors import EditError
+from memgraph.models import CATEGORIES, Addition, Fact, Memory, MemoryUpdate, Removal, Rewrite, Scope, Section
+from memgraph.policy import Policy
+from memgraph.review import Proposal, decide, proposal_of
+from memgraph.rules.apply import apply
+from memgraph.rules.mark import marked
+from memgraph.rules.scrub import scrub
+from memgraph.text.uploads import mentions_upload
+
+IDS = [f"fact_{number:08x}" for number in range(8)]
+TEXTS = st.sampled_from(["Likes tea.", "likes  TEA.", "Has a dog.", "Lives in Rome.", "Uploaded q3.pdf.", "Why?", ""])
+SOME_IDS = st.lists(st.sampled_from(IDS), max_size=3).map(tuple)
+
+facts = st.builds(
+    Fact,
+    id=st.sampled_from(IDS),
+    content=TEXTS,
+    confidence=st.sampled_from([0.7, 0.9]),
+    source=st.sampled_from(["t0", "manual"]),
+)
+memories = st.builds(
+    lambda kept, more, summary: Memory(
+        facts=(*kept, *(Fact(id=f"fact_{n:08d}", content=f"Fact {n}.", confidence=0.8) for n in range(100, 100 + more)))
+    ).with_section("work_context", Section(summary=summary)),
+    st.lists(facts, max_size=6, unique_by=lambda fact: fact.id),
+    st.integers(0, 10),
+    TEXTS,
+)
+additions = st.builds(
+    Addition,
+    id=st.uuids().map(lambda drawn: f"fact_{drawn.hex[:8]}"),
+    content=TEXTS | st.text(max_size=3),
+    category=st.sampled_from([*CATEGORIES, "correction"]),
+    confidence=st.sampled_from([0.3, 0.8, 1.0]),
+    replaces=SOME_IDS,
+)
+updates = st.builds(
+    lambda **parts: MemoryUpdate(at="2026-05-01T10:00:00Z", thread="t1", message_ids=("m1",), **parts),
+    rewrites=st.lists(st.builds(Rewrite, section=st.just("work_context"), summary=TEXTS, base=TEXTS), max_size=1).map(
+        tuple
+    ),
+    additions=st.lists(additions, max_size=8, unique_by=lambda addition: addition.id).map(tuple),
+    removals=st.lists(st.builds(Removal, id=st.sampled_from(IDS)), max_size=4).map(tuple),
+)
+policies = st.builds(Policy, max_facts=st.integers(10, 14))
+verdicts = st.sampled_from(["accept", "reject"])
+
+
+def learned(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Memory:
+    """What is remembered then, less traces of what was scrubbed: the time of it, and the order of the facts."""
+    after = scrub(memory, apply(changes, memory, policy).memory).memory
+    facts = tuple(sorted(after.facts, key=lambda fact: fact.id))
+    return after.model_copy(update={"facts": facts, "last_updated": ""})
+
+
+def shown(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Proposal:
+    return proposal_of(changes, memory, policy, scope=Scope("ada"))
+
+
+@given(memories, updates, policies)
+def test_to_accept_all_is_to_learn_it_unreviewed(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """What is shown is all that would change: agreeing to it leaves nothing out. Uploads aside, which are scrubbed."""
+    told = tuple(addition for addition in changes.additions if not mentions_upload(addition.content))
+
+    agreed = decide(changes, shown(changes, memory, policy), "accept")
+
+    assert learned(agreed, memory, policy) == learned(changes.model_copy(update={"additions": told}), memory, policy)
+
+
+@given(memories, updates, policies)
+def test_to_reject_all_moves_the_mark_and_nothing_else(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """Nothing slips in, and nothing a person did not give up is gone - but for room, where there was too little."""
+    agreed = decide(changes, shown(changes, memory, policy), "reject")
+
+    expected = learned(changes.model_copy(update={"additions": (), "removals": (), "rewrites": ()}), memory, policy)
+    assert learned(agreed, memory, policy) == expected
+    assert expected.threads == marked(memory, "t1", ("m1",), changes.at, policy).threads
+
+
+@given(memories, updates, policies, st.data())
+def test_what_was_rejected_does_not_happen(memory: Memory, changes: MemoryUpdate, policy: Policy, data: Any) -> None:
+    """Whatever was decided of the rest."""
+    proposal = shown(changes, memory, policy)
+    decided = {item.key: data.draw(verdicts) for item in proposal.items}
+    rejected = [item for item in proposal.items if decided[item.key] == "reject"]
+
+    after = learned(decide(changes, proposal, {"items": decided}), memory, policy)
+
+    kept = {fact.id for fact in after.facts}
+    accepted_instead = {old.id for item in proposal.items if decided[item.key] == "accept" for old in item.replaces}
+    for item in rejected:
+        assert item.kind not in ("add", "confirm") or item.id not in kept
+        assert item.kind != "rewrite" or after.user.work_context.summary == item.before
+        if len(memory.facts) + len(changes.additions) <= policy.max_facts:
+            assert item.kind != "remove" or item.id in kept
+            assert {old.id for old in item.replaces} <= kept | accepted_instead
+
+
+@given(memories, updates, policies)
+def test_an_agreed_change_set_shows_nothing_that_was_not_agreed_to(
+    memory: Memory, changes: MemoryUpdate, policy: Policy
+) -> None:
+    """Applied to any other memory it adds, removes and rewrites only what was shown."""
+    proposal = shown(changes, memory, policy)
+    agreed = decide(changes, proposal, "accept")
+
+    again = shown(agreed, Memory(facts=memory.facts[1:]), policy)
+
+    assert {item.id for item in again.items} <= {item.id for item in proposal.items}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=8) | verdicts,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["items", "others", "add:fact_00000001", "after", "confidence"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_any_json_is_decided_or_told_what_is_wrong(answer: object) -> None:
+    """A client may send anything; what comes back can be stored."""
+    addition = Addition(id="fact_00000001", content="Has a dog.", confidence=0.9)
+    changes = MemoryUpdate(at="2026-05-01T10:00:00Z", thread="t1", message_ids=("m1",), additions=(addition,))
+    proposal = shown(changes, Memory(), Policy())
+
+    try:
+        told = decide(changes, proposal, answer).model_dump_json()
+    except EditError as error:
+        told = str(error)
+
+    assert told.encode("utf-8")

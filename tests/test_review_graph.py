@@ -1,0 +1,504 @@
+"""The memory update with a person in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command
+
+from memgraph import ConfigError, Context, Fact, Memory, MemoryStorage, Policy, Scope, build_graph, open_storage
+from memgraph.models import MANUAL, Section
+from memgraph.review import Decision, Edit, Proposal, Review
+from memgraph.testing import ScriptedModel, update_answer
+
+ADA = Scope("ada")
+CONTEXT = Context(user_id="ada", thread_id="t1")
+CONFIG: Any = {"configurable": {"thread_id": "t1"}}
+BERLIN = Fact(id="fact_0000000a", content="Lives in Berlin.", confidence=0.9)
+TEA = Fact(id="fact_0000000b", content="Likes tea.", confidence=0.9)
+
+
+def talk(*texts: str) -> list[BaseMessage]:
+    """A conversation in which the user begins, with ids."""
+    kinds = (HumanMessage, AIMessage)
+    return [kinds[place % 2](text, id=f"m{place}") for place, text in enumerate(texts)]
+
+
+class Bench:
+    """A graph that asks, and the thread it is asked on."""
+
+    def __init__(
+        self, *answers: str, review: Review = "always", storage: MemoryStorage | None = None, **given: Any
+    ) -> None:
+        self.model = ScriptedModel(*(answers or (update_answer("Name is Ada."),)))
+        self.storage = storage or open_storage("memory:")
+        self.graph = build_graph(
+            model=self.model, storage=self.storage, review=review, checkpointer=InMemorySaver(), **given
+        )
+
+    def say(self, *texts: str, context: Context = CONTEXT) -> Any:
+        return self.graph.invoke({"messages": talk(*texts)}, CONFIG, context=context)
+
+    def answer(self, answer: object) -> Any:
+        return self.graph.invoke(Command(resume=answer), CONFIG, context=CONTEXT)
+
+    def keep(self, *facts: Fact) -> None:
+        self.storage.save(ADA, self.storage.load(ADA).with_facts(facts))
+
+    @property
+    def contents(self) -> list[str]:
+        return [fact.content for fact in self.storage.load(ADA).facts]
+
+
+def asked(state: Any) -> Proposal:
+    """What the run was interrupted with."""
+    (interrupt,) = state["__interrupt__"]
+    return Proposal.model_validate(interrupt.value)
+
+
+# -- the shape ------------------------------------------------------------------------------------
+
+
+def test_a_graph_that_nobody_reviews_has_no_node_for_it() -> None:
+    """What is not asked for costs nothing, and is not drawn."""
+    graph = build_graph(storage="memory:", review="never")
+
+    assert "review_changes" not in graph.get_graph().nodes
+
+
+@pytest.mark.parametrize("review", ["corrections", "always"])
+def test_a_reviewed_graph_asks_between_scrubbing_and_saving(review: Review) -> None:
+    """And applies anew what a person agreed to."""
+    drawn = build_graph(storage="memory:", review=review).get_graph()
+
+    edges = {(edge.source, edge.target) for edge in drawn.edges}
+    assert {edge for edge in edges if "review_changes" in edge} == {
+        ("scrub_uploads", "review_changes"),
+        ("review_changes", "apply_update"),
+        ("review_changes", "save_memory"),
+    }
+    assert ("scrub_uploads", "save_memory") not in edges
+
+
+# -- asking ---------------------------------------------------------------------------------------
+
+
+def test_what_would_change_is_shown_item_by_item_before_anything_is_saved() -> None:
+    """Added, said again, removed, rewritten, and what comes in another's place."""
+    bench = Bench(
+        update_answer(
+            {"content": "Lives in Paris.", "confidence": 0.9, "replaces": [BERLIN.id]},
+            {"content": "likes TEA.", "confidence": 0.95},
+            {"content": "May like jazz.", "confidence": 0.3},
+            remove=["fact_0000000c"],
+            workContext="Engineer.",
+        )
+    )
+    bench.keep(BERLIN, TEA, Fact(id="fact_0000000c", content="Is a student.", confidence=0.9))
+
+    proposal = asked(bench.say("I moved to Paris."))
+
+    assert [(item.kind, item.before, item.after) for item in proposal.items] == [
+        ("add", "", "Lives in Paris."),
+        ("confirm", "Likes tea.", "Likes tea."),
+        ("remove", "Is a student.", ""),
+        ("rewrite", "", "Engineer."),
+    ]
+    assert [known.content for known in proposal.items[0].replaces] == ["Lives in Berlin."]
+    assert proposal.items[2].reason == "contradicted"
+    assert [refusal.what for refusal in proposal.refused] == ["likes TEA.", "May like jazz."]
+    assert (proposal.user_id, proposal.thread_id, bench.storage.load(ADA).revision) == ("ada", "t1", 1)
+
+
+def test_nothing_that_would_change_is_nothing_to_ask() -> None:
+    """A person is not bothered with what the rules refuse."""
+    bench = Bench(update_answer({"content": "May like jazz.", "confidence": 0.3}))
+
+    state = bench.say("Nice weather.")
+
+    assert (state["outcome"], "__interrupt__" in state) == ("nothing_new", False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "asks"),
+    [
+        (update_answer("Name is Ada.", workContext="Engineer."), False),
+        (update_answer({"content": "Use uv, not pip.", "category": "correction", "confidence": 0.95}), True),
+        (update_answer(remove=[BERLIN.id]), True),
+        (update_answer({"content": "Lives in Paris.", "confidence": 0.9, "replaces": [BERLIN.id]}), True),
+    ],
+)
+def test_corrections_asks_where_something_known_is_at_stake(answer: str, asks: bool) -> None:  # noqa: FBT001
+    """News alone is learned unasked."""
+    bench = Bench(answer, review="corrections")
+    bench.keep(BERLIN)
+
+    assert ("__interrupt__" in bench.say("News.")) is asks
+
+
+def test_a_run_may_ask_for_more_than_its_graph() -> None:
+    """As for one user who wants to see it all."""
+    bench = Bench(review="corrections")
+
+    state = bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
+
+    assert asked(state).items
+
+
+def test_a_run_may_not_ask_for_less() -> None:
+    """Else whoever is to be watched could choose not to be."""
+    bench = Bench(review="always")
+
+    state = bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "never"}))
+
+    assert asked(state).items
+
+
+def test_a_run_resumed_without_its_context_is_no_less_strict() -> None:
+    """Context is not checkpointed; that a person wanted to be asked is."""
+    bench = Bench(review="corrections")
+    bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
+
+    state = bench.graph.invoke(Command(resume="nonsense"), CONFIG)
+
+    assert "nonsense" in (asked(state).problem or "")
+    assert bench.contents == []
+
+
+def test_a_review_that_the_graph_cannot_make_is_refused_before_anything_is_learned() -> None:
+    """Never an unreviewed save."""
+    bench = Bench(review="never")
+
+    with pytest.raises(ConfigError, match=r"build_graph\(review='always'\)"):
+        bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
+
+    assert (bench.contents, len(bench.model.asked)) == ([], 0)
+
+
+def test_without_a_checkpointer_the_run_ends_where_it_would_ask() -> None:
+    """Nothing is saved, no mark moves, and the result shows what would have changed."""
+    storage = open_storage("memory:")
+    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage, review="always")
+
+    state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+
+    assert asked(state).items[0].after == "Name is Ada."
+    assert ("outcome" in state, storage.load(ADA)) == (False, Memory())
+
+
+# -- answering ------------------------------------------------------------------------------------
+
+
+def test_what_is_accepted_is_learned() -> None:
+    """As it was shown, and the model is not asked again."""
+    bench = Bench()
+    bench.say("I'm Ada.")
+
+    state = bench.answer("accept")
+
+    assert (state["outcome"], bench.contents, len(bench.model.asked)) == ("learned", ["Name is Ada."], 1)
+    assert [fact.source for fact in state["saved"].facts] == ["t1"]
+
+
+def test_what_is_rejected_is_not_learned_and_not_asked_about_again() -> None:
+    """The mark moves: the same turns cost no model and no person any more."""
+    bench = Bench()
+    bench.say("I'm Ada.")
+
+    state = bench.answer("reject")
+    again = bench.say("I'm Ada.")
+
+    assert (state["outcome"], bench.contents) == ("rejected", [])
+    assert [(refusal.what, refusal.why) for refusal in state["report"].refused] == [
+        ("Name is Ada.", "rejected in review")
+    ]
+    assert (again["outcome"], len(bench.model.asked)) == ("nothing_new", 1)
+
+
+def test_items_are_decided_one_by_one() -> None:
+    """What was not agreed to leaves no trace but a line in the report."""
+    bench = Bench(update_answer("Name is Ada.", "Has a dog.", remove=[BERLIN.id], workContext="Engineer."))
+    bench.keep(BERLIN)
+    name, dog, berlin, work = asked(bench.say("I'm Ada.")).items
+
+    state = bench.answer({"items": {name.key: "accept", dog.key: "reject", berlin.key: "reject", work.key: "accept"}})
+
+    assert bench.contents == ["Lives in Berlin.", "Name is Ada."]
+    assert state["saved"].user.work_context.summary == "Engineer."
+    assert state["outcome"] == "learned"
+    assert {refusal.what for refusal in state["report"].refused} == {"Has a dog.", "Lives in Berlin."}
+
+
+def test_what_a_person_edits_is_the_persons_word() -> None:
+    """A fact becomes manual, so no later update removes it; and neither policy nor scrubbing has a say in it."""
+    bench = Bench(update_answer("Name is Ada.", workContext="Engineer."))
+    name, work = asked(bench.say("I'm Ada.")).items
+    uploads = "Uploaded the file report.pdf."
+
+    bench.answer(
+        Decision(items={name.key: Edit(after=uploads, confidence=0.4), work.key: Edit(after=f"Engineer. {uploads}")})
+    )
+
+    memory = bench.storage.load(ADA)
+    (fact,) = memory.facts
+    assert (fact.content, fact.source, fact.confidence) == (uploads, MANUAL, 0.4)
+    assert memory.user.work_context.summary == f"Engineer. {uploads}"
+
+
+def test_a_fact_stays_where_what_would_take_its_place_is_rejected() -> None:
+    """Also where the model named it among those to remove."""
+    moved = {"content": "Lives in Paris.", "confidence": 0.9, "replaces": [BERLIN.id]}
+    bench = Bench(update_answer(moved, remove=[BERLIN.id]))
+    bench.keep(BERLIN)
+    bench.say("I moved.")
+
+    bench.answer("reject")
+
+    assert bench.contents == ["Lives in Berlin."]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "ok",
+        "",
+        0,
+        True,
+        [],
+        [[["accept"]]],
+        {"items": {}},
+        {"items": {"add:x": "accept"}},
+        {"accept": True},
+        {"others": None},
+    ],
+)
+def test_an_answer_that_cannot_be_understood_is_asked_for_again(answer: object) -> None:
+    """With what was wrong with it; the change set is not lost."""
+    bench = Bench()
+    bench.say("I'm Ada.")
+
+    second = bench.answer(answer)
+    third = bench.answer({"others": "perhaps"})
+    last = bench.answer("accept")
+
+    assert asked(second).problem
+    assert "others" in (asked(third).problem or "")
+    assert (last["outcome"], bench.contents, len(bench.model.asked)) == ("learned", ["Name is Ada."], 1)
+
+
+# -- others write too -----------------------------------------------------------------------------
+
+
+class MeddlingStorage(MemoryStorage):
+    """A storage in which somebody else acts just before a save."""
+
+    def __init__(self, *acts: Callable[[MemoryStorage], object]) -> None:
+        self.inner = open_storage("memory:")
+        self.acts = list(acts)
+
+    def load(self, scope: Scope) -> Memory:
+        return self.inner.load(scope)
+
+    def save(self, scope: Scope, memory: Memory) -> Memory:
+        if self.acts:
+            self.acts.pop(0)(self.inner)
+        return self.inner.save(scope, memory)
+
+    def delete(self, scope: Scope) -> Memory:
+        return self.inner.delete(scope)
+
+
+def adding(content: str) -> Callable[[MemoryStorage], object]:
+    """Somebody else adds a fact."""
+
+    def act(storage: MemoryStorage) -> object:
+        memory = storage.load(ADA)
+        return storage.save(ADA, memory.with_facts((*memory.facts, Fact(content=content, confidence=0.9))))
+
+    return act
+
+
+@pytest.mark.parametrize("answer", ["accept", {"others": "accept"}])
+def test_what_was_decided_is_not_asked_again_when_a_save_loses_a_race(answer: object) -> None:
+    """A person agrees once."""
+    bench = Bench(storage=MeddlingStorage(adding("Has a dog."), adding("Has a cat.")))
+    bench.say("I'm Ada.")
+
+    state = bench.answer(answer)
+
+    assert (state["outcome"], len(bench.model.asked)) == ("learned", 1)
+    assert bench.contents == ["Has a dog.", "Has a cat.", "Name is Ada."]
+
+
+def test_what_was_rejected_does_not_come_back_when_a_save_loses_a_race() -> None:
+    """Not even what would be news only to the memory as it is now."""
+    bench = Bench(
+        update_answer("Name is Ada.", "Has a dog.", "Likes tea."),
+        storage=MeddlingStorage(lambda storage: storage.save(ADA, storage.load(ADA).with_facts(()))),
+    )
+    bench.storage.acts, acts = [], bench.storage.acts  # type: ignore[attr-defined]
+    bench.keep(TEA.model_copy(update={"source": MANUAL}))
+    bench.storage.acts = acts  # type: ignore[attr-defined]
+    name, dog = asked(bench.say("I'm Ada.")).items
+
+    bench.answer({"items": {name.key: "accept", dog.key: "reject"}})
+
+    assert bench.contents == ["Name is Ada."]
+
+
+def test_a_memory_that_changed_while_it_was_asked_keeps_both() -> None:
+    """A person may take days."""
+    bench = Bench()
+    bench.say("I'm Ada.")
+    bench.keep(TEA)
+
+    state = bench.answer("accept")
+
+    assert (state["outcome"], bench.contents) == ("learned", ["Likes tea.", "Name is Ada."])
+
+
+def test_a_summary_written_meanwhile_is_asked_about_anew() -> None:
+    """The model sees the new text, and a person what it makes of it."""
+    bench = Bench(update_answer(workContext="Engineer."), update_answer(workContext="Bakes and builds."))
+    bench.say("I'm Ada.")
+    memory = bench.storage.load(ADA)
+    bench.storage.save(ADA, memory.with_section("work_context", Section(summary="Runs a bakery.")))
+
+    again = bench.answer("accept")
+    state = bench.answer("accept")
+
+    assert [(item.before, item.after) for item in asked(again).items] == [("Runs a bakery.", "Bakes and builds.")]
+    assert state["saved"].user.work_context.summary == "Bakes and builds."
+
+
+def test_turns_that_others_learned_while_it_was_asked_are_left_to_them() -> None:
+    """The same conversation, learned elsewhere."""
+    bench = Bench()
+    bench.say("I'm Ada.")
+    build_graph(model=ScriptedModel(update_answer("Is Ada.")), storage=bench.storage).invoke(
+        {"messages": talk("I'm Ada.")}, context=CONTEXT
+    )
+
+    state = bench.answer("accept")
+
+    assert (state["outcome"], bench.contents) == ("superseded", ["Is Ada."])
+
+
+def test_a_memory_forgotten_while_it_was_asked_stays_forgotten() -> None:
+    """A late yes does not bring it back."""
+    bench = Bench()
+    bench.say("I'm Ada.")
+    bench.storage.delete(ADA)
+
+    state = bench.answer("accept")
+
+    assert (state["outcome"], bench.contents) == ("forgotten", [])
+
+
+# -- more than one change set ---------------------------------------------------------------------
+
+
+def test_each_batch_is_asked_about() -> None:
+    """Agreeing to one is not agreeing to the next."""
+    bench = Bench(update_answer("Fact 0."), update_answer("Fact 1."), policy=Policy(batch_tokens=500))
+    said = [f"Turn {place}: " + "word " * 200 for place in range(4)]
+
+    first = bench.say(*said)
+    second = bench.answer("reject")
+    last = bench.answer("accept")
+
+    assert [asked(state).items[0].after for state in (first, second)] == ["Fact 0.", "Fact 1."]
+    assert (last["outcome"], bench.contents) == ("learned", ["Fact 1."])
+
+
+def test_a_later_run_on_the_same_thread_is_asked_about() -> None:
+    """Nothing an earlier run left in the state agrees for it."""
+    bench = Bench(update_answer("Name is Ada."), update_answer("Has a dog."))
+    bench.say("I'm Ada.")
+    bench.answer("accept")
+
+    state = bench.say("I'm Ada.", "Hello!", "I have a dog.")
+
+    assert asked(state).items[0].after == "Has a dog."
+
+
+def test_new_turns_take_the_place_of_a_question_that_was_not_answered() -> None:
+    """The whole conversation is learned from, so nothing is lost with the old proposal."""
+    bench = Bench(update_answer("Name is Ada."), update_answer("Name is Ada.", "Has a dog."))
+    bench.say("I'm Ada.")
+
+    asked_anew = bench.say("I'm Ada.", "Hello!", "I have a dog.")
+    bench.answer("accept")
+
+    assert [item.after for item in asked(asked_anew).items] == ["Name is Ada.", "Has a dog."]
+    assert bench.contents == ["Name is Ada.", "Has a dog."]
+
+
+# -- elsewhere ------------------------------------------------------------------------------------
+
+
+def test_a_later_process_takes_the_answer(tmp_path: Path) -> None:
+    """All that is needed is in the checkpoint, as plain data."""
+
+    def graph_of(model: ScriptedModel, saver: SqliteSaver) -> Any:
+        return build_graph(model=model, storage=f"sqlite:{tmp_path / 'm.db'}", review="always", checkpointer=saver)
+
+    with SqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as saver:
+        proposal = asked(
+            graph_of(ScriptedModel(update_answer("Name is Ada.", "Has a dog.")), saver).invoke(
+                {"messages": talk("I'm Ada.")}, CONFIG, context=CONTEXT
+            )
+        )
+    later = ScriptedModel("never asked")
+
+    with SqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as saver:
+        edited = {"items": {proposal.items[0].key: {"after": "Name is Ada Lovelace."}}, "others": "reject"}
+        state = graph_of(later, saver).invoke(Command(resume=edited), CONFIG)
+
+    assert [fact.content for fact in state["saved"].facts] == ["Name is Ada Lovelace."]
+    assert not later.asked
+
+
+def test_an_event_loop_can_ask_too() -> None:
+    """One graph, invoked either way."""
+    bench = Bench()
+
+    async def run() -> Any:
+        await bench.graph.ainvoke({"messages": talk("I'm Ada.")}, CONFIG, context=CONTEXT)
+        return await bench.graph.ainvoke(Command(resume="accept"), CONFIG, context=CONTEXT)
+
+    assert asyncio.run(run())["outcome"] == "learned"
+
+
+@pytest.fixture
+def lead() -> tuple[Any, MemoryStorage]:
+    """A lead agent whose memory update is reviewed."""
+    storage = open_storage("memory:")
+    builder = StateGraph(MessagesState, context_schema=Context)
+    model = ScriptedModel(update_answer("Name is Ada."))
+    builder.add_node("remember", build_graph(model=model, storage=storage, review="always"))
+    builder.add_node("answer", lambda _: {"messages": AIMessage("Hello Ada!")})
+    builder.add_edge(START, "remember")
+    builder.add_edge("remember", "answer")
+    return builder.compile(checkpointer=InMemorySaver()), storage
+
+
+def test_inside_a_lead_agent_the_question_reaches_whoever_runs_it(lead: Any, caplog: Any) -> None:
+    """To be asked is no failure: it is neither logged nor passed over."""
+    graph, storage = lead
+
+    waiting = graph.invoke({"messages": talk("I'm Ada.")}, CONFIG, context=CONTEXT)
+    state = graph.invoke(Command(resume="accept"), CONFIG, context=CONTEXT)
+
+    assert asked(waiting).items[0].after == "Name is Ada."
+    assert [fact.content for fact in storage.load(ADA).facts] == ["Name is Ada."]
+    assert state["messages"][-1].text == "Hello Ada!"
+    assert caplog.text == ""
