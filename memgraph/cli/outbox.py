@@ -1,7 +1,8 @@
-"""memgraph pending and memgraph retry: what waits to be learned, and what failed."""
+"""memgraph pending and memgraph retry: what waits to be learned, what waits for a person, and what failed."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,22 +25,31 @@ def add_to(app: typer.Typer) -> None:
 
 
 def pending(run: Run, *, outbox: OutboxOption = None) -> None:
-    """Show which conversations wait to be learned from, and which were set aside because they failed.
+    """Show which conversations wait to be learned from, are in review, or were set aside because they failed.
 
     It only looks: what waits is run by the processes that submit.
     """
     from memgraph.invokers.clock import SystemClock
 
     now = SystemClock().now()
-    with _opened(run, outbox) as opened:
+    with opened_outbox(run, outbox) as opened:
         waiting, aside = opened.waiting(now=now), opened.aside()
+        held = [each.job for each in opened.in_review()]
         name = opened.name
     _list(run, f"Waiting in {name}:", [(job, _when(job, now)) for job in waiting], or_else=f"Nothing waits in {name}.")
+    if held:
+        run.screen.line()
+        _list(run, "In review; `memgraph review` decides:", [(job, "waits for a person") for job in held])
     if aside:
         run.screen.line()
         _list(run, "Set aside; `memgraph retry` puts them back:", [(job, job.error) for job in aside])
     run.screen.result(
-        {"outbox": name, "waiting": [_document(job) for job in waiting], "aside": [_document(job) for job in aside]}
+        {
+            "outbox": name,
+            "waiting": [_document(job) for job in waiting],
+            "in_review": [_document(job) for job in held],
+            "aside": [_document(job) for job in aside],
+        }
     )
 
 
@@ -63,14 +73,15 @@ def retry(
     if agent and not user:
         raise IdentityError("--agent needs --user: an agent's memory is one of a user's")
     scope = Scope(user, agent) if user else None
-    with _opened(run, outbox) as opened:
+    with opened_outbox(run, outbox) as opened:
         there = bool(opened.aside())  # so that looking into nothing makes no file
         count = opened.retry(now=SystemClock().now(), scope=scope, thread_id=thread) if there else 0
     run.screen.line(f"Put {counted(count, 'conversation')} back.")
     run.screen.result({"put_back": count})
 
 
-def _opened(run: Run, url: str | None) -> Outbox:
+def opened_outbox(run: Run, url: str | None) -> Outbox:
+    """The outbox called *url*, or that of the settings."""
     from memgraph.invokers import open_outbox
 
     return open_outbox(url or run.settings.outbox, storage=run.storage)
@@ -96,22 +107,24 @@ def _when(job: Job, now: float) -> str:
 
 
 def _document(job: Job) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    from memgraph.models import timestamp
-
-    def time(seconds: float) -> str:
-        return timestamp(datetime.fromtimestamp(seconds, UTC))
-
     return {
         "user": job.key.scope.user_id,
         "agent": job.key.scope.agent_name,
         "thread": job.key.thread_id,
         "submissions": job.submissions,
-        "first_at": time(job.first_at),
-        "last_at": time(job.last_at),
-        "due_at": time(job.due_at),
+        "first_at": told_time(job.first_at),
+        "last_at": told_time(job.last_at),
+        "due_at": told_time(job.due_at) if math.isfinite(job.due_at) else None,
         "running": job.running,
         "tries": job.tries,
         "error": job.error,
     }
+
+
+def told_time(seconds: float) -> str:
+    """A moment as documents have it."""
+    from datetime import UTC, datetime
+
+    from memgraph.models import timestamp
+
+    return timestamp(datetime.fromtimestamp(seconds, UTC))

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from memgraph.config import storage_of
-from memgraph.errors import ConfigError, IdentityError, OutboxError
+from memgraph.errors import ConfigError, IdentityError, NotInReviewError, OutboxError
 from memgraph.invokers import open_outbox
 from memgraph.invokers.engine import Engine, Limits, OnError, OnUpdate
-from memgraph.invokers.inline import drop, run_all, run_scope
+from memgraph.invokers.inline import drop, run_all, run_decided, run_scope
 from memgraph.invokers.invoker import Stats
 from memgraph.invokers.lane import in_thread
 from memgraph.invokers.outbox import Job, Key, Outbox
 from memgraph.invokers.payload import checked_messages, written
 from memgraph.invokers.plan import deleted_at
+from memgraph.invokers.reviews import InReview, decide_review, in_review
 from memgraph.invokers.schedule import Timing
 from memgraph.invokers.update import Updater
 from memgraph.invokers.works import REGISTRY, Works
@@ -57,7 +58,8 @@ class BackgroundInvoker:
         storage: Where the memories of *graph* are; only `forget` needs to know.
         immediate: Whether `submit` runs the update itself, at once, and raises what went wrong; then there are no
             threads. For tests and scripts.
-        on_update: Called with an Update after each one, in the thread that ran it.
+        on_update: Called with an Update after each one, in the thread that ran it; one that is held for review has not
+            ended.
         on_error: Called with a Claim and the error after each failed try. What hooks raise is logged.
 
     Raises:
@@ -139,7 +141,8 @@ class BackgroundInvoker:
         """Run all that waits now, without its quiet time, and wait for it at most *timeout* seconds.
 
         Returns:
-            Whether all of it was learned from. False: some of it failed, and is tried again later, or time ran out.
+            Whether all of it was learned from. False: some of it failed, and is tried again later, or is in review now,
+            or time ran out. What was in review before is not waited for, and does not count.
         """
         if self._works is None:
             return True
@@ -172,7 +175,7 @@ class BackgroundInvoker:
     # -- looking --
 
     def pending(self) -> Sequence[Job]:
-        """What waits or runs, what is due first, first."""
+        """What waits or runs, what is due first, first. What is in review waits for a person: `in_review`."""
         if self._works is None:
             return ()
         engine = self._open().engine
@@ -190,6 +193,34 @@ class BackgroundInvoker:
         count = works.engine.outbox.retry(now=works.engine.clock.now(), scope=scope, thread_id=thread_id)
         works.crew.wake()
         return count
+
+    def in_review(self) -> Sequence[InReview]:
+        """What a person has to agree to before it is learned, the earliest first."""
+        return in_review(self._open().engine.outbox) if self._works else ()
+
+    def decide(self, review_id: str, answer: object) -> None:
+        """Decide what waits under *review_id*; what was agreed to is learned without asking the model again.
+
+        It is learned by whoever works on the outbox, soon, and together with it what came in of the same conversation
+        meanwhile, which may be held in turn. Where the process dies in between, the decision is kept.
+
+        Args:
+            review_id: See `InReview.id`.
+            answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
+
+        Raises:
+            EditError: If the answer cannot be understood, or edits an item to what may not be; it waits on.
+            NotInReviewError: If nothing waits under that id, as somebody else has decided.
+        """
+        if self._works is None:
+            raise NotInReviewError(review_id)
+        works = self._open()
+        engine = works.engine
+        decided = decide_review(engine.outbox, review_id, answer, now=engine.clock.now())
+        if not self._immediate:
+            works.crew.wake()
+        elif error := run_decided(engine, decided.key):
+            raise error
 
     def stats(self) -> Stats:
         """What was done so far, by all who share the outbox in this process."""
@@ -238,14 +269,31 @@ def _works(
     settings: Settings,
     storage: MemoryStorage | None,
 ) -> Works:
-    used = graph or _graph_of(settings, storage)
+    return Works(engine_of(outbox, settings, storage, graph=graph), graph=graph, settings=settings, storage=storage)
+
+
+def engine_of(
+    outbox: Outbox,
+    settings: Settings,
+    storage: MemoryStorage | None,
+    *,
+    graph: CompiledStateGraph[Any, Context, Any, Any] | None = None,
+) -> Engine:
+    """An engine without threads: whoever calls it runs the jobs.
+
+    Args:
+        outbox: Where they wait.
+        settings: When they are due.
+        storage: Where the graph that *settings* describe keeps its memories.
+        graph: The memory update; None is that one.
+    """
     limits = Limits(
         timing=Timing(settings.debounce_seconds, settings.max_wait_seconds),
         max_concurrency=settings.max_concurrency,
         lease_seconds=settings.lease_seconds,
         max_jobs=settings.max_queued,
     )
-    return Works(Engine(outbox, Updater(used), limits), graph=graph, settings=settings, storage=storage)
+    return Engine(outbox, Updater(graph or _graph_of(settings, storage)), limits)
 
 
 def _graph_of(settings: Settings, storage: MemoryStorage | None) -> CompiledStateGraph[Any, Context, Any, Any]:

@@ -82,7 +82,7 @@ class Crew:
             looked = time.monotonic()
             left = [job for job in self._waiting() if _is_left(before.get(job.id), job)]
             if not left:
-                return not any(_was_among(before.values(), job) for job in self._engine.outbox.aside())
+                return not any(_was_among(before.values(), job) for job in self._not_learned())
             all_tried = all(job.tries != before[job.id].tries for job in left)
             now = time.monotonic()
             if all_tried or now >= deadline or self._engine.closing:
@@ -201,6 +201,10 @@ class Crew:
             self._renew_at = now + self._engine.limits.lease_seconds / 3
             self._engine.renew()
 
+    def _not_learned(self) -> list[Job]:
+        outbox = self._engine.outbox
+        return [*outbox.aside(), *(held.job for held in outbox.in_review())]
+
     def _waiting(self) -> tuple[Job, ...]:
         return self._engine.outbox.waiting(now=self._engine.clock.now())
 
@@ -211,7 +215,7 @@ def _is_left(before: Job | None, now: Job) -> bool:
 
 
 def _was_among(before: Iterable[Job], now: Job) -> bool:
-    """Whether *now*, which was set aside, holds something of one of *before*."""
+    """Whether *now*, which waits no more, holds something of one of *before*."""
     return any(job.key == now.key and job.first <= now.last and now.first <= job.last for job in before)
 
 

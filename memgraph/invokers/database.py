@@ -12,7 +12,7 @@ from memgraph.errors import OutboxError, StorageError
 from memgraph.storage.durable import create_private, locked, make_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
 IN_RAM = ":memory:"
@@ -24,8 +24,8 @@ class Database:
 
     Args:
         path: The file; None is a database in RAM.
-        schema: Statements that make the tables.
-        version: Of the tables, kept in the file's user_version; 0 is a file that is not set up.
+        migrations: Statements that make the tables, in the order in which they came to be. The file's user_version is
+            how many of them were done. One that was released is never changed; the next change is a new one.
         busy_timeout: Seconds to wait for other processes.
         durable: Whether what was written outlasts a power cut at once. If not, it does with the next that is.
         lock: Of another connection of this process to the same file, to take turns with it too.
@@ -35,8 +35,7 @@ class Database:
         self,
         path: Path | None,
         *,
-        schema: str,
-        version: int,
+        migrations: Sequence[str],
         busy_timeout: float = BUSY_TIMEOUT_SECONDS,
         durable: bool = True,
         lock: threading.Lock | None = None,
@@ -44,8 +43,7 @@ class Database:
         self.path = path
         self.lock = lock or threading.Lock()
         self._synchronous = "FULL" if durable else "NORMAL"
-        self._schema = schema
-        self._version = version
+        self._migrations = migrations
         self._busy_timeout = busy_timeout
         self._db: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
@@ -106,7 +104,7 @@ class Database:
         try:
             db.execute(f"PRAGMA synchronous = {self._synchronous}")
             db.execute("PRAGMA foreign_keys = ON")
-            if db.execute("PRAGMA user_version").fetchone()[0] != self._version:
+            if _version(db) != len(self._migrations):
                 self._set_up(db)
         except BaseException:
             db.close()
@@ -116,14 +114,17 @@ class Database:
     def _set_up(self, db: sqlite3.Connection) -> None:
         """Make the tables. SQLite does not wait for others where the journal mode changes, so a lock file does."""
         if self.path is None:
-            db.executescript(self._schema)
+            db.executescript(";".join(self._migrations))
             return
         with locked(self.path, self._busy_timeout):
-            found = db.execute("PRAGMA user_version").fetchone()[0]
-            if found > self._version:
-                raise OutboxError(f"{self.path} was written by a later version of memgraph (its tables are {found})")
+            done, known = _version(db), len(self._migrations)
+            if done > known:
+                raise OutboxError(f"{self.path} was written by a later version of memgraph (its tables are {done})")
             db.execute("PRAGMA journal_mode = WAL")
-            db.executescript(f"BEGIN IMMEDIATE; {self._schema}; PRAGMA user_version = {self._version}; COMMIT")
+            missing = ";".join(
+                ("BEGIN IMMEDIATE", *self._migrations[done:], f"PRAGMA user_version = {known}", "COMMIT")
+            )
+            db.executescript(missing)
 
     def _disconnect(self) -> None:
         if self._db:
@@ -141,6 +142,10 @@ class Database:
             raise OutboxError(f"{error.filename or self.path}: {error.strerror or error}") from error
         except StorageError as error:
             raise OutboxError(str(error)) from error
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return db.execute("PRAGMA user_version").fetchone()[0]
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

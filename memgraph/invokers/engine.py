@@ -19,15 +19,16 @@ from memgraph.errors import (
 )
 from memgraph.invokers.clock import Clock, SystemClock
 from memgraph.invokers.invoker import Stats
-from memgraph.invokers.log import log_failure, log_update
+from memgraph.invokers.log import log_failure, log_proposed, log_update
 from memgraph.invokers.outbox import LeaseLostError
 from memgraph.invokers.payload import written_raw
 from memgraph.invokers.schedule import LONGEST_RETRY_SECONDS, MAX_TRIES, Timing, retry_wait
+from memgraph.invokers.update import Proposed, Update
 from memgraph.llm.patience import retry_after
 
 if TYPE_CHECKING:
     from memgraph.invokers.outbox import Claim, Key, Outbox
-    from memgraph.invokers.update import Update, Updater
+    from memgraph.invokers.update import Updater
     from memgraph.models import Scope
 
 logger = logging.getLogger("memgraph.invoker")
@@ -35,7 +36,7 @@ logger = logging.getLogger("memgraph.invoker")
 HOPELESS = (ConfigError, ConversationError, IdentityError, ModelSetupError, WrongStorageError)
 """What no waiting cures: the job is set aside at once."""
 
-OnUpdate = Callable[["Update"], object]
+OnUpdate = Callable[[Update], object]
 OnError = Callable[["Claim", BaseException], object]
 
 
@@ -98,15 +99,20 @@ class Engine:
         """The provider asked for quiet until then."""
         return self._paused_until
 
-    def claim(self, limit: int, scope: Scope | None = None) -> tuple[Claim, ...]:
-        """Take up to *limit* due jobs; none while the provider asked for quiet."""
+    def claim(self, limit: int, scope: Scope | None = None, thread_id: str | None = None) -> tuple[Claim, ...]:
+        """Take up to *limit* due jobs, as `Outbox.claim` does; none while the provider asked for quiet."""
         now = self.clock.now()
         if limit <= 0 or now < self._paused_until:
             return ()
-        return self.outbox.claim(now=now, lease_seconds=self.limits.lease_seconds, limit=limit, scope=scope)
+        seconds = self.limits.lease_seconds
+        return self.outbox.claim(now=now, lease_seconds=seconds, limit=limit, scope=scope, thread_id=thread_id)
 
-    def run(self, claim: Claim) -> BaseException | None:
+    def run(self, claim: Claim, *, asks: bool = True) -> BaseException | None:
         """Run a job, and see it out of the outbox or on to its next try.
+
+        Args:
+            claim: The job; of one that is not to ask a model it was decided.
+            asks: Whether a model may be asked; if not, what is left then waits on.
 
         Returns:
             The error it failed with. This is the last resort of a worker: nothing is raised, since nobody would
@@ -124,7 +130,7 @@ class Engine:
         self._count(running=1)
         self._leased[claim.lease] = claim
         try:
-            update = self._updater.run(claim, keep, self._heed)
+            update = self._updater.run(claim, keep, self._heed, asks=asks)
         except LeaseLostError as error:
             logger.warning("%s", error)
             return None
@@ -132,7 +138,7 @@ class Engine:
             self._failed(current, error)
             return error
         else:
-            self._done(current, update)
+            self._end(current, update)
             return None
         finally:
             self._leased.pop(claim.lease, None)
@@ -183,6 +189,31 @@ class Engine:
 
     # -- what becomes of a job --
 
+    def _end(self, claim: Claim, update: Update | Proposed | None) -> None:
+        if isinstance(update, Proposed):
+            self._hold(claim, update)
+        elif update:
+            self._done(claim, update)
+        else:
+            self._leased.pop(claim.lease, None)
+            self._release(claim)
+
+    def _hold(self, claim: Claim, proposed: Proposed) -> None:
+        usage = proposed.report.usage
+        self._count(held=1, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+        log_proposed(proposed)
+        self._leased.pop(claim.lease, None)
+        try:
+            held = self.outbox.hold(claim, proposed.kept.model_dump_json(), now=self.clock.now())
+        except OutboxError:
+            # its lease expires, and then the model is asked again
+            logger.exception("%s could not be kept for review", claim.key)
+        else:
+            if not held:
+                logger.warning(
+                    "%s is not kept for review: its lease was lost, and another worker sees to it", claim.key
+                )
+
     def _done(self, claim: Claim, update: Update) -> None:
         usage = update.report.usage
         self._count(**{update.outcome: 1}, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
@@ -229,6 +260,9 @@ class Engine:
 
     def _keep(self, claim: Claim, error: BaseException) -> None:
         logger.info("%s was interrupted by closing (%s) and waits on", claim.key, type(error).__name__)
+        self._release(claim)
+
+    def _release(self, claim: Claim) -> None:
         try:
             self.outbox.release(claim)
         except OutboxError:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memgraph.invokers.engine import Engine
+    from memgraph.invokers.outbox import Key
     from memgraph.models import Scope
 
 BESIDE_SECONDS = 0.01
@@ -31,19 +32,32 @@ def run_scope(engine: Engine, scope: Scope) -> BaseException | None:
 
 
 def run_all(engine: Engine) -> bool:
+    """Run all that waits in this thread; return whether all of it was learned from."""
     engine.outbox.hasten(now=engine.clock.now())
-    before = engine.stats().failed
+    before = engine.stats()
     engine.run_due()
-    return engine.stats().failed == before and not engine.outbox.waiting(now=engine.clock.now())
+    after = engine.stats()
+    is_well = (after.failed, after.held) == (before.failed, before.held)
+    return is_well and not engine.outbox.waiting(now=engine.clock.now())
+
+
+def run_decided(engine: Engine, key: Key, *, asks: bool = True) -> BaseException | None:
+    """Run the job of *key*, if it is due, was decided, and nobody is at it; return the error."""
+    for claim in engine.claim(1, key.scope, key.thread_id or ""):
+        if claim.decided:
+            return engine.run(claim, asks=asks)
+        engine.outbox.release(claim)
+    return None
 
 
 def drop(engine: Engine, scope: Scope, before: float) -> None:
-    """Run what waits or was set aside for *scope*, which passes by what came in *before*, without asking a model.
+    """Run what waits, was set aside or is in review for *scope*, passing by what came in *before* without a model.
 
     A worker may be at it too, which takes as long. One that is asking a model is not waited for: it finds out itself.
     """
     deadline = time.monotonic() + DROP_SECONDS
     engine.outbox.retry(now=engine.clock.now(), scope=scope)
+    engine.outbox.reopen(now=engine.clock.now(), scope=scope)
     engine.outbox.hasten(now=engine.clock.now(), scope=scope)
     engine.run_due(scope)
     while time.monotonic() < deadline and any(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
 
     from memgraph.invokers.outbox import Job
+    from memgraph.invokers.reviews import InReview
     from memgraph.models import Scope
 
 
@@ -27,6 +28,8 @@ class Stats:
     superseded: int = 0
     forgotten: int = 0
     rejected: int = 0
+    held: int = 0
+    """How often an update was held for review. It ends, once it was decided, as one of those above."""
     failed: int = 0
     """Tries that failed, those that ended with setting aside included."""
     set_aside: int = 0
@@ -64,7 +67,8 @@ class Invoker(Protocol):
         """Run all that waits now, without its quiet time, and wait for it at most *timeout* seconds.
 
         Returns:
-            Whether all of it was learned from. False: some of it failed, and is tried again later, or time ran out.
+            Whether all of it was learned from. False: some of it failed, and is tried again later, or is in review now,
+            or time ran out. What was in review before is not waited for, and does not count.
         """
         ...
 
@@ -82,6 +86,23 @@ class Invoker(Protocol):
 
     def retry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
         """Put what was set aside back, all of it or that of one scope or thread; return how many jobs."""
+        ...
+
+    def in_review(self) -> Sequence[InReview]:
+        """What a person has to agree to before it is learned, the earliest first."""
+        ...
+
+    def decide(self, review_id: str, answer: object) -> None:
+        """Decide what waits under *review_id*; what was agreed to is learned without asking the model again.
+
+        Args:
+            review_id: See `InReview.id`.
+            answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
+
+        Raises:
+            EditError: If the answer cannot be understood, or edits an item to what may not be; it waits on.
+            NotInReviewError: If nothing waits under that id, as somebody else has decided.
+        """
         ...
 
     def forget(self, scope: Scope) -> None:

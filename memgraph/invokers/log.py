@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from memgraph.invokers.outbox import Claim, Key
-    from memgraph.invokers.update import Update
+    from memgraph.invokers.update import Proposed, Update
 
 logger = logging.getLogger("memgraph.invoker")
 
@@ -30,6 +30,20 @@ def log_update(update: Update) -> None:
         "ms_by_node": {node: _ms(seconds) for node, seconds in update.node_seconds.items()},
     }
     logger.info("update %s", _written(fields), extra={"memgraph": fields})
+
+
+def log_proposed(proposed: Proposed) -> None:
+    """Say at INFO that a person has to agree, with `record.memgraph` as for an update."""
+    usage = proposed.report.usage
+    fields = {
+        **_owner(proposed.key),
+        "items": len(proposed.kept.proposal.items),
+        "calls": usage.calls,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "ms": _ms(proposed.seconds),
+    }
+    logger.info("update held for review %s; `memgraph review` decides", _written(fields), extra={"memgraph": fields})
 
 
 def log_failure(claim: Claim, error: BaseException, place: str) -> None:

@@ -5,6 +5,9 @@ in order, with its time; they are merged when the job runs, not when they come i
 that comes in while the job runs is simply not among those that were claimed, and what was said before a memory was
 deleted can be told from what was said after.
 
+A job whose changes a person wants to see first is *in review*: it keeps what was proposed, and is not due before it was
+decided. What comes in of the same conversation waits with it.
+
 A job runs under a *lease* on its scope (user, agent), so that nobody else updates the same memory meanwhile. Who
 lets a lease expire, because the process was killed or stood still, loses it to whoever claims next. Each claim has a
 lease of its own, and only who still holds it may remove or change the job: running a job twice does no harm, since
@@ -66,12 +69,36 @@ class Job:
     """When the earliest waiting submission came in."""
     last_at: float
     due_at: float
+    """Infinite while it is in review."""
     tries: int
     """How often it failed so far."""
     error: str
     """Why it failed last; empty where it did not."""
     running: bool
     """Somebody has a lease on its scope that has not expired."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A job in review."""
+
+    id: str
+    """Of what was proposed, not of the job: what is proposed next has another. None is ever used again."""
+    job: Job
+    at: float
+    """When it was proposed."""
+    held: str
+    """What was proposed, as `Outbox.hold` was given it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was proposed for a job, and decided."""
+
+    at: float
+    """When it was proposed."""
+    held: str
+    decision: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +112,8 @@ class Claim:
     """How often it failed before."""
     submissions: tuple[Submission, ...]
     """At least one, in order. What comes in later is not among them."""
+    decided: Decided | None = None
+    """Where it comes from review."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -128,14 +157,21 @@ class Outbox(ABC):
         one that is due already, or failed before.
 
         Raises:
-            QueueFullError: If it needs a new job and *max_jobs* wait already; those set aside do not count.
+            QueueFullError: If it needs a new job and *max_jobs* wait already; those set aside or in review
+                do not count.
         """
 
     # -- running --
 
     @abstractmethod
     def claim(
-        self, *, now: float, lease_seconds: float, limit: int = 1, scope: Scope | None = None
+        self,
+        *,
+        now: float,
+        lease_seconds: float,
+        limit: int = 1,
+        scope: Scope | None = None,
+        thread_id: str | None = None,
     ) -> tuple[Claim, ...]:
         """Take up to *limit* due jobs, those due first, no two of one scope, and none of a scope under lease.
 
@@ -144,6 +180,7 @@ class Outbox(ABC):
             lease_seconds: How long the leases last unless renewed.
             limit: How many at most.
             scope: Only of this one.
+            thread_id: Only of this conversation; "" is the one without a name.
         """
 
     @abstractmethod
@@ -178,7 +215,15 @@ class Outbox(ABC):
     def set_aside(self, claim: Claim, *, error: str, timing: Timing) -> bool:
         """Keep what was claimed aside, for a person to look at, and end the lease. False as in `done`.
 
-        What came in meanwhile stays waiting. What was set aside of the same conversation before is joined.
+        What came in meanwhile stays waiting. What was set aside of the same conversation before is joined. What was
+        decided goes with it.
+        """
+
+    @abstractmethod
+    def hold(self, claim: Claim, held: str, *, now: float) -> bool:
+        """Put the job in review with what is proposed, any text, and end the lease. False as in `done`.
+
+        Its submissions stay, and what comes in later waits with them. `Held.id` is the lease it was held under.
         """
 
     @abstractmethod
@@ -193,7 +238,7 @@ class Outbox(ABC):
 
     @abstractmethod
     def waiting(self, *, now: float) -> tuple[Job, ...]:
-        """All jobs that wait or run, those due first."""
+        """All jobs that wait for their time, or run, those due first."""
 
     @abstractmethod
     def aside(self) -> tuple[Job, ...]:
@@ -201,7 +246,7 @@ class Outbox(ABC):
 
     @abstractmethod
     def hasten(self, *, now: float, scope: Scope | None = None) -> None:
-        """Make all that waits, or all of *scope*, due now."""
+        """Make all that waits for its time, or all of *scope*, due now."""
 
     @abstractmethod
     def retry(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
@@ -211,6 +256,26 @@ class Outbox(ABC):
 
         Returns:
             How many jobs were put back.
+        """
+
+    @abstractmethod
+    def in_review(self) -> tuple[Held, ...]:
+        """All jobs in review, the earliest proposal first."""
+
+    @abstractmethod
+    def decide(self, held_id: str, decision: str, *, now: float) -> bool:
+        """Make the job due now, together with what was decided, any text. When this returns it is durable.
+
+        Returns:
+            False where nothing with that id is in review, as it was decided already: then nothing changed.
+        """
+
+    @abstractmethod
+    def reopen(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
+        """Make what is in review due now as if nothing had been proposed; narrowed to a scope, and to a thread.
+
+        Returns:
+            How many jobs.
         """
 
     def close(self) -> None:  # noqa: B027 - not every outbox holds something open

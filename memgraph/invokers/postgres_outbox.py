@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memgraph.errors import OutboxError, QueueFullError, StorageError
 from memgraph.invokers import postgres_sql as sql
-from memgraph.invokers.outbox import Claim, Job, Key, Outbox, Submission
+from memgraph.invokers.outbox import Claim, Held, Job, Key, Outbox, Submission
 from memgraph.invokers.postgres_steps import (
     claimed,
+    held_of,
     job_of,
     key_of,
     locked,
@@ -22,6 +23,7 @@ from memgraph.invokers.postgres_steps import (
     settle,
     storable_text,
 )
+from memgraph.invokers.schedule import NEVER
 from memgraph.storage.postgres_database import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
 
 if TYPE_CHECKING:
@@ -88,12 +90,18 @@ class PostgresOutbox(Outbox):
     # -- running --
 
     def claim(
-        self, *, now: float, lease_seconds: float, limit: int = 1, scope: Scope | None = None
+        self,
+        *,
+        now: float,
+        lease_seconds: float,
+        limit: int = 1,
+        scope: Scope | None = None,
+        thread_id: str | None = None,
     ) -> tuple[Claim, ...]:
         claims: list[Claim] = []
         while len(claims) < limit:
             # one at a time: who holds a lease that is not committed must not wait for another
-            found = self._step(lambda db, _: claimed(db, self._there(now), lease_seconds, scope))
+            found = self._step(lambda db, _: claimed(db, self._there(now), lease_seconds, scope, thread_id))
             if found is None:
                 break
             claims.append(self._claim_here(found))
@@ -142,6 +150,14 @@ class PostgresOutbox(Outbox):
 
         return self._end(claim, end)
 
+    def hold(self, claim: Claim, held: str, *, now: float) -> bool:
+        def end(db: Connection) -> None:
+            row = {"job_id": claim.job_id, "id": claim.lease, "at": self._there(now), "held": held}
+            db.execute(sql.HOLD, row)
+            db.execute(sql.HELD_JOB, row)
+
+        return self._end(claim, end)
+
     def release(self, claim: Claim) -> None:
         self._step(lambda db, _: db.execute(sql.END_LEASE, {"lease": claim.lease}))
 
@@ -149,7 +165,7 @@ class PostgresOutbox(Outbox):
 
     def next_due(self, *, now: float) -> float | None:
         due = self._step(lambda db, _: one(db.execute(sql.NEXT_DUE, {"now": self._there(now)}).fetchone())[0])
-        return None if due is None else self._here(due)
+        return None if due in (None, NEVER) else self._here(due)
 
     def waiting(self, *, now: float) -> tuple[Job, ...]:
         return self._list(aside=False, now=now)
@@ -165,6 +181,30 @@ class PostgresOutbox(Outbox):
         # one at a time: who puts back several at once would wait for others in whatever order they were set aside
         keys = [key_of(*row) for row in rows]
         return sum(self._step(lambda db, _, key=key: put_back(db, key, self._there(now))) for key in keys)
+
+    def in_review(self) -> tuple[Held, ...]:
+        rows = self._step(lambda db, _: db.execute(sql.LIST_HELD).fetchall())
+        return tuple(replace(held, job=self._job_here(held.job), at=self._here(held.at)) for held in map(held_of, rows))
+
+    def decide(self, held_id: str, decision: str, *, now: float) -> bool:
+        def decide(db: Connection, again: bool) -> bool:  # noqa: FBT001 - as run has it
+            row = {"id": held_id, "decision": decision}
+            db.execute(sql.LOCK_HELD, row)
+            found = db.execute(sql.DECIDE, row).fetchone()
+            if found:
+                db.execute(sql.DECIDED_JOB, {"id": found[0], "now": self._there(now)})
+            return found is not None or (again and db.execute(sql.FIND_DECISION, row).fetchone() is not None)
+
+        return self._step(decide)
+
+    def reopen(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
+        def reopen(db: Connection, _: object) -> int:
+            ids = [job_id for (job_id,) in db.execute(sql.LOCK_IN_REVIEW, narrowed(scope, thread_id)).fetchall()]
+            db.execute(sql.REOPEN, {"ids": ids, "now": self._there(now)})
+            db.execute(sql.DELETE_REVIEWS, {"ids": ids})
+            return len(ids)
+
+        return self._step(reopen)
 
     def close(self) -> None:
         self._database.close()
@@ -215,4 +255,6 @@ class PostgresOutbox(Outbox):
         return replace(job, first_at=first_at, last_at=last_at, due_at=due_at)
 
     def _claim_here(self, claim: Claim) -> Claim:
-        return replace(claim, submissions=tuple(replace(each, at=self._here(each.at)) for each in claim.submissions))
+        submissions = tuple(replace(each, at=self._here(each.at)) for each in claim.submissions)
+        decided = claim.decided and replace(claim.decided, at=self._here(claim.decided.at))
+        return replace(claim, submissions=submissions, decided=decided)

@@ -1,7 +1,7 @@
 """The tables of the outbox on PostgreSQL, and the statements on them.
 
 Who locks several rows does so in one order, so that nobody waits in a circle: the waiting job, the one
-aside, the lease.
+aside, the lease, what was proposed for review.
 """
 
 # ruff: noqa: S608 - statements are put together from the constants in this file
@@ -45,6 +45,15 @@ MIGRATIONS = (
         PRIMARY KEY (user_id, agent_name)
     )
     """,
+    """
+    CREATE TABLE memgraph_review (
+        job_id bigint PRIMARY KEY REFERENCES memgraph_job (id) ON DELETE CASCADE,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        at double precision NOT NULL,
+        held text NOT NULL,
+        decision text
+    )
+    """,
 )
 
 _OF_KEY = "user_id = %(user_id)s AND agent_name = %(agent_name)s AND thread_id = %(thread_id)s"
@@ -52,6 +61,7 @@ _NARROWED = """
     (%(user_id)s::text IS NULL OR (user_id = %(user_id)s AND agent_name = %(agent_name)s))
     AND (%(thread_id)s::text IS NULL OR thread_id = %(thread_id)s)
 """
+_WAITS_FOR_ITS_TIME = "due_at < 'Infinity'"  # see NEVER
 _UNDER_LEASE = """
     EXISTS (
         SELECT FROM memgraph_lease AS lease
@@ -65,7 +75,7 @@ LOCK_JOB = f"""
     SELECT id, first_at, due_at, retry_at FROM memgraph_job WHERE {_OF_KEY} AND aside = %(aside)s FOR UPDATE
 """
 LOCK_CLAIMED = "SELECT FROM memgraph_job WHERE id = %(id)s FOR UPDATE"
-COUNT_WAITING = "SELECT count(*) FROM memgraph_job WHERE NOT aside"
+COUNT_WAITING = f"SELECT count(*) FROM memgraph_job WHERE NOT aside AND {_WAITS_FOR_ITS_TIME}"
 INSERT_JOB = """
     INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
     VALUES (%(user_id)s, %(agent_name)s, %(thread_id)s, %(aside)s, %(at)s, %(at)s, %(due)s)
@@ -77,6 +87,7 @@ RENEWED_JOB = """
     SET first_at = %(first)s, last_at = %(last)s, due_at = %(due)s, retry_at = 0, tries = 0, error = ''
     WHERE id = %(id)s
 """
+SPANNED_JOB = "UPDATE memgraph_job SET first_at = %(first)s, last_at = %(last)s WHERE id = %(id)s"
 FAILED_JOB = """
     UPDATE memgraph_job SET tries = tries + 1, error = %(error)s, retry_at = %(at)s, due_at = %(at)s
     WHERE id = %(id)s
@@ -92,14 +103,15 @@ SELECT_ASIDE = f"""
 HASTEN = f"""
     UPDATE memgraph_job SET due_at = %(now)s
     WHERE id IN (
-        SELECT id FROM memgraph_job WHERE NOT aside AND due_at > %(now)s AND {_NARROWED} ORDER BY id FOR UPDATE
+        SELECT id FROM memgraph_job
+        WHERE NOT aside AND due_at > %(now)s AND {_WAITS_FOR_ITS_TIME} AND {_NARROWED} ORDER BY id FOR UPDATE
     )
 """
 LIST = f"""
     SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
         due_at, tries, error, NOT aside AND {_UNDER_LEASE}
     FROM memgraph_job AS job JOIN memgraph_submission ON job_id = job.id
-    WHERE aside = %(aside)s GROUP BY job.id ORDER BY due_at, job.id
+    WHERE aside = %(aside)s AND {_WAITS_FOR_ITS_TIME} GROUP BY job.id ORDER BY due_at, job.id
 """
 
 # -- submissions --
@@ -120,6 +132,40 @@ MOVE_CLAIMED = """
 """
 MOVE_ALL = "UPDATE memgraph_submission SET job_id = %(to)s WHERE job_id = %(id)s"
 SPAN = "SELECT min(at), max(at) FROM memgraph_submission WHERE job_id = %(id)s"
+
+# -- review --
+
+HOLD = """
+    INSERT INTO memgraph_review (job_id, id, at, held) VALUES (%(job_id)s, %(id)s, %(at)s, %(held)s)
+    ON CONFLICT (job_id) DO UPDATE SET id = excluded.id, at = excluded.at, held = excluded.held, decision = NULL
+"""
+HELD_JOB = """
+    UPDATE memgraph_job SET due_at = 'Infinity', retry_at = 'Infinity', tries = 0, error = '' WHERE id = %(job_id)s
+"""
+LOCK_HELD = """
+    SELECT FROM memgraph_job WHERE id = (SELECT job_id FROM memgraph_review WHERE id = %(id)s) FOR UPDATE
+"""
+DECIDE = "UPDATE memgraph_review SET decision = %(decision)s WHERE id = %(id)s AND decision IS NULL RETURNING job_id"
+FIND_DECISION = "SELECT FROM memgraph_review WHERE id = %(id)s AND decision = %(decision)s"
+DECIDED_JOB = "UPDATE memgraph_job SET due_at = %(now)s, retry_at = 0 WHERE id = %(id)s"
+SELECT_DECIDED = "SELECT at, held, decision FROM memgraph_review WHERE job_id = %(id)s AND decision IS NOT NULL"
+LIST_HELD = """
+    SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
+        due_at, tries, error, FALSE, review.id, review.at, held
+    FROM memgraph_job AS job
+    JOIN memgraph_submission AS submission ON submission.job_id = job.id
+    JOIN memgraph_review AS review ON review.job_id = job.id
+    WHERE decision IS NULL GROUP BY job.id, review.job_id ORDER BY review.at, job.id
+"""
+LOCK_IN_REVIEW = f"""
+    SELECT id FROM memgraph_job WHERE NOT aside AND due_at = 'Infinity' AND {_NARROWED} ORDER BY id FOR UPDATE
+"""
+REOPEN = "UPDATE memgraph_job SET due_at = %(now)s, retry_at = 0 WHERE id = ANY(%(ids)s)"
+DELETE_REVIEWS = "DELETE FROM memgraph_review WHERE job_id = ANY(%(ids)s)"
+MOVE_REVIEW = """
+    UPDATE memgraph_review SET job_id = %(to)s
+    WHERE job_id = %(id)s AND NOT EXISTS (SELECT FROM memgraph_review WHERE job_id = %(to)s)
+"""
 
 # -- leases --
 

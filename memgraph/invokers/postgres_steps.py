@@ -6,7 +6,8 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from memgraph.invokers import postgres_sql as sql
-from memgraph.invokers.outbox import Claim, Job, Key, Submission
+from memgraph.invokers.outbox import Claim, Decided, Held, Job, Key, Submission
+from memgraph.invokers.schedule import NEVER
 from memgraph.models import Scope
 
 if TYPE_CHECKING:
@@ -32,18 +33,22 @@ def locked_or_made(db: Connection, key: Key, *, at: float, aside: bool = False) 
             return job_id
 
 
-def claimed(db: Connection, now: float, lease_seconds: float, scope: Scope | None) -> Claim | None:
+def claimed(
+    db: Connection, now: float, lease_seconds: float, scope: Scope | None, thread_id: str | None
+) -> Claim | None:
     while True:
-        found = db.execute(sql.SELECT_DUE, {"now": now, **narrowed(scope)}).fetchone()
+        found = db.execute(sql.SELECT_DUE, {"now": now, **narrowed(scope, thread_id)}).fetchone()
         if found is None:
             return None
-        job_id, user_id, agent_name, thread_id, tries = found
+        job_id, *owner, tries = found
         lease = secrets.token_hex(16)
-        row = {"user_id": user_id, "agent_name": agent_name, "holder": lease, "now": now, "until": now + lease_seconds}
+        key = key_of(*owner)
+        row = {**row_of(key), "holder": lease, "now": now, "until": now + lease_seconds}
         if db.execute(sql.TAKE_LEASE, row).rowcount:
             rows = db.execute(sql.SELECT_SUBMISSIONS, {"id": job_id}).fetchall()
             submissions = tuple(Submission(*row) for row in rows)
-            return Claim(job_id, key_of(user_id, agent_name, thread_id), lease, tries, submissions)
+            decided = db.execute(sql.SELECT_DECIDED, {"id": job_id}).fetchone()
+            return Claim(job_id, key, lease, tries, submissions, Decided(*decided) if decided else None)
 
 
 def settle(db: Connection, job_id: int, timing: Timing) -> None:
@@ -54,6 +59,7 @@ def settle(db: Connection, job_id: int, timing: Timing) -> None:
     else:
         row = {"id": job_id, "first": first, "last": last, "due": timing.due(first, last)}
         db.execute(sql.RENEWED_JOB, row)
+        db.execute(sql.DELETE_REVIEWS, {"ids": [job_id]})
 
 
 def move_aside(db: Connection, claim: Claim, at: float, error: str) -> None:
@@ -62,20 +68,26 @@ def move_aside(db: Connection, claim: Claim, at: float, error: str) -> None:
     first, last = one(db.execute(sql.SPAN, {"id": aside_id}).fetchone())
     row = {"id": aside_id, "first": first, "last": last, "tries": claim.tries + 1, "error": error}
     db.execute(sql.ASIDE_JOB, row)
+    if claim.decided:
+        db.execute(sql.DELETE_REVIEWS, {"ids": [aside_id]})
+        db.execute(sql.MOVE_REVIEW, {"id": claim.job_id, "to": aside_id})
 
 
 def put_back(db: Connection, key: Key, now: float) -> int:
     """Let what was set aside of *key* wait again; return how many jobs that were, 1 or 0."""
     job_id = locked_or_made(db, key, at=now)
+    _, _, due, _ = one(locked(db, key))
     found = locked(db, key, aside=True)
     if found:
         db.execute(sql.MOVE_ALL, {"id": found[0], "to": job_id})
+        db.execute(sql.MOVE_REVIEW, {"id": found[0], "to": job_id})
         db.execute(sql.DELETE_JOB, {"id": found[0]})
     first, last = one(db.execute(sql.SPAN, {"id": job_id}).fetchone())
     if first is None:  # somebody else put it back, and it was learned from already
         db.execute(sql.DELETE_JOB, {"id": job_id})
     elif found:
-        db.execute(sql.RENEWED_JOB, {"id": job_id, "first": first, "last": last, "due": now})
+        row = {"id": job_id, "first": first, "last": last, "due": now}
+        db.execute(sql.SPANNED_JOB if due == NEVER else sql.RENEWED_JOB, row)
     return 1 if found else 0
 
 
@@ -110,6 +122,11 @@ def key_of(user_id: str, agent_name: str, thread_id: str) -> Key:
 def job_of(row: tuple[Any, ...]) -> Job:
     job_id, user_id, agent_name, thread_id, *rest, running = row
     return Job(job_id, key_of(user_id, agent_name, thread_id), *rest, running=running)
+
+
+def held_of(row: tuple[Any, ...]) -> Held:
+    *job, held_id, at, held = row
+    return Held(held_id, job_of(tuple(job)), at, held)
 
 
 def storable_text(error: str) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 MAX_TRIES = 5
 """Tries after which a job is set aside for a person to look at."""
+
+NEVER = math.inf
+"""When something is due that waits for a person; no submission brings it forward."""
 
 FIRST_RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 600.0

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.messages import ChatMessage, message_chunk_to_message
 
-from memgraph.errors import ConfigError, IdentityError
+from memgraph.errors import ConfigError, IdentityError, NotInReviewError
 from memgraph.invokers.clock import Clock, SystemClock
 from memgraph.invokers.invoker import Stats
 from memgraph.invokers.outbox import Job, Key
 from memgraph.invokers.payload import Raw, as_messages_again, checked_messages, read_raw, written
+from memgraph.invokers.reviews import Answered, InReview
 from memgraph.invokers.schedule import Timing
 from memgraph.invokers.server_link import Link
+from memgraph.invokers.server_reviews import Waiting
 from memgraph.invokers.server_runs import ServerRun, context_of, notes_of, scope_notes
 from memgraph.invokers.server_talk import Talk
 from memgraph.models import Scope, checked_id
@@ -114,10 +116,12 @@ class ServerInvoker:
         """Start all that waits now, without its quiet time, and wait for it at most *timeout* seconds.
 
         Returns:
-            Whether all of it was learned from. False: some of it failed, or waits for a person, or time ran out.
+            Whether all of it was learned from. False: some of it failed, or is in review now, or time ran out. What was
+            in review before is not waited for, and does not count.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         left, watched, look = self._hasten(), set[str](), _FIRST_LOOK
+        busy = frozenset(left)
         ended: list[ServerRun] = []
         while True:
             seen = {thread: self._runs(thread) for thread in left}
@@ -125,7 +129,8 @@ class ServerInvoker:
             watched.update(run.id for thread in left for run in seen[thread] if run.is_open)
             ended += [run for thread, runs in seen.items() if thread not in left for run in runs]
             if not left:
-                return not any(run.id in watched and run.status != "success" for run in ended)
+                has_failed = any(run.id in watched and run.status != "success" for run in ended)
+                return not (has_failed or (busy and busy.intersection(each.thread for each in self._in_review())))
             if deadline is not None and time.monotonic() + look > deadline:
                 return False
             time.sleep(look)
@@ -169,7 +174,7 @@ class ServerInvoker:
     # -- looking --
 
     def pending(self) -> Sequence[Job]:
-        """What waits or runs, or was stopped for a person to look at; what is due first, first."""
+        """What waits or runs, what is due first, first; also what was interrupted, though not for review."""
         runs = [run for thread in self._threads(self._notes(), _UNDONE) for run in self._runs(thread)]
         jobs = [run.job() for run in runs if run.is_open or run.status == "interrupted"]
         return sorted(jobs, key=lambda job: job.due_at)
@@ -181,6 +186,33 @@ class ServerInvoker:
         """
         threads = self._threads(self._notes(), (None,))
         return [job for thread in threads for job in self._link.ask(self._talk.jobs(thread))]
+
+    def in_review(self) -> Sequence[InReview]:
+        """What a person has to agree to before it is learned, the earliest first.
+
+        What is submitted meanwhile takes the place of it: all of it is then proposed anew.
+        """
+        return tuple(asked for waiting in self._in_review() for asked in waiting.asked)
+
+    def decide(self, review_id: str, answer: object) -> None:
+        """Decide what waits under *review_id*; the server learns what was agreed to, without asking the model again.
+
+        Args:
+            review_id: See `InReview.id`.
+            answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
+
+        Raises:
+            EditError: If the answer cannot be understood, or edits an item to what may not be; it waits on.
+            NotInReviewError: If nothing waits under that id, as somebody else has decided.
+            OutboxError: If the server could not be reached or refused.
+        """
+        every = ((waiting, asked) for waiting in self._in_review() for asked in waiting.asked)
+        found = next(((waiting, asked) for waiting, asked in every if asked.id == review_id), None)
+        if found is None:
+            raise NotInReviewError(review_id)
+        waiting, asked = found
+        said = Answered.of(asked.proposal, answer).model_dump(mode="json", exclude_unset=True)["answer"]
+        self._link.ask(self._talk.decide(waiting, asked, said, self._clock.now()))
 
     def stats(self) -> Stats:
         """How many submissions this invoker made; what became of them, the server's own metrics tell."""
@@ -218,6 +250,9 @@ class ServerInvoker:
         for thread in threads:
             self._link.ask(self._talk.hasten(thread, self._clock.now()))
         return threads
+
+    def _in_review(self) -> list[Waiting]:
+        return self._link.ask(self._talk.in_review(self._notes())) if self._enabled else []
 
     def _notes(self, scope: Scope | None = None, thread_id: str | None = None) -> dict[str, Any]:
         """What to look for in the metadata of threads."""

@@ -6,7 +6,7 @@ import json
 import math
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -58,10 +58,12 @@ class ServerRun:
     due_at: float
     tries: int
     """How often what it carries failed before."""
+    decides: str = ""
+    """Of a run that goes on after a review: the one that was stopped for it, whose conversation this is."""
 
     @property
     def is_ours(self) -> bool:
-        """Somebody else's, such as one that goes on after an interrupt, is left alone."""
+        """Somebody else's, such as one that goes on after an interrupt of theirs, is left alone."""
         return self.submissions > 0
 
     @property
@@ -104,21 +106,37 @@ def read_run(run: Mapping[str, Any]) -> ServerRun:
         last_at=notes.get("last_at", due),
         due_at=due,
         tries=notes.get("tries", 0),
+        decides=notes.get("decides", ""),
     )
 
 
-def to_merge(runs: Iterable[ServerRun], timing: Timing, now: float) -> list[ServerRun]:
+def reviewed_run(runs: Iterable[ServerRun]) -> ServerRun | None:
+    """Which of *runs* it was that stopped for review, on a thread that did; the server calls it a success."""
+    return max((run for run in runs if run.is_ours and run.status == "success"), key=lambda run: run.id, default=None)
+
+
+def to_merge(runs: Iterable[ServerRun], timing: Timing, now: float, *, is_in_review: bool = False) -> list[ServerRun]:
     """Which of a thread's *runs* a new submission takes in, the earliest first.
 
     Those that wait or run, and those that stopped for a person and were not gone on with. One that has waited
-    its longest is not touched any more: else a busy conversation would roll it back for ever.
+    its longest is not touched any more: else a busy conversation would roll it back for ever; nor is one
+    that applies a decision, which would have to be made again.
+
+    Args:
+        runs: Those of one thread.
+        timing: When they are due.
+        now: Seconds since 1970.
+        is_in_review: Whether what its last run proposed waits for a person; that one's time counts from now.
     """
     runs = sorted((run for run in runs if run.is_ours or run.status == "success"), key=lambda run: run.id)
     done = max((run.id for run in runs if run.status == "success"), default="")
+    reviewed = reviewed_run(runs) if is_in_review else None
     return [
-        run
+        replace(run, first_at=now) if run is reviewed else run
         for run in runs
-        if (run.is_open and now < run.first_at + timing.max_wait) or (run.status == "interrupted" and run.id > done)
+        if (run.is_open and not run.decides and now < run.first_at + timing.max_wait)
+        or (run.status == "interrupted" and run.id > done)
+        or run is reviewed
     ]
 
 

@@ -14,13 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import httpx
-from langgraph_sdk.errors import NotFoundError
+from langgraph_sdk.errors import ConflictError, NotFoundError
 
+from memgraph.errors import NotInReviewError
 from memgraph.invokers.merge import merged
 from memgraph.invokers.outbox import Job, Key
 from memgraph.invokers.payload import Raw
+from memgraph.invokers.reviews import InReview
 from memgraph.invokers.schedule import Timing, retry_wait
 from memgraph.invokers.server_link import Question, Steps
+from memgraph.invokers.server_reviews import Waiting, read_waiting
 from memgraph.invokers.server_runs import (
     NOTES,
     ServerRun,
@@ -29,6 +32,7 @@ from memgraph.invokers.server_runs import (
     new_notes,
     notes_of,
     read_run,
+    reviewed_run,
     thread_of,
     to_hasten,
     to_merge,
@@ -37,6 +41,7 @@ from memgraph.invokers.server_runs import (
 
 _LOGGER = logging.getLogger(__name__)
 _PAGE = 100
+_OF_REVIEWS = ["thread_id", "metadata", "interrupts", "updated_at"]
 _FIELDS = ["run_id", "status", "metadata", "created_at"]  # without the conversations
 
 
@@ -58,7 +63,9 @@ class Talk:
         runs = yield from self.runs(thread)
         if runs is None:
             yield from self._make_thread(thread, key)
-        yield from self._renew(thread, key, to_merge(runs or (), self._timing, now), now=now, new=new)
+        is_in_review = reviewed_run(runs or ()) is not None and bool((yield from self._questions(thread)))
+        old = to_merge(runs or (), self._timing, now, is_in_review=is_in_review)
+        yield from self._renew(thread, key, old, now=now, new=new)
         for failed in to_try_again(runs or ()):
             wait = retry_wait(failed.tries + 1, random.random())  # noqa: S311 - no secret
             yield from self._renew(thread, key, [failed], now=now, after=round(wait), tries=failed.tries + 1)
@@ -77,11 +84,54 @@ class Talk:
         yield from self._renew(thread, failed.key, [failed], now=now, after=0, tries=0)
 
     def drop(self, thread: str) -> Steps[list[tuple[Key, list[Raw]]]]:
-        """Roll back what waits or runs on *thread*, delete what failed, and return what these carried."""
-        runs = [run for run in (yield from self.runs(thread)) or () if run.is_ours and run.status != "success"]
-        carried = yield from self._carried(thread, runs)
+        """Roll back what waits or runs on *thread*, delete what failed, and return what these carried.
+
+        What is in review goes with the thread.
+        """
+        every = (yield from self.runs(thread)) or ()
+        runs = [run for run in every if run.is_ours and run.status != "success"]
+        reviewed = reviewed_run(every) if (yield from self._questions(thread)) else None
+        carried = yield from self._carried(thread, [*runs, *((reviewed,) if reviewed else ())])
         yield from self._remove(thread, runs)
         return [(run.key, messages) for run, messages in carried]
+
+    def in_review(self, notes: Mapping[str, Any]) -> Steps[list[Waiting]]:
+        """What waits for a person on the threads that *notes* describe, the earliest first."""
+        found: list[Waiting] = []
+        while len(found) % 1_000 == 0:
+            offset = len(found)
+            page = yield lambda client, offset=offset: client.threads.search(
+                metadata={NOTES: dict(notes)}, status="interrupted", limit=1_000, offset=offset, select=_OF_REVIEWS
+            )
+            if not page:
+                break
+            found += map(read_waiting, page)
+        return sorted((each for each in found if each.asked), key=lambda each: each.at)
+
+    def decide(self, waiting: Waiting, review: InReview, answer: object, now: float) -> Steps[None]:
+        """Let the run that stopped for *review* go on with *answer*.
+
+        The answer is of this question alone: where another is asked by now, the server leaves that open.
+
+        Raises:
+            NotInReviewError: If something runs on the thread, such as what somebody else decided.
+        """
+        reviewed = reviewed_run((yield from self.runs(waiting.thread)) or ())
+        runs = [reviewed] if reviewed else []
+        notes = new_notes(self.assistant, review.key, runs, now=now, tries=0)
+        stopped = (reviewed.decides or reviewed.id) if reviewed else ""
+        try:
+            yield lambda client: client.runs.create(
+                waiting.thread,
+                self.assistant,
+                command={"resume": {review.id: answer}},
+                context=context_of(review.key),
+                metadata={NOTES: {**notes, "decides": stopped}},
+                multitask_strategy="reject",
+                durability="exit",
+            )
+        except ConflictError:
+            raise NotInReviewError(review.id) from None
 
     def clear(self, thread: str) -> Steps[None]:
         """Delete *thread*, which holds conversations, unless something was submitted to it meanwhile."""
@@ -162,6 +212,13 @@ class Talk:
         except httpx.HTTPError as error:  # the new one is safe
             _LOGGER.warning("runs that were merged could not be rolled back, and will run too: %s", error)
 
+    def _questions(self, thread: str) -> Steps[tuple[InReview, ...]]:
+        """What was asked last on *thread* and not answered, also where something else waits to run on it by now."""
+        try:
+            return read_waiting((yield lambda client: client.threads.get(thread))).asked
+        except NotFoundError:
+            return ()
+
     def _make_thread(self, thread: str, key: Key) -> Steps[None]:
         notes = notes_of(self.assistant, key)
         yield lambda client: client.threads.create(thread_id=thread, metadata={NOTES: notes}, if_exists="do_nothing")
@@ -171,21 +228,21 @@ class Talk:
         carried: list[tuple[ServerRun, list[Raw]]] = []
         for run in runs:
             try:
-                found = yield lambda client, run=run: client.runs.get(thread, run.id)
+                found = yield lambda client, run=run: client.runs.get(thread, run.decides or run.id)
             except NotFoundError:
                 continue
             carried.append((run, found["kwargs"]["input"]["messages"]))
         return carried
 
     def _remove(self, thread: str, runs: Sequence[ServerRun]) -> Steps[None]:
-        """Roll back those that wait or run, delete those that stopped."""
+        """Roll back those that wait or run, delete those that stopped; what succeeded stays as it is."""
         open_ids = [run.id for run in runs if run.is_open]
         if open_ids:
             yield from _unless_gone(
                 lambda client: client.runs.cancel_many(thread_id=thread, run_ids=open_ids, action="rollback")
             )
         for run in runs:
-            if not run.is_open:
+            if not run.is_open and run.status != "success":
                 yield from _unless_gone(lambda client, stopped=run.id: client.runs.delete(thread, stopped))
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 from memgraph.errors import ConfigError, QueueFullError
 from memgraph.invokers import sqlite_sql as sql
 from memgraph.invokers.database import BUSY_TIMEOUT_SECONDS, Database
-from memgraph.invokers.outbox import Claim, Job, Key, Outbox, Submission
+from memgraph.invokers.outbox import Claim, Decided, Held, Job, Key, Outbox, Submission
+from memgraph.invokers.schedule import NEVER
 from memgraph.models import Scope
 from memgraph.storage.locations import absolute, default_folder, path_of_url
 
@@ -39,11 +40,10 @@ class SqliteOutbox(Outbox):
     def __init__(self, path: str | Path | None = None, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         self._path = absolute(path or default_folder() / FILE)
         self._name = f"sqlite:{self._path}"
-        self._durable = Database(self._path, schema=sql.SCHEMA, version=sql.VERSION, busy_timeout=busy_timeout)
+        self._durable = Database(self._path, migrations=sql.MIGRATIONS, busy_timeout=busy_timeout)
         self._quick = Database(
             self._path,
-            schema=sql.SCHEMA,
-            version=sql.VERSION,
+            migrations=sql.MIGRATIONS,
             busy_timeout=busy_timeout,
             durable=False,
             lock=self._durable.lock,
@@ -82,12 +82,18 @@ class SqliteOutbox(Outbox):
     # -- running --
 
     def claim(
-        self, *, now: float, lease_seconds: float, limit: int = 1, scope: Scope | None = None
+        self,
+        *,
+        now: float,
+        lease_seconds: float,
+        limit: int = 1,
+        scope: Scope | None = None,
+        thread_id: str | None = None,
     ) -> tuple[Claim, ...]:
         claims: list[Claim] = []
         with self._quick.writing() as db:
             while len(claims) < limit:
-                found = db.execute(sql.SELECT_DUE, {"now": now, **_narrowed(scope)}).fetchone()
+                found = db.execute(sql.SELECT_DUE, {"now": now, **_narrowed(scope, thread_id)}).fetchone()
                 if found is None:
                     break
                 claims.append(_claimed(db, found, now + lease_seconds))
@@ -137,6 +143,14 @@ class SqliteOutbox(Outbox):
                 _settle(db, claim.job_id, timing)
             return held
 
+    def hold(self, claim: Claim, held: str, *, now: float) -> bool:
+        with self._quick.writing() as db:
+            is_mine = _end_lease(db, claim)
+            if is_mine:
+                db.execute(sql.HOLD, {"job_id": claim.job_id, "id": claim.lease, "at": now, "held": held})
+                db.execute(sql.HELD_JOB, {"job_id": claim.job_id})
+            return is_mine
+
     def release(self, claim: Claim) -> None:
         with self._quick.writing() as db:
             _end_lease(db, claim)
@@ -148,7 +162,7 @@ class SqliteOutbox(Outbox):
             if db is None:
                 return None
             rows = (db.execute(query, {"now": now}).fetchone() for query in (sql.NEXT_UNLEASED, sql.NEXT_LEASE_END))
-            return min((row[0] for row in rows if row and row[0] is not None), default=None)
+            return min((row[0] for row in rows if row and row[0] not in (None, NEVER)), default=None)
 
     def waiting(self, *, now: float) -> tuple[Job, ...]:
         return self._list(aside=0, now=now)
@@ -172,6 +186,24 @@ class SqliteOutbox(Outbox):
                 _put_back(db, job_id, _key_of(*owner), now)
             return len(found)
 
+    def in_review(self) -> tuple[Held, ...]:
+        with self._quick.reading() as db:
+            rows = db.execute(sql.LIST_HELD).fetchall() if db else ()
+        return tuple(Held(held_id, _job(tuple(row)), at, held) for *row, held_id, at, held in rows)
+
+    def decide(self, held_id: str, decision: str, *, now: float) -> bool:
+        with self._durable.writing() as db:
+            decided = db.execute(sql.DECIDE, {"id": held_id, "decision": decision}).rowcount > 0
+            if decided:
+                db.execute(sql.DECIDED_JOB, {"id": held_id, "now": now})
+            return decided
+
+    def reopen(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
+        with self._quick.writing() as db:
+            count = db.execute(sql.REOPEN, {"now": now, **_narrowed(scope, thread_id)}).rowcount
+            db.execute(sql.DELETE_REOPENED)
+            return count
+
     def close(self) -> None:
         self._durable.close()
         self._quick.close()
@@ -187,7 +219,7 @@ class RamOutbox(SqliteOutbox):
 
     def __init__(self) -> None:
         self._name = f"memory:{secrets.token_hex(4)}"
-        self._durable = self._quick = Database(None, schema=sql.SCHEMA, version=sql.VERSION)
+        self._durable = self._quick = Database(None, migrations=sql.MIGRATIONS)
 
     @classmethod
     def from_url(cls, location: str) -> Self:
@@ -211,7 +243,9 @@ def _claimed(db: sqlite3.Connection, found: tuple[Any, ...], until: float) -> Cl
     lease = secrets.token_hex(16)
     db.execute(sql.TAKE_LEASE, {"user_id": user_id, "agent_name": agent_name, "holder": lease, "until": until})
     submissions = tuple(Submission(*row) for row in db.execute(sql.SELECT_SUBMISSIONS, (job_id,)))
-    return Claim(job_id, _key_of(user_id, agent_name, thread_id), lease, tries, submissions)
+    decided = db.execute(sql.SELECT_DECIDED, (job_id,)).fetchone()
+    key = _key_of(user_id, agent_name, thread_id)
+    return Claim(job_id, key, lease, tries, submissions, Decided(*decided) if decided else None)
 
 
 def _end_lease(db: sqlite3.Connection, claim: Claim) -> bool:
@@ -226,6 +260,7 @@ def _settle(db: sqlite3.Connection, job_id: int, timing: Timing) -> None:
     else:
         due = timing.due(first, last)
         db.execute(sql.RENEWED_JOB, {"id": job_id, "first": first, "last": last, "due": due})
+        db.execute(sql.DELETE_REVIEW, (job_id,))
 
 
 def _move_aside(db: sqlite3.Connection, claim: Claim, error: str) -> None:
@@ -236,15 +271,21 @@ def _move_aside(db: sqlite3.Connection, claim: Claim, error: str) -> None:
     first, last = db.execute(sql.SPAN, (aside_id,)).fetchone()
     row = {"id": aside_id, "first": first, "last": last, "tries": claim.tries + 1, "error": error}
     db.execute(sql.ASIDE_JOB, row)
+    if claim.decided:
+        db.execute(sql.DELETE_REVIEW, (aside_id,))
+        db.execute(sql.MOVE_REVIEW, {"id": claim.job_id, "to": aside_id})
 
 
 def _put_back(db: sqlite3.Connection, aside_id: int, key: Key, now: float) -> None:
     found = db.execute(sql.SELECT_WAITING, _key(key)).fetchone()
     job_id = found[0] if found else _insert_job(db, key, at=now, due=now)
+    is_in_review = bool(found) and found[2] == NEVER
     db.execute(sql.MOVE_ALL, {"id": aside_id, "to": job_id})
+    db.execute(sql.MOVE_REVIEW, {"id": aside_id, "to": job_id})
     db.execute(sql.DELETE_JOB, (aside_id,))
     first, last = db.execute(sql.SPAN, (job_id,)).fetchone()
-    db.execute(sql.RENEWED_JOB, {"id": job_id, "first": first, "last": last, "due": now})
+    row = {"id": job_id, "first": first, "last": last, "due": now}
+    db.execute(sql.SPANNED_JOB if is_in_review else sql.RENEWED_JOB, row)
 
 
 # -- rows ---------------------------------------------------------------------------------------------

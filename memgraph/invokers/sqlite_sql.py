@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-VERSION = 1
-
 # '' stands for no agent and for no thread, since NULLs are never equal.
-SCHEMA = """
+MIGRATIONS = (
+    """
     CREATE TABLE job (
         id INTEGER PRIMARY KEY,
         user_id TEXT NOT NULL,
@@ -37,7 +36,17 @@ SCHEMA = """
         until REAL NOT NULL,
         PRIMARY KEY (user_id, agent_name)
     )
-"""
+    """,
+    """
+    CREATE TABLE review (
+        job_id INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
+        id TEXT NOT NULL UNIQUE,
+        at REAL NOT NULL,
+        held TEXT NOT NULL,
+        decision TEXT
+    )
+    """,
+)
 
 _OF_KEY = "user_id = :user_id AND agent_name = :agent_name AND thread_id = :thread_id"
 _NARROWED = """
@@ -49,10 +58,11 @@ _UNDER_LEASE = """
         SELECT 1 FROM lease WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name AND until > :now
     )
 """
+_WAITS_FOR_ITS_TIME = "due_at < 9e999"  # which is infinity: see NEVER
 _CLAIMED = "(SELECT value FROM json_each(:numbers))"
 
 SELECT_WAITING = f"SELECT id, first_at, due_at, retry_at FROM job WHERE {_OF_KEY} AND aside = 0"
-COUNT_WAITING = "SELECT count(*) FROM job WHERE aside = 0"
+COUNT_WAITING = f"SELECT count(*) FROM job WHERE aside = 0 AND {_WAITS_FOR_ITS_TIME}"
 INSERT_JOB = """
     INSERT INTO job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
     VALUES (:user_id, :agent_name, :thread_id, :aside, :at, :at, :due)
@@ -89,6 +99,7 @@ RENEWED_JOB = """
     UPDATE job SET first_at = :first, last_at = :last, due_at = :due, retry_at = 0, tries = 0, error = ''
     WHERE id = :id
 """
+SPANNED_JOB = "UPDATE job SET first_at = :first, last_at = :last WHERE id = :id"
 FAILED_JOB = "UPDATE job SET tries = tries + 1, error = :error, retry_at = :at, due_at = :at WHERE id = :id"
 ASIDE_JOB = """
     UPDATE job SET first_at = :first, last_at = :last, tries = :tries, error = :error WHERE id = :id
@@ -100,9 +111,31 @@ NEXT_UNLEASED = f"SELECT due_at FROM job WHERE aside = 0 AND NOT {_UNDER_LEASE} 
 NEXT_LEASE_END = """
     SELECT min(max(due_at, until)) FROM lease JOIN job USING (user_id, agent_name) WHERE aside = 0 AND until > :now
 """
-HASTEN = f"UPDATE job SET due_at = :now WHERE aside = 0 AND due_at > :now AND {_NARROWED}"
+HASTEN = f"UPDATE job SET due_at = :now WHERE aside = 0 AND due_at > :now AND {_WAITS_FOR_ITS_TIME} AND {_NARROWED}"
 LIST = f"""
     SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
         due_at, tries, error, aside = 0 AND {_UNDER_LEASE}
-    FROM job JOIN submission ON job_id = job.id WHERE aside = :aside GROUP BY job.id ORDER BY due_at, job.id
+    FROM job JOIN submission ON job_id = job.id
+    WHERE aside = :aside AND {_WAITS_FOR_ITS_TIME} GROUP BY job.id ORDER BY due_at, job.id
 """
+
+HOLD = """
+    INSERT INTO review (job_id, id, at, held) VALUES (:job_id, :id, :at, :held)
+    ON CONFLICT (job_id) DO UPDATE SET id = excluded.id, at = excluded.at, held = excluded.held, decision = NULL
+"""
+HELD_JOB = "UPDATE job SET due_at = 9e999, retry_at = 9e999, tries = 0, error = '' WHERE id = :job_id"
+DECIDE = "UPDATE review SET decision = :decision WHERE id = :id AND decision IS NULL"
+DECIDED_JOB = "UPDATE job SET due_at = :now, retry_at = 0 WHERE id = (SELECT job_id FROM review WHERE id = :id)"
+SELECT_DECIDED = "SELECT at, held, decision FROM review WHERE job_id = ? AND decision IS NOT NULL"
+LIST_HELD = """
+    SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
+        due_at, tries, error, 0, review.id, review.at, held
+    FROM job JOIN submission ON submission.job_id = job.id JOIN review ON review.job_id = job.id
+    WHERE decision IS NULL GROUP BY job.id ORDER BY review.at, job.id
+"""
+REOPEN = f"UPDATE job SET due_at = :now, retry_at = 0 WHERE aside = 0 AND due_at = 9e999 AND {_NARROWED}"
+DELETE_REOPENED = """
+    DELETE FROM review WHERE decision IS NULL AND job_id IN (SELECT id FROM job WHERE due_at < 9e999)
+"""
+DELETE_REVIEW = "DELETE FROM review WHERE job_id = ?"
+MOVE_REVIEW = "UPDATE OR IGNORE review SET job_id = :to WHERE job_id = :id"

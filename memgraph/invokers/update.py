@@ -18,11 +18,14 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
+from memgraph.invokers.decided import INTERRUPT, decided_steps
 from memgraph.invokers.outbox import Claim, Key
 from memgraph.invokers.payload import as_messages_again, read_raw
 from memgraph.invokers.plan import Plan, View, planned
-from memgraph.models import Memory
-from memgraph.report import Outcome, Report
+from memgraph.invokers.reviews import Kept, decided_changes, is_proposal
+from memgraph.models import Memory, MemoryUpdate
+from memgraph.report import Outcome, Report, Usage
+from memgraph.review import Proposal
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -34,7 +37,7 @@ Keep = Callable[[Sequence[Mapping[str, Any]]], None]
 
 NOTHING = '{"user": {}, "history": {}, "newFacts": []}'
 
-_KEYS = ["memory", "outcome", "report"]
+_KEYS = ["origin", "memory", "changes", "usage", "outcome", "report"]
 _MOST_PLANS = 4  # each of them meets a memory that somebody changed since the one before
 
 
@@ -50,12 +53,30 @@ class Update:
     """By node, over all its passes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What a job wants to change, and a person has to agree to. It has not ended."""
+
+    key: Key
+    kept: Kept
+    report: Report
+    """What was saved before, and what all of it cost."""
+    seconds: float
+    node_seconds: Mapping[str, float]
+
+
 @dataclass(slots=True)
 class _Run:
     """What is known of a run so far."""
 
     outcome: Outcome | None = None
     report: Report = field(default_factory=Report)
+    storage: str = ""
+    changes: MemoryUpdate | None = None
+    spent: Usage = field(default_factory=Usage)
+    """Since the report."""
+    proposal: Proposal | None = None
+    """What it stopped with."""
     better: Plan | None = None
     """What to do instead, if the memory turned out to be another than was thought."""
 
@@ -68,6 +89,8 @@ class _Job:
     views: Sequence[View]
     keep: Keep
     config: RunnableConfig
+    decided: MemoryUpdate | None
+    asks: bool
     spent: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
@@ -97,7 +120,9 @@ class Updater:
     def __init__(self, graph: CompiledStateGraph[Any, Context, Any, Any]) -> None:
         self._graph = graph.copy({"checkpointer": None}) if graph.checkpointer else graph
 
-    def run(self, claim: Claim, keep: Keep, on_model_error: Callable[[BaseException], None]) -> Update:
+    def run(
+        self, claim: Claim, keep: Keep, on_model_error: Callable[[BaseException], None], *, asks: bool = True
+    ) -> Update | Proposed | None:
         """Learn from what was claimed, in the calling thread, but in a context of its own.
 
         Inside another graph's node the context would leak this run into that one's stream and checkpoints.
@@ -106,39 +131,54 @@ class Updater:
             claim: The job.
             keep: Called with the conversation that several submissions turned out to be, before it is learned from.
             on_model_error: Called with the error of each call of the model that failed.
+            asks: Whether a model may be asked; if not, no more is done than to apply what was decided.
+
+        Returns:
+            What became of it, or what a person has to agree to before it goes on. None where a model has to be asked
+            and may not.
 
         Raises:
             MemgraphError: As the graph does.
         """
-        return contextvars.Context().run(self._run, claim, keep, on_model_error)
+        return contextvars.Context().run(self._run, claim, keep, on_model_error, asks)
 
-    def _run(self, claim: Claim, keep: Keep, on_model_error: Callable[[BaseException], None]) -> Update:
+    def _run(
+        self,
+        claim: Claim,
+        keep: Keep,
+        on_model_error: Callable[[BaseException], None],
+        asks: bool,  # noqa: FBT001 - one caller
+    ) -> Update | Proposed | None:
         began = time.perf_counter()
         views = [View(entry.at, read_raw(entry.messages)) for entry in claim.submissions]
-        job = _Job(claim.key, views, keep, {"callbacks": [_Errors(on_model_error)]})
+        decided = decided_changes(claim.decided) if claim.decided else None
+        job = _Job(claim.key, views, keep, {"callbacks": [_Errors(on_model_error)]}, decided, asks)
         run = self._watched(job, planned(views, Memory(), claim.key.thread_id))
         for _ in range(_MOST_PLANS):
             if run.better is None:
                 break
             self._pass_by(job, run.better.passed)
             run = self._watched(job, run.better)
+        seconds = time.perf_counter() - began
+        if run.proposal and run.changes:
+            kept = Kept(changes=run.changes, proposal=run.proposal, storage=run.storage)
+            return Proposed(claim.key, kept, run.report + Report(usage=run.spent), seconds, job.spent)
+        if run.outcome is None and not asks:
+            return None
         if run.outcome is None:
             raise MemgraphError("the graph ended without an outcome; is it the memory update, without interrupts?")
-        return Update(claim.key, run.outcome, run.report, time.perf_counter() - began, job.spent)
+        return Update(claim.key, run.outcome, run.report, seconds, job.spent)
 
     def _watched(self, job: _Job, plan: Plan) -> _Run:
         """Run *plan*, and stop where the memory that is loaded calls for another one."""
         if not plan.learn:
             return _Run("forgotten")
         run, loaded = _Run(), False
-        steps = self._graph.stream(
-            {"messages": as_messages_again(plan.learn)},
-            job.config,
-            context=job.context,
-            stream_mode="updates",
-            output_keys=_KEYS,
-        )
+        steps = self._steps(job, {"messages": as_messages_again(plan.learn)})
         for wrote in _timed(steps, job.spent):
+            if INTERRUPT in wrote:
+                run.proposal = _proposal_of(wrote[INTERRUPT])
+                break
             memory: Memory | None = wrote.get("memory")
             if memory is not None and not loaded:
                 loaded = True
@@ -148,9 +188,20 @@ class Updater:
                 if len(job.views) > 1 and "outcome" not in wrote:
                     job.keep(plan.learn)
             run.outcome = wrote.get("outcome", run.outcome)
+            run.storage = wrote["origin"].storage if "origin" in wrote else run.storage
+            run.changes = wrote.get("changes", run.changes)
+            run.spent = Usage() if "report" in wrote else wrote.get("usage", run.spent)
             run.report = wrote.get("report", run.report)
         cast("Generator[Any]", steps).close()
         return run
+
+    def _steps(self, job: _Job, conversation: Any) -> Iterator[Any]:  # noqa: ANN401 - LangGraph's own
+        if job.decided:
+            graph, changes = self._graph, job.decided
+            return decided_steps(graph, conversation, changes, job.config, job.context, keys=_KEYS, asks=job.asks)
+        return self._graph.stream(
+            conversation, job.config, context=job.context, stream_mode="updates", output_keys=_KEYS
+        )
 
     def _pass_by(self, job: _Job, messages: Sequence[Raw]) -> None:
         """Mark *messages* as learned, by an update whose model finds nothing in them."""
@@ -193,5 +244,11 @@ def _timed(steps: Iterator[Any], spent: dict[str, float]) -> Iterator[Mapping[st
         now = time.perf_counter()
         for node, wrote in step.items():
             spent[node] = spent.get(node, 0.0) + now - before
-            yield wrote or {}
+            yield {INTERRUPT: wrote} if node == INTERRUPT else wrote or {}
         before = now
+
+
+def _proposal_of(interrupts: Sequence[Any]) -> Proposal | None:
+    """What is to be reviewed; None where the graph was stopped for something else."""
+    value: object = interrupts[0].value if interrupts else None
+    return Proposal.model_validate(value) if is_proposal(value) else None

@@ -88,6 +88,11 @@ def storage() -> MemoryStorage:
 
 
 @pytest.fixture
+def policy() -> Policy:
+    return POLICY
+
+
+@pytest.fixture
 def graph(model: LearningModel, storage: MemoryStorage) -> CompiledStateGraph[Any, Any, Any, Any]:
     return build_graph(model=model, storage=storage, policy=POLICY)
 

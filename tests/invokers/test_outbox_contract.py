@@ -10,7 +10,7 @@ import pytest
 
 from memgraph.errors import QueueFullError
 from memgraph.invokers import Outbox, open_outbox
-from memgraph.invokers.outbox import Claim, Key
+from memgraph.invokers.outbox import Claim, Decided, Key
 from memgraph.invokers.schedule import Timing
 from memgraph.models import Scope
 
@@ -470,6 +470,206 @@ def test_putting_back_can_be_narrowed(outbox: Outbox) -> None:
     assert outbox.retry(now=0) == 2
 
 
+# -- review ---------------------------------------------------------------------------------------
+
+
+def hold(outbox: Outbox, held: str = "proposed", key: Key = KEY, *, now: float = 100) -> str:
+    """Have something of *key* proposed, and return the id of that."""
+    put(outbox, "said", key, now=now - 50)
+    (claimed,) = claim(outbox, now=now, scope=key.scope)
+    assert outbox.hold(claimed, held, now=now)
+    return next(each.id for each in outbox.in_review() if each.job.key == key)
+
+
+def test_what_is_held_waits_for_nothing_but_a_decision(outbox: Outbox) -> None:
+    """No time that passes and no worker that looks for work may take it for due."""
+    held_id = hold(outbox, "喜欢 ' \\u0000", now=100)
+
+    outbox.hasten(now=200)
+
+    assert (outbox.waiting(now=0), outbox.next_due(now=200), claim(outbox, now=9e9)) == ((), None, ())
+    (held,) = outbox.in_review()
+    assert (held.id, held.at, held.held) == (held_id, 100, "喜欢 ' \\u0000")
+    assert (held.job.key, held.job.submissions, held.job.running) == (KEY, 1, False)
+    assert outbox.aside() == ()
+
+
+def test_what_comes_in_of_a_held_conversation_waits_with_it(outbox: Outbox) -> None:
+    """Learned before, it would move the mark past what nobody has decided."""
+    hold(outbox)
+
+    put(outbox, "more", now=150)
+
+    assert (outbox.waiting(now=0), outbox.next_due(now=200), claim(outbox, now=9e9)) == ((), None, ())
+    assert [held.job.submissions for held in outbox.in_review()] == [2]
+
+
+def test_what_came_in_while_a_job_ran_waits_with_it(outbox: Outbox) -> None:
+    put(outbox, "old")
+    claimed = claim_one(outbox, now=100)
+    put(outbox, "new", now=101)
+
+    outbox.hold(claimed, "proposed", now=102)
+
+    assert claim(outbox, now=9e9) == ()
+    outbox.decide(claimed.lease, "yes", now=300)
+    assert texts(claim_one(outbox, now=300)) == ["old", "new"]
+
+
+def test_what_is_held_leaves_the_scope_to_others(outbox: Outbox) -> None:
+    """A person may take a week."""
+    hold(outbox, key=KEY, now=100)
+    put(outbox, key=OTHER, now=90)
+
+    assert [claimed.key for claimed in claim(outbox, now=100)] == [OTHER]
+
+
+def test_what_is_held_does_not_fill_the_outbox(outbox: Outbox) -> None:
+    hold(outbox)
+
+    put(outbox, key=OTHER, max_jobs=1)
+
+    assert len(outbox.waiting(now=0)) == 1
+
+
+def test_what_was_decided_is_due_at_once_with_the_decision(outbox: Outbox) -> None:
+    held_id = hold(outbox, "proposed", now=100)
+    put(outbox, "more", now=199)
+
+    assert outbox.decide(held_id, "accept", now=200)
+
+    assert (outbox.in_review(), due(outbox)) == ((), [200])
+    claimed = claim_one(outbox, now=200)
+    assert texts(claimed) == ["said", "more"]
+    assert claimed.decided == Decided(at=100, held="proposed", decision="accept")
+
+
+def test_of_two_decisions_the_first_counts(outbox: Outbox) -> None:
+    """And the second is told, whatever became of the first meanwhile."""
+    held_id = hold(outbox)
+
+    answers = [outbox.decide(held_id, decision, now=200) for decision in ("accept", "reject")]
+    claimed = claim_one(outbox, now=200)
+    outbox.done(claimed, timing=TIMING)
+
+    assert answers == [True, False]
+    assert claimed.decided
+    assert claimed.decided.decision == "accept"
+    assert not outbox.decide(held_id, "reject", now=200)
+    assert not outbox.decide("none", "reject", now=200)
+
+
+def test_many_that_decide_at_once_are_told_who_did(outbox: Outbox) -> None:
+    held_id = hold(outbox)
+
+    with ThreadPoolExecutor(4) as pool:
+        told = list(pool.map(lambda who: outbox.decide(held_id, str(who), now=200), range(8)))
+
+    decided = claim_one(outbox, now=200).decided
+    assert decided
+    assert [who for who, won in enumerate(told) if won] == [int(decided.decision)]
+
+
+def test_a_decision_is_of_what_was_seen(outbox: Outbox) -> None:
+    """What is proposed next is nobody's yet."""
+    first = hold(outbox, "first")
+    outbox.decide(first, "accept", now=200)
+    again = claim_one(outbox, now=200)
+
+    outbox.hold(again, "second", now=201)
+
+    assert not outbox.decide(first, "accept", now=202)
+    assert [(held.held, held.id != first) for held in outbox.in_review()] == [("second", True)]
+
+
+def test_a_decision_is_kept_until_it_was_applied(outbox: Outbox) -> None:
+    """Its worker may be killed, or fail: a person is asked once."""
+    outbox.decide(hold(outbox, now=100), "accept", now=100)
+    claim_one(outbox, now=100)
+
+    taken = claim_one(outbox, now=100 + LEASE)
+    outbox.failed(taken, error="down", retry_at=200)
+
+    decided = claim_one(outbox, now=200).decided
+    assert decided
+    assert decided == taken.decided
+
+
+def test_a_decision_goes_with_what_is_done(outbox: Outbox) -> None:
+    """What came in meanwhile is new, and has nothing to do with it."""
+    outbox.decide(hold(outbox), "accept", now=200)
+    claimed = claim_one(outbox, now=200)
+    put(outbox, "new", now=201)
+
+    outbox.done(claimed, timing=TIMING)
+
+    (job,) = outbox.waiting(now=0)
+    again = claim_one(outbox, now=206)
+    assert (job.due_at, texts(again), again.decided) == (206, ["new"], None)
+
+
+def test_a_decision_is_set_aside_and_put_back_with_its_job(outbox: Outbox) -> None:
+    outbox.decide(hold(outbox, "proposed"), "accept", now=200)
+    outbox.set_aside(claim_one(outbox, now=200), error="x", timing=TIMING)
+    put(outbox, "new", now=201)
+
+    outbox.retry(now=202)
+
+    claimed = claim_one(outbox, now=202)
+    assert texts(claimed) == ["said", "new"]
+    assert claimed.decided == Decided(at=100, held="proposed", decision="accept")
+
+
+def test_what_is_put_back_waits_with_what_is_held(outbox: Outbox) -> None:
+    put(outbox, "failed")
+    outbox.set_aside(claim_one(outbox), error="x", timing=TIMING)
+    held_id = hold(outbox, now=200)
+
+    outbox.retry(now=201)
+    put(outbox, "more", now=202)
+
+    assert (outbox.waiting(now=0), claim(outbox, now=9e9)) == ((), ())
+    outbox.decide(held_id, "accept", now=203)
+    assert texts(claim_one(outbox, now=203)) == ["failed", "said", "more"]
+
+
+def test_who_lost_the_lease_holds_nothing(outbox: Outbox) -> None:
+    put(outbox)
+    lost = claim_one(outbox, now=100)
+    taken = claim_one(outbox, now=200)
+
+    assert not outbox.hold(lost, "proposed", now=201)
+
+    assert (outbox.in_review(), outbox.waiting(now=201)[0].running) == ((), True)
+    assert outbox.done(taken, timing=TIMING)
+
+
+def test_what_is_held_can_be_run_again(outbox: Outbox) -> None:
+    """As if it had never been proposed: the memory it was proposed for may be gone."""
+    held = {key: hold(outbox, key=key) for key in (KEY, OTHER, Key(BOB, "t1"))}
+
+    assert outbox.reopen(now=200, scope=ADA, thread_id="t1") == 1
+    assert outbox.reopen(now=200, scope=Scope("nobody")) == 0
+
+    claimed = claim_one(outbox, now=200)
+    assert (claimed.key, claimed.decided, claimed.tries) == (KEY, None, 0)
+    assert not outbox.decide(held[KEY], "accept", now=201)
+    assert {each.job.key for each in outbox.in_review()} == {OTHER, Key(BOB, "t1")}
+    assert outbox.reopen(now=200) == 2
+
+
+def test_a_claim_can_be_narrowed_to_a_conversation(outbox: Outbox) -> None:
+    """Who has decided about one need not pay for the others."""
+    for key in (KEY, OTHER, Key(ADA)):
+        put(outbox, key=key)
+
+    for key in (OTHER, Key(ADA)):
+        (claimed,) = outbox.claim(now=100, lease_seconds=LEASE, limit=5, scope=ADA, thread_id=key.thread_id or "")
+        outbox.release(claimed)
+
+        assert claimed.key == key
+
+
 # -- when -----------------------------------------------------------------------------------------
 
 
@@ -553,10 +753,12 @@ def test_what_waits_is_there_when_it_is_opened_again(durable_url: str) -> None:
         put(outbox, "kept")
         put(outbox, "aside", OTHER, now=-50)
         outbox.set_aside(claim_one(outbox, now=0), error="x", timing=TIMING)
+        hold(outbox, "held", Key(BOB))
 
     with open_outbox(durable_url) as outbox:
         assert texts(claim_one(outbox)) == ["kept"]
         assert [job.key for job in outbox.aside()] == [OTHER]
+        assert [(held.job.key, held.held) for held in outbox.in_review()] == [(Key(BOB), "held")]
 
 
 def test_two_that_opened_it_see_each_others_leases(durable_url: str) -> None:

@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 from memgraph.errors import OutboxError
 from memgraph.invokers import open_outbox
 from memgraph.invokers.outbox import Claim, Key
 from memgraph.invokers.postgres_outbox import PostgresOutbox
+from memgraph.invokers.postgres_sql import MIGRATIONS
 from memgraph.invokers.schedule import Timing
 from memgraph.models import Scope
+from memgraph.storage.postgres_connect import options_of
+from memgraph.storage.postgres_schema import set_up
 
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
@@ -64,6 +68,22 @@ def test_it_shares_a_database_with_memories(postgres_url: str, postgres: Postgre
     assert postgres.execute("SELECT part FROM memgraph_schema ORDER BY part") == [("memory",), ("outbox",)]
 
 
+def test_tables_of_before_there_was_review_are_brought_up_to_date(postgres_url: str, outbox: Outbox) -> None:
+    """What waited when memgraph was upgraded waits on."""
+    with psycopg.connect(**options_of(postgres_url.removeprefix("postgresql:")), autocommit=True) as db:
+        set_up(db, "outbox", MIGRATIONS[:5])
+        db.execute(
+            "INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)"
+            " VALUES ('ada', '', 't1', false, 0, 0, 5)"
+        )
+        db.execute("INSERT INTO memgraph_submission (job_id, at, messages) VALUES (1, 0, 'said')")
+
+    claimed = claim_one(outbox)
+
+    assert texts(claimed) == ["said"]
+    assert outbox.hold(claimed, "proposed", now=100)
+
+
 def test_an_error_of_any_kind_can_be_told(outbox: Outbox) -> None:
     """It may quote what a model said."""
     put(outbox)
@@ -85,17 +105,26 @@ def work(url: str, who: int, finished: list[str]) -> None:
             if step % 5 == who % 5:
                 outbox.retry(now=100)
                 outbox.hasten(now=100)
+                decide_all(outbox)
             outbox.waiting(now=100)
 
 
+def decide_all(outbox: Outbox) -> None:
+    for held in outbox.in_review()[1:]:
+        outbox.decide(held.id, "accept", now=100)
+    outbox.reopen(now=100, scope=Scope("u1"))
+
+
 def end(outbox: Outbox, claimed: Claim, drawn: float) -> list[str]:
-    """End a lease in one of the four ways, and return what was learned from."""
+    """End a lease in one of the five ways, and return what was learned from."""
     if drawn < 0.2:
         assert outbox.set_aside(claimed, error="x", timing=Timing(0, 0))
     elif drawn < 0.4:
         assert outbox.failed(claimed, error="x", retry_at=0)
     elif drawn < 0.5:
         outbox.release(claimed)
+    elif drawn < 0.7:
+        assert outbox.hold(claimed, "proposed", now=100)
     else:
         assert outbox.done(claimed, timing=Timing(0, 0))
         return texts(claimed)
@@ -109,6 +138,7 @@ def test_whatever_many_do_at_once_nothing_is_lost_or_done_twice(postgres_url: st
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(lambda who: work(postgres_url, who, finished), range(6)))
     outbox.retry(now=100)
+    outbox.reopen(now=100)
     while claims := outbox.claim(now=100, lease_seconds=30, limit=10):
         for claimed in claims:
             finished += end(outbox, claimed, 1)

@@ -76,6 +76,22 @@ def test_what_stopped_for_a_person_is_taken_in_unless_it_was_gone_on_with() -> N
     assert not to_merge([stopped, _run(2, status="success", submissions=0)], TIMING, now=120)
 
 
+def test_what_is_in_review_is_taken_in_as_if_it_were_new() -> None:
+    """The server calls its run a success. It may have waited for a week, and what is new has its own quiet time."""
+    runs = [_run(1, status="success"), _run(2, status="success"), _run(3, status="success", submissions=0)]
+
+    (taken,) = to_merge(runs, TIMING, now=9_999, is_in_review=True)
+
+    assert (uuid.UUID(taken.id).int, taken.first_at) == (2, 9_999)
+    assert not to_merge(runs, TIMING, now=9_999)
+
+
+@pytest.mark.parametrize("status", ["pending", "running"])
+def test_a_run_that_applies_a_decision_is_left_alone(status: str) -> None:
+    """Rolled back, a person would have to decide again."""
+    assert not to_merge([_run(2, status=status, decides=str(uuid.UUID(int=1)))], TIMING, now=120)
+
+
 def test_what_somebody_else_started_on_the_thread_is_left_alone() -> None:
     """It may be what a person decided about an update."""
     foreign = read_run({"run_id": RUN.id, "status": "running", "created_at": "2026-01-01T00:00:00Z", "metadata": {}})

@@ -261,6 +261,45 @@ def test_a_file_of_a_later_version_is_left_alone(path: Path) -> None:
         put(outbox)
 
 
+BEFORE_REVIEW = """
+    CREATE TABLE job (
+        id INTEGER PRIMARY KEY, user_id TEXT NOT NULL, agent_name TEXT NOT NULL, thread_id TEXT NOT NULL,
+        aside INTEGER NOT NULL DEFAULT 0, first_at REAL NOT NULL, last_at REAL NOT NULL,
+        retry_at REAL NOT NULL DEFAULT 0, due_at REAL NOT NULL, tries INTEGER NOT NULL DEFAULT 0,
+        error TEXT NOT NULL DEFAULT '', UNIQUE (user_id, agent_name, thread_id, aside)
+    );
+    CREATE INDEX job_due ON job (aside, due_at);
+    CREATE TABLE submission (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+        at REAL NOT NULL, messages TEXT NOT NULL
+    );
+    CREATE INDEX submission_job ON submission (job_id, at);
+    CREATE TABLE lease (
+        user_id TEXT NOT NULL, agent_name TEXT NOT NULL, holder TEXT NOT NULL UNIQUE, until REAL NOT NULL,
+        PRIMARY KEY (user_id, agent_name)
+    );
+    INSERT INTO job (user_id, agent_name, thread_id, first_at, last_at, due_at) VALUES ('ada', '', 't1', 0, 0, 5);
+    INSERT INTO submission (job_id, at, messages) VALUES (1, 0, 'said');
+    PRAGMA user_version = 1;
+"""
+
+
+def test_a_file_of_before_there_was_review_is_brought_up_to_date(path: Path) -> None:
+    """What waited when memgraph was upgraded waits on, and can be held."""
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(BEFORE_REVIEW)
+
+    with SqliteOutbox(path) as outbox:
+        (claim,) = outbox.claim(now=100, lease_seconds=30)
+        held = outbox.hold(claim, "proposed", now=100)
+
+    assert [entry.messages for entry in claim.submissions] == ["said"]
+    assert held
+    with SqliteOutbox(path) as outbox:
+        assert [each.held for each in outbox.in_review()] == ["proposed"]
+
+
 def test_a_file_that_was_removed_is_made_again(path: Path) -> None:
     """What went into the removed one would be lost without a word."""
     with SqliteOutbox(path) as outbox:

@@ -50,3 +50,4 @@ class ItemModel(BaseChatModel):
 # the model is shown new turns only: it cannot tell them from those of the context
 _context = context_of(load_settings(context_turns=0)).model_copy(update={"model": ItemModel()})
 graph = assemble(_context, Result)
+reviewed = assemble(_context.model_copy(update={"review": "always"}), Result)

@@ -1,0 +1,169 @@
+"""memgraph review: what was proposed in the background, and what a person says to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memgraph.cli.command import AgentOption, Run, add_command
+from memgraph.cli.outbox import OutboxOption, opened_outbox, told_time
+
+if TYPE_CHECKING:
+    from memgraph.invokers import Outbox
+    from memgraph.invokers.reviews import InReview
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    add_command(app, review)
+
+
+def review(
+    run: Run,
+    *,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", metavar="USER", help="Decide what is of this user.")
+    ] = None,
+    agent: AgentOption = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="THREAD", help="Only this conversation.")] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept all of it, without asking.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="Reject all of it, without asking.")] = False,
+    outbox: OutboxOption = None,
+) -> None:
+    """Show what waits for review, or, with --user, decide it.
+
+    At a terminal each change is asked about; nothing is learned that was not accepted. What was decided is learned at
+    once, without asking the model again.
+    """
+    _check(user, agent, accept=accept, reject=reject)
+    with opened_outbox(run, outbox) as opened:
+        waiting = [each for each in _waiting(run, opened) if _is_meant(each, user, agent, thread)]
+        left = waiting
+        if waiting and user and (accept or reject or _can_ask(run)):
+            left = _decide(run, opened, waiting, "accept" if accept else "reject" if reject else None)
+        else:
+            _list(run, waiting, opened.name)
+        run.screen.result(
+            {
+                "outbox": opened.name,
+                "decided": [_document(each) for each in waiting if each not in left],
+                "in_review": [_document(each) for each in left],
+            }
+        )
+
+
+def _check(user: str | None, agent: str | None, *, accept: bool, reject: bool) -> None:
+    from memgraph.errors import EditError, IdentityError
+
+    if agent and not user:
+        raise IdentityError("--agent needs --user: an agent's memory is one of a user's")
+    if (accept or reject) and not user:
+        raise IdentityError("say whose with --user: nobody decides about everybody at once")
+    if accept and reject:
+        raise EditError("--accept and --reject exclude each other")
+
+
+def _can_ask(run: Run) -> bool:
+    from memgraph.cli.reviewing import can_ask
+
+    return can_ask(run.screen)
+
+
+def _waiting(run: Run, outbox: Outbox) -> Sequence[InReview]:
+    """What is in review, less what was proposed for memories that were deleted since."""
+    from memgraph.invokers.clock import SystemClock
+    from memgraph.invokers.reviews import drop_forgotten, in_review
+
+    drop_forgotten(outbox, run.storage, now=SystemClock().now())
+    return in_review(outbox)
+
+
+def _is_meant(asked: InReview, user: str | None, agent: str | None, thread: str | None) -> bool:
+    scope = asked.key.scope
+    named = agent.lower() if agent else scope.agent_name
+    return (
+        user in (None, scope.user_id)
+        and named == scope.agent_name
+        and (thread is None or thread == asked.key.thread_id)
+    )
+
+
+def _list(run: Run, waiting: Sequence[InReview], name: str) -> None:
+    from memgraph.cli.reviewing import show_proposal
+
+    if not waiting:
+        run.screen.line(f"Nothing waits for review in {name}.")
+        return
+    for asked in waiting:
+        show_proposal(run.screen, asked.proposal)
+    run.screen.line()
+    run.screen.line("Decide with --user USER at a terminal, or with --user USER and --accept or --reject.", "dim")
+
+
+def _decide(run: Run, outbox: Outbox, waiting: Sequence[InReview], verdict: str | None) -> list[InReview]:
+    """Ask about each, or say *verdict* to all; return what still waits."""
+    from memgraph.cli.reviewing import ask_person, show_proposal
+
+    for place, asked in enumerate(waiting):
+        if verdict is not None:
+            show_proposal(run.screen, asked.proposal)
+        answer = ask_person(run.screen, asked.proposal) if verdict is None else verdict
+        if answer is None:
+            run.screen.line("The rest waits on.")
+            return list(waiting[place:])
+        _apply(run, outbox, asked, answer)
+    return []
+
+
+def _apply(run: Run, outbox: Outbox, asked: InReview, answer: object) -> None:
+    """Keep what was decided, and learn it here, if this is where the memory is and nobody else is at it."""
+    from memgraph.errors import NotInReviewError
+    from memgraph.invokers.clock import SystemClock
+    from memgraph.invokers.reviews import decide_review
+
+    try:
+        decide_review(outbox, asked.id, answer, now=SystemClock().now())
+    except NotInReviewError:
+        run.screen.notice(
+            "Somebody else has decided this meanwhile, or it is proposed anew; this answer does not count."
+        )
+        return
+    _learn(run, outbox, asked)
+
+
+def _learn(run: Run, outbox: Outbox, asked: InReview) -> None:
+    from memgraph.cli.changes import show_changes
+    from memgraph.invokers.background import engine_of
+    from memgraph.invokers.inline import run_decided
+    from memgraph.report import compare
+
+    scope, later = asked.key.scope, "it will be learned by the processes that submit"
+    if asked.storage != run.storage.name:
+        run.screen.line(f"Decided; the memory is in {asked.storage}, so {later}.")
+        return
+    before = run.storage.load(scope)
+    # what is left of the conversation needs a model, which is theirs who submit
+    error = run_decided(engine_of(outbox, run.settings, run.storage), asked.key, asks=False)
+    after = run.storage.reload(scope)
+    if error:
+        run.screen.notice(f"Decided, but it could not be saved yet ({error}): {later}.")
+    elif after.revision == before.revision:
+        run.screen.line(f"Decided; {later}.")
+    else:
+        report = compare(before, after)
+        run.screen.line("Learned:" if report.changed else "Nothing of it was learned.", "bold")
+        show_changes(run.screen, report)
+
+
+def _document(asked: InReview) -> dict[str, Any]:
+    scope = asked.key.scope
+    return {
+        "id": asked.id,
+        "user": scope.user_id,
+        "agent": scope.agent_name,
+        "thread": asked.key.thread_id,
+        "proposed_at": told_time(asked.at),
+        "proposal": asked.proposal.model_dump(mode="json"),
+    }
