@@ -1,0 +1,91 @@
+"""A provider of a chat model that speaks as OpenAI does, and makes one fact of each new turn.
+
+Each fact has a nonce, so that a turn which is learned twice is two facts.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from memgraph.prompts.blocks import read_turns
+from memgraph.testing import update_answer
+
+
+class Provider(ThreadingHTTPServer):
+    """A chat model over HTTP, on loopback. It knows by their keys who is asking.
+
+    Args:
+        seconds: How long it takes to answer.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(("127.0.0.1", 0), Completions)
+        self.seconds = seconds
+        self.asking: Counter[str] = Counter()
+        self.asked: Counter[str] = Counter()
+        self.lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
+        """Who asked may have been killed."""
+
+    def is_asked_by(self, key: str) -> bool:
+        """Whether it is just answering whoever has *key*."""
+        with self.lock:
+            return self.asking[key] > 0
+
+
+class Completions(BaseHTTPRequestHandler):
+    """Answers as OpenAI does."""
+
+    server: Provider
+
+    def do_POST(self) -> None:
+        key = self.headers["Authorization"].removeprefix("Bearer ")
+        prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+        with self.server.lock:
+            self.server.asking[key] += 1
+            self.server.asked[key] += 1
+        time.sleep(self.server.seconds)
+        with self.server.lock:
+            self.server.asking[key] -= 1
+        turns = [turn.text for turn in read_turns(prompt) if turn.is_new]
+        self._answer(update_answer(*(f"{turn} #{secrets.token_hex(4)}" for turn in turns)))
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def _answer(self, content: str) -> None:
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        body = json.dumps({"id": "1", "object": "chat.completion", "created": 1, "model": "items",
+                           "choices": [choice], "usage": usage}).encode()  # fmt: skip
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def provider(seconds: float) -> Iterator[Provider]:
+    """A provider that serves meanwhile."""
+    with Provider(seconds) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        try:
+            yield serving
+        finally:
+            serving.shutdown()
