@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memgraph.cli.backup import backup_place, write_memory
 from memgraph.cli.command import AgentOption, Run, UserOption, add_command
 from memgraph.cli.inputs import name_of, read_documents, read_input
 
@@ -42,7 +41,7 @@ def export(
     if output is None:
         typer.echo(harmless_json(as_document(memory)))
         return
-    _write(Path(output), memory)
+    write_memory(Path(output), memory)
     run.screen.line(f"Wrote {output}.")
     run.screen.result({"file": output, "revision": memory.revision, "facts": len(memory.facts)})
 
@@ -80,10 +79,10 @@ def import_(
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
-    imported, report = _read(file, system, of)
+    imported, report = read_memory(file, system, of)
     if report:
         show_report(run.screen, report)
-    incoming = Incoming(imported, _backup_place(scope) if replace else None)
+    incoming = Incoming(imported, backup_place(scope) if replace else None)
     if dry_run:
         saved = incoming.preview(run.storage.load(scope))
         run.screen.line("Nothing was changed (--dry-run).", "bold")
@@ -103,8 +102,12 @@ def import_(
     )
 
 
-def _read(file: str, system: str | None, of: str | None) -> tuple[Memory, MoveReport | None]:
-    """What is to come in, and what became of it on the way where it is another system's."""
+def read_memory(file: str, system: str | None, of: str | None) -> tuple[Memory, MoveReport | None]:
+    """Read a memory document, or another system's export, with what became of it on the way.
+
+    Raises:
+        EditError: If it cannot be read, or is none.
+    """
     from memgraph.editing import read_document
     from memgraph.errors import EditError
     from memgraph.moving import READERS
@@ -143,7 +146,7 @@ class Incoming:
         """What *memory* becomes; a backup of it is written where it goes."""
         changed = self.preview(memory)
         if self._backup and not memory.is_empty:
-            _write(self._backup, memory)
+            write_memory(self._backup, memory)
         return changed
 
     @property
@@ -188,21 +191,3 @@ def _warn_of_room(run: Run, memory: Memory) -> None:
         run.screen.notice(
             f"{learned:,} learned facts are more than max_facts ({limit:,}): the next update lets some go."
         )
-
-
-def _backup_place(scope: Scope) -> Path:
-    """A name that says whose and when, for any user id."""
-    from memgraph.storage.paths import folder_name
-
-    whose = folder_name(scope.user_id) + (f"-{scope.agent_name}" if scope.agent_name else "")
-    return Path(f"memgraph-backup-{whose}-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.json").absolute()
-
-
-def _write(path: Path, memory: Memory) -> None:
-    """Write *memory* to a file that nobody else may read."""
-    from memgraph.storage.documents import storable
-
-    _, data = storable(memory)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)

@@ -1,0 +1,187 @@
+"""memgraph audit: what is wrong with a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memgraph.cli.command import AgentOption, Run, add_command
+
+if TYPE_CHECKING:
+    from memgraph.audit import Finding, Kind
+    from memgraph.cli.screen import Screen
+    from memgraph.models import Memory, Scope
+
+TITLES: Mapping[Kind, str] = MappingProxyType(
+    {
+        "secret": "Secrets",
+        "instruction": "Instructions to a model",
+        "about_assistant": "About the assistant",
+        "upload": "Uploads",
+        "duplicate": "Said twice",
+        "contradiction": "Contradictions",
+        "stale": "Out of date",
+        "meaningless": "Saying little",
+    }
+)
+"""What each kind of finding is called."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    add_command(app, audit)
+
+
+def audit(
+    run: Run,
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", help="A memory document, or with --from an export; - is stdin."),
+    ] = None,
+    *,
+    user: Annotated[str | None, typer.Option("--user", "-u", metavar="USER", help="Whose memory.")] = None,
+    agent: AgentOption = None,
+    system: Annotated[
+        str | None,
+        typer.Option("--from", metavar="SYSTEM", help="Whose export FILE is: deerflow, langmem, mem0."),
+    ] = None,
+    of: Annotated[
+        str | None, typer.Option("--of", metavar="ID", help="Whose memories are meant, where an export holds several.")
+    ] = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Do what is suggested, after showing it.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --fix: do not ask.")] = False,
+) -> None:
+    """Report duplicates, contradictions, secrets and the like in the memory of USER, or in FILE."""
+    from memgraph.cli.transfer import read_memory, show_report
+    from memgraph.errors import EditError
+    from memgraph.models import Scope
+
+    if (file is None) == (user is None):
+        raise EditError("say whose memory, by --user, or which FILE; and not both")
+    if file is not None and fix:
+        raise EditError("FILE is only looked at: import it, then `memgraph audit --user USER --fix`")
+    if user is None:
+        memory, report = read_memory(file or "", system, of)
+        if report:
+            show_report(run.screen, report)
+        _look(run, memory, file or "")
+        return
+    scope = Scope(user, agent)
+    memory = run.storage.load(scope)
+    findings = _look(run, memory, run.storage.where(scope), is_all=not fix)
+    if fix:
+        _fix(run, scope, memory, findings, yes=yes)
+
+
+def _look(run: Run, memory: Memory, place: str, *, is_all: bool = True) -> tuple[Finding, ...]:
+    """Show what is wrong; *is_all* where that is all there is to be done."""
+    findings = _audited(memory)
+    show_findings(run.screen, findings, place)
+    if is_all:
+        if any(finding.is_fixable for finding in findings):
+            run.screen.line("--fix does what is suggested, after showing it.", "dim")
+        run.screen.result({"findings": [_document(finding) for finding in findings]})
+    return findings
+
+
+def _audited(memory: Memory) -> tuple[Finding, ...]:
+    from datetime import UTC, datetime
+
+    from memgraph.audit import audit
+
+    return audit(memory, datetime.now(UTC))
+
+
+def _fix(run: Run, scope: Scope, memory: Memory, findings: tuple[Finding, ...], *, yes: bool) -> None:
+    """Do what is suggested, on what is stored by then, and only what was shown."""
+    from memgraph.audit import fixed
+    from memgraph.cli.backup import backup_place, write_memory
+    from memgraph.editing import edit
+    from memgraph.report import compare
+
+    suggested = [finding for finding in findings if finding.is_fixable]
+    if not suggested:
+        run.screen.line("There is nothing that could be done without a person's judgement.")
+        run.screen.result({"findings": [_document(finding) for finding in findings], "counts": {}, "backup": None})
+        return
+    show_difference(run.screen, memory, fixed(memory, suggested))
+    if not (yes or _agrees(run.screen)):
+        run.screen.line("Nothing was changed.")
+        return
+    backup = backup_place(scope)
+    write_memory(backup, memory)
+    shown = {_identity(finding) for finding in suggested}
+    saved = edit(
+        run.storage,
+        scope,
+        lambda now: fixed(now, [finding for finding in _audited(now) if _identity(finding) in shown]),
+    )
+    counts = compare(memory, saved).counts
+    run.screen.line(f"{counts['removed']} removed, {counts['rewritten']} rewritten. What was there is in {backup}.")
+    run.screen.result(
+        {"findings": [_document(finding) for finding in findings], "counts": counts, "backup": str(backup)}
+    )
+
+
+def _identity(finding: Finding) -> tuple[object, ...]:
+    """What makes a finding the one that was shown: an edit meanwhile makes it another."""
+    return finding.kind, finding.facts, finding.section, finding.what, finding.remove
+
+
+def _document(finding: Finding) -> dict[str, object]:
+    return finding.model_dump(mode="json")
+
+
+def show_findings(screen: Screen, findings: tuple[Finding, ...], place: str) -> None:
+    """Say what was found, by kind."""
+    from memgraph.cli.wording import counted
+
+    if not findings:
+        screen.line(f"Nothing was found in {place}.")
+        return
+    screen.line(f"{counted(len(findings), 'finding')} in {place}", "bold")
+    for kind, title in TITLES.items():
+        mine = [finding for finding in findings if finding.kind == kind]
+        if mine:
+            screen.line()
+            screen.line(f"{title} ({len(mine)})", "cyan")
+        for finding in mine:
+            where = finding.section or ", ".join(finding.facts)
+            screen.line(f"{where}: {finding.what}", indent=2)
+            screen.line(f"{finding.why}. Suggested: {_suggestion(finding)}.", "dim", indent=4)
+    screen.line()
+
+
+def _suggestion(finding: Finding) -> str:
+    if finding.remove:
+        return f"remove {', '.join(finding.remove)}"
+    return "rewrite it without that" if finding.rewrite is not None else "look at it"
+
+
+def show_difference(screen: Screen, before: Memory, after: Memory) -> None:
+    """Say what would change, secrets masked."""
+    from memgraph.audit import masked
+    from memgraph.cli.safe import one_line
+    from memgraph.report import compare
+
+    report = compare(before, after)
+    screen.line("This would change:", "bold")
+    for removed in report.removed:
+        screen.line(f"- {removed.fact.id}  {one_line(masked(removed.fact.content))}", "red", indent=2)
+    for rewritten in report.rewritten:
+        screen.line(f"- {rewritten.section}: {one_line(masked(rewritten.before))}", "red", indent=2)
+        screen.line(f"+ {rewritten.section}: {one_line(masked(rewritten.after))}", "green", indent=2)
+
+
+def _agrees(screen: Screen) -> bool:
+    """Ask; without a terminal nobody agrees."""
+    import sys
+
+    from memgraph.errors import EditError
+
+    if screen.as_json or not sys.stdin.isatty():
+        raise EditError("there is nobody to ask: say --yes to have it done without asking")
+    return typer.confirm("Do it?")
