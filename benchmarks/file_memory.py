@@ -1,0 +1,132 @@
+"""The memory of documents: indexing 1,000 Markdown files of 5 kB, starting again, one changed file, and asking."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from common import Measured, Row, alone, median_row
+
+from memgraph.attachments.file import FileConfig, FileMemory
+from memgraph.attachments.files import indexing, reading
+from memgraph.attachments.store import Query
+
+T = TypeVar("T")
+
+DIMENSION = 384
+FILE_CHARS = 5_000
+
+
+class HashedWords:
+    """An embedding model that costs next to nothing, so that what is measured is the index."""
+
+    def __init__(self) -> None:
+        self.texts = self.calls = 0
+        self._words: dict[str, np.ndarray] = {}
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.texts += len(texts)
+        self.calls += 1
+        return [self._vector(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self._vector(text)
+
+    def _vector(self, text: str) -> list[float]:
+        vector = np.full(DIMENSION, 1e-3)
+        for word in text.lower().split():
+            if word not in self._words:
+                self._words[word] = np.random.default_rng(abs(hash(word)) % 2**32).normal(size=DIMENSION)
+            vector = vector + self._words[word]
+        return vector.tolist()
+
+
+def measure(quick: bool) -> Measured:  # noqa: FBT001 - the contract of every benchmark
+    """Index a folder, and look at what a later start costs."""
+    count = 50 if quick else 1_000
+    draw = random.Random(5)  # noqa: S311 - the same folder every time
+    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(3, 9))) for _ in range(4_000)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "docs").mkdir()
+        for number in range(count):
+            (folder / "docs" / f"{number:04}.md").write_text(_document(draw, words))
+
+        model = HashedWords()
+        first, seconds = _timed(lambda: _memory(folder, model).index())
+        again, seconds_again = _timed(lambda: _reading_nothing(folder))
+        (folder / "docs" / "0007.md").write_text(_document(draw, words))
+        other = HashedWords()
+        changed, seconds_changed = _timed(lambda: _memory(folder, other).index())
+        memory = _memory(folder, HashedWords())
+        memory.load()
+        memory.retrieve(Query("first of all"), top_k=3, threshold=-1)
+        asked = [
+            _timed(lambda: memory.retrieve(Query(" ".join(draw.choices(words, k=8))), top_k=3, threshold=-1))[1] * 1_000
+            for _ in range(20 if quick else 200)
+        ]
+        size = (folder / "docs.db").stat().st_size
+
+    files = f"{count:,} files"
+    rows = [
+        Row(f"indexing {files} of 5 kB in one pass, a model that costs nothing", seconds, "s wall"),
+        Row("passages of them", first.passages, "passages"),
+        Row("calls of the embedding model for them", model.calls, "calls"),
+        Row("starting again with nothing changed", seconds_again, "s wall"),
+        Row("files read by that", 0, "files", note="reading one would have failed"),
+        Row("texts embedded by that", again.embedded, "texts"),
+        Row("starting again after one file changed", seconds_changed, "s wall"),
+        Row("files read and indexed by that", len(changed.indexed), "files"),
+        Row("texts embedded by that change", changed.embedded, "texts"),
+        median_row(f"asking, {first.passages:,} passages, top 3, without the embedding", asked, "ms wall"),
+        Row("size of the index", size / 1e6, "MB"),
+    ]
+    notes = (
+        (
+            "The embedding model is a stand-in that hashes words into 384 numbers: a real one takes its time. "
+            "Texts go to the model 64 at a time."
+        ),
+    )
+    return Measured("Documents: the file memory", rows, notes=notes)
+
+
+def _memory(folder: Path, model: HashedWords) -> FileMemory:
+    config = FileConfig.model_validate({"file_sources": [{"path": "docs"}], "embedding": model})
+    return FileMemory("docs", config, folder=folder)
+
+
+def _reading_nothing(folder: Path) -> indexing.IndexReport:
+    """A start that may read no file."""
+
+    def refuse(path: Path, encoding: str) -> reading.Document:
+        raise AssertionError(f"{path} was read ({encoding})")
+
+    reader, indexing.read_document = indexing.read_document, refuse
+    try:
+        return _memory(folder, HashedWords()).index()
+    finally:
+        indexing.read_document = reader
+
+
+def _document(draw: random.Random, words: list[str]) -> str:
+    lines, length = ["# " + " ".join(draw.choices(words, k=4)).title()], 0
+    while length < FILE_CHARS:
+        sentence = " ".join(draw.choices(words, k=draw.randint(6, 20))).capitalize() + "."
+        lines.append(sentence if draw.random() < 0.7 else f"{sentence}\n")
+        length += len(sentence)
+    return "\n".join(lines)
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    began = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    alone(measure)
