@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from memgraph.agents.middleware import MemoryMiddleware
     from memgraph.agents.nodes import MemoryState, capture_memory, inject_memory, with_memory
     from memgraph.agents.tools import memory_tools
+    from memgraph.attachments.attach import attach
+    from memgraph.attachments.attachment import MemoryAttachment
+    from memgraph.attachments.manager import MemoryManager
+    from memgraph.attachments.registry import register_memory_store
+    from memgraph.attachments.store import MemoryStore
     from memgraph.config import load_settings
     from memgraph.context import Context
     from memgraph.errors import (
@@ -30,8 +35,10 @@ if TYPE_CHECKING:
         ForgottenError,
         IdentityError,
         MemgraphError,
+        MemoryStoreError,
         ModelError,
         ModelSetupError,
+        NotInReviewError,
         OutboxError,
         QueueFullError,
         RevisionConflictError,
@@ -69,12 +76,17 @@ __all__ = [
     "Invoker",
     "MemgraphError",
     "Memory",
+    "MemoryAttachment",
+    "MemoryManager",
     "MemoryMiddleware",
     "MemoryState",
     "MemoryStorage",
+    "MemoryStore",
+    "MemoryStoreError",
     "MemoryUpdate",
     "ModelError",
     "ModelSetupError",
+    "NotInReviewError",
     "Outbox",
     "OutboxError",
     "Policy",
@@ -89,6 +101,7 @@ __all__ = [
     "StorageError",
     "UnreadableAnswerError",
     "WrongStorageError",
+    "attach",
     "build_graph",
     "capture_memory",
     "inject_memory",
@@ -98,6 +111,7 @@ __all__ = [
     "open_storage",
     "rank_facts",
     "recall",
+    "register_memory_store",
     "with_memory",
 ]
 
@@ -108,9 +122,12 @@ _MODULES = {
     "IndexCache": "retrieval.cache",
     "Invoker": "invokers.invoker",
     "Memory": "models",
+    "MemoryAttachment": "attachments.attachment",
+    "MemoryManager": "attachments.manager",
     "MemoryMiddleware": "agents.middleware",
     "MemoryState": "agents.nodes",
     "MemoryStorage": "storage",
+    "MemoryStore": "attachments.store",
     "MemoryUpdate": "models",
     "Outbox": "invokers",
     "Policy": "policy",
@@ -120,6 +137,7 @@ _MODULES = {
     "Section": "models",
     "ServerInvoker": "invokers.server",
     "Settings": "settings",
+    "attach": "attachments.attach",
     "build_graph": "graph",
     "capture_memory": "agents.nodes",
     "inject_memory": "agents.nodes",
@@ -129,6 +147,7 @@ _MODULES = {
     "open_storage": "storage",
     "rank_facts": "retrieval.rank",
     "recall": "retrieval.recall",
+    "register_memory_store": "attachments.registry",
     "with_memory": "agents.nodes",
 }
 

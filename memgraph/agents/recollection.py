@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memgraph.agents.hands import Hands
 from memgraph.config import storage_of
 from memgraph.models import Scope
-from memgraph.retrieval.cache import IndexCache
-from memgraph.retrieval.recall import recall
+from memgraph.retrieval.configured import recaller_of
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.messages import BaseMessage
+
+    from memgraph.retrieval.recaller import Recaller
 
 logger = logging.getLogger("memgraph.agents")
 
@@ -30,7 +32,7 @@ class Recollection:
     Args:
         storage: Where memories are.
         settings: How much is told, and how it is ranked.
-        embeddings: The model of the ranker "hybrid".
+        embeddings: In place of the embedding model of *settings*.
         wait_seconds: How long is waited; None is for ever.
     """
 
@@ -46,7 +48,6 @@ class Recollection:
         self._settings = settings
         self._embeddings = embeddings
         self._wait_seconds = wait_seconds
-        self._cache = IndexCache()
         self._hands = Hands()
 
     def tell(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
@@ -66,19 +67,12 @@ class Recollection:
             return ""
 
     def _told(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
-        settings = self._settings
-        return recall(
-            self._storage.load(scope),
-            messages,
-            max_tokens=settings.max_injection_tokens,
-            max_context_turns=settings.max_context_turns,
-            similarity_weight=settings.similarity_weight,
-            confidence_weight=settings.confidence_weight,
-            guaranteed_share=settings.guaranteed_share,
-            ranker=settings.ranker,
-            embeddings=self._embeddings,
-            cache=self._cache,
-        )
+        return self._recaller(self._storage.load(scope), messages)
+
+    @cached_property
+    def _recaller(self) -> Recaller:
+        """Made at first use, since an embedding model is heavy to import."""
+        return recaller_of(self._settings, embeddings=self._embeddings)
 
     def _log(self, scope: Scope, error: Exception) -> None:
         if isinstance(error, TimeoutError):

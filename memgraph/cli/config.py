@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,14 +14,24 @@ def add_to(app: typer.Typer) -> None:
     add_command(app, config)
 
 
-def config(run: Run) -> None:
+def config(
+    run: Run,
+    *,
+    template: Annotated[
+        bool, typer.Option("--template", help="Print a memgraph.yaml with everything there is in it, explained.")
+    ] = False,
+) -> None:
     """Show the settings and where each is from.
 
     Passwords and keys are left out.
     """
+    if template:
+        _show_template(run)
+        return
     from memgraph.config import default_model
 
     loaded = run.loaded
+    _check_memories(run)
     document = {
         "file": str(loaded.file) if loaded.file else None,
         "model": default_model(loaded.settings),
@@ -30,6 +40,23 @@ def config(run: Run) -> None:
     }
     _show(run, document)
     run.screen.result(document)
+
+
+def _show_template(run: Run) -> None:
+    """Print it as it is, so that it can go into a file."""
+    from memgraph.attachments.template import template
+
+    if not run.screen.as_json:
+        typer.echo(template(), nl=False)
+    run.screen.result({"template": template()})
+
+
+def _check_memories(run: Run) -> None:
+    """Find out what cannot be before an agent does."""
+    if run.settings.memories or run.settings.attachments:
+        from memgraph.attachments.manager import MemoryManager
+
+        MemoryManager.from_settings(run.settings)
 
 
 def _said(run: Run, name: str) -> dict[str, Any]:

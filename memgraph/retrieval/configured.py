@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memgraph.retrieval.cache import IndexCache
 from memgraph.retrieval.recaller import Recaller
@@ -26,6 +27,8 @@ class RecallSettings(Protocol):
     def guaranteed_share(self) -> float: ...
     @property
     def ranker(self) -> str | None: ...
+    @property
+    def embedding(self) -> str | Mapping[str, Any] | None: ...
 
 
 def recaller_of(
@@ -39,13 +42,18 @@ def recaller_of(
 
     Args:
         settings: What is configured.
-        embeddings: The model of `settings.embedding`; with one, and no ranker named, words and meaning rank together.
+        embeddings: In place of the model that `settings.embedding` describes. With one, and no ranker named, words and
+            meaning rank together; where it fails, words alone.
         cache: Keeps indexes; default: one of its own.
         max_tokens: In place of max_injection_tokens.
 
     Raises:
-        ConfigError: If there is no ranker of that name.
+        ConfigError: If there is no ranker of that name, or the embedding is described wrongly.
     """
+    if embeddings is None and settings.embedding is not None:
+        from memgraph.retrieval.embedding_models import embeddings_of
+
+        embeddings = embeddings_of(settings.embedding)
     return Recaller(
         max_tokens=max_tokens or settings.max_injection_tokens,
         max_context_turns=settings.max_context_turns,

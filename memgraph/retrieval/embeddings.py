@@ -71,7 +71,7 @@ class Vectors:
         if time.monotonic() < self._resume_at:
             raise EmbeddingError("the embedding model failed a moment ago and is left alone for a while")
         try:
-            return _normalised(ask(), count)
+            return normalised(ask(), count)
         except Exception as error:  # the model is the user's own: it may raise anything
             self._resume_at = time.monotonic() + PAUSE_SECONDS
             raise EmbeddingError(f"the embedding model did not answer: {type(error).__name__}: {error}") from error
@@ -85,7 +85,7 @@ class Vectors:
                 self._vectors.popitem(last=False)
 
 
-def _normalised(vectors: list[list[float]], count: int) -> Vector:
+def normalised(vectors: list[list[float]], count: int) -> Vector:
     """Return *vectors* at length 1.
 
     Raises:

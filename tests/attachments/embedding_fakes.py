@@ -1,0 +1,60 @@
+"""Embedding models that are no models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from langchain_core.embeddings import Embeddings
+
+from memgraph.attachments.embedding import Embedder
+
+
+class Letters(Embeddings):
+    """A vector of which letters a text has, and how often: a crude but honest meaning.
+
+    Args:
+        alphabet: The letters that are counted, one number each.
+    """
+
+    def __init__(self, alphabet: str = "abcdefghijklmnopqrstuvwxyz") -> None:
+        self.alphabet = alphabet
+        self.asked: list[list[str]] = []
+        self.is_down = False
+        self.refused = "\0"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.asked.append(texts)
+        if self.is_down:
+            raise ConnectionError("connection refused")
+        if any(self.refused in text for text in texts):
+            raise ValueError("this text is not embedded")
+        return [[1.0, *(float(text.lower().count(letter)) for letter in self.alphabet)] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+    @property
+    def embedded(self) -> list[str]:
+        """All texts it was asked for, in order."""
+        return [text for texts in self.asked for text in texts]
+
+
+class Clock:
+    """Time that passes when somebody sleeps, or says so."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def patient(model: Embeddings | Callable[[list[str]], list[list[float]]], clock: Clock | None = None) -> Embedder:
+    """An embedder that does not make a test wait."""
+    clock = clock or Clock()
+    return Embedder(model, clock=clock, sleep=clock.sleep)

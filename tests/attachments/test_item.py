@@ -1,0 +1,169 @@
+"""Snapshots: what came in comes out again."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage
+
+from memgraph.attachments.attached import MARK, VERBATIM
+from memgraph.attachments.item import MemoryItem, Snapshot, snapshot_of
+
+PNG = base64.b64encode(b"\x89PNG, so to speak").decode()
+WAV = base64.b64encode(b"RIFF, so to speak").decode()
+
+BLOCKS: dict[str, dict[str, Any]] = {
+    "text": {"type": "text", "text": "Hello."},
+    "text with annotations": {"type": "text", "text": "Hi.", "annotations": [{"type": "citation", "url": "https://x"}]},
+    "reasoning": {"type": "reasoning", "reasoning": "Let me see."},
+    "image, v1": {"type": "image", "base64": PNG, "mime_type": "image/png"},
+    "image by url, v1": {"type": "image", "url": "https://example.org/a.png"},
+    "image, v0": {"type": "image", "source_type": "base64", "data": PNG, "mime_type": "image/png"},
+    "file by id, v0": {"type": "file", "source_type": "id", "id": "file-1"},
+    "file as text, v0": {"type": "file", "source_type": "text", "text": "a,b", "mime_type": "text/csv"},
+    "image_url, OpenAI": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"}},
+    "image_url as text, OpenAI": {"type": "image_url", "image_url": f"data:image/png;base64,{PNG}"},
+    "input_audio, OpenAI": {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}},
+    "file, OpenAI": {"type": "file", "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PNG}"}},
+    "file by id, OpenAI": {"type": "file", "file": {"file_id": "file-1"}},
+    "image, Anthropic": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+    "document, Anthropic": {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "word"}},
+    "image, Bedrock": {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}},
+    "media, Google": {"type": "media", "mime_type": "video/mp4", "file_uri": "gs://bucket/a.mp4"},
+    "wrapped by LangChain": {"type": "non_standard", "value": {"type": "image", "data": PNG}},
+    "unknown": {"type": "weird", "nested": [{"x": None, "y": [1, 2.5, True]}], "data": "word"},
+    "looks like a mark": {"type": "weird", MARK: "0" * 64, "prefix": "x"},
+    "looks like an escaped one": {VERBATIM: {MARK: "0" * 64}},
+    "base64 in lines": {"type": "image", "base64": f"{PNG[:8]}\n{PNG[8:]}", "mime_type": "image/png"},
+    "base64 for URLs": {"type": "image", "base64": "-_-_", "mime_type": "image/png"},
+    "no base64": {"type": "image", "base64": "what?", "mime_type": "image/png"},
+    "empty data": {"type": "image", "base64": "", "mime_type": "image/png"},
+    "half of a surrogate pair": {"type": "text", "text": "\ud83d"},
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
+def test_a_block_comes_out_as_it_went_in(block: dict[str, Any]) -> None:
+    """Whatever provider's shape it has: what is remembered can be sent again."""
+    snapshot = snapshot_of([block])
+
+    assert snapshot.content() == [block]
+
+
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
+def test_a_snapshot_survives_json(block: dict[str, Any]) -> None:
+    """It is stored as JSON in ASCII, which holds half of a surrogate pair too."""
+    stored = json.dumps(snapshot_of([block]).model_dump())
+
+    assert Snapshot.model_validate(json.loads(stored)).content() == [block]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+DATA = st.binary(max_size=40).map(lambda data: base64.b64encode(data).decode())
+KEYS = st.sampled_from(["type", "text", "data", "base64", "url", "source", "mime_type", "file", "id", MARK, VERBATIM])
+ANY_BLOCK = st.dictionaries(
+    KEYS,
+    JSON | DATA | DATA.map(lambda data: f"data:image/png;base64,{data}") | st.binary(max_size=9)
+    | st.sampled_from(["image", "file", "text", "non_standard", "base64", "id"])
+    | st.dictionaries(KEYS, DATA | st.text(), max_size=3),
+    min_size=1,
+)  # fmt: skip
+
+
+@given(st.lists(ANY_BLOCK, max_size=4))
+def test_any_blocks_come_out_as_they_went_in(blocks: list[dict[str, Any]]) -> None:
+    """Nobody knows what a provider sends next year."""
+    snapshot = snapshot_of(blocks)  # pyright: ignore[reportArgumentType] - lists are invariant
+
+    assert snapshot.content() == blocks
+    assert Snapshot.model_validate(json.loads(json.dumps(snapshot.model_dump()))).content() == blocks
+
+
+def test_an_attachment_is_described() -> None:
+    """Who shows an item can say what came with it, without looking at the data."""
+    attached = snapshot_of([BLOCKS["input_audio, OpenAI"]]).attachments[0]
+
+    assert (attached.kind, attached.mime_type, attached.size) == ("audio", "audio/wav", 17)
+    assert attached.sha256 == hashlib.sha256(base64.b64decode(WAV)).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "reference"),
+    [
+        ("image by url, v1", "image", "https://example.org/a.png"),
+        ("file by id, v0", "file", "file-1"),
+        ("file by id, OpenAI", "file", "file-1"),
+        ("media, Google", "video", "gs://bucket/a.mp4"),
+    ],
+)
+def test_what_lies_elsewhere_is_a_reference(name: str, kind: str, reference: str) -> None:
+    """There is no data to keep, only the place."""
+    attached = snapshot_of([BLOCKS[name]]).attachments[0]
+
+    assert (attached.kind, attached.reference, attached.data) == (kind, reference, "")
+
+
+def test_data_that_comes_twice_is_kept_once() -> None:
+    """A picture quoted in every message would fill the disk."""
+    snapshot = snapshot_of([BLOCKS["image, v1"], BLOCKS["image, Anthropic"], BLOCKS["image_url, OpenAI"]])
+
+    assert [attached.data for attached in snapshot.attachments] == [PNG]
+    assert PNG not in json.dumps([dict(block) for block in snapshot.blocks])
+
+
+def test_a_text_becomes_a_text_block() -> None:
+    """As LangChain reads it."""
+    snapshot = snapshot_of(AIMessage("Hello."))
+
+    assert snapshot.content() == AIMessage("Hello.").content_blocks == [{"type": "text", "text": "Hello."}]
+
+
+@pytest.mark.parametrize("nothing", ["", None, [], [""]])
+def test_nothing_is_an_empty_snapshot(nothing: Any) -> None:
+    """An AI message that only calls tools has no content."""
+    assert snapshot_of(nothing) == Snapshot()
+
+
+def test_the_text_of_a_snapshot_has_no_data_in_it() -> None:
+    """It is embedded, and shown in prompts."""
+    message = HumanMessage(["What is this?", BLOCKS["image_url, OpenAI"], BLOCKS["file, OpenAI"]])
+
+    assert snapshot_of(message).text == "What is this? [image] [file: a.pdf]"
+
+
+def test_what_json_has_no_word_for_becomes_its_nearest() -> None:
+    """A snapshot never fails: it is taken after the agent has answered."""
+    snapshot = snapshot_of([{"type": "weird", 1: (1, 2), "when": PathLike()}])  # pyright: ignore[reportArgumentType]
+
+    assert snapshot.content() == [{"type": "weird", "1": [1, 2], "when": "here"}]
+
+
+class PathLike:
+    def __str__(self) -> str:
+        return "here"
+
+
+def test_nesting_without_end_is_cut() -> None:
+    """A block that holds itself must not take the process down."""
+    block: dict[str, Any] = {"type": "weird"}
+    block["self"] = block
+
+    assert "[nested too deep]" in json.dumps(snapshot_of([block]).content())
+
+
+def test_an_item_is_a_value() -> None:
+    """What was remembered is not changed in passing."""
+    item = MemoryItem(id="item_1", content_summary="Tea.", timestamp="2026-06-11T16:47:59.000000Z")
+
+    with pytest.raises(ValueError, match="frozen"):
+        item.content_summary = "Coffee."  # pyright: ignore[reportAttributeAccessIssue]

