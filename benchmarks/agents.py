@@ -1,31 +1,29 @@
 """What memory costs an agent: CPU a model call, at 100 facts, warm.
 
-    python benchmarks/agents.py
+    python benchmarks/agents.py [--quick]
 
-Prints a table. CPU is that of this process by time.process_time, threads that wait for memory included; the lower
-quartile of many rounds is given, since noise only ever adds.
+CPU is that of this process, threads that wait for memory included.
 """
 
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from common import Measured, Row, alone, at_most, bootstrap, median_row
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolCall
 from langchain_core.tools import tool
 from langgraph.runtime import Runtime
+from material import conversation, cpu_ms, memory_of
 
-from memgraph import Context, Fact, Memory, MemoryMiddleware, Scope, Section, open_storage
+from memgraph import Context, MemoryMiddleware, Scope, open_storage
 from memgraph.testing import ScriptedModel
 
-ROUNDS = 200
 FACTS = 100
-TOPICS = ["gardens", "trains", "ships", "bread", "Python", "uv", "LangGraph", "tests", "tea", "chess", "maps", "music"]
-LIMIT_MS = 2.0
+MESSAGES = conversation(21, length=1)
 
 
 class Silent:
@@ -42,42 +40,6 @@ class Model(ScriptedModel):
         return self
 
 
-def memory_of(facts: int) -> Memory:
-    """A memory as one that has been used for long."""
-    memory = Memory(
-        facts=tuple(
-            Fact(
-                content=f"Works with {TOPICS[n % 12]} and {TOPICS[n * 5 % 12]} in project {n}, version {n % 9}.{n % 7}",
-                category=("preference", "context", "knowledge")[n % 3],
-                confidence=0.9,
-                source=f"thread_{n % 50}",
-            )
-            for n in range(facts)
-        )
-    )
-    for name, _ in memory.sections():
-        memory = memory.with_section(name, Section(summary="Works on several projects at once. " * 8))
-    return memory
-
-
-def conversation(messages: int = 20) -> list[AnyMessage]:
-    """A conversation of everyday length, which ends with a question."""
-    return [
-        (HumanMessage, AIMessage)[n % 2](f"Turn {n}: how do {TOPICS[n % 12]} go with {TOPICS[n * 3 % 12]}?", id=f"m{n}")
-        for n in range(messages + 1)
-    ]
-
-
-def cpu_ms(act: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Lower quartile of the CPU time of *act*, in ms."""
-    spent: list[float] = []
-    for _ in range(rounds):
-        start = time.process_time()
-        act()
-        spent.append((time.process_time() - start) * 1_000)
-    return statistics.quantiles(spent, n=4)[0]
-
-
 def remembering() -> MemoryMiddleware:
     """A middleware whose memory is warm."""
     storage = open_storage("memory:")
@@ -85,9 +47,9 @@ def remembering() -> MemoryMiddleware:
     return MemoryMiddleware(storage, invoker=Silent())  # type: ignore[arg-type]
 
 
-def hook_alone(*, first_of_turn: bool) -> float:
+def hook_alone(rounds: int, *, first_of_turn: bool) -> list[float]:
     """CPU of wrap_model_call, the model's own left out."""
-    memory, messages = remembering(), conversation()
+    memory, messages = remembering(), MESSAGES
     runtime: Any = Runtime(context=Context(user_id="ada", thread_id="t1"))
     request = ModelRequest(
         model=ScriptedModel(""),
@@ -104,10 +66,10 @@ def hook_alone(*, first_of_turn: bool) -> float:
         memory.wrap_model_call(request, lambda told: answer if told is not request else 1 / 0)  # type: ignore[arg-type]
 
     call()
-    return cpu_ms(call)
+    return cpu_ms(lambda _: call(), rounds)
 
 
-def whole_agent(middleware: Sequence[Any], calls: int) -> float:
+def whole_agent(middleware: Sequence[Any], calls: int, rounds: int) -> list[float]:
     """CPU of a turn of an agent that calls a tool at each model call but the last."""
 
     @tool
@@ -124,25 +86,39 @@ def whole_agent(middleware: Sequence[Any], calls: int) -> float:
     config: Any = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
 
     def turn() -> None:
-        agent.invoke({"messages": conversation()}, config)
+        agent.invoke({"messages": MESSAGES}, config)
 
     turn()
-    return cpu_ms(turn, 40)
+    return cpu_ms(lambda _: turn(), rounds)
 
 
-def main() -> None:
-    """Measure and print."""
-    several = 6
-    plain, memory = whole_agent([], several), whole_agent([remembering()], several)
-    rows = [
-        ("wrap_model_call, within a turn", hook_alone(first_of_turn=False)),
-        ("before_agent and wrap_model_call, first of a turn", hook_alone(first_of_turn=True)),
-        (f"all hooks in an agent, a model call of {several} a turn", (memory - plain) / several),
-    ]
-    print(f"{'memory in an agent, ' + str(FACTS) + ' facts, 20 messages':<60}{'CPU ms':>8}{'limit':>8}")
-    for name, ms in rows:
-        print(f"{name:<60}{ms:>8.2f}{LIMIT_MS:>8.1f}{'' if ms < LIMIT_MS else '   TOO SLOW'}")
+def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
+    """Measure the hooks, alone and in an agent."""
+    rounds, calls = (20 if quick else 200), 6
+    pairs = list(zip(*(whole_agent(given, calls, rounds) for given in ([remembering()], [])), strict=True))
+
+    def added(pairs: Sequence[tuple[float, float]]) -> float:
+        with_it, without = zip(*pairs, strict=True)
+        return (statistics.median(with_it) - statistics.median(without)) / calls
+
+    bound = at_most(2)
+    within, first = (hook_alone(rounds, first_of_turn=first) for first in (False, True))
+    return Measured(
+        f"Memory in an agent, {FACTS} facts",
+        [
+            median_row("a model call, later ones of a turn", within, "ms CPU", bound),
+            median_row("a model call, the first of a turn", first, "ms CPU", bound),
+            Row(
+                f"all hooks in an agent, a call of {calls} a turn",
+                added(pairs),
+                "ms CPU",
+                *bootstrap(pairs, added),
+                bound,
+            ),
+        ],
+        notes=["What the middleware adds, at 20 messages, the memory warm; the model's own time left out."],
+    )
 
 
 if __name__ == "__main__":
-    main()
+    alone(measure)

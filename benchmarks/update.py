@@ -1,137 +1,211 @@
-"""What an update costs besides the model: CPU, prompt tokens, and the start of the command line.
+"""What an update costs besides the model: CPU by node, prompt tokens, calls of the model, memory use.
 
-    python benchmarks/update.py
-
-Prints a table. CPU is that of this process by time.process_time, so other load does not count; the lower
-quartile is given, since noise only ever adds.
+python benchmarks/update.py [--quick]
 """
 
 from __future__ import annotations
 
-import platform
+import re
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
+from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from common import Bound, Measured, Plot, Row, alone, at_most, median_row
+from langchain_core.messages import BaseMessage
+from material import conversation, cpu_ms, learning_model, memory_of
 
-from memgraph import Context, Fact, Memory, Policy, Scope, Section, build_graph, open_storage
+from memgraph import Context, Policy, Scope, build_graph, open_storage
 from memgraph.testing import ScriptedModel, update_answer
 from memgraph.text.tokens import count_tokens
 
-ROUNDS = 40
-TOPICS = [
-    "gardens",
-    "trains",
-    "ships",
-    "bread",
-    "Python",
-    "uv",
-    "LangGraph",
-    "tests",
-    "tea",
-    "chess",
-    "maps",
-    "rivers",
-    "music",
-    "physics",
-]
+SIZES = (10, 100, 1_000, 10_000)
+CPU_BOUNDS = {100: at_most(20), 1_000: at_most(50)}
+TOKEN_BOUNDS = {1_000: at_most(6_000)}
+USER = Scope("ada")
+PEAK = """
+import sys
+from update import peak_mb, started
+with started(int(sys.argv[1])) as act:
+    act()
+print(peak_mb())
+"""
 
 
-def memory_of(facts: int) -> Memory:
-    """A memory as one that has been used for long: facts of about 20 tokens, and all six summaries."""
-    memory = Memory(
-        facts=tuple(
-            Fact(
-                content=f"Works with {TOPICS[n % 14]} and {TOPICS[n * 5 % 14]} in project {n}, version {n % 9}.{n % 7}",
-                category="context",
-                confidence=0.9,
-                created_at=f"2026-01-{n % 28 + 1:02}T00:00:00Z",
-                source=f"thread_{n % 50}",
-            )
-            for n in range(facts)
-        )
-    )
-    for name, _ in memory.sections():
-        memory = memory.with_section(name, Section(summary="Works on several projects at once. " * 8))
-    return memory
+class Update:
+    """Runs the graph on one memory again and again, each time with a thread not seen before."""
+
+    def __init__(self, graph: Any, model: ScriptedModel) -> None:  # noqa: ANN401
+        self._graph = graph
+        self._threads = count()
+        self.model = model
+
+    def __call__(self, number: int = 0) -> None:
+        del number
+        self._graph.invoke({"messages": conversation()}, context=self._context())
+
+    def by_node(self) -> dict[str, float]:
+        """CPU of each step in ms, what LangGraph adds to it included."""
+        spent: dict[str, float] = {}
+        start = time.process_time()
+        for step in self._graph.stream({"messages": conversation()}, context=self._context(), stream_mode="updates"):
+            now = time.process_time()
+            spent[next(iter(step))] = (now - start) * 1_000
+            start = now
+        return spent
+
+    def _context(self) -> Context:
+        return Context(user_id=USER.user_id, thread_id=f"t{next(self._threads)}")
 
 
-def conversation(messages: int = 20) -> list[BaseMessage]:
-    """A conversation of everyday length."""
+@contextmanager
+def started(facts: int) -> Iterator[Update]:
+    """An update of a memory of that many facts, in files; what is loaded once a process is loaded.
+
+    The memory is full, so that it stays as large as it is: one fact comes, one goes.
+    """
+    numbers = count()
+    model = ScriptedModel(lambda _: update_answer(f"Learned thing number {next(numbers)}."))
+    with tempfile.TemporaryDirectory() as folder:
+        storage = open_storage(f"file:{folder}")
+        storage.save(USER, memory_of(facts))
+        update = Update(build_graph(model=model, storage=storage, policy=Policy(max_facts=facts)), model)
+        update()
+        yield update
+
+
+def tokens_of(prompt: Sequence[BaseMessage]) -> int:
+    """The tokens of a prompt."""
+    return sum(count_tokens(str(message.content)) for message in prompt)
+
+
+def named(facts: int) -> str:
+    return f"{facts:,} facts"
+
+
+# -- what is measured -----------------------------------------------------------------------------
+
+
+def costs(sizes: Sequence[int], rounds: int) -> tuple[list[Row], list[Row]]:
+    """CPU and prompt tokens of an update, by the size of the memory."""
+    cpu: list[Row] = []
+    tokens: list[Row] = []
+    for facts in sizes:
+        with started(facts) as update:
+            spent = cpu_ms(update, rounds)
+            cpu.append(median_row(f"update, {named(facts)}", spent, "ms CPU", CPU_BOUNDS.get(facts)))
+            prompt = tokens_of(update.model.asked[0])
+        tokens.append(Row(f"prompt, {named(facts)}", prompt, "tokens", bound=TOKEN_BOUNDS.get(facts)))
+    return cpu, tokens
+
+
+def steps(facts: int, rounds: int) -> list[Row]:
+    """CPU of each node, at one size."""
+    spent = defaultdict[str, list[float]](list)
+    with started(facts) as update:
+        for _ in range(rounds):
+            for node, ms in update.by_node().items():
+                spent[node].append(ms)
+    return [median_row(f"{node}, {named(facts)}", figures, "ms CPU") for node, figures in spent.items()]
+
+
+def calls() -> list[Row]:
+    """How often the model is asked."""
+    model = learning_model()
+    graph = build_graph(model=model, storage="memory:")
+
+    def asked(messages: Sequence[BaseMessage]) -> int:
+        before = len(model.asked)
+        graph.invoke({"messages": messages}, context=Context(user_id="ada", thread_id="t1"))
+        return len(model.asked) - before
+
+    few, zero, one = conversation(20), at_most(0), at_most(1)
+    first, again, longer = asked(few), asked(few), asked(conversation(22))
     return [
-        (HumanMessage, AIMessage)[n % 2](f"Turn {n}: how do {TOPICS[n % 14]} go with {TOPICS[n * 3 % 14]}? " * 3)
-        for n in range(messages)
+        _calls("a conversation of 20 messages", first, one),
+        _calls("the same one again", again, zero),
+        _calls("the same one, and one more exchange", longer, one),
     ]
 
 
-def cpu_ms(act: Callable[[], object], rounds: int = ROUNDS) -> tuple[float, float]:
-    """Lower quartile and median of the CPU time of *act*, in ms."""
-    spent: list[float] = []
-    for _ in range(rounds):
-        start = time.process_time()
-        act()
-        spent.append((time.process_time() - start) * 1_000)
-    return statistics.quantiles(spent, n=4)[0], statistics.median(spent)
+def _calls(what: str, number: int, bound: Bound) -> Row:
+    return Row(f"calls of the model: {what}", number, bound=bound)
 
 
-def update_cost(facts: int) -> tuple[float, float, int]:
-    """CPU of one update on a memory of that many facts, and the tokens of its prompt."""
-    threads = count()
-    facts_said = count()
-    model = ScriptedModel(lambda _: update_answer(f"Learned thing number {next(facts_said)}."))
-    with tempfile.TemporaryDirectory() as folder:
-        storage = open_storage(f"file:{folder}")
-        storage.save(Scope("ada"), memory_of(facts))
-        graph = build_graph(model=model, storage=storage, policy=Policy(max_facts=10_000))
-
-        def update() -> None:
-            context = Context(user_id="ada", thread_id=f"t{next(threads)}")
-            graph.invoke({"messages": conversation()}, context=context)
-
-        update()
-        quartile, median = cpu_ms(update)
-    return quartile, median, sum(count_tokens(str(message.content)) for message in model.asked[-1])
+def peak_mb() -> float:
+    """The most memory that this process has taken; what it was forked from does not count where the system can tell."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
 
 
-def child_cpu(*command: str, rounds: int = 7) -> float:
-    """Least CPU seconds of a child process: user and system."""
+def peaks(sizes: Sequence[int]) -> list[Row]:
+    """The most memory that a process of its own takes for two updates."""
+    here = str(Path(__file__).parent)
 
-    def spent() -> float:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
+    def peak(facts: int) -> float:
+        command = [sys.executable, "-c", PEAK, str(facts)]
+        return float(subprocess.run(command, check=True, capture_output=True, cwd=here, text=True).stdout)  # noqa: S603
 
-    figures: list[float] = []
-    for _ in range(rounds):
-        before = spent()
-        subprocess.run(command, check=True, capture_output=True)  # noqa: S603
-        figures.append(spent() - before)
-    return min(figures)
+    return [Row(f"most memory of the process, {named(facts)}", peak(facts), "MB") for facts in sizes]
 
 
-def main() -> None:
-    print(f"Python {platform.python_version()}, {platform.machine()}, {platform.system()}\n")
-    print("| update, 20 messages, file storage | CPU ms, lower quartile | median | prompt tokens | must stay under |")
-    print("|---|---|---|---|---|")
-    for facts, bound in ((100, "20 ms"), (1_000, "50 ms, 6,000 tokens")):
-        quartile, median, tokens = update_cost(facts)
-        print(f"| {facts:,} facts | {quartile:.1f} | {median:.1f} | {tokens:,} | {bound} |")
-    print("\n| start | CPU s, least of 7 | must stay under |")
-    print("|---|---|---|")
-    bare = child_cpu(sys.executable, "-c", "pass")
-    memgraph = [sys.executable, "-m", "memgraph"]
-    with tempfile.TemporaryDirectory() as folder:
-        open_storage(f"file:{folder}").save(Scope("ada"), memory_of(100))
-        show = [*memgraph, "show", "--user", "ada", "--storage", f"file:{folder}"]
-        print(f"| import memgraph | {child_cpu(sys.executable, '-c', 'import memgraph') - bare:.2f} | 0.1 |")
-        print(f"| memgraph --help | {child_cpu(*memgraph, '--help'):.2f} | 0.3 |")
-        print(f"| memgraph show | {child_cpu(*show):.2f} | 0.6 |")
+# -- telling --------------------------------------------------------------------------------------
+
+
+def growth(sizes: Sequence[int], cpu: Sequence[Row], tokens: Sequence[Row]) -> Plot:
+    """CPU and prompt tokens against the size of the memory."""
+
+    def draw(axes: Any) -> None:  # noqa: ANN401
+        figure = axes.figure
+        axes.remove()
+        left, right = figure.subplots(1, 2)
+        spread = [[row.value - (row.low or 0) for row in cpu], [(row.high or 0) - row.value for row in cpu]]
+        left.errorbar(sizes, [row.value for row in cpu], yerr=spread, marker="o", capsize=3, label="measured")
+        _bounds(left, CPU_BOUNDS, sizes)
+        left.set(yscale="log", title="CPU of an update, ms")
+        left.set_yticks([5, 10, 20, 50, 100, 200], ["5", "10", "20", "50", "100", "200"])
+        right.plot(sizes, [row.value for row in tokens], marker="o", label="measured")
+        _bounds(right, TOKEN_BOUNDS, sizes)
+        right.set(ylim=(0, 6_500), title="tokens of its prompt")
+        for part in (left, right):
+            part.set(xscale="log", xlabel="facts in the memory")
+            part.set_xticks(sizes, [f"{size:,}" for size in sizes])
+            part.legend(loc="lower right")
+
+    return Plot("update_growth", "An update of 20 messages against the size of the memory.", draw, 8, 3.4)
+
+
+def _bounds(axes: Any, bounds: Mapping[int, Bound], sizes: Sequence[int]) -> None:  # noqa: ANN401
+    shown = [(size, bound.value) for size, bound in bounds.items() if size in sizes]
+    if shown:
+        axes.plot(*zip(*shown, strict=True), "k_", markersize=16, label="at most")
+
+
+def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
+    """Measure updates."""
+    sizes, rounds = (SIZES[:2], 8) if quick else (SIZES, 60)
+    cpu, tokens = costs(sizes, rounds)
+    rows = [*cpu, *tokens, *steps(min(1_000, sizes[-1]), rounds), *calls(), *peaks(sizes[::3] if quick else sizes)]
+    note = (
+        "20 new messages, a memory in a file, a model that answers at once: CPU is that of the process, medians."
+        " The figure of a node holds what LangGraph does around it."
+    )
+    return Measured(
+        "An update",
+        rows,
+        [growth(sizes, cpu, tokens)],
+        notes=[note],
+    )
 
 
 if __name__ == "__main__":
-    main()
+    alone(measure)

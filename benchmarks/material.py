@@ -1,0 +1,114 @@
+"""What the benchmarks work on: memories and conversations of any size, the same at every run."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+
+from memgraph import Fact, Memory, Section
+from memgraph.models import CATEGORIES
+from memgraph.prompts.blocks import read_turns
+from memgraph.testing import ScriptedModel, update_answer
+
+_NOUNS = """
+    garden train ship bread Python uv LangGraph test tea chess map river music physics museum bicycle novel camera
+    violin harbour winter market recipe database server deadline budget meeting compiler kitchen forest balcony
+"""
+_VERBS = "likes visits writes repairs studies paints plans avoids teaches collects measures reviews"
+NOUNS, VERBS = _NOUNS.split(), _VERBS.split()
+CHINESE = ["喜欢在周末去西湖骑车", "负责订单系统的数据库迁移", "对花生过敏", "计划明年参加马拉松", "正在学习弹钢琴"]
+
+
+def some_facts(count: int) -> tuple[Fact, ...]:
+    """Facts of about 20 tokens, a tenth of them Chinese, seven a conversation."""
+    draw = random.Random(count)  # noqa: S311
+
+    def content(number: int) -> str:
+        if number % 10 == 0:
+            return f"{draw.choice(CHINESE)}，第 {number} 次提到"
+        nouns = draw.sample(NOUNS, 3)
+        return (
+            f"{draw.choice(VERBS)} the {nouns[0]} near {nouns[1]} {number % 97} with a friend from {nouns[2]}{number}"
+        )
+
+    return tuple(
+        Fact(
+            content=content(number),
+            category=draw.choice(list(CATEGORIES)),
+            confidence=draw.choice([0.7, 0.8, 0.9, 0.95]),
+            created_at=f"2026-01-{number % 28 + 1:02}T00:00:00Z",
+            source=f"thread_{number // 7}",
+        )
+        for number in range(count)
+    )
+
+
+def memory_of(facts: int) -> Memory:
+    """A memory as one that has been used for long: that many facts, and all six summaries."""
+    memory = Memory(facts=some_facts(facts))
+    for name, _ in memory.sections():
+        memory = memory.with_section(name, Section(summary="Works on several projects at once. " * 8))
+    return memory
+
+
+def question(number: int) -> list[AnyMessage]:
+    """Three short messages, which ask for one thing or another."""
+    draw = random.Random(number)  # noqa: S311
+    first, second, third = draw.sample(NOUNS, 3)
+    return [
+        HumanMessage(f"I am thinking about the {first} again, number {number}."),
+        AIMessage(f"What about the {first}? I can help with that, as with the {second}."),
+        HumanMessage(f"How does one {draw.choice(VERBS)} a {third}? 还有数据库怎么办？"),
+    ]
+
+
+def conversation(messages: int = 20, *, start: int = 0, length: int = 3) -> list[BaseMessage]:
+    """A conversation of everyday length, people and agents in turn, so many sentences a message."""
+    return [
+        (HumanMessage, AIMessage)[number % 2](
+            " ".join(_sentence(number, place) for place in range(length)), id=f"m{number}"
+        )
+        for number in range(start, start + messages)
+    ]
+
+
+def _sentence(number: int, place: int) -> str:
+    draw = random.Random(number * 100 + place)  # noqa: S311
+    first, second = draw.sample(NOUNS, 2)
+    if number % 2:
+        return f"A {first} goes well with a {second}, as many people find who try it."
+    return f"I {draw.choice(VERBS)[:-1]} my {first} with the {second} of project {number}.{place} these days."
+
+
+def new_turns(prompt: Sequence[BaseMessage]) -> list[str]:
+    """The texts of the new human turns that the prompt of an update shows."""
+    turns = read_turns(str(prompt[-1].content))
+    return [turn.text for turn in turns if turn.is_new and turn.speaker == "user"]
+
+
+def learned_from(turn: str) -> str:
+    """The fact that a fake model makes of a turn: its first sentence."""
+    return f"Said: {turn.partition('. ')[0].rstrip('.')}."
+
+
+def learning_model(seconds: float = 0.0) -> ScriptedModel:
+    """A model that takes *seconds* and makes one fact of each new human turn."""
+
+    def answer(prompt: Sequence[BaseMessage]) -> str:
+        time.sleep(seconds)
+        return update_answer(*map(learned_from, new_turns(prompt)))
+
+    return ScriptedModel(answer)
+
+
+def cpu_ms(act: Callable[[int], object], rounds: int) -> list[float]:
+    """CPU time of *act* in this process, in ms, a round each; *act* is told the number of the round."""
+    spent: list[float] = []
+    for number in range(rounds):
+        start = time.process_time()
+        act(number)
+        spent.append((time.process_time() - start) * 1_000)
+    return spent

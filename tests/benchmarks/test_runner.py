@@ -1,0 +1,246 @@
+"""The benchmarks run, and say what they found."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import textwrap
+import time
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph.cli import bench
+
+HERE = Path(__file__).parents[2] / "benchmarks"
+sys.path.append(str(HERE))  # as `python benchmarks/all.py` has it
+
+import common  # noqa: E402
+import outcome  # noqa: E402
+import written  # noqa: E402
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", HERE / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+RUNNER = _load("all")
+MEASURED = ("ms", "s ", "share", "MB")
+"""Units of what differs from machine to machine, or is only meant for the whole of the data."""
+
+
+@pytest.mark.parametrize("part", RUNNER.PARTS)
+def test_the_part_runs_and_what_it_counts_holds(part: str, tmp_path: Path) -> None:
+    """Times are the machine's affair; a lost turn is not, at any size."""
+    run = RUNNER.run(part, tmp_path, quick=True)
+
+    if run.skipped:
+        pytest.skip(run.skipped)
+    assert not run.failed, run.failed
+    assert [row.name for row in run.finding.rows if not row.unit.startswith(MEASURED) and not row.is_met] == []
+    assert len({row.name for row in run.finding.rows}) == len(run.finding.rows) > 0
+
+
+# -- the runner -----------------------------------------------------------------------------------
+
+
+def test_a_part_that_fails_is_an_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others run all the same, and the page says what went wrong, without the folder it went wrong in."""
+    (tmp_path / "one.py").write_text(f"raise SystemExit('no luck in {tmp_path.parent}/x.py')")
+    (tmp_path / "part.py").touch()
+    monkeypatch.setattr(RUNNER, "HERE", tmp_path)
+
+    run = RUNNER.run("part", tmp_path, quick=True)
+
+    assert run.failed == "no luck in x.py"
+
+
+def test_a_part_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others have to get their turn."""
+    (tmp_path / "one.py").write_text("import time; time.sleep(60)")
+    (tmp_path / "part.py").touch()
+    monkeypatch.setattr(RUNNER, "HERE", tmp_path)
+    monkeypatch.setattr(RUNNER, "LIMIT_SECONDS", 0.1)
+
+    run = RUNNER.run("part", tmp_path, quick=True)
+
+    assert "not done after 0.1 s" in run.failed
+
+
+def test_what_a_part_leaves_running_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that a part started must not outlive it."""
+    code = """
+        import pathlib, subprocess, sys
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stderr=subprocess.DEVNULL)
+        raise SystemExit(str(child.pid))
+    """
+    (tmp_path / "one.py").write_text(textwrap.dedent(code))
+    (tmp_path / "part.py").touch()
+    monkeypatch.setattr(RUNNER, "HERE", tmp_path)
+
+    run = RUNNER.run("part", tmp_path, quick=True)
+
+    assert _is_gone(int(run.failed))
+
+
+def _is_gone(process: int) -> bool:
+    """Whether it ends within ten seconds: the system takes its time to bury the killed."""
+    stat = Path("/proc", str(process), "stat")
+    for _ in range(1_000):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_failed_part_is_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CI has to notice."""
+    failed = outcome.Outcome("update", 1, failed="no luck")
+    monkeypatch.setattr(RUNNER, "measure", lambda *given, **more: [failed])
+    monkeypatch.setattr(sys, "argv", ["all.py", "--only", "update", "--to", str(tmp_path)])
+
+    code = RUNNER.main()
+
+    assert code == 1
+    assert "no luck" in (tmp_path / "RESULTS.md").read_text()
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+
+def test_the_page_says_what_was_met_skipped_and_failed() -> None:
+    """Whoever reads it sees first what is wrong."""
+    rows = [
+        common.Row("turns lost", 1, bound=common.at_most(0)),
+        common.Row("share found", 0.75, "share", 0.7, 0.8, common.at_least(0.7)),
+    ]
+    ran = outcome.Outcome("kill", 61, finding=outcome.Finding("kill -9", rows, [], {"set.json": "ab12"}, ["A note."]))
+    skipped = outcome.Outcome("servers", 0, skipped="needs PostgreSQL")
+
+    page = written.page([ran, skipped, outcome.Outcome("update", 1, failed="no luck")], {"cores": "2"}, {"numpy": "2"})
+
+    assert "1 of 2 bounds are met" in page
+    assert "- not met: kill: turns lost" in page
+    assert "| turns lost | 1 |  | at most 0 | **not met** |" in page
+    assert "| share found | 0.750 | 0.700 to 0.800 | at least 0.700 | met |" in page
+    assert "- skipped: servers, which needs PostgreSQL" in page
+    assert "- **failed**: update" in page
+    assert "| set.json | sha256 ab12 |" in page
+
+
+def test_what_it_ran_on_names_no_host_and_no_folder() -> None:
+    """The page is committed."""
+    told = _load("machine").machine()
+
+    assert not [value for value in told.values() if "/" in value.replace("GNU/Linux", "")]
+    assert __import__("platform").node() not in " ".join(told.values())
+
+
+def test_an_outcome_arrives_as_it_was(tmp_path: Path) -> None:
+    """It goes from one process to another."""
+    rows = [common.Row("turns", 3, "turns", 1, 4, common.at_least(3), "of three")]
+    sent = outcome.Outcome("kill", 2, finding=outcome.Finding("t", rows, [outcome.Picture("p", "c")], {}, ["n"]))
+
+    outcome.write_outcome(sent, tmp_path)
+
+    assert outcome.read_outcome("kill", tmp_path) == sent
+
+
+# -- figures --------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=50), st.sampled_from([0.5, 0.9, 0.99]))
+def test_a_quantile_lies_within_its_interval(samples: list[float], share: float) -> None:
+    row = common.quantile_row("x", samples, share, "ms CPU")
+
+    assert min(samples) <= row.low <= row.value <= row.high <= max(samples)
+
+
+@pytest.mark.parametrize("count", [20, 200])
+def test_the_interval_of_a_share_is_about_two_standard_errors(count: int) -> None:
+    """Against the formula for a share: half of them hit."""
+    row = common.share_row("x", [number % 2 for number in range(count)])
+
+    assert (row.high - row.low) / 2 == pytest.approx(1.96 * (0.25 / count) ** 0.5, rel=0.15)
+
+
+def test_an_interval_is_the_same_at_every_run() -> None:
+    """So that a page changes only where what was measured did."""
+    hits = [0.0, 1.0, 0.5, 1.0, 1.0]
+
+    assert common.share_row("x", hits) == common.share_row("x", hits)
+    assert common.bootstrap(hits, sum) == common.bootstrap(hits, sum)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.7428, "share", "0.743"),
+        (3, "", "3"),
+        (12_345.6, "tokens", "12,346"),
+        (9.876, "ms CPU", "9.88"),
+        (0.01234, "s CPU", "0.0123"),
+        (0.0, "ms CPU", "0"),
+        (131.4, "ms CPU", "131"),
+    ],
+)
+def test_figures_have_as_many_digits_as_mean_something(value: float, unit: str, text: str) -> None:
+    assert common.shown(value, unit) == text
+
+
+# -- the command ----------------------------------------------------------------------------------
+
+
+def test_the_command_says_where_the_benchmarks_are_where_they_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An installed package has none."""
+    from memgraph.cli.app import start
+
+    monkeypatch.setattr(bench, "RUNNER", tmp_path / "all.py")
+
+    code = start(["bench"])
+
+    assert code == 1
+    assert "clone the repository" in capsys.readouterr().err
+
+
+def test_the_command_hands_its_options_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the same run as `make bench`."""
+    from memgraph.cli.app import start
+
+    runner, noted = tmp_path / "all.py", tmp_path / "noted"
+    runner.write_text(f"import json, pathlib, sys; pathlib.Path({str(noted)!r}).write_text(json.dumps(sys.argv[1:]))")
+    monkeypatch.setattr(bench, "RUNNER", runner)
+
+    code = start(["bench", "update", "kill", "--quick"])
+
+    assert code == 0
+    assert json.loads(noted.read_text()) == ["--quick", "--only", "update", "kill"]
+
+
+# -- the README -----------------------------------------------------------------------------------
+
+
+def test_a_line_of_the_readme_is_renewed_by_its_name() -> None:
+    """The rest of the page stays as it is."""
+    results = "| what | measured |\n|---|---|\n| update, 100 facts | 9 ms |\n| twice | 1 |\n| twice | 2 |\n"
+    page = "# memgraph\n\n| update, 100 facts | 12 ms |\n| twice | 0 |\n| `file:` | a folder |\n"
+
+    renewed = _load("readme").renewed(page, results)
+
+    assert renewed == page.replace("12 ms", "9 ms")
