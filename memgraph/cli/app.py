@@ -7,7 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-from memgraph.cli import chat, config, draw, fact, forget, outbox, recall, show, transfer, update
+from memgraph.cli import (
+    audit,
+    bench,
+    chat,
+    config,
+    draw,
+    fact,
+    forget,
+    index,
+    outbox,
+    recall,
+    review,
+    serve,
+    show,
+    step,
+    transfer,
+    update,
+)
 from memgraph.cli.failing import BAD_INPUT, UsageError
 from memgraph.cli.screen import Screen
 
@@ -20,7 +37,25 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for part in (chat, update, show, recall, fact, forget, transfer, draw, outbox, config):
+PARTS = (
+    chat,
+    update,
+    step,
+    show,
+    recall,
+    fact,
+    forget,
+    transfer,
+    audit,
+    draw,
+    outbox,
+    review,
+    index,
+    serve,
+    config,
+    bench,
+)
+for part in PARTS:
     part.add_to(app)
 
 

@@ -13,6 +13,7 @@ import typer
 
 from memgraph.cli.command import AgentOption, Run, UserOption, add_command
 from memgraph.cli.outbox import OutboxOption
+from memgraph.cli.typed import typed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -266,24 +267,13 @@ def _converse(talk: Chat) -> None:
     if is_typed:
         screen.line("Ctrl-D ends the chat.", "dim")
     try:
-        for text in _lines(PROMPT if is_typed else ""):
+        for text in filter(None, typed_lines(PROMPT if is_typed else "")):
             talk.turn(text)
             talk.say_learned()
     except KeyboardInterrupt:
         screen.end_line()
     if is_typed:
         screen.line()
-
-
-def _lines(prompt: str) -> Iterator[str]:
-    """What is typed, or piped in, line by line, less empty lines."""
-    if prompt:
-        with suppress(ImportError):  # arrow keys and earlier lines, where the platform has them
-            import readline as _  # noqa: F401
-    with suppress(EOFError):
-        while True:
-            if text := input(prompt).strip():
-                yield text
 
 
 def _named(what: str, facts: Sequence[Fact]) -> list[str]:

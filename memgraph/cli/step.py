@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, Run, UserOption, add_command
 from memgraph.cli.inputs import STDIN, name_of, read_input, stem_of
-from memgraph.cli.update import NO_PROVIDER, OFF
+from memgraph.cli.typed import typed_lines
+from memgraph.cli.update import ModelOption, ThreadOption, say_model, say_off
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from langchain_core.messages import AnyMessage
 
     from memgraph.cli.stepping import Session
@@ -39,11 +37,8 @@ def step(
     *,
     user: UserOption,
     agent: AgentOption = None,
-    thread: Annotated[
-        str | None,
-        typer.Option(metavar="THREAD", help="Which conversation it is; default: FILE's name without its ending."),
-    ] = None,
-    model: Annotated[str | None, typer.Option(metavar="MODEL", help="Such as openai:gpt-4.1-mini, or offline.")] = None,
+    thread: ThreadOption = None,
+    model: ModelOption = None,
 ) -> None:
     """Learn from the conversation in FILE node by node.
 
@@ -63,10 +58,9 @@ def step(
     messages = read_conversation(read_input(file, ConversationError), name_of(file))
     thread = checked_id(stem_of(file) if thread is None else thread, "thread")
     if not settings.enabled:
-        run.screen.line(OFF)
-        run.screen.result({"outcome": None, "message": OFF})
+        say_off(run)
         return
-    _say_model(run, settings)
+    say_model(run, settings)
     run.screen.line(f"Learning about {owner(scope)} from {file} ({counted(len(messages), 'message')})", "bold")
     is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not run.screen.as_json
     session = Session(
@@ -91,28 +85,9 @@ def _stepper(run: Run, settings: Settings, messages: list[AnyMessage], scope: Sc
 def _obey(session: Session, prompt: str) -> None:
     session.begin()
     try:
-        for line in _lines(prompt):
+        for line in typed_lines(prompt):
             session.obey(line)
             if session.is_over:
                 break
     finally:  # also after Ctrl-C
         session.end()
-
-
-def _lines(prompt: str) -> Iterator[str]:
-    """What is typed, or piped in, line by line."""
-    if prompt:
-        with suppress(ImportError):  # arrow keys and earlier lines, where the platform has them
-            import readline as _  # noqa: F401
-    with suppress(EOFError):
-        while True:
-            yield input(prompt).strip()
-
-
-def _say_model(run: Run, settings: Settings) -> None:
-    from memgraph.config import default_model, is_model_configured
-
-    if is_model_configured(settings):
-        run.screen.line(f"Model: {default_model(settings)}")
-    else:
-        run.screen.notice(NO_PROVIDER)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 
 from memgraph.cli.safe import one_line
 
@@ -45,3 +45,13 @@ def typed(prompt: str) -> str | None:
     except KeyboardInterrupt:
         sys.stdout.write("\n")
         raise
+
+
+def typed_lines(prompt: str) -> Iterator[str]:
+    """What is typed, or piped in where *prompt* is empty, line by line, stripped."""
+    if prompt:
+        with suppress(ImportError):  # arrow keys and earlier lines, where the platform has them
+            import readline as _  # noqa: F401
+    with suppress(EOFError):
+        while True:
+            yield input(prompt).strip()

@@ -20,6 +20,15 @@ NO_PROVIDER = (
     "Using the built-in offline model, since no provider is configured "
     "(set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own)."
 )
+ThreadOption = Annotated[
+    str | None,
+    typer.Option(
+        "--thread", metavar="THREAD", help="Which conversation it is; default: FILE's name without its ending."
+    ),
+]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", metavar="MODEL", help="Such as openai:gpt-4.1-mini, or offline.")
+]
 OFF = "Memory is off (enabled: false), so nothing was learned."
 
 
@@ -41,11 +50,8 @@ def update(
     *,
     user: UserOption,
     agent: AgentOption = None,
-    thread: Annotated[
-        str | None,
-        typer.Option(metavar="THREAD", help="Which conversation it is; default: FILE's name without its ending."),
-    ] = None,
-    model: Annotated[str | None, typer.Option(metavar="MODEL", help="Such as openai:gpt-4.1-mini, or offline.")] = None,
+    thread: ThreadOption = None,
+    model: ModelOption = None,
     review: Annotated[
         bool, typer.Option("--review", help="Show what would change, and ask about each of it before it is saved.")
     ] = False,
@@ -63,10 +69,10 @@ def update(
     messages = read_conversation(read_input(file, ConversationError), name_of(file))
     thread = checked_id(stem_of(file) if thread is None else thread, "thread")
     if not settings.enabled:
-        _say_off(run)
+        say_off(run)
         return
     _check_reviewer(run, settings)
-    _say_model(run, settings)
+    say_model(run, settings)
     run.screen.line(
         f"Learning about {scope.user_id} from {name_of(file)} ({counted(len(messages), 'message')})", "bold"
     )
@@ -110,7 +116,8 @@ def _context(run: Run, settings: Settings) -> Context:
     return context_of(settings).model_copy(update={"storage": run.storage})
 
 
-def _say_model(run: Run, settings: Settings) -> None:
+def say_model(run: Run, settings: Settings) -> None:
+    """Say which model is asked."""
     from memgraph.config import default_model, is_model_configured
 
     if not is_model_configured(settings):
@@ -119,6 +126,7 @@ def _say_model(run: Run, settings: Settings) -> None:
         run.screen.line(f"Model: {default_model(settings)}")
 
 
-def _say_off(run: Run) -> None:
+def say_off(run: Run) -> None:
+    """Say that nothing is learned, since memory is switched off."""
     run.screen.line(OFF)
     run.screen.result({"outcome": None, "message": OFF})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from memgraph.models import CATEGORIES, Fact, Memory, new_fact_id
+from memgraph.moving.documents import Item, as_item, chosen
 from memgraph.moving.report import Moved, MoveReport, Note
 from memgraph.policy import Policy
 from memgraph.rules.draft import same_key
@@ -72,6 +73,29 @@ class Basket:
             self.leave(text, f"{self._facts[key].id} says the same")
         else:
             self._facts[key] = self._fact(text, fields)
+
+    def sort_out(
+        self,
+        items: Iterable[object],
+        of: str | None,
+        *,
+        owner: Callable[[Item], str],
+        content: Callable[[Item], object],
+    ) -> Iterator[Item]:
+        """Yield the items that are wanted; what is no item, or another user's, is left.
+
+        Raises:
+            EditError: If they are of several users, and *of* names none of them.
+        """
+        held = [(item, as_item(item)) for item in items]
+        whose = chosen((owner(memory) for _, memory in held if memory), of, self._system)
+        for item, memory in held:
+            if memory is None:
+                self.leave(item, f"it is no memory of {self._system}")
+            elif whose is not None and owner(memory) != whose:
+                self.leave(content(memory), f"it is of {owner(memory)!r}")
+            else:
+                yield memory
 
     def leave(self, what: object, why: str) -> None:
         """Note what is not taken."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from memgraph.moving.basket import Basket
-from memgraph.moving.documents import Document, Item, as_item, chosen, items_of
+from memgraph.moving.documents import Document, Item, as_item, items_of
 from memgraph.moving.report import Moved
 
 CONFIDENCE = 0.8
@@ -20,16 +20,9 @@ def read_langmem(documents: Sequence[Document], of: str | None) -> Moved:
     `field: text`; the rest is left.
     """
     items = items_of(documents, ("items", "memories", "results"), "langmem")
-    held = [(item, as_item(item)) for item in items]
-    whose = chosen((_owner(memory) for _, memory in held if memory), of, "langmem")
     basket = Basket("langmem", confidence=CONFIDENCE)
-    for item, memory in held:
-        if memory is None:
-            basket.leave(item, "it is no item of a store")
-        elif whose is not None and _owner(memory) != whose:
-            basket.leave(_content(memory), f"it is of {_owner(memory)!r}")
-        else:
-            _take(basket, memory)
+    for memory in basket.sort_out(items, of, owner=_owner, content=_content):
+        _take(basket, memory)
     if items:
         basket.change("confidence", f"LangMem keeps none, so each fact has {CONFIDENCE}")
     return basket.moved()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from memgraph.moving.basket import Basket
-from memgraph.moving.documents import Document, Item, as_item, chosen, items_of
+from memgraph.moving.documents import Document, Item, as_item, items_of
 from memgraph.moving.report import Moved
 
 CONFIDENCE = 0.8
@@ -16,16 +16,9 @@ CONFIDENCE = 0.8
 def read_mem0(documents: Sequence[Document], of: str | None) -> Moved:
     """Read an export of mem0. The run that a memory is of becomes its source."""
     items = items_of(documents, ("results", "memories"), "mem0")
-    held = [(item, as_item(item)) for item in items]
-    whose = chosen((_owner(memory) for _, memory in held if memory), of, "mem0")
     basket = Basket("mem0", confidence=CONFIDENCE)
-    for item, memory in held:
-        if memory is None:
-            basket.leave(item, "it is no memory of mem0")
-        elif whose is not None and _owner(memory) != whose:
-            basket.leave(_content(memory), f"it is of {_owner(memory)!r}")
-        else:
-            basket.take(_content(memory), _fields(memory))
+    for memory in basket.sort_out(items, of, owner=_owner, content=_content):
+        basket.take(_content(memory), _fields(memory))
     if any((whole := as_item(document.json())) and whole.get("relations") for document in documents):
         basket.leave("relations", "there is no graph of relations here")
     if items:

@@ -227,7 +227,8 @@ def test_draw_as_json_holds_what_was_asked_for(memgraph: Any) -> None:
 
 
 def test_config_tells_where_each_setting_comes_from(memgraph: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    (tmp_path / "memgraph.yaml").write_text("memory: {max_facts: 20, embedding: {api_key: '${SECRET}'}}")
+    yaml = "memory: {max_facts: 20, embedding: {provider: openai, api_key: '${SECRET}'}}"
+    (tmp_path / "memgraph.yaml").write_text(yaml)
     monkeypatch.setenv("SECRET", "hush")
     monkeypatch.setenv("MEMGRAPH_MAX_THREADS", "5")
 
