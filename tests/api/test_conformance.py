@@ -1,0 +1,55 @@
+"""The API does what its OpenAPI document says, whatever it is sent."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+import schemathesis
+import uvicorn
+from api_tokens import ADA
+from hypothesis import HealthCheck, Phase
+from hypothesis import settings as examples
+from schemathesis.config import SchemathesisConfig
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
+from memgraph import Settings, open_storage
+from memgraph.api import create_app
+
+SETTINGS = Settings(model_name="offline", outbox="memory:", api_tokens={"ada": ADA})  # pyright: ignore[reportArgumentType]
+DOCUMENT = create_app(SETTINGS).openapi() | {"info": {"title": "memgraph", "version": "1"}}
+QUICK = SchemathesisConfig.from_dict({"phases": {"coverage": {"enabled": False}}})
+NOT_JUDGED = [positive_data_acceptance, negative_data_rejection]
+
+schema = schemathesis.openapi.from_dict(DOCUMENT, config=QUICK)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The app behind a real socket; its address."""
+    app = create_app(SETTINGS, storage=open_storage("memory:"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+
+@schema.parametrize()
+@examples(
+    max_examples=7,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    derandomize=True,
+)
+def test_every_route_keeps_its_word(case: schemathesis.Case, server: str) -> None:
+    """Good and bad requests alike: no answer of 500 and above, and none whose status, type or shape is not described.
+
+    Which requests are refused is not judged here: no schema says that no two facts say the same, and in a query a
+    null that the schema forbids looks like an empty text that it allows.
+    """
+    case.call_and_validate(base_url=server, headers={"Authorization": f"Bearer {ADA}"}, excluded_checks=NOT_JUDGED)
