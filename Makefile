@@ -53,10 +53,12 @@ notebook: .venv/package ## Open the notebooks
 	$(PIP) --editable '.[agents,notebooks]'
 	$(BIN)/jupyter lab notebooks
 
-bench: .venv/bench ## Measure all that is claimed: benchmarks/RESULTS.md (20 minutes)
+bench: .venv/tests ## Measure all that is claimed: benchmarks/RESULTS.md (20 minutes)
+	sh tests/install_servers.sh
 	$(BIN)/python benchmarks/all.py
 
-bench-quick: .venv/bench ## The same with small sizes, to see that it runs (two minutes)
+bench-quick: .venv/tests ## The same with small sizes, to see that it runs (two minutes)
+	sh tests/install_servers.sh
 	$(BIN)/python benchmarks/all.py --quick
 
 draw: .venv/package ## Print the graph
@@ -81,10 +83,4 @@ clean:
 .venv/tests: .venv/package
 	@echo "Installing what the tests need (once) ..."
 	@$(PIP) --editable . --group test
-	@touch $@
-
-.venv/bench: .venv/tests
-	@echo "Installing what the benchmarks compare with (once) ..."
-	@$(PIP) --editable '.[bench,local]'
-	@sh tests/install_servers.sh
 	@touch $@

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memgraph.agents.hands import Hands
@@ -17,8 +16,6 @@ from memgraph.storage import MemoryStorage, open_storage
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.messages import BaseMessage
-
-    from memgraph.retrieval.recaller import Recaller
 
 logger = logging.getLogger("memgraph.agents")
 
@@ -45,8 +42,8 @@ class Recollection:
         wait_seconds: float | None = WAIT_SECONDS,
     ) -> None:
         self._storage = storage
-        self._settings = settings
-        self._embeddings = embeddings
+        # made now, and not in the time that an agent waits; an embedding model is loaded when it is first asked
+        self._recaller = recaller_of(settings, embeddings=embeddings)
         self._wait_seconds = wait_seconds
         self._hands = Hands()
 
@@ -68,11 +65,6 @@ class Recollection:
 
     def _told(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
         return self._recaller(self._storage.load(scope), messages)
-
-    @cached_property
-    def _recaller(self) -> Recaller:
-        """Made at first use, since an embedding model is heavy to import."""
-        return recaller_of(self._settings, embeddings=self._embeddings)
 
     def _log(self, scope: Scope, error: Exception) -> None:
         if isinstance(error, TimeoutError):

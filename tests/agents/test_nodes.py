@@ -29,14 +29,21 @@ from memgraph.testing import ScriptedModel, update_answer
 GIVEN: Any = {"messages": [HumanMessage("Hi!")]}
 
 
-def graph_of(model: AgentModel, storage: MemoryStorage, invoker: Any = None, schema: Any = MessagesState) -> Any:
-    """inject, ask, capture."""
+def graph_of(
+    model: AgentModel,
+    storage: MemoryStorage,
+    invoker: Any = None,
+    *,
+    schema: Any = MessagesState,
+    wait_seconds: float | None = None,
+) -> Any:
+    """inject, ask, capture; nothing depends on the time it takes unless a test says so."""
 
     def call_model(state: MemoryState) -> dict[str, Any]:
         return {"messages": [model.invoke(with_memory(state, "Be kind."))]}
 
     builder = StateGraph(schema)
-    builder.add_node(inject_memory(storage, wait_seconds=0.1))
+    builder.add_node(inject_memory(storage, wait_seconds=wait_seconds))
     builder.add_node(call_model)
     builder.add_node(capture_memory(storage, invoker=invoker or NotingInvoker()))
     builder.add_edge(START, "inject_memory")
@@ -92,7 +99,7 @@ def test_without_memory_a_model_is_told_what_it_always_was() -> None:
 @pytest.mark.parametrize("storage", [WatchedStorage(breaks=True), WatchedStorage(hangs=True)])
 def test_a_memory_that_fails_costs_a_graph_nothing(storage: WatchedStorage) -> None:
     """Broken or hanging."""
-    state = graph_of(AgentModel("Hello!"), storage).invoke(GIVEN, IN_T1)
+    state = graph_of(AgentModel("Hello!"), storage, wait_seconds=0.1).invoke(GIVEN, IN_T1)
 
     assert state["messages"][-1].text == "Hello!"
     storage.released.set()
