@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 IN_RAM = ":memory:"
 BUSY_TIMEOUT_SECONDS = 10.0
+LOG_PAGES = 4_000
+"""Pages of 4 kB that are written before SQLite moves them from its log into the file. Whoever writes then waits."""
 
 
 class Database:
@@ -104,6 +106,7 @@ class Database:
         try:
             db.execute(f"PRAGMA synchronous = {self._synchronous}")
             db.execute("PRAGMA foreign_keys = ON")
+            db.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             if _version(db) != len(self._migrations):
                 self._set_up(db)
         except BaseException:
