@@ -10,11 +10,11 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from meddling import MeddlingStorage, adding
 
 from memgraph import (
     ConfigError,
     Context,
-    Fact,
     IdentityError,
     Memory,
     MemoryStorage,
@@ -47,35 +47,6 @@ NODES = (
     filter_messages, detect_signals, load_memory, build_prompt, call_model, parse_update, apply_update,
     scrub_uploads, save_memory,
 )  # fmt: skip
-
-
-class MeddlingStorage(MemoryStorage):
-    """A storage in which somebody else acts just before a save."""
-
-    def __init__(self, *acts: Callable[[MemoryStorage], object]) -> None:
-        self.inner = open_storage("memory:")
-        self.acts = list(acts)
-
-    def load(self, scope: Scope) -> Memory:
-        return self.inner.load(scope)
-
-    def save(self, scope: Scope, memory: Memory) -> Memory:
-        if self.acts:
-            self.acts.pop(0)(self.inner)
-        return self.inner.save(scope, memory)
-
-    def delete(self, scope: Scope) -> Memory:
-        return self.inner.delete(scope)
-
-
-def adding(content: str) -> Callable[[MemoryStorage], object]:
-    """Somebody else adds a fact."""
-
-    def act(storage: MemoryStorage) -> object:
-        memory = storage.load(ADA)
-        return storage.save(ADA, memory.with_facts((*memory.facts, Fact(content=content, confidence=0.9))))
-
-    return act
 
 
 def talk(*texts: str, start: int = 0) -> list[BaseMessage]:

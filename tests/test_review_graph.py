@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
+from meddling import MeddlingStorage, adding
 
 from memgraph import ConfigError, Context, Fact, Memory, MemoryStorage, Policy, Scope, build_graph, open_storage
 from memgraph.models import MANUAL, Section
@@ -295,35 +295,6 @@ def test_an_answer_that_cannot_be_understood_is_asked_for_again(answer: object) 
 
 
 # -- others write too -----------------------------------------------------------------------------
-
-
-class MeddlingStorage(MemoryStorage):
-    """A storage in which somebody else acts just before a save."""
-
-    def __init__(self, *acts: Callable[[MemoryStorage], object]) -> None:
-        self.inner = open_storage("memory:")
-        self.acts = list(acts)
-
-    def load(self, scope: Scope) -> Memory:
-        return self.inner.load(scope)
-
-    def save(self, scope: Scope, memory: Memory) -> Memory:
-        if self.acts:
-            self.acts.pop(0)(self.inner)
-        return self.inner.save(scope, memory)
-
-    def delete(self, scope: Scope) -> Memory:
-        return self.inner.delete(scope)
-
-
-def adding(content: str) -> Callable[[MemoryStorage], object]:
-    """Somebody else adds a fact."""
-
-    def act(storage: MemoryStorage) -> object:
-        memory = storage.load(ADA)
-        return storage.save(ADA, memory.with_facts((*memory.facts, Fact(content=content, confidence=0.9))))
-
-    return act
 
 
 @pytest.mark.parametrize("answer", ["accept", {"others": "accept"}])

@@ -1,0 +1,39 @@
+"""Somebody else who writes at the worst moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memgraph import Fact, Memory, MemoryStorage, Scope, open_storage
+
+Act = Callable[[MemoryStorage], object]
+
+
+class MeddlingStorage(MemoryStorage):
+    """A storage in which somebody else acts just before a save."""
+
+    def __init__(self, *acts: Act) -> None:
+        self.inner = open_storage("memory:")
+        self.acts = list(acts)
+
+    def load(self, scope: Scope) -> Memory:
+        return self.inner.load(scope)
+
+    def save(self, scope: Scope, memory: Memory) -> Memory:
+        if self.acts:
+            self.acts.pop(0)(self.inner)
+        return self.inner.save(scope, memory)
+
+    def delete(self, scope: Scope) -> Memory:
+        return self.inner.delete(scope)
+
+
+def adding(content: str) -> Act:
+    """Somebody else adds a fact to ada's memory."""
+
+    def act(storage: MemoryStorage) -> object:
+        ada = Scope("ada")
+        memory = storage.load(ada)
+        return storage.save(ada, memory.with_facts((*memory.facts, Fact(content=content, confidence=0.9))))
+
+    return act
