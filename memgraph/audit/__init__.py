@@ -14,8 +14,9 @@ from memgraph.audit.duplicates import duplicates
 from memgraph.audit.finding import Finding, Kind
 from memgraph.audit.fix import fixed
 from memgraph.audit.instructions import instructions
+from memgraph.audit.masking import masked
 from memgraph.audit.meaningless import meaningless
-from memgraph.audit.secrets import masked, secrets
+from memgraph.audit.secrets import secrets
 from memgraph.audit.stale import stale
 from memgraph.audit.uploads import uploads
 from memgraph.models import Memory

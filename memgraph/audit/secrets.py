@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from memgraph.audit.finding import Finding, of_fact, of_section
-from memgraph.audit.masking import found_in, masked, removed
+from memgraph.audit.masking import found_in, removed
 from memgraph.models import Memory
-
-__all__ = ["masked", "secrets"]
 
 
 def secrets(memory: Memory, now: datetime) -> Iterator[Finding]:

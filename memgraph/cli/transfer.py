@@ -88,7 +88,6 @@ def import_(
         run.screen.line("Nothing was changed (--dry-run).", "bold")
     else:
         saved = edit(run.storage, scope, incoming.put)
-    if not dry_run:
         _tell(run, scope, incoming.counts(saved), incoming.kept)
         _warn_of_room(run, saved)
     run.screen.result(
