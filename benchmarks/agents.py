@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from common import Measured, Row, alone, at_most, bootstrap, median_row
+from datasets import conversation, cpu_ms, memory_of
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolCall
 from langchain_core.tools import tool
 from langgraph.runtime import Runtime
-from material import conversation, cpu_ms, memory_of
 
 from memgraph import Context, MemoryMiddleware, Scope, open_storage
 from memgraph.testing import ScriptedModel

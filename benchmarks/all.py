@@ -24,8 +24,8 @@ from pathlib import Path
 
 from common import HERE, table
 from machine import machine, versions
-from outcome import Outcome, as_json, read_outcome
-from written import page, unmet
+from report import page, unmet
+from result import Outcome, as_json, read_outcome
 
 PARTS = (
     *("update", "start", "recall", "own_recall", "recall_speed", "extraction"),
@@ -40,7 +40,7 @@ def run(name: str, folder: Path, *, quick: bool) -> Outcome:
     """Run a part in a process of its own; what goes wrong there is its outcome."""
     if not (HERE / f"{name}.py").exists():
         return Outcome(name, 0, failed=f"there is no benchmarks/{name}.py")
-    command = [sys.executable, str(HERE / "one.py"), name, "--to", str(folder), *(["--quick"] if quick else [])]
+    command = [sys.executable, str(HERE / "run_one.py"), name, "--to", str(folder), *(["--quick"] if quick else [])]
     began = time.perf_counter()
     # a session of its own, so that all it started can be ended with it
     process = subprocess.Popen(  # noqa: S603

@@ -22,7 +22,7 @@ from invoker import bare_insert
 from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
 from memgraph.attachments.item import snapshot_of
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
-from memgraph.attachments.store import Exchange, MemoryStore, Query
+from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery
 
 DIMENSION = 384
 ITEM_CHARS = 500
@@ -43,8 +43,8 @@ def text(chars: int) -> str:
     return " ".join(DRAW.choices(WORDS, k=chars // 7))
 
 
-def exchange() -> Exchange:
-    return Exchange(snapshot_of(text(ITEM_CHARS // 4)), snapshot_of(text(ITEM_CHARS * 3 // 4)), "writer")
+def exchange() -> Interaction:
+    return Interaction(snapshot_of(text(ITEM_CHARS // 4)), snapshot_of(text(ITEM_CHARS * 3 // 4)), "writer")
 
 
 def fill(store: SimpleMemory | BlackboardMemory, count: int) -> None:
@@ -77,7 +77,7 @@ def updates(store: MemoryStore, count: int) -> list[float]:
 
 def questions(store: MemoryStore, count: int) -> list[float]:
     """Milliseconds of *count* questions, each a new one."""
-    ready = iter([Query(text(60)) for _ in range(count)])
+    ready = iter([SearchQuery(text(60)) for _ in range(count)])
     return times(lambda: store.retrieve(next(ready), top_k=3, threshold=-1), count)
 
 
@@ -89,7 +89,7 @@ def simple(folder: str, sizes: Sequence[tuple[int, Bound]], count: int) -> list[
             empty = updates(store, count)
             fill(store, items - count)
             began = time.perf_counter()
-            store.retrieve(Query("the first question"), top_k=3)
+            store.retrieve(SearchQuery("the first question"), top_k=3)
             first = (time.perf_counter() - began) * 1e3
             name = f"simple, {items:,} items of {ITEM_CHARS} characters"
             rows += [
@@ -108,7 +108,7 @@ def blackboard(folder: str, items: int, count: int, limit: Bound) -> list[Row]:
         empty = updates(store, count)
         fill(store, items - count)
         full = updates(store, count)
-        read = times(lambda: store.retrieve(Query(""), top_k=3), count)
+        read = times(lambda: store.retrieve(SearchQuery(""), top_k=3), count)
     small = BlackboardConfig(memory_path="small.db", max_items=count // 4)
     with BlackboardMemory("small", small, folder=folder) as store:
         trimming = updates(store, count)[count // 2 :]

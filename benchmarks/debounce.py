@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from common import Measured, Row, alone, at_least, at_most
+from datasets import learning_model
 from langchain_core.messages import HumanMessage
-from material import learning_model
 
 from memgraph import Policy, Scope, build_graph, open_storage
-from memgraph.invokers import open_outbox
-from memgraph.invokers.engine import Engine, Limits
-from memgraph.invokers.outbox import Key
-from memgraph.invokers.payload import written
-from memgraph.invokers.schedule import Timing
-from memgraph.invokers.update import Updater
+from memgraph.background import open_outbox
+from memgraph.background.execution import UpdateExecutor
+from memgraph.background.outbox import ConversationKey
+from memgraph.background.runner import JobRunner, Limits
+from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.serialization import dump_messages
 
-TIMING = Timing(debounce=30, max_wait=300)
+TIMING = DebouncePolicy(debounce=30, max_wait=300)
 START = 1_800_000_000
-Times = Mapping[Key, Sequence[int]]
+Times = Mapping[ConversationKey, Sequence[int]]
 
 
 class Hand:
@@ -40,14 +40,14 @@ class Hand:
 def traffic(people: int, seconds: int) -> Times:
     """Who says something when: talks of some minutes, pauses of up to half an hour, and one who never stops."""
     draw = random.Random(people)  # noqa: S311
-    said: dict[Key, list[int]] = {}
+    said: dict[ConversationKey, list[int]] = {}
     for person in range(people):
         times, now = list[int](), draw.randrange(60)
         while now < seconds:
             times.append(START + now)
             pause = draw.random() < 0.15 and person
             now += draw.randrange(60, 1_800) if pause else draw.randrange(2, 28 if person == 0 else 45)
-        said[Key(Scope(f"user-{person}"), "thread")] = times
+        said[ConversationKey(Scope(f"user-{person}"), "thread")] = times
     return said
 
 
@@ -63,24 +63,24 @@ def ideal(times: Sequence[int]) -> list[int]:
     return runs
 
 
-def simulated(said: Times, seconds: int) -> tuple[dict[Key, list[int]], Counter[str]]:
+def simulated(said: Times, seconds: int) -> tuple[dict[ConversationKey, list[int]], Counter[str]]:
     """When it did learn, and how often each turn."""
     clock, storage = Hand(), open_storage("memory:")
-    runs, due = defaultdict[Key, list[int]](list), defaultdict[int, list[tuple[Key, int]]](list)
+    runs, due = defaultdict[ConversationKey, list[int]](list), defaultdict[int, list[tuple[ConversationKey, int]]](list)
     for key, times in said.items():
         for number, at in enumerate(times):
             due[at].append((key, number))
     with open_outbox("memory:") as outbox:
         graph = build_graph(model=learning_model(), storage=storage, policy=Policy(max_facts=10_000))
         limits = Limits(TIMING, max_concurrency=4, lease_seconds=30, max_jobs=10_000)
-        engine = Engine(outbox, Updater(graph), limits, clock=clock)
-        engine.listen(lambda update: runs[update.key].append(clock.time), None)
+        engine = JobRunner(outbox, UpdateExecutor(graph), limits, clock=clock)
+        engine.add_hooks(lambda update: runs[update.key].append(clock.time), None)
         for now in range(START, START + seconds + 600):
             clock.time = now
             engine.run_due()
             for key, number in due[now]:
                 turn = f"I am {key.scope.user_id} and say {number}."
-                engine.submit(key, written([HumanMessage(turn, id=f"m{number}")]))
+                engine.submit(key, dump_messages([HumanMessage(turn, id=f"m{number}")]))
     learned = Counter(fact.content for key in said for fact in storage.load(key.scope).facts)
     return runs, learned
 

@@ -17,9 +17,9 @@ from functools import partial
 from typing import Any
 
 from common import Measured, Plot, Row, bootstrap, sha256_of, table
+from datasets import new_turns
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
-from material import new_turns
 from sets import scoring
 from sets.labels import LANGUAGES, Conversation, all_conversations, path_of
 from sets.scoring import Judged, Share, judge, unlearned

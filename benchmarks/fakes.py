@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from common import Skipped
+from datasets import learned_from
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
-from material import learned_from
 from pydantic import PrivateAttr
 
 SAID = re.compile(r"Human Message =+\n\n(.*?)\n(?:\n=|</session)", re.DOTALL)

@@ -13,8 +13,8 @@ import numpy as np
 from common import Measured, Row, alone, median_row
 
 from memgraph.attachments.file import FileConfig, FileMemory
-from memgraph.attachments.files import indexing, reading
-from memgraph.attachments.store import Query
+from memgraph.attachments.files import indexer, loader
+from memgraph.attachments.store import SearchQuery
 
 T = TypeVar("T")
 
@@ -65,9 +65,10 @@ def measure(quick: bool) -> Measured:  # noqa: FBT001 - the contract of every be
         changed, seconds_changed = _timed(lambda: _memory(folder, other).index())
         memory = _memory(folder, HashedWords())
         memory.load()
-        memory.retrieve(Query("first of all"), top_k=3, threshold=-1)
+        memory.retrieve(SearchQuery("first of all"), top_k=3, threshold=-1)
         asked = [
-            _timed(lambda: memory.retrieve(Query(" ".join(draw.choices(words, k=8))), top_k=3, threshold=-1))[1] * 1_000
+            _timed(lambda: memory.retrieve(SearchQuery(" ".join(draw.choices(words, k=8))), top_k=3, threshold=-1))[1]
+            * 1_000
             for _ in range(20 if quick else 200)
         ]
         size = (folder / "docs.db").stat().st_size
@@ -100,17 +101,17 @@ def _memory(folder: Path, model: HashedWords) -> FileMemory:
     return FileMemory("docs", config, folder=folder)
 
 
-def _reading_nothing(folder: Path) -> indexing.IndexReport:
+def _reading_nothing(folder: Path) -> indexer.IndexReport:
     """A start that may read no file."""
 
-    def refuse(path: Path, encoding: str) -> reading.Document:
+    def refuse(path: Path, encoding: str) -> loader.SourceDocument:
         raise AssertionError(f"{path} was read ({encoding})")
 
-    reader, indexing.read_document = indexing.read_document, refuse
+    reader, indexer.read_document = indexer.read_document, refuse
     try:
         return _memory(folder, HashedWords()).index()
     finally:
-        indexing.read_document = reader
+        indexer.read_document = reader
 
 
 def _document(draw: random.Random, words: list[str]) -> str:

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from common import Bound, Measured, Row, alone, at_least, at_most, median_row, quantile_row
+from datasets import learning_model
 from langchain_core.messages import AIMessage, HumanMessage
-from material import learning_model
 
 from memgraph import BackgroundInvoker, Scope, Settings, build_graph
 

@@ -113,7 +113,7 @@ def rows_of(kind: str, folder: str, storage: str, killed: int) -> list[Row]:
     with closing(sqlite3.connect(f"{folder}/outbox.db")) as db:
         whole = db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
     with open_outbox(f"sqlite:{folder}/outbox.db") as outbox:
-        left = len(outbox.waiting(now=0)) + len(outbox.aside())
+        left = len(outbox.pending(now=0)) + len(outbox.dead_letters())
     once = sum(learned[turn] == 1 for turn in submitted)
     return [
         Row(f"{kind}: processes killed", killed),

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from beside import MODEL_SECONDS, ours, talk, theirs
 from common import Measured, Plot, Row, alone, median_row
+from comparison import MODEL_SECONDS, ours, talk, theirs
 from fakes import langmem
 
 from memgraph import Scope

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from beside import ours, talk, theirs
 from common import HERE, Measured, Plot, Row, alone, at_least
+from comparison import ours, talk, theirs
 from fakes import NotedStore, ToolCaller, langmem, manager, of_user
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore

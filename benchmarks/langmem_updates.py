@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from common import Measured, Plot, Row, alone, at_most, median_row
+from datasets import conversation, cpu_ms, learning_model, some_facts
 from fakes import ToolCaller, langmem, manager, of_user
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
-from material import conversation, cpu_ms, learning_model, some_facts
 from pydantic import BaseModel
 from update import tokens_of
 

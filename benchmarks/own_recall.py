@@ -15,7 +15,7 @@ from typing import Any
 
 from common import HERE, Measured, Plot, Row, alone, sha256_of
 from langchain_core.embeddings import Embeddings
-from orders import by_bm25, small_model
+from ordering import by_bm25, small_model
 from sets.intervals import hit_row
 
 from memgraph import Fact, IndexCache, Memory, rank_facts, recall

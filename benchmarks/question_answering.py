@@ -26,12 +26,12 @@ from common import Row, share_row, table
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from locomo import CATEGORY_NAMES, LOCOMO, read_talks
-from orders import small_model
+from ordering import small_model
 from sets.intervals import hit_row
 
 from memgraph import Fact, IndexCache, MemgraphError, Memory, Policy, recall
-from memgraph.llm.ask import ask
-from memgraph.llm.chat_models import chat_model
+from memgraph.llm.call import call
+from memgraph.llm.models import chat_model
 
 SEED = 3
 ANSWER = (
@@ -121,7 +121,7 @@ class Exam:
         )
 
     def _say(self, model: BaseChatModel, system: str, human: str) -> AIMessage:
-        return ask(model, [SystemMessage(system), HumanMessage(human)], self._policy)
+        return call(model, [SystemMessage(system), HumanMessage(human)], self._policy)
 
 
 def text_of(message: AIMessage) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 from common import HERE, Measured, Plot, Row, alone, at_least, sha256_of, share_row
 from locomo import CATEGORY_NAMES, LOCOMO, Cost, Talk, by_characters, by_tokens, read_talks, share_covered
-from orders import Order, orders
+from ordering import Order, orders
 
 from memgraph import Fact
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from common import Measured, Plot, Row, alone, at_most, median_row
-from material import cpu_ms, question, some_facts
+from datasets import cpu_ms, question, some_facts
 
 from memgraph import Fact, IndexCache, Memory, Section, recall
 from memgraph.models import CATEGORIES, SECTIONS
-from memgraph.retrieval.indexed import IndexedFacts
+from memgraph.retrieval.fact_index import FactIndex
 from memgraph.retrieval.rankers import ranker_named
 from memgraph.text.tokens import count_tokens
 
@@ -29,7 +29,7 @@ INDEX_BOUNDS = {1_000: at_most(250)}
 def index_row(facts: int) -> Row:
     """Building the index of facts whose words this process has not seen before."""
     made = some_facts(facts)
-    (spent,) = cpu_ms(lambda _: IndexedFacts(made, ranker_named(None)).costs, 1)
+    (spent,) = cpu_ms(lambda _: FactIndex(made, ranker_named(None)).costs, 1)
     note = "the first time in a process"
     return Row(f"index, {facts:,} facts", spent, "ms CPU", bound=INDEX_BOUNDS.get(facts), note=note)
 

@@ -237,7 +237,7 @@ def await_learned(database: str, load: Load, ledger: Ledger, killed_after: int, 
         while True:
             memories = [storage.load(Scope(f"user-{client}")) for client in range(load.clients)]
             learned = Counter(fact.content.partition(" #")[0] for memory in memories for fact in memory.facts)
-            left = len(outbox.waiting(now=time.time())) + len(outbox.aside())
+            left = len(outbox.pending(now=time.time())) + len(outbox.dead_letters())
             seconds = time.monotonic() - killed_at
             if (not left and learned.keys() >= set(ledger.accepted)) or time.monotonic() > deadline:
                 storage.close()

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 from common import Measured, Row, alone, at_most, median_row
-from material import memory_of
+from datasets import memory_of
 
 from memgraph import Scope, open_storage
 

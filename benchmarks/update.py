@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from common import Bound, Measured, Plot, Row, alone, at_most, median_row
+from datasets import conversation, cpu_ms, learning_model, memory_of
 from langchain_core.messages import BaseMessage
-from material import conversation, cpu_ms, learning_model, memory_of
 
 from memgraph import Context, Policy, Scope, build_graph, open_storage
 from memgraph.testing import ScriptedModel, update_answer

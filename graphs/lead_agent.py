@@ -20,16 +20,16 @@ from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph.agents.nodes import MemoryState, inject_memory, with_memory
-from memgraph.agents.offline import answer_from_memory
-from memgraph.config import context_of, default_model, load_settings
+from memgraph.agents.offline_agent import answer_from_memory
+from memgraph.config import default_model, load_settings, make_context
 from memgraph.graph import assemble
-from memgraph.llm.chat_models import OFFLINE, chat_model
+from memgraph.llm.models import OFFLINE, chat_model
 from memgraph.state import Result
 
 INSTRUCTIONS = "You are a helpful assistant. Use what you know about the user where it helps, without reciting it."
 
 settings = load_settings()
-defaults = context_of(settings)
+defaults = make_context(settings)
 name = default_model(settings)
 model = None if name == OFFLINE else chat_model(name).with_retry(stop_after_attempt=3)
 

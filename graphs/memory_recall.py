@@ -6,10 +6,10 @@ environment say.
 
 from __future__ import annotations
 
-from memgraph.config import context_of, load_settings
-from memgraph.nodes.recall_state import FactsChosen, FactsRanked, MemoryLoaded, TextRendered
+from memgraph.config import load_settings, make_context
+from memgraph.nodes.recall import FactsChosen, FactsRanked, MemoryLoaded, TextRendered
 from memgraph.recall_graph import assemble_recall
-from memgraph.retrieval.configured import recaller_of
+from memgraph.retrieval.recall import make_pipeline
 
 
 class Stages(MemoryLoaded, FactsRanked, FactsChosen, TextRendered):
@@ -17,5 +17,5 @@ class Stages(MemoryLoaded, FactsRanked, FactsChosen, TextRendered):
 
 
 settings = load_settings()
-defaults = context_of(settings).model_copy(update={"enabled": settings.enabled and settings.injection_enabled})
-graph = assemble_recall(defaults, recaller_of(settings), Stages)
+defaults = make_context(settings).model_copy(update={"enabled": settings.enabled and settings.injection_enabled})
+graph = assemble_recall(defaults, make_pipeline(settings), Stages)

@@ -6,15 +6,26 @@ environment say. The server brings its own checkpointer and store, so none is co
 
 from __future__ import annotations
 
-from memgraph.config import context_of, load_settings
+from memgraph.config import load_settings, make_context
 from memgraph.graph import assemble
-from memgraph.state import Answered, Applied, Begun, Parsed, Prompted, Reloaded, Reviewed, Saved, Scrubbed, Signalled
+from memgraph.state import (
+    Answered,
+    Applied,
+    FilterOutput,
+    LoadOutput,
+    Parsed,
+    Prompted,
+    Reviewed,
+    Saved,
+    Scrubbed,
+    Signalled,
+)
 
 
 class Stages(  # pyright: ignore[reportIncompatibleVariableOverride] - optional in one stage, required in another
-    Begun, Signalled, Reloaded, Prompted, Answered, Parsed, Applied, Scrubbed, Reviewed, Saved
+    FilterOutput, Signalled, LoadOutput, Prompted, Answered, Parsed, Applied, Scrubbed, Reviewed, Saved
 ):
     """Every stage but the messages that came in: with a narrower schema the server would stream nulls."""
 
 
-graph = assemble(context_of(load_settings()), Stages)
+graph = assemble(make_context(load_settings()), Stages)

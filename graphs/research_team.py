@@ -26,8 +26,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph import MemoryManager
 from memgraph.config import default_model, load_settings
-from memgraph.llm.chat_models import OFFLINE, chat_model
-from memgraph.storage.locations import default_folder
+from memgraph.llm.models import OFFLINE, chat_model
+from memgraph.storage.paths import default_folder
 from memgraph.text.escape import unescape
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "research"

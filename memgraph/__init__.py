@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from memgraph.agents.nodes import MemoryState, capture_memory, inject_memory, with_memory
     from memgraph.agents.tools import memory_tools
     from memgraph.attachments.attach import attach
-    from memgraph.attachments.attachment import MemoryAttachment
+    from memgraph.attachments.config import MemoryAttachment
     from memgraph.attachments.manager import MemoryManager
     from memgraph.attachments.registry import register_memory_store
     from memgraph.attachments.store import MemoryStore
+    from memgraph.background import Outbox, open_outbox
+    from memgraph.background.background_invoker import BackgroundInvoker
+    from memgraph.background.invoker import Invoker
+    from memgraph.background.server_invoker import ServerInvoker
     from memgraph.config import load_settings
     from memgraph.context import Context
     from memgraph.errors import (
@@ -47,17 +51,12 @@ if TYPE_CHECKING:
         WrongStorageError,
     )
     from memgraph.graph import build_graph
-    from memgraph.invokers import Outbox, open_outbox
-    from memgraph.invokers.background import BackgroundInvoker
-    from memgraph.invokers.invoker import Invoker
-    from memgraph.invokers.server import ServerInvoker
     from memgraph.models import Fact, Memory, MemoryUpdate, Scope, Section
     from memgraph.policy import Policy
     from memgraph.report import Report
-    from memgraph.retrieval.cache import IndexCache
-    from memgraph.retrieval.rank import rank_facts
-    from memgraph.retrieval.recall import recall
-    from memgraph.retrieval.scored import ScoredFact
+    from memgraph.retrieval.index_cache import IndexCache
+    from memgraph.retrieval.recall import rank_facts, recall
+    from memgraph.retrieval.results import ScoredFact
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage, open_storage
 
@@ -116,26 +115,26 @@ __all__ = [
 ]
 
 _MODULES = {
-    "BackgroundInvoker": "invokers.background",
+    "BackgroundInvoker": "background.background_invoker",
     "Context": "context",
     "Fact": "models",
-    "IndexCache": "retrieval.cache",
-    "Invoker": "invokers.invoker",
+    "IndexCache": "retrieval.index_cache",
+    "Invoker": "background.invoker",
     "Memory": "models",
-    "MemoryAttachment": "attachments.attachment",
+    "MemoryAttachment": "attachments.config",
     "MemoryManager": "attachments.manager",
     "MemoryMiddleware": "agents.middleware",
     "MemoryState": "agents.nodes",
     "MemoryStorage": "storage",
     "MemoryStore": "attachments.store",
     "MemoryUpdate": "models",
-    "Outbox": "invokers",
+    "Outbox": "background",
     "Policy": "policy",
     "Report": "report",
     "Scope": "models",
-    "ScoredFact": "retrieval.scored",
+    "ScoredFact": "retrieval.results",
     "Section": "models",
-    "ServerInvoker": "invokers.server",
+    "ServerInvoker": "background.server_invoker",
     "Settings": "settings",
     "attach": "attachments.attach",
     "build_graph": "graph",
@@ -143,9 +142,9 @@ _MODULES = {
     "inject_memory": "agents.nodes",
     "load_settings": "config",
     "memory_tools": "agents.tools",
-    "open_outbox": "invokers",
+    "open_outbox": "background",
     "open_storage": "storage",
-    "rank_facts": "retrieval.rank",
+    "rank_facts": "retrieval.recall",
     "recall": "retrieval.recall",
     "register_memory_store": "attachments.registry",
     "with_memory": "agents.nodes",

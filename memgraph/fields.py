@@ -20,7 +20,7 @@ TYPES: Mapping[object, str] = {bool: "boolean", int: "integer", float: "number",
 """As JSON Schema calls them; what is not here, and no model or mapping, is a string."""
 
 
-class Summaries:
+class ChoiceLabels:
     """What each choice of a field means: `Annotated[Literal["a", "b"], Summaries(a="...", b="...")]`."""
 
     def __init__(self, **of: str) -> None:
@@ -56,7 +56,7 @@ class FieldSpec(BaseModel):
     """Of the object, or of each object in the array."""
 
 
-class TellsFields:
+class FieldSpecMixin:
     """A configuration class that tells its fields."""
 
     @classmethod
@@ -74,7 +74,7 @@ def specs_of(model: type[BaseModel]) -> tuple[FieldSpec, ...]:
 def _spec(name: str, field: FieldInfo, help_text: str) -> FieldSpec:
     parts = list(_parts(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation))
     values = [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
-    summaries = next((part for part in parts if isinstance(part, Summaries)), Summaries())
+    summaries = next((part for part in parts if isinstance(part, ChoiceLabels)), ChoiceLabels())
     nested = next((part for part in parts if inspect.isclass(part) and issubclass(part, BaseModel)), None)
     kinds = dict.fromkeys(kind for part in _members(field.annotation) if (kind := _kind(part)))
     return FieldSpec(

@@ -29,21 +29,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.graph import START, StateGraph
 
-from memgraph.context import Context, Resolver
+from memgraph.context import Context, ContextResolver
+from memgraph.langgraph_adapter import UpdateGraph, bind_context, sync_async_node
 from memgraph.nodes.apply_update import apply_update
 from memgraph.nodes.build_prompt import build_prompt
-from memgraph.nodes.call_model import Asked, call_model, call_model_async
+from memgraph.nodes.call_model import CallModelInput, call_model, call_model_async
 from memgraph.nodes.detect_signals import detect_signals
-from memgraph.nodes.fail_open import fail_open
+from memgraph.nodes.errors import fail_open
 from memgraph.nodes.filter_messages import filter_messages
 from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
 from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
-from memgraph.review import Review, stricter
-from memgraph.state import Begun, Conversation, Parsed, Reloaded, Result, Reviewed, Saved, State
-from memgraph.wiring import UpdateGraph, both_ways, bound_to
+from memgraph.review import Review, strictest
+from memgraph.state import Conversation, FilterOutput, LoadOutput, Parsed, Result, Reviewed, Saved, State
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -102,7 +102,7 @@ def assemble(
 
     What comes out is little by default, so that a parent graph's own `memory` or `prompt` stays as it is.
     """
-    bound = partial(bound_to, Resolver(defaults))
+    bound = partial(bind_context, ContextResolver(defaults))
     graph = StateGraph(State, context_schema=Context, input_schema=Conversation, output_schema=output)
 
     graph.set_node_defaults(error_handler=fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected
@@ -110,7 +110,9 @@ def assemble(
     graph.add_node("detect_signals", bound(detect_signals))
     graph.add_node("load_memory", bound(load_memory))
     graph.add_node("build_prompt", bound(build_prompt))
-    graph.add_node("call_model", both_ways(bound(call_model), bound(call_model_async)), input_schema=Asked)
+    graph.add_node(
+        "call_model", sync_async_node(bound(call_model), bound(call_model_async)), input_schema=CallModelInput
+    )
     graph.add_node("parse_update", parse_update)
     graph.add_node("apply_update", bound(apply_update))
     graph.add_node("scrub_uploads", scrub_uploads)
@@ -124,7 +126,7 @@ def assemble(
     graph.add_edge("call_model", "parse_update")
     graph.add_conditional_edges("parse_update", after_parse)
     graph.add_edge("apply_update", "scrub_uploads")
-    if stricter(defaults.review) == "never":
+    if strictest(defaults.review) == "never":
         graph.add_edge("scrub_uploads", "save_memory")
     else:
         graph.add_node("review_changes", bound(review_changes))
@@ -132,18 +134,18 @@ def assemble(
         graph.add_conditional_edges("review_changes", after_review)
     graph.add_conditional_edges("save_memory", after_save)
     compiled = graph.compile(name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or []))
-    return UpdateGraph.of(compiled)
+    return UpdateGraph.from_compiled(compiled)
 
 
 # A thread keeps the last run's values: a route reads only what its own node wrote in this step.
 
 
-def after_filter(state: Begun) -> Literal["detect_signals", "__end__"]:
+def after_filter(state: FilterOutput) -> Literal["detect_signals", "__end__"]:
     """End where nothing a person said is left."""
     return "__end__" if "outcome" in state else "detect_signals"
 
 
-def after_load(state: Reloaded) -> Literal["build_prompt", "apply_update", "__end__"]:
+def after_load(state: LoadOutput) -> Literal["build_prompt", "apply_update", "__end__"]:
     """End where there is nothing to learn; ask, unless the changes in hand still fit."""
     if "outcome" in state:
         return "__end__"

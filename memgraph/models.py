@@ -174,7 +174,7 @@ class Answer(BaseModel):
 # -- the document ---------------------------------------------------------------------------------
 
 
-class Stored(BaseModel):
+class DocumentModel(BaseModel):
     """A part of the document: camelCase in JSON, snake_case here, unknown keys kept."""
 
     model_config = ConfigDict(
@@ -231,7 +231,7 @@ def new_fact_id() -> str:
     return f"fact_{secrets.token_hex(4)}"
 
 
-class Fact(Stored):
+class Fact(DocumentModel):
     """One thing known about the user."""
 
     id: Text = Field(default_factory=new_fact_id)
@@ -256,12 +256,12 @@ class Fact(Stored):
         return self.source == MANUAL
 
     @property
-    def kind(self) -> str:
+    def effective_category(self) -> str:
         """The category it ranks as."""
         return self.category if self.category in CATEGORIES else "context"
 
 
-class Section(Stored):
+class Section(DocumentModel):
     """One of the six summaries."""
 
     summary: Text = ""
@@ -273,7 +273,7 @@ class Section(Stored):
         return {"summary": value} if isinstance(value, str) else {} if value is None else value
 
 
-class UserSections(Stored):
+class UserSections(DocumentModel):
     """What is true of the user now."""
 
     work_context: Section = Section()
@@ -284,7 +284,7 @@ class UserSections(Stored):
     """What the user is busy with at the moment."""
 
 
-class HistorySections(Stored):
+class HistorySections(DocumentModel):
     """What was true over time."""
 
     recent_months: Section = Section()
@@ -311,7 +311,7 @@ SECTIONS: Mapping[SectionName, Literal["user", "history"]] = MappingProxyType(
 """The six summaries in reading order, and which part of the document holds each."""
 
 
-class ThreadMark(Stored):
+class Watermark(DocumentModel):
     """How far a conversation was learned from."""
 
     last_message_id: Text = ""
@@ -325,14 +325,14 @@ class ThreadMark(Stored):
         return frozenset((*self.message_ids, self.last_message_id)) - {""}
 
 
-class Forgotten(Stored):
+class Deletion(DocumentModel):
     """That the memory was deleted: nothing loaded before *revision* may be saved any more."""
 
     revision: Count
     at: Timestamp
 
 
-class Memory(Stored):
+class Memory(DocumentModel):
     """What is remembered for one scope."""
 
     version: Text = "1.0"
@@ -342,9 +342,9 @@ class Memory(Stored):
     user: UserSections = UserSections()
     history: HistorySections = HistorySections()
     facts: tuple[Fact, ...] = ()
-    threads: Mapping[str, ThreadMark] = Field(default_factory=dict[str, ThreadMark])
+    threads: Mapping[str, Watermark] = Field(default_factory=dict[str, Watermark])
     """Learning progress by thread id."""
-    forgotten: Forgotten | None = Field(default=None, exclude_if=_is_empty)
+    forgotten: Deletion | None = Field(default=None, exclude_if=_is_empty)
     """The last deletion, where there was one."""
 
     @field_validator("user", "history", "threads", mode="before")
@@ -394,15 +394,15 @@ class Memory(Stored):
 def _with_own_id(item: object, seen: set[str]) -> object:
     """Return a stored fact under an id that none in *seen* has, and note it there."""
     if isinstance(item, Fact):
-        fact_id = _own_id(item.id, item.content, seen)
+        fact_id = _unique_id(item.id, item.content, seen)
         return item if fact_id == item.id else item.model_copy(update={"id": fact_id})
     if not isinstance(item, str | dict):
         return item
     fields = {"content": item} if isinstance(item, str) else cast("dict[str, object]", item)
-    return {**fields, "id": _own_id(str(fields.get("id") or ""), str(fields.get("content")), seen)}
+    return {**fields, "id": _unique_id(str(fields.get("id") or ""), str(fields.get("content")), seen)}
 
 
-def _own_id(fact_id: str, content: str, seen: set[str]) -> str:
+def _unique_id(fact_id: str, content: str, seen: set[str]) -> str:
     """Return *fact_id*, or one drawn from *content* where it is missing or taken."""
     salt = 0
     while not fact_id or fact_id in seen:
@@ -415,7 +415,7 @@ def _own_id(fact_id: str, content: str, seen: set[str]) -> str:
 # -- the change set -------------------------------------------------------------------------------
 
 
-class Change(BaseModel):
+class ChangeModel(BaseModel):
     """A part of a change set. A client may edit it as JSON, so both spellings of a key are read."""
 
     model_config = ConfigDict(
@@ -423,18 +423,18 @@ class Change(BaseModel):
     )
 
 
-class Rewrite(Change):
+class Rewrite(ChangeModel):
     """A new text for one of the summaries."""
 
     section: SectionName
     summary: str
     base: str
     """The summary the model saw; when it is another by now, somebody else's text stays."""
-    by_hand: bool = False
+    edited_by_user: bool = False
     """A person put it so in review: it is neither cut nor scrubbed."""
 
 
-class Addition(Change):
+class Addition(ChangeModel):
     """A fact the model proposes."""
 
     id: str
@@ -447,25 +447,25 @@ class Addition(Change):
     """False: it matters to the task at hand only."""
     about_user: bool = True
     replaces: tuple[str, ...] = ()
-    by_hand: bool = False
+    edited_by_user: bool = False
     """A person put it so in review: it is manual from the start, and good enough."""
 
 
-class Removal(Change):
+class Removal(ChangeModel):
     """A fact the model holds to be no longer true."""
 
     id: str
     reason: str = "contradicted"
 
 
-class Refusal(Change):
+class Refusal(ChangeModel):
     """Something that was not kept, and why."""
 
-    what: str
-    why: str
+    item: str
+    reason: str
 
 
-class MemoryUpdate(Change):
+class MemoryUpdate(ChangeModel):
     """What the model proposed, understood: the change set. Applying it again changes nothing."""
 
     at: Timestamp

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.fields import Summaries, TellsFields
+from memgraph.fields import ChoiceLabels, FieldSpecMixin
 
-LANGUAGES = Summaries(auto="that of the human turns", en="English", zh="Chinese")
+LANGUAGES = ChoiceLabels(auto="that of the human turns", en="English", zh="Chinese")
 
 Review = Literal["never", "corrections", "always"]
 """When a person has to agree before something is learned.
@@ -19,7 +19,7 @@ Review = Literal["never", "corrections", "always"]
 """
 
 
-class Policy(TellsFields, BaseModel):
+class Policy(FieldSpecMixin, BaseModel):
     """The limits of a memory update. Tokens are those of tiktoken's cl100k_base."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)

@@ -16,16 +16,20 @@ from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 
-from memgraph.context import Context, Resolver
-from memgraph.nodes.recall_fit import recall_fit
-from memgraph.nodes.recall_load import recall_load
-from memgraph.nodes.recall_nothing import recall_nothing
-from memgraph.nodes.recall_rank import recall_rank
-from memgraph.nodes.recall_render import recall_render
-from memgraph.nodes.recall_state import Recalling, RecallState, TextRendered
-from memgraph.retrieval.recaller import Recaller
+from memgraph.context import Context, ContextResolver
+from memgraph.langgraph_adapter import MemoryGraph
+from memgraph.nodes.errors import recall_error_handler
+from memgraph.nodes.recall import (
+    Recalling,
+    RecallState,
+    TextRendered,
+    recall_fit,
+    recall_load,
+    recall_rank,
+    recall_render,
+)
+from memgraph.retrieval.recall import RecallPipeline
 from memgraph.state import Conversation
-from memgraph.wiring import MemoryGraph
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -42,7 +46,7 @@ class RecallGraph(MemoryGraph[RecallState]):
 def build_recall_graph(
     *,
     storage: str | MemoryStorage | None = None,
-    recaller: Recaller | None = None,
+    recaller: RecallPipeline | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> RecallGraph:
     """Compile recall.
@@ -61,21 +65,23 @@ def build_recall_graph(
         StorageError: From a run whose memory cannot be read. Inside another graph an error is logged, and
             nothing is recalled.
     """
-    return assemble_recall(Context(storage=storage), recaller or Recaller(), TextRendered, checkpointer=checkpointer)
+    return assemble_recall(
+        Context(storage=storage), recaller or RecallPipeline(), TextRendered, checkpointer=checkpointer
+    )
 
 
 def assemble_recall(
     defaults: Context,
-    recaller: Recaller,
+    recaller: RecallPipeline,
     output: type[Any],
     *,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> RecallGraph:
     """Put the nodes together; *output* names the keys that come out, by default one, so that a parent's stay."""
-    bound = functools.partial(_bound, Resolver(defaults), recaller)
+    bound = functools.partial(_bound, ContextResolver(defaults), recaller)
     graph = StateGraph(RecallState, context_schema=Context, input_schema=Conversation, output_schema=output)
 
-    graph.set_node_defaults(error_handler=recall_nothing)  # pyright: ignore[reportArgumentType] - NodeError is injected
+    graph.set_node_defaults(error_handler=recall_error_handler)  # pyright: ignore[reportArgumentType] - NodeError is injected
     graph.add_node("recall_load", bound(recall_load))
     graph.add_node("recall_rank", bound(recall_rank))
     graph.add_node("recall_fit", bound(recall_fit))
@@ -85,10 +91,10 @@ def assemble_recall(
     graph.add_edge("recall_load", "recall_rank")
     graph.add_edge("recall_rank", "recall_fit")
     graph.add_edge("recall_fit", "recall_render")
-    return RecallGraph.of(graph.compile(name=NAME, checkpointer=checkpointer))
+    return RecallGraph.from_compiled(graph.compile(name=NAME, checkpointer=checkpointer))
 
 
-def _bound(resolver: Resolver, recaller: Recaller, node: Callable[..., Any]) -> Callable[..., Any]:
+def _bound(resolver: ContextResolver, recaller: RecallPipeline, node: Callable[..., Any]) -> Callable[..., Any]:
     """Give *node* a runtime that knows whose memory it is, and how to recall.
 
     functools.wraps keeps its annotations, by which LangGraph knows what the node may see.

@@ -89,7 +89,7 @@ class Report(Reported):
     @property
     def rejected(self) -> bool:
         """Whether a reviewer refused any of it."""
-        return any(refusal.why == REJECTED for refusal in self.refused)
+        return any(refusal.reason == REJECTED for refusal in self.refused)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -97,7 +97,7 @@ class Report(Reported):
         return {name: len(getattr(self, name)) for name in ("added", "confirmed", "removed", "rewritten", "refused")}
 
 
-def compare(before: Memory, after: Memory, *, because: tuple[RemovedFact, ...] = ()) -> Report:
+def diff(before: Memory, after: Memory, *, because: tuple[RemovedFact, ...] = ()) -> Report:
     """Tell what changed from *before* to *after*; *because* knows why facts were removed."""
     old = {fact.id: fact for fact in before.facts}
     new = {fact.id: fact for fact in after.facts}

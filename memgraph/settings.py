@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator
 
-from memgraph.fields import Summaries
+from memgraph.fields import ChoiceLabels
 from memgraph.policy import Policy, Review
 from memgraph.prompts.schema import StructuredOutput
-from memgraph.retrieval.embedding_config import config_of
+from memgraph.retrieval.embeddings import config_of
 
 
 def _as_text(value: object) -> object:
@@ -35,8 +35,8 @@ Secret = Annotated[SecretStr, AfterValidator(_sendable)]
 Token = Annotated[Secret | None, Field(description=TOKEN)]
 Tokens = Annotated[Mapping[str, Secret], Field(description=f"user ids, each with {TOKEN}, no two the same")]
 
-SHAPES = Summaries(none="the prompt alone", json_schema="a JSON schema", function_calling="a tool call")
-REVIEWS = Summaries(never="nobody is asked", corrections="to corrections and removals", always="to everything")
+SHAPES = ChoiceLabels(none="the prompt alone", json_schema="a JSON schema", function_calling="a tool call")
+REVIEWS = ChoiceLabels(never="nobody is asked", corrections="to corrections and removals", always="to everything")
 
 
 class Settings(Policy):

@@ -21,7 +21,7 @@ from memgraph.report import Outcome, RemovedFact, Report, Usage
 from memgraph.review import Review
 
 
-class Checked(LastValue[Any]):
+class ValidatedValue(LastValue[Any]):
     """A key that always holds a value of its own type.
 
     What a client edited over HTTP or in Studio comes back as plain JSON, and out of a checkpoint
@@ -48,7 +48,7 @@ def _adapter_of(typ: Any) -> TypeAdapter[Any]:  # noqa: ANN401
     return TypeAdapter(typ)
 
 
-def as_messages(_: object, given: object) -> list[AnyMessage]:
+def to_messages(_: object, given: object) -> list[AnyMessage]:
     """Read a conversation, replacing the one before: runs of one thread do not pile up.
 
     Raises:
@@ -85,10 +85,10 @@ class Origin(BaseModel):
 class Conversation(TypedDict):
     """What comes in."""
 
-    messages: Annotated[list[AnyMessage], as_messages]
+    messages: Annotated[list[AnyMessage], to_messages]
 
 
-class Ended(TypedDict, total=False):
+class RunOutcome(TypedDict, total=False):
     """How the run ended; only there once it has. Gone one step later, so no later run is misled."""
 
     outcome: Annotated[Outcome, EphemeralValue]
@@ -97,55 +97,55 @@ class Ended(TypedDict, total=False):
 class Filtered(TypedDict):
     """What people said, and whose memory it is for."""
 
-    turns: Annotated[tuple[Turn, ...], Checked]
-    origin: Annotated[Origin, Checked]
+    turns: Annotated[tuple[Turn, ...], ValidatedValue]
+    origin: Annotated[Origin, ValidatedValue]
 
 
-class Begun(Filtered, Ended):
+class FilterOutput(Filtered, RunOutcome):
     """filter_messages also clears the report of an earlier run on the same thread."""
 
-    report: Annotated[Report, Checked]
+    report: Annotated[Report, ValidatedValue]
 
 
 class Signalled(TypedDict):
     """What the user's way of talking hints at."""
 
-    signals: Annotated[tuple[str, ...], Checked]
+    signals: Annotated[tuple[str, ...], ValidatedValue]
 
 
-class Raced(TypedDict, total=False):
+class ConflictCount(TypedDict, total=False):
     """How many saves in a row this run lost; for this run only, so it is never checkpointed."""
 
-    races: Annotated[int, UntrackedValue]
+    conflicts: Annotated[int, UntrackedValue]
 
 
 class Loaded(TypedDict):
     """The document as it is stored, and how many of the last turns it has not learned from."""
 
-    memory: Annotated[Memory, Checked]
-    unlearned: Annotated[int, Checked]
+    memory: Annotated[Memory, ValidatedValue]
+    pending_turns: Annotated[int, ValidatedValue]
 
 
-class Reloaded(Loaded, Ended):
+class LoadOutput(Loaded, RunOutcome):
     """After a lost race: whether the changes in hand still fit what is stored now."""
 
-    report: NotRequired[Annotated[Report, Checked]]
+    report: NotRequired[Annotated[Report, ValidatedValue]]
     reusable: NotRequired[Annotated[bool, EphemeralValue]]
 
 
 class Prompted(TypedDict):
     """What the model is asked, and which messages this pass learns from."""
 
-    prompt: Annotated[Prompt, Checked]
-    batch: Annotated[tuple[str, ...], Checked]
+    prompt: Annotated[Prompt, ValidatedValue]
+    batch: Annotated[tuple[str, ...], ValidatedValue]
 
 
 class Answered(TypedDict):
     """What the model said, at which attempt, and what both attempts cost."""
 
-    response: Annotated[Answer, Checked]
-    attempt: Annotated[int, Checked]
-    usage: Annotated[Usage, Checked]
+    response: Annotated[Answer, ValidatedValue]
+    attempt: Annotated[int, ValidatedValue]
+    usage: Annotated[Usage, ValidatedValue]
 
 
 class Problem(TypedDict, total=False):
@@ -157,50 +157,52 @@ class Problem(TypedDict, total=False):
 class Parsed(Problem):
     """What the model proposed, understood."""
 
-    changes: NotRequired[Annotated[MemoryUpdate, Checked]]
+    changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
 
 
 class Applied(TypedDict):
     """The memory with the changes in it, and what policy had to say."""
 
-    applied: Annotated[Memory, Checked]
-    removed: Annotated[tuple[RemovedFact, ...], Checked]
-    refused: Annotated[tuple[Refusal, ...], Checked]
+    applied: Annotated[Memory, ValidatedValue]
+    removed: Annotated[tuple[RemovedFact, ...], ValidatedValue]
+    refused: Annotated[tuple[Refusal, ...], ValidatedValue]
 
 
 class Scrubbed(TypedDict):
     """The memory less what this update wrote about uploads."""
 
-    scrubbed: Annotated[Memory, Checked]
-    uploads: Annotated[tuple[Refusal, ...], Checked]
+    scrubbed: Annotated[Memory, ValidatedValue]
+    uploads: Annotated[tuple[Refusal, ...], ValidatedValue]
 
 
 class Reviewed(TypedDict, total=False):
     """What a person agreed to, in the place of what parse_update wrote; nothing where nobody had to be asked."""
 
-    changes: Annotated[MemoryUpdate, Checked]
-    reviewed: Annotated[str, Checked]
+    changes: Annotated[MemoryUpdate, ValidatedValue]
+    reviewed: Annotated[str, ValidatedValue]
     """Fingerprint of the changes that were decided. Any other change set, as of the next batch, is asked about."""
     altered: Annotated[bool, EphemeralValue]
     """Whether the changes are others than those applied, so that they must be applied anew."""
 
 
-class Saved(Raced, Ended):
+class Saved(ConflictCount, RunOutcome):
     """What is stored now. A save is also a load: the next batch starts from what was saved."""
 
     saved: NotRequired[Annotated[Memory, EphemeralValue]]
-    memory: NotRequired[Annotated[Memory, Checked]]
-    unlearned: NotRequired[Annotated[int, Checked]]
-    report: NotRequired[Annotated[Report, Checked]]
+    memory: NotRequired[Annotated[Memory, ValidatedValue]]
+    pending_turns: NotRequired[Annotated[int, ValidatedValue]]
+    report: NotRequired[Annotated[Report, ValidatedValue]]
 
 
-class Result(Ended):
+class Result(RunOutcome):
     """What comes out."""
 
     saved: NotRequired[Annotated[Memory, EphemeralValue]]
-    report: Annotated[Report, Checked]
+    report: Annotated[Report, ValidatedValue]
 
 
 # A key that is required in one stage is optional in another that may write it too.
-class State(Conversation, Begun, Signalled, Reloaded, Prompted, Answered, Parsed, Applied, Scrubbed, Reviewed, Saved):  # pyright: ignore[reportIncompatibleVariableOverride]
+class State(  # pyright: ignore[reportIncompatibleVariableOverride]
+    Conversation, FilterOutput, Signalled, LoadOutput, Prompted, Answered, Parsed, Applied, Scrubbed, Reviewed, Saved
+):
     """All of it."""

@@ -17,16 +17,16 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from memgraph.errors import EditError
-from memgraph.state import Checked
-from memgraph.wiring import saver_in_memory
+from memgraph.langgraph_adapter import in_memory_saver
+from memgraph.state import ValidatedValue
 
 if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
     from langchain_core.runnables import RunnableConfig
 
     from memgraph.context import Context
+    from memgraph.langgraph_adapter import UpdateGraph
     from memgraph.models import Memory
-    from memgraph.wiring import UpdateGraph
 
 NO_THREAD: RunnableConfig = {"configurable": {"thread_id": ""}}
 """A name here would become the conversation's, where the context has none."""
@@ -48,7 +48,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """Where the run can be gone on with."""
 
     config: RunnableConfig
@@ -82,17 +82,17 @@ class Stepper:
     """
 
     def __init__(self, graph: UpdateGraph, messages: Sequence[MessageLikeRepresentation], context: Context) -> None:
-        own = {"checkpointer": saver_in_memory(), "interrupt_before_nodes": "*"}
+        own = {"checkpointer": in_memory_saver(), "interrupt_before_nodes": "*"}
         self._graph = graph.copy({**own, "interrupt_after_nodes": ()})
         self._context = context
         self._saved: Memory | None = None
         self._stream({"messages": list(messages)}, NO_THREAD)
-        self._trail = [_Place(self._graph.get_state(NO_THREAD).config, START, {}, {})]
+        self._history = [_Position(self._graph.get_state(NO_THREAD).config, START, {}, {})]
 
     # -- looking --
 
     @property
-    def where(self) -> str | None:
+    def next_node(self) -> str | None:
         """The node that is next; None at the end."""
         return next(iter(self._snapshot.next), None)
 
@@ -109,7 +109,7 @@ class Stepper:
     @property
     def reads(self) -> tuple[str, ...]:
         """The stages that the next node can see; what is not written yet is missing in `stages`."""
-        channels = self._graph.nodes[self.where].channels if self.where else ()
+        channels = self._graph.nodes[self.next_node].channels if self.next_node else ()
         return (channels,) if isinstance(channels, str) else tuple(channels)
 
     @property
@@ -127,7 +127,7 @@ class Stepper:
             MemgraphError: What the node raised. The place is the same as before, so it can be tried again.
         """
         if self.question is not None:
-            raise EditError(f"{self.where} waits for an answer")
+            raise EditError(f"{self.next_node} waits for an answer")
         races = self._here.uncheckpointed
         return self._step(Command(update=dict(races)) if races else None)
 
@@ -144,7 +144,7 @@ class Stepper:
 
     def run_to_end(self) -> Iterator[Step]:
         """Run node after node, as they are asked for, until the run ends or a question comes up."""
-        while self.where and self.question is None:
+        while self.next_node and self.question is None:
             yield self.next()
 
     # -- changing what happens --
@@ -164,14 +164,14 @@ class Stepper:
             config = self._graph.update_state(here.config, wrote, as_node=here.node)
         except ValidationError as error:
             raise EditError(_problems(stage, error)) from error
-        self._trail.append(replace(here, config=config, wrote=wrote))
+        self._history.append(replace(here, config=config, wrote=wrote))
 
     def check_editable(self, stage: str) -> None:
         """Raise an EditError if *stage* cannot be edited now."""
-        if self.where is None:
+        if self.next_node is None:
             raise EditError("the run has ended: go back first")
         channels = cast("Mapping[str, object]", self._graph.channels)
-        editable = [name for name in self.stages if name == "messages" or isinstance(channels[name], Checked)]
+        editable = [name for name in self.stages if name == "messages" or isinstance(channels[name], ValidatedValue)]
         if stage not in editable:
             raise EditError(f"no stage {stage[:80]!r} can be edited here; there are {', '.join(editable)}")
 
@@ -181,31 +181,31 @@ class Stepper:
         Raises:
             EditError: At the beginning.
         """
-        if len(self._trail) == 1:
+        if len(self._history) == 1:
             raise EditError("this is the beginning: nothing has run yet")
-        self._trail.pop()
+        self._history.pop()
 
     # -- inside --
 
     @property
-    def _here(self) -> _Place:
-        return self._trail[-1]
+    def _here(self) -> _Position:
+        return self._history[-1]
 
     @property
     def _snapshot(self) -> Any:  # noqa: ANN401
         return self._graph.get_state(self._here.config)
 
     def _step(self, given: Command[Any] | None) -> Step:
-        node, reads, before, here = self.where, self.reads, self.stages, self._here
+        node, reads, before, here = self.next_node, self.reads, self.stages, self._here
         if node is None:
             raise EditError("the run has ended")
         wrote: dict[str, Any] = self._stream(given, here.config).get(node) or {}
         self._saved = wrote.get("saved", self._saved)
         after = self._graph.get_state(NO_THREAD)
         if after.interrupts:
-            self._trail[-1] = replace(here, config=after.config)
+            self._history[-1] = replace(here, config=after.config)
         else:
-            self._trail.append(_Place(after.config, node, wrote, self._uncheckpointed(wrote)))
+            self._history.append(_Position(after.config, node, wrote, self._uncheckpointed(wrote)))
         return Step(node, reads, before, wrote)
 
     def _stream(self, given: object, config: RunnableConfig) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memgraph.config import context_of, default_model, load_settings, storage_of
+from memgraph.config import default_model, load_settings, make_context, make_storage
 from memgraph.errors import ConfigError
 from memgraph.policy import Policy
 from memgraph.settings import Settings
@@ -194,8 +194,8 @@ def test_the_model_is_the_provider_whose_key_is_set(
 
 
 def test_the_storage_of_the_settings_is_opened(tmp_path: Path) -> None:
-    assert storage_of(load_settings(storage_path=tmp_path)).name == f"file:{tmp_path}"
-    assert storage_of(load_settings(storage_path="sqlite:x.db")).name == f"sqlite:{tmp_path / 'x.db'}"
+    assert make_storage(load_settings(storage_path=tmp_path)).name == f"file:{tmp_path}"
+    assert make_storage(load_settings(storage_path="sqlite:x.db")).name == f"sqlite:{tmp_path / 'x.db'}"
 
 
 def test_a_class_that_cannot_be_loaded_falls_back_only_where_allowed(
@@ -203,16 +203,16 @@ def test_a_class_that_cannot_be_loaded_falls_back_only_where_allowed(
 ) -> None:
     wanted = {"storage_path": tmp_path, "storage_class": "no.such.Storage"}
 
-    assert storage_of(load_settings(**wanted)).name == f"file:{tmp_path}"
+    assert make_storage(load_settings(**wanted)).name == f"file:{tmp_path}"
     assert "no.such.Storage" in caplog.text
     with pytest.raises(ConfigError, match=r"no\.such\.Storage"):
-        storage_of(load_settings(**wanted, storage_fallback=False))
+        make_storage(load_settings(**wanted, storage_fallback=False))
 
 
 def test_the_context_holds_what_the_settings_say(tmp_path: Path) -> None:
     (tmp_path / "prompt.txt").write_text("Answer with user, history and newFacts.")
 
-    context = context_of(load_settings(max_facts=20, prompt_path="prompt.txt", storage_path="memory:"))
+    context = make_context(load_settings(max_facts=20, prompt_path="prompt.txt", storage_path="memory:"))
 
     assert context.policy == Policy(max_facts=20)
     assert (context.model, context.prompt) == ("offline", "Answer with user, history and newFacts.")
@@ -221,7 +221,7 @@ def test_the_context_holds_what_the_settings_say(tmp_path: Path) -> None:
 
 def test_a_prompt_that_cannot_be_read_is_named() -> None:
     with pytest.raises(ConfigError, match=r"prompt_path nowhere\.txt cannot be read"):
-        context_of(load_settings(prompt_path="nowhere.txt"))
+        make_context(load_settings(prompt_path="nowhere.txt"))
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)

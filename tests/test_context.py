@@ -34,7 +34,7 @@ from memgraph import (
     WrongStorageError,
     open_storage,
 )
-from memgraph.context import Opened, Resolver
+from memgraph.context import ContextResolver, ResourceCache
 from memgraph.testing import ScriptedModel
 
 
@@ -54,7 +54,7 @@ def resolved(
     """What a node would find."""
     server = ServerInfo(assistant_id="a", graph_id="g", user=caller) if caller else None
     runtime: Any = Runtime(context=context, server_info=server)  # type: ignore[type-var]
-    return Resolver(defaults or Context())(runtime, {"configurable": ids})
+    return ContextResolver(defaults or Context())(runtime, {"configurable": ids})
 
 
 def test_nobody_can_claim_to_be_another_than_the_server_knows() -> None:
@@ -123,7 +123,7 @@ def test_a_string_is_opened_once_and_only_when_it_is_needed() -> None:
 def test_the_cache_of_opened_objects_is_bounded() -> None:
     """A client may name as many as it likes."""
     opened: list[str] = []
-    cache = Opened(lambda name: opened.append(name) or name.upper(), keep=2)
+    cache = ResourceCache(lambda name: opened.append(name) or name.upper(), keep=2)
 
     for name in ("a", "b", "a", "c", "a", "b"):
         assert cache(name) == name.upper()
@@ -137,7 +137,7 @@ def test_what_makes_room_is_let_go_of() -> None:
     class Pool:
         pass
 
-    cache = Opened(lambda name: Pool(), keep=1)
+    cache = ResourceCache(lambda name: Pool(), keep=1)
     in_use = cache("a")
     is_alive = weakref.ref(in_use)
     cache("b")
@@ -152,7 +152,7 @@ def test_what_makes_room_is_let_go_of() -> None:
 def test_many_threads_open_one_object() -> None:
     """Nodes run in threads of their own."""
     opened: list[str] = []
-    cache = Opened(lambda name: opened.append(name) or object())
+    cache = ResourceCache(lambda name: opened.append(name) or object())
     threads = [threading.Thread(target=cache, args=("a",)) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -167,7 +167,7 @@ def test_another_storage_than_the_one_loaded_from_is_refused() -> None:
     found = resolved(Context(storage=open_storage("memory:")))
 
     with pytest.raises(WrongStorageError, match="file:/elsewhere"):
-        found.storage_named("file:/elsewhere")
+        found.require_storage("file:/elsewhere")
 
 
 @pytest.mark.parametrize(

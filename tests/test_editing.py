@@ -9,9 +9,17 @@ from typing import Any
 
 import pytest
 
-from memgraph.editing import add_fact, edit, edit_fact, merge_memory, read_document, remove_fact, replace_memory
+from memgraph.editing import (
+    add_fact,
+    edit_fact,
+    merge_memory,
+    read_document,
+    remove_fact,
+    replace_memory,
+    update_memory,
+)
 from memgraph.errors import EditError, RevisionConflictError
-from memgraph.models import Fact, Memory, Scope, Section, ThreadMark
+from memgraph.models import Fact, Memory, Scope, Section, Watermark
 from memgraph.storage import open_storage
 
 ADA = Scope("ada")
@@ -122,9 +130,9 @@ def test_merging_what_is_known_changes_nothing() -> None:
 
 def test_a_replaced_memory_still_knows_what_was_learned() -> None:
     """What was said before must not be learned again, so the marks never move back."""
-    ours = Memory(revision=7, threads={"t1": ThreadMark(last_message_id="m9")})
+    ours = Memory(revision=7, threads={"t1": Watermark(last_message_id="m9")})
 
-    replaced = replace_memory(ours, Memory(facts=(TEA,), threads={"t1": ThreadMark(last_message_id="m1")}))
+    replaced = replace_memory(ours, Memory(facts=(TEA,), threads={"t1": Watermark(last_message_id="m1")}))
 
     assert (replaced.facts, replaced.revision, replaced.threads["t1"].last_message_id) == ((TEA,), 7, "m9")
 
@@ -147,7 +155,7 @@ def test_what_is_no_document_is_refused(data: bytes) -> None:
 def test_an_edit_is_saved(tmp_path: Path) -> None:
     storage = open_storage(f"file:{tmp_path}")
 
-    saved = edit(storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    saved = update_memory(storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
 
     assert storage.load(ADA) == saved
     assert json.loads((tmp_path / "users/ada/memory.json").read_text())["revision"] == 1
@@ -156,7 +164,7 @@ def test_an_edit_is_saved(tmp_path: Path) -> None:
 def test_a_change_of_nothing_is_not_saved() -> None:
     storage = open_storage("memory:")
 
-    assert edit(storage, ADA, lambda memory: memory).revision == 0
+    assert update_memory(storage, ADA, lambda memory: memory).revision == 0
     assert list(storage.scopes()) == []
 
 
@@ -171,7 +179,7 @@ def test_a_lost_race_is_run_again(meanwhile: str) -> None:
             _ = storage.save(ADA, memory) if meanwhile == "saved" else storage.delete(ADA)
         return add_fact(memory, "Likes tea.")
 
-    saved = edit(storage, ADA, change)
+    saved = update_memory(storage, ADA, change)
 
     assert rounds == [0, 1]
     assert [fact.content for fact in saved.facts] == ["Likes tea."]
@@ -179,20 +187,20 @@ def test_a_lost_race_is_run_again(meanwhile: str) -> None:
 
 def test_a_race_that_is_always_lost_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     storage = open_storage("memory:")
-    monkeypatch.setattr("memgraph.editing.saving.MAX_RACES", 3)
+    monkeypatch.setattr("memgraph.editing.update.MAX_RACES", 3)
 
     def change(memory: Memory) -> Memory:
         storage.save(ADA, memory)
         return add_fact(memory, "Likes tea.")
 
     with pytest.raises(RevisionConflictError):
-        edit(storage, ADA, change)
+        update_memory(storage, ADA, change)
 
 
 def test_an_edit_that_is_refused_saves_nothing() -> None:
     storage = open_storage("memory:")
 
     with pytest.raises(EditError):
-        edit(storage, ADA, lambda memory: remove_fact(memory, "fact_1"))
+        update_memory(storage, ADA, lambda memory: remove_fact(memory, "fact_1"))
 
     assert list(storage.scopes()) == []

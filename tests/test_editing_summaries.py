@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memgraph import EditError, Memory, Section
-from memgraph.editing.summaries import edit_section
+from memgraph.editing.update import edit_section
 
 KNOWN = Memory().with_section("work_context", Section(summary="Is a pilot.", updated_at="2026-01-01T00:00:00Z"))
 

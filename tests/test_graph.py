@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
 
 import pytest
+from faulty_storage import MeddlingStorage, adding
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
-from meddling import MeddlingStorage, adding
 
 from memgraph import (
     ConfigError,

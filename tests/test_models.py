@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import Fact, IdentityError, Memory, Scope
-from memgraph.models import ThreadMark
+from memgraph.models import Watermark
 
 SAMPLES = Path(__file__).parents[2] / "shared" / "data"
 # the older shape, as other projects wrote it
@@ -99,7 +99,7 @@ def test_an_unknown_category_stays_and_counts_as_context() -> None:
     """It was stored, so it is kept."""
     fact = loaded_fact(category="hobby")
 
-    assert (fact.category, fact.kind) == ("hobby", "context")
+    assert (fact.category, fact.effective_category) == ("hobby", "context")
 
 
 def test_over_long_content_stays() -> None:
@@ -163,7 +163,7 @@ def test_loading_is_stable(facts: list[Any], others: dict[str, Any]) -> None:
 
 def test_a_mark_of_an_older_document_knows_its_one_message() -> None:
     """Only the last id was kept once."""
-    assert ThreadMark(last_message_id="m1").known == {"m1"}
+    assert Watermark(last_message_id="m1").known == {"m1"}
 
 
 def test_an_agent_name_is_lower_cased() -> None:

@@ -10,10 +10,10 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from memgraph import BackgroundInvoker, Context, build_graph
-from memgraph.llm.chat_models import CHAT_MODELS
+from memgraph.langgraph_adapter import in_memory_saver
+from memgraph.llm.models import CHAT_MODELS
 from memgraph.storage import STORAGES
 from memgraph.testing import ScriptedModel, update_answer
-from memgraph.wiring import saver_in_memory
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -51,7 +51,7 @@ def test_its_review_example_learns_what_the_person_wrote() -> None:
     (code,) = [example for example in EXAMPLES if "Command(resume" in example]
     model = ScriptedModel(update_answer("Lives in Rome.", "Likes tea."))
     names: dict[str, Any] = {
-        "graph": build_graph(model=model, storage="memory:", review="always", checkpointer=saver_in_memory()),
+        "graph": build_graph(model=model, storage="memory:", review="always", checkpointer=in_memory_saver()),
         "conversation": [HumanMessage("I live in Rome.")],
         "config": {"configurable": {"thread_id": "t1"}},
         "context": Context(user_id="ada"),

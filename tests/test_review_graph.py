@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faulty_storage import MeddlingStorage, adding
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
-from meddling import MeddlingStorage, adding
 
 from memgraph import ConfigError, Context, Fact, Memory, MemoryStorage, Policy, Scope, build_graph, open_storage
 from memgraph.models import MANUAL, Section
@@ -114,7 +114,7 @@ def test_what_would_change_is_shown_item_by_item_before_anything_is_saved() -> N
     ]
     assert [known.content for known in proposal.items[0].replaces] == ["Lives in Berlin."]
     assert proposal.items[2].reason == "contradicted"
-    assert [refusal.what for refusal in proposal.refused] == ["likes TEA.", "May like jazz."]
+    assert [refusal.item for refusal in proposal.refused] == ["likes TEA.", "May like jazz."]
     assert (proposal.user_id, proposal.thread_id, bench.storage.load(ADA).revision) == ("ada", "t1", 1)
 
 
@@ -217,7 +217,7 @@ def test_what_is_rejected_is_not_learned_and_not_asked_about_again() -> None:
     again = bench.say("I'm Ada.")
 
     assert (state["outcome"], bench.contents) == ("rejected", [])
-    assert [(refusal.what, refusal.why) for refusal in state["report"].refused] == [
+    assert [(refusal.item, refusal.reason) for refusal in state["report"].refused] == [
         ("Name is Ada.", "rejected in review")
     ]
     assert (again["outcome"], len(bench.model.asked)) == ("nothing_new", 1)
@@ -234,7 +234,7 @@ def test_items_are_decided_one_by_one() -> None:
     assert bench.contents == ["Lives in Berlin.", "Name is Ada."]
     assert state["saved"].user.work_context.summary == "Engineer."
     assert state["outcome"] == "learned"
-    assert {refusal.what for refusal in state["report"].refused} == {"Has a dog.", "Lives in Berlin."}
+    assert {refusal.item for refusal in state["report"].refused} == {"Has a dog.", "Lives in Berlin."}
 
 
 def test_what_a_person_edits_is_the_persons_word() -> None:

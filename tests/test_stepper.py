@@ -34,7 +34,7 @@ def stepper_of(
 
 
 def run_before(stepper: Stepper, node: str) -> None:
-    while stepper.where != node:
+    while stepper.next_node != node:
         stepper.next()
 
 
@@ -48,7 +48,7 @@ def test_a_step_is_a_node(storage: MemoryStorage) -> None:
     ran = [step.node for step in stepper.run_to_end()]
 
     assert ran == NODES
-    assert stepper.where is None
+    assert stepper.next_node is None
 
 
 def test_a_step_tells_what_the_node_reads_and_wrote_and_what_was_before(storage: MemoryStorage) -> None:
@@ -58,7 +58,7 @@ def test_a_step_tells_what_the_node_reads_and_wrote_and_what_was_before(storage:
 
     step = stepper.next()
 
-    assert step.reads == ("memory", "unlearned", "changes")
+    assert step.reads == ("memory", "pending_turns", "changes")
     assert [fact.content for fact in step.before["memory"].facts] == ["Likes tea."]
     assert "applied" not in step.before
     assert [fact.content for fact in step.wrote["applied"].facts] == ["Likes tea.", "Name is Ada."]
@@ -120,13 +120,13 @@ def test_messages_can_be_edited(storage: MemoryStorage) -> None:
 def test_every_stage_comes_back_from_json_as_it_was(storage: MemoryStorage) -> None:
     """What is shown for editing, and given back untouched, changes nothing: neither a value nor what is next."""
     stepper, _ = stepper_of(storage)
-    while stepper.where:
+    while stepper.next_node:
         for stage, value in dict(stepper.stages).items():
-            where = stepper.where
+            where = stepper.next_node
 
             stepper.edit(stage, as_json(value))
 
-            assert (stepper.stages[stage], stepper.where) == (value, where)
+            assert (stepper.stages[stage], stepper.next_node) == (value, where)
         stepper.next()
     assert contents(storage) == ["Name is Ada."]
 
@@ -150,7 +150,7 @@ def test_an_edit_that_is_none_changes_nothing(storage: MemoryStorage, stage: str
     with pytest.raises(ValueError, match=problem):  # an EditError or a ConversationError
         stepper.edit(stage, value)
 
-    assert (stepper.stages, stepper.where) == (before, "scrub_uploads")
+    assert (stepper.stages, stepper.next_node) == (before, "scrub_uploads")
 
 
 def test_an_edit_keeps_the_way_back_to_the_model(storage: MemoryStorage) -> None:
@@ -161,7 +161,7 @@ def test_an_edit_keeps_the_way_back_to_the_model(storage: MemoryStorage) -> None
 
     stepper.edit("signals", ["identity"])
 
-    assert stepper.where == "call_model"
+    assert stepper.next_node == "call_model"
     list(stepper.run_to_end())
     assert "nonsense" in str(model.asked[1][-2].content)
 
@@ -174,7 +174,7 @@ def test_an_edit_between_two_passes_keeps_the_second(storage: MemoryStorage) -> 
 
     stepper.edit("signals", [])
 
-    assert stepper.where == "build_prompt"
+    assert stepper.next_node == "build_prompt"
     list(stepper.run_to_end())
     assert contents(storage) == ["One.", "Two."]
 
@@ -197,7 +197,7 @@ def test_back_undoes_a_step(storage: MemoryStorage) -> None:
 
     stepper.back()
 
-    assert stepper.where == "call_model"
+    assert stepper.next_node == "call_model"
     assert "response" not in stepper.stages
     list(stepper.run_to_end())
     assert (contents(storage), len(model.asked)) == (["Two."], 2)
@@ -211,7 +211,7 @@ def test_back_undoes_an_edit(storage: MemoryStorage) -> None:
 
     stepper.back()
 
-    assert (stepper.where, stepper.stages["signals"]) == ("load_memory", signals)
+    assert (stepper.next_node, stepper.stages["signals"]) == ("load_memory", signals)
 
 
 def test_back_goes_as_far_as_the_beginning(storage: MemoryStorage) -> None:
@@ -223,7 +223,7 @@ def test_back_goes_as_far_as_the_beginning(storage: MemoryStorage) -> None:
     with pytest.raises(EditError, match="beginning"):
         stepper.back()
 
-    assert stepper.where == "filter_messages"
+    assert stepper.next_node == "filter_messages"
 
 
 def test_going_back_does_not_undo_a_save(storage: MemoryStorage) -> None:
@@ -263,7 +263,7 @@ def test_a_node_that_failed_can_be_tried_again(storage: MemoryStorage) -> None:
     with pytest.raises(ModelError):
         stepper.next()
 
-    assert stepper.where == "call_model"
+    assert stepper.next_node == "call_model"
     list(stepper.run_to_end())
     assert contents(storage) == ["Name is Ada."]
 
@@ -296,7 +296,7 @@ def asked(storage: MemoryStorage) -> Stepper:
 
 
 def test_a_question_is_waited_at(asked: Stepper, storage: MemoryStorage) -> None:
-    assert asked.where == "review_changes"
+    assert asked.next_node == "review_changes"
     assert [item["after"] for item in asked.question["items"]] == ["Name is Ada.", "Likes tea."]
 
     with pytest.raises(EditError, match="waits for an answer"):
@@ -317,7 +317,7 @@ def test_an_answer_decides_item_by_item(asked: Stepper, storage: MemoryStorage) 
 def test_an_answer_that_is_none_is_asked_for_again(asked: Stepper, storage: MemoryStorage) -> None:
     step = asked.answer("perhaps")
 
-    assert (step.wrote, asked.where) == ({}, "review_changes")
+    assert (step.wrote, asked.next_node) == ({}, "review_changes")
     assert asked.question["problem"]
     asked.answer("accept")
     list(asked.run_to_end())
@@ -328,7 +328,7 @@ def test_a_question_can_be_gone_back_on(asked: Stepper, storage: MemoryStorage) 
     """And what was changed there is asked about anew."""
     asked.back()
     asked.back()
-    assert (asked.where, asked.question) == ("apply_update", None)
+    assert (asked.next_node, asked.question) == ("apply_update", None)
     changes = as_json(asked.stages["changes"])
     asked.edit("changes", {**changes, "additions": changes["additions"][:1]})
 
@@ -343,7 +343,7 @@ def test_a_question_can_be_gone_back_on(asked: Stepper, storage: MemoryStorage) 
 def test_a_stage_can_be_edited_at_a_question(asked: Stepper, storage: MemoryStorage) -> None:
     asked.edit("signals", ["goal"])
 
-    assert (asked.where, asked.question) == ("review_changes", None)
+    assert (asked.next_node, asked.question) == ("review_changes", None)
     asked.next()
     asked.answer("accept")
     list(asked.run_to_end())

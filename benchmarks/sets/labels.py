@@ -18,8 +18,8 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from memgraph.models import CATEGORIES
-from memgraph.retrieval.stem import stem
-from memgraph.text.fold import HAN, fold
+from memgraph.retrieval.terms import stem
+from memgraph.text.normalize import HAN, fold
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 HERE = Path(__file__).parent

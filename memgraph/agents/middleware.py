@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from memgraph.agents.callers import Caller, Callers
-from memgraph.agents.conversation import is_answered
-from memgraph.agents.learner import Learner, invoker_for
-from memgraph.agents.recollection import WAIT_SECONDS, Recollection, storage_for
-from memgraph.agents.turns import Turns
+from memgraph.agents.capture import ConversationCapture, make_invoker
+from memgraph.agents.identity import Identity, IdentityResolver
+from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector, resolve_storage
+from memgraph.agents.messages import has_reply
+from memgraph.agents.turn_cache import TurnCache
 from memgraph.settings import Settings
 
 try:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
 
-    from memgraph.invokers.invoker import Invoker
+    from memgraph.background.invoker import Invoker
     from memgraph.storage import MemoryStorage
 
 Request = ModelRequest[Any]
@@ -83,25 +83,25 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
         inject: bool = True,
         capture: bool = True,
         embeddings: Embeddings | None = None,
-        wait_seconds: float | None = WAIT_SECONDS,
+        wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
     ) -> None:
         super().__init__()
         said = settings or Settings()
-        opened = storage_for(storage, said)
-        self._callers = Callers(said, agent_name=agent_name)
-        self._recollection = Recollection(opened, said, embeddings=embeddings, wait_seconds=wait_seconds)
-        self._turns = Turns()
+        opened = resolve_storage(storage, said)
+        self._callers = IdentityResolver(said, agent_name=agent_name)
+        self._recollection = MemoryInjector(opened, said, embeddings=embeddings, wait_seconds=wait_seconds)
+        self._turns = TurnCache()
         self._inject = inject
-        self.invoker = invoker_for(model, opened, settings, invoker) if capture and said.enabled else None
-        self._learner = Learner(self.invoker, wait_seconds=wait_seconds) if self.invoker else None
+        self.invoker = make_invoker(model, opened, settings, invoker) if capture and said.enabled else None
+        self._learner = ConversationCapture(self.invoker, wait_seconds=wait_seconds) if self.invoker else None
 
     # -- the hooks --
 
     def before_agent(self, state: State, runtime: Runtime[Any]) -> None:
         """Note that a turn begins."""
-        caller = self._callers.of_run(runtime)
+        caller = self._callers.resolve_or_none(runtime)
         if caller:
-            self._turns.begin(caller, state["messages"])
+            self._turns.start(caller, state["messages"])
 
     async def abefore_agent(self, state: State, runtime: Runtime[Any]) -> None:
         """As `before_agent`, which waits for nothing."""
@@ -109,61 +109,61 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], Response]) -> Response:
         """Tell the model what is remembered."""
-        caller = self._callers.of_run(request.runtime, log=False)
+        caller = self._callers.resolve_or_none(request.runtime, log=False)
         if caller is None:
             return handler(request)
         messages = _messages(request)
-        look = self._turns.look(caller, messages)
+        look = self._turns.lookup(caller, messages)
         if look.taken_away and self._learner:
-            self._learner.learn(caller, look.taken_away)
-        if not (self._inject and caller.is_told):
+            self._learner.capture(caller, look.taken_away)
+        if not (self._inject and caller.inject):
             return handler(request)
         text = look.told
         if text is None:
-            text = self._recollection.tell(caller.scope, messages)
-            self._turns.tell(look, text)
-        return handler(told(request, text))
+            text = self._recollection.render(caller.scope, messages)
+            self._turns.store(look, text)
+        return handler(append_to_system_message(request, text))
 
     async def awrap_model_call(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
         """As `wrap_model_call`, without blocking the event loop."""
-        caller = self._callers.of_run(request.runtime, log=False)
+        caller = self._callers.resolve_or_none(request.runtime, log=False)
         if caller is None:
             return await handler(request)
         messages = _messages(request)
-        look = self._turns.look(caller, messages)
+        look = self._turns.lookup(caller, messages)
         if look.taken_away and self._learner:
-            await self._learner.alearn(caller, look.taken_away)
-        if not (self._inject and caller.is_told):
+            await self._learner.acapture(caller, look.taken_away)
+        if not (self._inject and caller.inject):
             return await handler(request)
         text = look.told
         if text is None:
-            text = await self._recollection.atell(caller.scope, messages)
-            self._turns.tell(look, text)
-        return await handler(told(request, text))
+            text = await self._recollection.arender(caller.scope, messages)
+            self._turns.store(look, text)
+        return await handler(append_to_system_message(request, text))
 
     def after_agent(self, state: State, runtime: Runtime[Any]) -> None:
         """Hand the conversation over to be learned from."""
         caller = self._answered(state, runtime)
         if caller and self._learner:
-            self._learner.learn(caller, state["messages"])
+            self._learner.capture(caller, state["messages"])
 
     async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> None:
         """As `after_agent`, without blocking the event loop."""
         caller = self._answered(state, runtime)
         if caller and self._learner:
-            await self._learner.alearn(caller, state["messages"])
+            await self._learner.acapture(caller, state["messages"])
 
-    def _answered(self, state: State, runtime: Runtime[Any]) -> Caller | None:
+    def _answered(self, state: State, runtime: Runtime[Any]) -> Identity | None:
         """Return the caller whose turn ended, None where it is not to be learned from."""
-        caller = self._callers.of_run(runtime, log=False)
+        caller = self._callers.resolve_or_none(runtime, log=False)
         if caller is None:
             return None
-        self._turns.end(caller, state["messages"])
+        self._turns.finish(caller, state["messages"])
         by_structure = state.get("structured_response") is not None
-        return caller if caller.thread_id and is_answered(state["messages"], by_structure=by_structure) else None
+        return caller if caller.thread_id and has_reply(state["messages"], by_structure=by_structure) else None
 
 
-def told(request: Request, text: str) -> Request:
+def append_to_system_message(request: Request, text: str) -> Request:
     """Return *request* with *text* at the end of its system message; *request* stays as it is."""
     if not text:
         return request

@@ -10,21 +10,21 @@ from langgraph.graph import MessagesState
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from memgraph.agents.callers import Callers
-from memgraph.agents.conversation import is_answered
-from memgraph.agents.learner import Learner, invoker_for
-from memgraph.agents.recollection import WAIT_SECONDS, Recollection, storage_for
+from memgraph.agents.capture import ConversationCapture, make_invoker
+from memgraph.agents.identity import IdentityResolver
+from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector, resolve_storage
+from memgraph.agents.messages import has_reply
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
 
-    from memgraph.invokers.invoker import Invoker
+    from memgraph.background.invoker import Invoker
     from memgraph.storage import MemoryStorage
 
 
-class Told(TypedDict, total=False):
+class MemoryContextUpdate(TypedDict, total=False):
     """What inject_memory returns."""
 
     memory_context: Annotated[str, UntrackedValue]
@@ -37,13 +37,13 @@ class MemoryState(MessagesState):
     memory_context: NotRequired[Annotated[str, UntrackedValue]]
 
 
-class Injecting(Protocol):
+class InjectNode(Protocol):
     """The node inject_memory, as LangGraph takes it."""
 
-    def __call__(self, state: MemoryState, runtime: Runtime[Any]) -> Told: ...
+    def __call__(self, state: MemoryState, runtime: Runtime[Any]) -> MemoryContextUpdate: ...
 
 
-class Capturing(Protocol):
+class CaptureNode(Protocol):
     """The node capture_memory, as LangGraph takes it."""
 
     def __call__(self, state: MessagesState, runtime: Runtime[Any]) -> None: ...
@@ -62,8 +62,8 @@ def inject_memory(
     agent_name: str | None = None,
     settings: Settings | None = None,
     embeddings: Embeddings | None = None,
-    wait_seconds: float | None = WAIT_SECONDS,
-) -> Injecting:
+    wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
+) -> InjectNode:
     """Make the node that looks up what is remembered of the user; it belongs before the one that asks the model.
 
         def call_model(state: MemoryState):
@@ -88,12 +88,14 @@ def inject_memory(
         ConfigError: If the storage cannot be opened.
     """
     given = settings or Settings()
-    callers = Callers(given, agent_name=agent_name)
-    recollection = Recollection(storage_for(storage, given), given, embeddings=embeddings, wait_seconds=wait_seconds)
+    callers = IdentityResolver(given, agent_name=agent_name)
+    recollection = MemoryInjector(
+        resolve_storage(storage, given), given, embeddings=embeddings, wait_seconds=wait_seconds
+    )
 
-    def inject_memory(state: MemoryState, runtime: Runtime[Any]) -> Told:
-        caller = callers.of_run(runtime)
-        text = recollection.tell(caller.scope, state["messages"]) if caller and caller.is_told else ""
+    def inject_memory(state: MemoryState, runtime: Runtime[Any]) -> MemoryContextUpdate:
+        caller = callers.resolve_or_none(runtime)
+        text = recollection.render(caller.scope, state["messages"]) if caller and caller.inject else ""
         return {"memory_context": text}
 
     return inject_memory
@@ -106,8 +108,8 @@ def capture_memory(
     model: str | BaseChatModel | None = None,
     agent_name: str | None = None,
     settings: Settings | None = None,
-    wait_seconds: float | None = WAIT_SECONDS,
-) -> Capturing:
+    wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
+) -> CaptureNode:
     """Make the node that has the conversation learned from; it belongs after the one that asks the model.
 
         builder.add_node(capture_memory("sqlite:memory.db"))
@@ -127,13 +129,13 @@ def capture_memory(
         ConfigError: As `MemoryMiddleware`.
     """
     given = settings or Settings()
-    callers = Callers(given, agent_name=agent_name)
-    used = invoker_for(model, storage_for(storage, given), settings, invoker)
-    learner = Learner(used, wait_seconds=wait_seconds)
+    callers = IdentityResolver(given, agent_name=agent_name)
+    used = make_invoker(model, resolve_storage(storage, given), settings, invoker)
+    learner = ConversationCapture(used, wait_seconds=wait_seconds)
 
     def capture_memory(state: MessagesState, runtime: Runtime[Any]) -> None:
-        caller = callers.of_run(runtime)
-        if caller and caller.thread_id and is_answered(state["messages"]):
-            learner.learn(caller, state["messages"])
+        caller = callers.resolve_or_none(runtime)
+        if caller and caller.thread_id and has_reply(state["messages"]):
+            learner.capture(caller, state["messages"])
 
     return capture_memory

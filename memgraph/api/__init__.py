@@ -8,7 +8,7 @@ it alone.
 
 from __future__ import annotations
 
-from memgraph.api.access import Access
 from memgraph.api.app import create_app
+from memgraph.api.auth import Authenticator
 
-__all__ = ["Access", "create_app"]
+__all__ = ["Authenticator", "create_app"]

@@ -11,13 +11,13 @@ from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from memgraph.api.access import Access, AccessGuard
-from memgraph.api.desk import Desk
-from memgraph.api.hosts import HostGuard
-from memgraph.api.limits import BodyLimit
-from memgraph.api.merged import as_part
-from memgraph.api.problems import ProblemDocument, answer_with_problems, described, problem
+from memgraph.api.auth import Authenticator, AuthMiddleware
+from memgraph.api.middleware import LocalHostMiddleware, MaxBodySizeMiddleware
+from memgraph.api.openapi import prefix_openapi
+from memgraph.api.problem_handlers import install_problem_handlers
+from memgraph.api.problems import ProblemDocument, problem, problem_docs
 from memgraph.api.routes import ROUTERS
+from memgraph.api.services import Services
 from memgraph.api.version import version
 from memgraph.settings import Settings
 
@@ -41,7 +41,7 @@ and nothing is changed. `If-Match: *` means whatever there is; without the heade
 **Problems** are RFC 9457 documents: `error` names the situation, `detail` says what to do.
 """
 
-ALWAYS = described(
+ALWAYS = problem_docs(
     HTTPStatus.BAD_REQUEST,
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.FORBIDDEN,
@@ -59,7 +59,7 @@ class MountedApp(FastAPI):
     LangGraph Server takes the routes of a given app among its own, and would run the app's middleware for all of them.
     """
 
-    def __init__(self, inner: FastAPI, desk: Desk) -> None:
+    def __init__(self, inner: FastAPI, desk: Services) -> None:
         super().__init__(openapi_url=None, lifespan=lambda _: _opened(desk))
         self.exception_handlers.clear()  # the server's own stay in force
         self.router.redirect_slashes = False
@@ -70,13 +70,13 @@ class MountedApp(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         """Describe what is mounted; LangGraph Server shows it beside its own."""
-        return as_part(self._inner.openapi(), MOUNTED_AT)
+        return prefix_openapi(self._inner.openapi(), MOUNTED_AT)
 
 
 def create_app(
     settings: Settings,
     *,
-    access: Access | None = None,
+    access: Authenticator | None = None,
     hosts: Collection[str] = (),
     storage: MemoryStorage | None = None,
 ) -> MountedApp:
@@ -91,7 +91,7 @@ def create_app(
     Raises:
         IdentityError: If a token is for a user id that may not be used.
     """
-    desk = Desk(settings, storage=storage)
+    desk = Services(settings, storage=storage)
     inner = FastAPI(
         title="memgraph",
         version=version(),
@@ -103,12 +103,12 @@ def create_app(
     inner.state.desk = desk
     for router in ROUTERS:
         inner.include_router(router)
-    answer_with_problems(inner)
+    install_problem_handlers(inner)
     # the last one added is asked first
-    inner.add_middleware(BodyLimit, limit=settings.api_max_body_bytes)
-    inner.add_middleware(AccessGuard, access=access or Access.of(settings))
+    inner.add_middleware(MaxBodySizeMiddleware, limit=settings.api_max_body_bytes)
+    inner.add_middleware(AuthMiddleware, access=access or Authenticator.from_settings(settings))
     if hosts:
-        inner.add_middleware(HostGuard, hosts=hosts)
+        inner.add_middleware(LocalHostMiddleware, hosts=hosts)
     return MountedApp(inner, desk)
 
 
@@ -120,7 +120,7 @@ async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @asynccontextmanager
-async def _opened(desk: Desk) -> AsyncGenerator[None]:
+async def _opened(desk: Services) -> AsyncGenerator[None]:
     await run_in_threadpool(desk.open)
     try:
         yield

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memgraph.models import Memory, Scope
-from memgraph.storage.documents import storable
-from memgraph.storage.durable import make_folder, read, replace, reported
+from memgraph.storage.atomic_file import make_folder, read, replace, wrap_os_errors
 from memgraph.storage.paths import Layout
+from memgraph.storage.serialization import serialize
 
 KEPT = 20
 """Backups of a memory; older ones go."""
@@ -37,22 +37,22 @@ class Backups:
     def __init__(self, folder: Path) -> None:
         self._layout = Layout(folder)
 
-    def keep(self, scope: Scope, memory: Memory, name: str) -> None:
+    def save(self, scope: Scope, memory: Memory, name: str) -> None:
         """Keep *memory* under *name*, which `new_name` gave, and let go of those that are too many.
 
         Raises:
             StorageError: If it cannot be written.
         """
         folder = self._folder(scope)
-        with reported(folder):
+        with wrap_os_errors(folder):
             make_folder(folder)
-            replace(folder / name, storable(memory)[1])
+            replace(folder / name, serialize(memory)[1])
             for old in self._files(scope)[KEPT:]:
                 old.unlink(missing_ok=True)
 
-    def of(self, scope: Scope) -> tuple[Backup, ...]:
+    def list(self, scope: Scope) -> tuple[Backup, ...]:
         """Every backup of the memory of *scope*, the newest first."""
-        with reported(self._folder(scope)):
+        with wrap_os_errors(self._folder(scope)):
             return tuple(Backup(path.name, path.stat().st_size) for path in self._files(scope))
 
     def read(self, scope: Scope, name: str) -> bytes | None:
@@ -60,13 +60,13 @@ class Backups:
         if not _NAME.fullmatch(name):
             return None
         path = self._folder(scope) / name
-        with reported(path):
+        with wrap_os_errors(path):
             return read(path)
 
-    def forget(self, scope: Scope) -> None:
+    def delete(self, scope: Scope) -> None:
         """Remove every backup of the memory of *scope*."""
         folder = self._folder(scope)
-        with reported(folder):
+        with wrap_os_errors(folder):
             shutil.rmtree(folder) if folder.is_dir() else None
 
     def _files(self, scope: Scope) -> list[Path]:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AnyMessage
 
-from memgraph.api.asked import Message
-from memgraph.invokers.payload import checked_messages
+from memgraph.api.schemas import Message
+from memgraph.background.serialization import checked_messages
 
 
-def messages_of(given: Sequence[str | Message]) -> list[AnyMessage]:
+def to_messages(given: Sequence[str | Message]) -> list[AnyMessage]:
     """Read what was given as a conversation; a text is what a person says.
 
     Raises:

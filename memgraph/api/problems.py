@@ -1,62 +1,29 @@
-"""Problems, as RFC 9457 has them: one table says which status an error has."""
+"""Problem documents, as RFC 9457 defines them."""
 
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import Response
 from pydantic import BaseModel, Field
-from starlette.exceptions import HTTPException
-
-from memgraph.api.callers import caller_of
-from memgraph.api.refused import Refused
-from memgraph.errors import (
-    ConversationError,
-    DamagedMemoryError,
-    EditError,
-    ForgottenError,
-    IdentityError,
-    MemgraphError,
-    NotInReviewError,
-    OutboxError,
-    QueueFullError,
-    RevisionConflictError,
-    StorageError,
-)
-
-STATUSES: Mapping[type[MemgraphError], HTTPStatus] = MappingProxyType(
-    {
-        IdentityError: HTTPStatus.UNPROCESSABLE_ENTITY,
-        ConversationError: HTTPStatus.UNPROCESSABLE_ENTITY,
-        EditError: HTTPStatus.UNPROCESSABLE_ENTITY,
-        RevisionConflictError: HTTPStatus.CONFLICT,  # fifty writers in a row were quicker
-        ForgottenError: HTTPStatus.CONFLICT,
-        NotInReviewError: HTTPStatus.NOT_FOUND,
-        QueueFullError: HTTPStatus.SERVICE_UNAVAILABLE,
-        OutboxError: HTTPStatus.SERVICE_UNAVAILABLE,
-        # trying again does not help: a person has to repair what is stored
-        DamagedMemoryError: HTTPStatus.INTERNAL_SERVER_ERROR,
-        StorageError: HTTPStatus.SERVICE_UNAVAILABLE,
-        MemgraphError: HTTPStatus.INTERNAL_SERVER_ERROR,
-    }
-)
-"""By the nearest class of an error."""
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_SECONDS = 5
-"""When to try again what could not be done just now."""
-INSIDE = "The server could not do it; what is stored is intact. Whoever runs it finds the reason in its log."
-
-logger = logging.getLogger("memgraph.api")
 
 
-class Wrong(BaseModel):
+class ProblemError(Exception):
+    """The request is not done."""
+
+    def __init__(self, status: HTTPStatus, error: str, detail: str, **headers: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.error = error
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+class FieldProblem(BaseModel):
     """What is wrong with one part of a request."""
 
     where: str
@@ -72,10 +39,12 @@ class ProblemDocument(BaseModel):
     status: int
     detail: str = Field(description="What is wrong, and what to do about it.")
     error: str = Field(description="A name for the situation, such as EditError.")
-    wrong: list[Wrong] = Field(default_factory=list[Wrong], description="What is wrong with which part of the request.")
+    wrong: list[FieldProblem] = Field(
+        default_factory=list[FieldProblem], description="What is wrong with which part of the request."
+    )
 
 
-def described(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+def problem_docs(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     """Describe the problems of a route for the OpenAPI document."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     return {int(status): {"description": status.phrase, "content": content} for status in statuses}
@@ -86,7 +55,7 @@ def problem(
     error: str,
     detail: str,
     *,
-    wrong: Sequence[Wrong] = (),
+    wrong: Sequence[FieldProblem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Answer with a problem. ASCII only: what is quoted may be half a surrogate pair."""
@@ -96,55 +65,3 @@ def problem(
     body = json.dumps(document.model_dump()).encode()
     kept = {**(headers or {}), "Cache-Control": "no-store"}
     return Response(body, int(status), headers=kept, media_type=MEDIA_TYPE)  # loggers show its number
-
-
-def answer_with_problems(app: FastAPI) -> None:
-    """Make *app* answer every error with a problem."""
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(MemgraphError, _failed)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
-
-
-def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)  # noqa: S101 - what it is registered for
-    return problem(error.status, error.error, str(error), headers=error.headers)
-
-
-def _failed(request: Request, error: Exception) -> Response:
-    """Tell what is wrong; of the server's own trouble, which names its places, only those who may act for everybody."""
-    status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
-    if status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return problem(status, type(error).__name__, str(error))
-    logger.error("%s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
-    caller = caller_of(request.scope)
-    detail = str(error) if caller and caller.is_anybody else INSIDE
-    passing = status == HTTPStatus.SERVICE_UNAVAILABLE
-    return problem(
-        status, type(error).__name__, detail, headers={"Retry-After": str(RETRY_SECONDS)} if passing else None
-    )
-
-
-def _invalid(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101
-    items: Sequence[Mapping[str, Any]] = error.errors()
-    wrong = [Wrong(where=".".join(str(part) for part in item["loc"]), what=str(item["msg"])) for item in items]
-    detail = "; ".join(f"{item.where}: {item.what}" for item in wrong[:5])
-    is_json = all(item["type"] != "json_invalid" for item in items)
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if is_json else HTTPStatus.BAD_REQUEST
-    return problem(status, "InvalidRequest" if is_json else "InvalidJson", detail, wrong=wrong[:20])
-
-
-def _http(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101
-    phrase = HTTPStatus(error.status_code).phrase
-    said = str(error.detail)
-    detail = f"{said}: openapi.json tells which routes and methods there are" if said == phrase else said
-    return problem(error.status_code, phrase.title().replace(" ", ""), detail, headers=error.headers)
-
-
-def _unexpected(request: Request, error: Exception) -> Response:
-    """The last resort; the server logs where it comes from."""
-    logger.error("%s %s: %s", request.method, request.url.path, type(error).__name__)
-    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "UnexpectedError", INSIDE)

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, overload
 from langchain_core.runnables import Runnable
 from langgraph.pregel.protocol import PregelProtocol
 
-from memgraph.attachments.attachment import MemoryAttachment
-from memgraph.attachments.lookup import looked_up
-from memgraph.attachments.seat import Seat
+from memgraph._validation import invalid_value, suggest
+from memgraph.attachments.binding import resolve_attachments
+from memgraph.attachments.config import MemoryAttachment
+from memgraph.attachments.node import NodeMemory, wrap_function, wrap_runnable
 from memgraph.attachments.store import MemoryStore, Stage
-from memgraph.attachments.wrapping import wrapped_function, wrapped_runnable
-from memgraph.config.problems import nearest, wrong_value
 from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def attach(
     """
     called = name or _name_of(node)
     seat = _seat(called, memories, manager, stage, messages_key)
-    wrapped = wrapped_runnable(seat, cast("Any", node)) if isinstance(node, Runnable) else wrapped_function(seat, node)
+    wrapped = wrap_runnable(seat, cast("Any", node)) if isinstance(node, Runnable) else wrap_function(seat, node)
     setattr(wrapped, STAGE, stage)
     return wrapped
 
@@ -109,7 +108,7 @@ def attach_all(builder: StateGraph[Any, Any, Any, Any], manager: MemoryManager) 
     """
     for node in manager.attachments:
         if node not in builder.nodes:
-            raise ConfigError(f"attachments.{node}: the graph has no such node; {nearest(node, builder.nodes)}")
+            raise ConfigError(f"attachments.{node}: the graph has no such node; {suggest(node, builder.nodes)}")
     for node, spec in builder.nodes.items():
         if node in manager.attachments or isinstance(spec.runnable, PregelProtocol):
             stage = (spec.metadata or {}).get(STAGE, "gen")
@@ -119,16 +118,18 @@ def attach_all(builder: StateGraph[Any, Any, Any, Any], manager: MemoryManager) 
             builder.nodes[node] = dataclasses.replace(spec, runnable=attached, metadata=metadata)
 
 
-def _seat(name: str, memories: Sequence[Memory] | None, manager: MemoryManager | None, stage: Stage, key: str) -> Seat:
+def _seat(
+    name: str, memories: Sequence[Memory] | None, manager: MemoryManager | None, stage: Stage, key: str
+) -> NodeMemory:
     if stage not in get_args(Stage):
-        raise wrong_value(f"the stage of {name}", stage, "pre, plan, gen or critique")
+        raise invalid_value(f"the stage of {name}", stage, "pre, plan, gen or critique")
     if memories is None:
         memories = manager.attachments.get(name, ()) if manager else ()
     own = [memory for memory in memories if isinstance(memory, MemoryStore)]
     entries = [memory.name if isinstance(memory, MemoryStore) else memory for memory in memories]
     managers = [*([_manager_of(own)] if own else []), *([manager] if manager else [])]
-    bound = looked_up(entries, managers, name) if managers or not entries else None
-    return Seat(name, stage, entries, bound, manager, key)
+    bound = resolve_attachments(entries, managers, name) if managers or not entries else None
+    return NodeMemory(name, stage, entries, bound, manager, key)
 
 
 def _manager_of(stores: Sequence[MemoryStore]) -> MemoryManager:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from memgraph.attachments import shelf_sql as sql
+from memgraph.attachments import item_store as sql
 from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.database import MemoryDatabase, file_of
-from memgraph.attachments.shelf import Draft, Shelf
-from memgraph.attachments.store import Exchange, Found, MemoryStore, Query
-from memgraph.attachments.wording import cut, origin_of, owner_of, source_of, stamp
+from memgraph.attachments.item import format_timestamp, interaction_metadata, item_source, owner_key, truncate
+from memgraph.attachments.item_store import ItemStore, NewItem
+from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 
 KIND = 0x6D676262  # "mgbb"
 
@@ -54,24 +54,24 @@ class BlackboardMemory(MemoryStore):
         self._now = now
         path = file_of(self._config.memory_path, name, folder)
         self._database = MemoryDatabase(path, migrations=(sql.ITEMS,), kind=KIND, what="blackboard")
-        self._shelf = Shelf(self._database, keep=self._config.max_items)
+        self._shelf = ItemStore(self._database, keep=self._config.max_items)
 
     def load(self) -> None:
         self._shelf.check()
 
-    def retrieve(self, query: Query, *, top_k: int, threshold: float = -1) -> Sequence[Found]:  # noqa: ARG002 - by time
+    def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float = -1) -> Sequence[SearchResult]:  # noqa: ARG002 - by time
         """Return the last *top_k* entries, the oldest of them first."""
-        items = self._shelf.latest(owner_of(query.scope, shared=self._config.shared), top_k)
-        return [Found(item, source_of(item), None) for item in items]
+        items = self._shelf.latest(owner_key(query.scope, shared=self._config.shared), top_k)
+        return [SearchResult(item, item_source(item), None) for item in items]
 
-    def update(self, exchange: Exchange) -> None:
+    def update(self, exchange: Interaction) -> None:
         """Append the output of a node; one that says nothing is no entry."""
         output = exchange.output
         if not output.blocks:
             return
-        summary = cut(output.text, self._config.max_content_length)
-        draft = Draft(summary, None, output, origin_of(exchange), stamp(self._now()))
-        self._shelf.add(owner_of(exchange.scope, shared=self._config.shared), draft)
+        summary = truncate(output.text, self._config.max_content_length)
+        draft = NewItem(summary, None, output, interaction_metadata(exchange), format_timestamp(self._now()))
+        self._shelf.add(owner_key(exchange.scope, shared=self._config.shared), draft)
 
     def close(self) -> None:
         self._database.close()

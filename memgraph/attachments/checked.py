@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from memgraph.config.problems import allowed, sounds_secret, unknown_key, wrong_value
+from memgraph._validation import describe_constraint, invalid_value, is_secret_key, unknown_key
 from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _SIMPLE = re.compile(r"(?:bool|int|float|string|finite)_|(?:greater|less)_than")
 """Mistakes that a field's kind and range say all about."""
 
 
-def checked(model: type[M], value: object, place: str) -> M:
+def validate_config(model: type[M], value: object, place: str) -> M:
     """Return *value* as a *model*.
 
     Raises:
@@ -43,14 +43,14 @@ def _explained(error: ErrorDetails, model: type[BaseModel], place: str) -> Confi
         return unknown_key(key, f"{path}.{key}", parent.model_fields)
     if error["type"] == "missing":
         return ConfigError(f"{path} is missing{_described(field)}")
-    value = "***" if sounds_secret(key) else error["input"]
+    value = "***" if is_secret_key(key) else error["input"]
     if error["type"] == "literal_error":
-        return wrong_value(path, value, error.get("ctx", {})["expected"].replace("'", ""))
+        return invalid_value(path, value, error.get("ctx", {})["expected"].replace("'", ""))
     if field and _SIMPLE.match(error["type"]):
-        return wrong_value(path, value, allowed(_undescribed(field)))
+        return invalid_value(path, value, describe_constraint(_undescribed(field)))
     if error["type"] == "value_error":
         return ConfigError(f"{path}: {error['msg'].removeprefix('Value error, ')}")
-    return wrong_value(path, value, _wanted(error))
+    return invalid_value(path, value, _wanted(error))
 
 
 def _walked(

@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memgraph.background.database import Database
 from memgraph.errors import MemoryStoreError, OutboxError, StorageError
-from memgraph.invokers.database import Database
-from memgraph.storage.locations import absolute
-from memgraph.storage.paths import folder_name
+from memgraph.storage.paths import absolute, folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -96,4 +95,4 @@ class MemoryDatabase(Database):
 def _renew(database: weakref.ref[MemoryDatabase]) -> None:
     """In a child process: the connection is the parent's, and a thread of it may have held the lock."""
     if found := database():
-        found.forked(threading.Lock())
+        found.after_fork(threading.Lock())

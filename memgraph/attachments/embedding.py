@@ -13,10 +13,9 @@ from pydantic import InstanceOf
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, embeddings_of, name_of
-from memgraph.retrieval.embeddings import PAUSE_SECONDS, Vector, normalised
-from memgraph.text.clean import clean
+from memgraph.retrieval.embeddings import PAUSE_SECONDS, EmbeddingConfig, Vector, normalised
+from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -167,8 +166,8 @@ class Embedder:
 
 def _may_pass(error: BaseException) -> bool:
     """Whether trying again may help: not where a package or a key is missing, or the server refuses what it got."""
-    from memgraph.llm.patience import is_passing
+    from memgraph.llm.retry import is_transient
 
     if isinstance(error, EmbeddingError) or not isinstance(error, Exception):
         return False
-    return is_passing(error) or not isinstance(getattr(error, "status_code", None), int)
+    return is_transient(error) or not isinstance(getattr(error, "status_code", None), int)

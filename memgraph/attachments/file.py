@@ -16,16 +16,16 @@ from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.database import AUTO, MemoryDatabase, file_of
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
 from memgraph.attachments.files.index import MIGRATIONS, FileIndex, Passage
-from memgraph.attachments.files.indexing import Indexing, IndexReport, Progress
+from memgraph.attachments.files.indexer import Indexer, IndexReport, Progress
 from memgraph.attachments.files.sources import FileSource
 from memgraph.attachments.item import MemoryItem
-from memgraph.attachments.store import Found, MemoryStore, Query
+from memgraph.attachments.store import MemoryStore, SearchQuery, SearchResult
 from memgraph.attachments.vectors import VectorIndex
 from memgraph.errors import ConfigError, MemoryStoreError
-from memgraph.storage.locations import absolute
+from memgraph.storage.paths import absolute
 
 if TYPE_CHECKING:
-    from memgraph.attachments.store import Exchange
+    from memgraph.attachments.store import Interaction
 
 KIND = 0x6D676669
 """Of the index file, kept in its application_id."""
@@ -106,11 +106,11 @@ class FileMemory(MemoryStore):
     def index(self, progress: Progress | None = None) -> IndexReport:
         """As `load`, telling how far it is, and in the end what was done."""
         with self._lock:
-            self._mend()
+            self._recover()
             self._found = None
             return self._update(progress or _silent)
 
-    def retrieve(self, query: Query, *, top_k: int, threshold: float) -> Sequence[Found]:
+    def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         if not query.text:
             return ()
         with self._lock:
@@ -120,12 +120,12 @@ class FileMemory(MemoryStore):
         best = found.index.search(self._embedder.of_query(query.text), top_k)
         passages = self._index.passages([row for row, _ in best])
         return [
-            Found(_item(passages[row]), passages[row].name, score)
+            SearchResult(_item(passages[row]), passages[row].name, score)
             for row, score in best
             if row in passages and (threshold <= -1 or score >= threshold)
         ]
 
-    def update(self, exchange: Exchange) -> None:
+    def update(self, exchange: Interaction) -> None:
         """Refuse: documents are written by other means.
 
         Raises:
@@ -165,7 +165,7 @@ class FileMemory(MemoryStore):
 
     def _update(self, progress: Progress) -> IndexReport:
         config = self._config
-        indexing = Indexing(self._index, self._embedder, self._sources, config.chunk_size, config.chunk_overlap)
+        indexing = Indexer(self._index, self._embedder, self._sources, config.chunk_size, config.chunk_overlap)
         return indexing.run(progress)
 
     # -- the file --
@@ -173,7 +173,7 @@ class FileMemory(MemoryStore):
     def _opened(self) -> FileIndex:
         return FileIndex(MemoryDatabase(self._path, migrations=MIGRATIONS, kind=KIND, what="index of files"))
 
-    def _mend(self) -> None:
+    def _recover(self) -> None:
         """Begin anew where the index is damaged; what is there is put beside it.
 
         Raises:
@@ -185,9 +185,9 @@ class FileMemory(MemoryStore):
             damage = error.__cause__
             if not isinstance(damage, sqlite3.DatabaseError) or isinstance(damage, sqlite3.OperationalError):
                 raise
-            self._set_aside(damage)
+            self._quarantine(damage)
 
-    def _set_aside(self, damage: sqlite3.DatabaseError) -> None:
+    def _quarantine(self, damage: sqlite3.DatabaseError) -> None:
         assert self._path  # noqa: S101 - RAM is not damaged
         aside = self._path.with_name(self._path.name + DAMAGED)
         _log.warning("%s is damaged (%s): it was moved to %s, and is made again", self._path, damage, aside.name)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from memgraph.attachments.attachment import MemoryAttachment
-from memgraph.attachments.building import ConfiguredMemory, built
-from memgraph.attachments.calls import WAIT_SECONDS, Calls
-from memgraph.attachments.lookup import looked_up
-from memgraph.attachments.memory_types import MemoryTypes, Surroundings
-from memgraph.attachments.opened import Opened
-from memgraph.attachments.registry import MEMORY_TYPES
-from memgraph.attachments.runs import Runs
-from memgraph.attachments.store import Exchange, Found, MemoryStore, Query
-from memgraph.config.problems import nearest
+from memgraph._validation import suggest
+from memgraph.attachments.binding import resolve_attachments
+from memgraph.attachments.config import MemoryAttachment
+from memgraph.attachments.definitions import StoreDefinition, build_stores
+from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreRegistry
+from memgraph.attachments.runner import WAIT_SECONDS, StoreRunner
+from memgraph.attachments.runs import AnonymousIdentityResolver
+from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 from memgraph.errors import ConfigError
 from memgraph.settings import Settings
 
@@ -25,6 +24,39 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from langgraph.graph import StateGraph
+
+
+class LazyStore:
+    """A memory, and whether it is loaded. What could not be loaded is tried again the next time."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
+        self._is_loaded = False
+        self._lock = threading.Lock()
+
+    def load(self) -> MemoryStore:
+        """Return the memory, loaded."""
+        with self._lock:
+            if not self._is_loaded:
+                self.store.load()
+                self._is_loaded = True
+        return self.store
+
+    def save(self) -> None:
+        """Have it write what it has not written yet."""
+        if self._is_loaded:
+            self.store.save()
+
+    def close(self) -> None:
+        """Save it and close it, if it was loaded."""
+        with self._lock:
+            if not self._is_loaded:
+                return
+            self._is_loaded = False
+        try:
+            self.store.save()
+        finally:
+            self.store.close()
 
 
 B = TypeVar("B", bound="StateGraph[Any, Any, Any, Any]")
@@ -56,24 +88,24 @@ class MemoryManager:
 
     def __init__(
         self,
-        memories: Sequence[Mapping[str, Any] | ConfiguredMemory | MemoryStore] = (),
+        memories: Sequence[Mapping[str, Any] | StoreDefinition | MemoryStore] = (),
         attachments: Mapping[str, Sequence[str | Mapping[str, Any] | MemoryAttachment]] | None = None,
         *,
         folder: str | Path | None = None,
         settings: Settings | None = None,
-        types: MemoryTypes | None = None,
+        types: StoreRegistry | None = None,
         wait_seconds: float | None = WAIT_SECONDS,
     ) -> None:
         self.settings = settings or Settings()
-        around = Surroundings(Path(folder or ""), self.settings)
-        stores = built(memories, MEMORY_TYPES if types is None else types, around)
-        self._opened: Mapping[str, Opened] = {name: Opened(store) for name, store in stores.items()}
-        bound = {node: looked_up(entries, (self,), node) for node, entries in (attachments or {}).items()}
+        around = StoreContext(Path(folder or ""), self.settings)
+        stores = build_stores(memories, MEMORY_TYPES if types is None else types, around)
+        self._opened: Mapping[str, LazyStore] = {name: LazyStore(store) for name, store in stores.items()}
+        bound = {node: resolve_attachments(entries, (self,), node) for node, entries in (attachments or {}).items()}
         self.attachments: Mapping[str, tuple[MemoryAttachment, ...]] = MappingProxyType(
             {node: tuple(each.attachment for each in attached) for node, attached in bound.items()}
         )
-        self.calls = Calls(wait_seconds=wait_seconds)
-        self.runs = Runs(self.settings)
+        self.calls = StoreRunner(wait_seconds=wait_seconds)
+        self.runs = AnonymousIdentityResolver(self.settings)
 
     @classmethod
     def from_settings(cls, settings: Settings, *, folder: str | Path | None = None) -> Self:
@@ -122,7 +154,9 @@ class MemoryManager:
         for opened in self._opened.values():
             opened.load()
 
-    def retrieve(self, name: str, query: Query, *, top_k: int = 3, threshold: float = -1) -> Sequence[Found]:
+    def retrieve(
+        self, name: str, query: SearchQuery, *, top_k: int = 3, threshold: float = -1
+    ) -> Sequence[SearchResult]:
         """Ask the memory called *name*.
 
         Raises:
@@ -131,7 +165,7 @@ class MemoryManager:
         """
         return self._find(name).load().retrieve(query, top_k=top_k, threshold=threshold)
 
-    def update(self, name: str, exchange: Exchange) -> None:
+    def update(self, name: str, exchange: Interaction) -> None:
         """Have the memory called *name* remember *exchange*.
 
         Raises:
@@ -163,7 +197,7 @@ class MemoryManager:
     ) -> None:
         self.close()
 
-    def _find(self, name: str) -> Opened:
+    def _find(self, name: str) -> LazyStore:
         if name not in self._opened:
-            raise ConfigError(f"there is no memory {name!r}; {nearest(name, self._opened)}")
+            raise ConfigError(f"there is no memory {name!r}; {suggest(name, self._opened)}")
         return self._opened[name]

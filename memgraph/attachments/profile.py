@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from memgraph.agents.conversation import is_answered
-from memgraph.agents.learner import invoker_for
-from memgraph.agents.recollection import storage_for
+from memgraph.agents.capture import make_invoker
+from memgraph.agents.injection import resolve_storage
+from memgraph.agents.messages import has_reply
 from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.item import MemoryItem
-from memgraph.attachments.store import Exchange, Found, MemoryStore, Query
+from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 from memgraph.models import Scope
-from memgraph.retrieval.configured import recaller_of
+from memgraph.retrieval.recall import make_pipeline
 from memgraph.retrieval.render import CLOSING, OPENING
 from memgraph.settings import Settings
 from memgraph.text.escape import unescape
 
 if TYPE_CHECKING:
-    from memgraph.invokers.invoker import Invoker
-    from memgraph.retrieval.recaller import Recaller
+    from memgraph.background.invoker import Invoker
+    from memgraph.retrieval.recall import RecallPipeline
     from memgraph.storage import MemoryStorage
 
 logger = logging.getLogger("memgraph.attachments")
@@ -82,7 +82,7 @@ class ProfileMemory(MemoryStore):
         with self._lock:
             _ = self._storage, self._recaller
 
-    def retrieve(self, query: Query, *, top_k: int, threshold: float) -> Sequence[Found]:
+    def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         """Return what recall tells, as one item: how much it is, the tokens say, not *top_k*."""
         del top_k, threshold
         scope = self._scope(query.scope)
@@ -93,12 +93,12 @@ class ProfileMemory(MemoryStore):
         if not text:
             return ()
         item = MemoryItem(id=f"profile-{memory.revision}", content_summary=text, timestamp=_now())
-        return (Found(item, "what is known of the user", None),)
+        return (SearchResult(item, "what is known of the user", None),)
 
-    def update(self, exchange: Exchange) -> None:
+    def update(self, exchange: Interaction) -> None:
         """Hand the conversation over to be learned from."""
         scope = self._scope(exchange.scope)
-        if scope and exchange.thread_id and is_answered(exchange.messages):
+        if scope and exchange.thread_id and has_reply(exchange.messages):
             self._invoker.submit(list(exchange.messages), scope, exchange.thread_id)
 
     def close(self) -> None:
@@ -110,11 +110,11 @@ class ProfileMemory(MemoryStore):
 
     @cached_property
     def _storage(self) -> MemoryStorage:
-        return storage_for(self._given_storage or self._config.storage, self._settings or Settings())
+        return resolve_storage(self._given_storage or self._config.storage, self._settings or Settings())
 
     @cached_property
-    def _recaller(self) -> Recaller:
-        return recaller_of(self._settings or Settings(), max_tokens=self._config.max_tokens)
+    def _recaller(self) -> RecallPipeline:
+        return make_pipeline(self._settings or Settings(), max_tokens=self._config.max_tokens)
 
     @property
     def _invoker(self) -> Invoker:
@@ -122,7 +122,7 @@ class ProfileMemory(MemoryStore):
         if self._given_invoker:
             return self._given_invoker
         with self._lock:
-            self._made_invoker = self._made_invoker or invoker_for(None, self._storage, self._settings, None)
+            self._made_invoker = self._made_invoker or make_invoker(None, self._storage, self._settings, None)
             return self._made_invoker
 
     def _scope(self, scope: Scope | None) -> Scope | None:

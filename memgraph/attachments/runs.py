@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime, get_runtime
 
-from memgraph.agents.callers import Callers
-from memgraph.context import Context, Resolver
+from memgraph.agents.identity import IdentityResolver
+from memgraph.context import Context, ContextResolver
 
 if TYPE_CHECKING:
     from memgraph.models import Scope
@@ -29,12 +29,12 @@ class Run:
     """Whether its nodes may be told what is remembered."""
 
 
-class Runs:
+class AnonymousIdentityResolver:
     """Finds whose run it is, as every memory of an agent does; but here it may be nobody's."""
 
     def __init__(self, settings: Settings) -> None:
-        self._callers = Callers(settings)
-        self._resolve = Resolver(Context())
+        self._callers = IdentityResolver(settings)
+        self._resolve = ContextResolver(Context())
 
     def current(self) -> Run | None:
         """Return the run of the node that runs, None where memory is switched off in it.
@@ -46,8 +46,8 @@ class Runs:
         is_known = bool(self._resolve(runtime, config).user_id)
         if not is_known:  # all else is found out as for somebody
             config["configurable"] = {**config.get("configurable", {}), "user_id": SOMEBODY}
-        caller = self._callers.find(runtime, config)
-        return Run(caller.scope if is_known else None, caller.thread_id, caller.is_told) if caller else None
+        caller = self._callers.resolve(runtime, config)
+        return Run(caller.scope if is_known else None, caller.thread_id, caller.inject) if caller else None
 
 
 def current_runtime() -> Runtime[Any]:

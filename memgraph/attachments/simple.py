@@ -12,23 +12,29 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from memgraph.attachments import shelf_sql as sql
+from memgraph.attachments import item_store as sql
 from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.database import MemoryDatabase, file_of
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
-from memgraph.attachments.shelf import Draft, Shelf
-from memgraph.attachments.store import Exchange, Found, MemoryStore, Query
+from memgraph.attachments.embedding_sync import EmbeddingSync
+from memgraph.attachments.item import (
+    format_timestamp,
+    interaction_metadata,
+    item_source,
+    owner_key,
+    summarize_exchange,
+)
+from memgraph.attachments.item_store import ItemStore, NewItem
+from memgraph.attachments.lexical import uncached_terms
+from memgraph.attachments.search_index import OwnerIndex
+from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 from memgraph.attachments.vector_table import NO_MODEL, VECTORS, VectorTable
-from memgraph.attachments.vectorizer import Vectorizer
-from memgraph.attachments.view import View
-from memgraph.attachments.wording import origin_of, owner_of, source_of, stamp, summary_of
-from memgraph.attachments.words import terms_of
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.cache import Kept
+from memgraph.retrieval.index_cache import LRUCache
 
 if TYPE_CHECKING:
     from memgraph.attachments.item import MemoryItem
-    from memgraph.attachments.view import Ranked
+    from memgraph.attachments.search_index import SearchHit
     from memgraph.retrieval.embeddings import Vector
 
 KIND = 0x6D677369  # "mgsi"
@@ -85,10 +91,10 @@ class SimpleMemory(MemoryStore):
         self._embedder = embedder or (Embedder(config.embedding) if config.embedding is not None else None)
         path = file_of(config.memory_path, name, folder)
         self._database = MemoryDatabase(path, migrations=(sql.ITEMS, VECTORS), kind=KIND, what="simple memory")
-        self._shelf = Shelf(self._database, keep=config.max_memories)
+        self._shelf = ItemStore(self._database, keep=config.max_memories)
         self._table = VectorTable(self._database)
-        self._vectorizer = Vectorizer(self._embedder, self._table, self._database) if self._embedder else None
-        self._views: Kept[tuple[int, str, int], View] = Kept(VIEWS)
+        self._vectorizer = EmbeddingSync(self._embedder, self._table, self._database) if self._embedder else None
+        self._views: LRUCache[tuple[int, str, int], OwnerIndex] = LRUCache(VIEWS)
 
     def load(self) -> None:
         """Open the file, and give a vector to what has none of the model in use.
@@ -102,11 +108,11 @@ class SimpleMemory(MemoryStore):
         if not self._vectorizer:
             return
         try:
-            self._vectorizer.catch_up()
+            self._vectorizer.sync()
         except EmbeddingError as error:
             _log.error("memory %r is embedded when its model answers: %s", self.name, error)
 
-    def retrieve(self, query: Query, *, top_k: int, threshold: float = -1) -> Sequence[Found]:
+    def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float = -1) -> Sequence[SearchResult]:
         """Return the items that are most like *query*, best first.
 
             score = 0.7 * cosine + 0.3 * (Jaccard + longest common subsequence) / 2
@@ -117,42 +123,42 @@ class SimpleMemory(MemoryStore):
             return []
         vector, model = None, NO_MODEL
         if self._vectorizer:
-            self._vectorizer.catch_up()
+            self._vectorizer.sync()
             vector, model = self._vectorizer.of_query(query.text), self._vectorizer.model()
-        view = self._view(owner_of(query.scope, shared=self._config.shared), model)
+        view = self._view(owner_key(query.scope, shared=self._config.shared), model)
         ranked = view.ranked(query.text, vector, top_k=top_k, threshold=threshold)
         return self._found(ranked, model)
 
-    def update(self, exchange: Exchange) -> None:
+    def update(self, exchange: Interaction) -> None:
         """Remember an exchange, unless it is too short or was remembered before."""
         if len(exchange.input.text.strip()) + len(exchange.output.text.strip()) < self._config.min_content_length:
             return
-        summary = summary_of(exchange, self._config.max_content_length)
-        draft = Draft(
+        summary = summarize_exchange(exchange, self._config.max_content_length)
+        draft = NewItem(
             summary,
             exchange.input,
             exchange.output,
-            origin_of(exchange),
-            stamp(self._now()),
+            interaction_metadata(exchange),
+            format_timestamp(self._now()),
             digest_of(exchange),
-            terms_of(summary),
+            uncached_terms(summary),
         )
-        number = self._shelf.add(owner_of(exchange.scope, shared=self._config.shared), draft)
+        number = self._shelf.add(owner_key(exchange.scope, shared=self._config.shared), draft)
         if number is not None and self._vectorizer:
             self._vectorizer.embed(number, summary)
 
     def close(self) -> None:
         self._database.close()
 
-    def _view(self, owner: str, model: int) -> View:
+    def _view(self, owner: str, model: int) -> OwnerIndex:
         key = (self._database.opened, owner, model)
-        return self._views.get(key, lambda: View(owner, model, shelf=self._shelf, table=self._table))
+        return self._views.get(key, lambda: OwnerIndex(owner, model, shelf=self._shelf, table=self._table))
 
-    def _found(self, ranked: Sequence[Ranked], model: int) -> list[Found]:
+    def _found(self, ranked: Sequence[SearchHit], model: int) -> list[SearchResult]:
         numbers = [one.number for one in ranked]
-        items, vectors = self._shelf.items(numbers), self._table.of_items(model, numbers)
+        items, vectors = self._shelf.items(numbers), self._table.get_many(model, numbers)
         found = ((self._with_vector(items[n], vectors.get(n)), score) for n, _, score in ranked if n in items)
-        return [Found(item, source_of(item), score) for item, score in found]
+        return [SearchResult(item, item_source(item), score) for item, score in found]
 
     def _with_vector(self, item: MemoryItem, vector: Vector | None) -> MemoryItem:
         if vector is None or not self._embedder:
@@ -160,7 +166,7 @@ class SimpleMemory(MemoryStore):
         return item.model_copy(update={"embedding": tuple(vector.tolist()), "embedding_model": self._embedder.name})
 
 
-def digest_of(exchange: Exchange) -> str:
+def digest_of(exchange: Interaction) -> str:
     """Return the sha256 of all that was given and answered, in hex."""
     content = [exchange.input.blocks, exchange.output.blocks]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=dict).encode()).hexdigest()

@@ -20,7 +20,7 @@ Stage = Literal["pre", "plan", "gen", "critique"]
 
 
 @dataclass(frozen=True)
-class Query:
+class SearchQuery:
     """What a memory is asked."""
 
     text: str
@@ -34,7 +34,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Interaction:
     """What a node was given, and what it answered."""
 
     input: Snapshot
@@ -53,7 +53,7 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """An item that answers a query."""
 
     item: MemoryItem
@@ -83,7 +83,7 @@ class MemoryStore(ABC):
         """
 
     @abstractmethod
-    def retrieve(self, query: Query, *, top_k: int, threshold: float) -> Sequence[Found]:
+    def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         """Return at most *top_k* items for *query*, best first; of what is ranked by time, oldest first.
 
         Args:
@@ -97,7 +97,7 @@ class MemoryStore(ABC):
         """
 
     @abstractmethod
-    def update(self, exchange: Exchange) -> None:
+    def update(self, exchange: Interaction) -> None:
         """Remember *exchange*, durably: a crash after this loses nothing.
 
         Raises:

@@ -88,13 +88,13 @@ class VectorTable:
             with self._database.writing() as db:
                 db.execute(DELETE_OTHERS, (model,))
 
-    def since(self, model: int, owner: str, after: int) -> list[tuple[int, str, Vector | None]]:
+    def list_since(self, model: int, owner: str, after: int) -> list[tuple[int, str, Vector | None]]:
         """Return number, terms and vector of the owner's items after one; NO_MODEL has no vectors."""
         with self._database.reading() as db:
             rows = db.execute(SELECT_SINCE, (model, owner, after)).fetchall() if db else []
         return [(item, terms, None if numbers is None else _read(numbers)) for item, terms, numbers in rows]
 
-    def of_items(self, model: int, items: Sequence[int]) -> dict[int, Vector]:
+    def get_many(self, model: int, items: Sequence[int]) -> dict[int, Vector]:
         """Return the vectors of *items*, less those that have none."""
         with self._database.reading() as db:
             rows = db.execute(SELECT_OF, (model, json.dumps(items))).fetchall() if db and items else []

@@ -18,11 +18,11 @@ from memgraph.retrieval.embeddings import Vector
 
 SMALLEST = 256
 """Vectors that a matrix has room for at first."""
-SLACK = 64
+COMPACTION_THRESHOLD = 64
 """Removed vectors that are put up with in any index, besides a sixteenth of what it holds."""
 
 
-class Matrix(Protocol):
+class VectorBackend(Protocol):
     """Vectors in the order they were added."""
 
     def add(self, vectors: Vector) -> None: ...
@@ -83,7 +83,7 @@ class FaissMatrix:
         return self._index.reconstruct_batch(np.asarray(places, np.int64))
 
 
-def matrix_of(dimension: int) -> Matrix:
+def matrix_of(dimension: int) -> VectorBackend:
     """Return an empty matrix, of FAISS where the extra `faiss` is installed."""
     try:
         return FaissMatrix(dimension)
@@ -102,7 +102,7 @@ class VectorIndex:
         make: Returns an empty matrix of a dimension.
     """
 
-    def __init__(self, dimension: int, *, make: Callable[[int], Matrix] = matrix_of) -> None:
+    def __init__(self, dimension: int, *, make: Callable[[int], VectorBackend] = matrix_of) -> None:
         self.dimension = dimension
         self._make = make
         self._matrix = make(dimension)
@@ -135,7 +135,7 @@ class VectorIndex:
         """Remove the vectors of *rows*; one that is not there is none the less gone."""
         with self._lock:
             self._forget(rows)
-            if len(self._rows) - len(self._places) > SLACK + len(self._rows) // 16:
+            if len(self._rows) - len(self._places) > COMPACTION_THRESHOLD + len(self._rows) // 16:
                 self._compact()
 
     def search(self, vector: Vector, k: int) -> list[tuple[int, float]]:

@@ -8,20 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from memgraph.audit.about_assistant import about_assistant
-from memgraph.audit.contradictions import contradictions
-from memgraph.audit.duplicates import duplicates
-from memgraph.audit.finding import Finding, Kind
-from memgraph.audit.fix import fixed
-from memgraph.audit.instructions import instructions
-from memgraph.audit.masking import masked
-from memgraph.audit.meaningless import meaningless
-from memgraph.audit.secrets import secrets
-from memgraph.audit.stale import stale
-from memgraph.audit.uploads import uploads
+from memgraph.audit.content import about_assistant, instructions, meaningless, secrets, uploads
+from memgraph.audit.findings import Finding, Kind, apply_fixes
+from memgraph.audit.pairs import contradictions, duplicates
+from memgraph.audit.secrets import mask
+from memgraph.audit.staleness import stale
 from memgraph.models import Memory
 
-__all__ = ["CHECKS", "Check", "Finding", "Kind", "audit", "fixed", "masked"]
+__all__ = ["CHECKS", "Check", "Finding", "Kind", "apply_fixes", "audit", "mask"]
 
 Check = Callable[[Memory, datetime], Iterator[Finding]]
 

@@ -16,7 +16,7 @@ from memgraph.cli import (
     fact,
     forget,
     index,
-    outbox,
+    jobs,
     recall,
     review,
     serve,
@@ -25,8 +25,8 @@ from memgraph.cli import (
     transfer,
     update,
 )
-from memgraph.cli.failing import BAD_INPUT, UsageError
-from memgraph.cli.screen import Screen
+from memgraph.cli.errors import BAD_INPUT, UsageError
+from memgraph.cli.output import Output
 
 # Plain help: rich's takes three times as long to draw.
 app = typer.Typer(
@@ -37,7 +37,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-PARTS = (
+COMMANDS = (
     chat,
     update,
     step,
@@ -48,15 +48,15 @@ PARTS = (
     transfer,
     audit,
     draw,
-    outbox,
+    jobs,
     review,
     index,
     serve,
     config,
     bench,
 )
-for part in PARTS:
-    part.add_to(app)
+for part in COMMANDS:
+    part.register(app)
 
 
 def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's shape of a callback
@@ -95,5 +95,5 @@ def start(arguments: Sequence[str]) -> int:
 
 def _misused(error: Any, *, as_json: bool) -> int:  # noqa: ANN401 - typer does not name its class
     path = error.ctx.command_path if error.ctx else "memgraph"
-    Screen(as_json=as_json).error("UsageError", f"{error.format_message()} ({path} --help tells more)")
+    Output(as_json=as_json).error("UsageError", f"{error.format_message()} ({path} --help tells more)")
     return BAD_INPUT

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, Run, add_command
+from memgraph.cli.command import AgentOption, CommandContext, add_command
 
 if TYPE_CHECKING:
     from memgraph.audit import Finding, Kind
-    from memgraph.cli.screen import Screen
+    from memgraph.cli.output import Output
     from memgraph.models import Memory, Scope
 
 TITLES: Mapping[Kind, str] = MappingProxyType(
@@ -30,13 +30,13 @@ TITLES: Mapping[Kind, str] = MappingProxyType(
 """What each kind of finding is called."""
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, audit)
 
 
 def audit(
-    run: Run,
+    run: CommandContext,
     file: Annotated[
         str | None,
         typer.Argument(metavar="[FILE]", help="A memory document, or with --from an export; - is stdin."),
@@ -76,7 +76,7 @@ def audit(
         _fix(run, scope, memory, findings, yes=yes)
 
 
-def _look(run: Run, memory: Memory, place: str, *, is_all: bool = True) -> tuple[Finding, ...]:
+def _look(run: CommandContext, memory: Memory, place: str, *, is_all: bool = True) -> tuple[Finding, ...]:
     """Show what is wrong; *is_all* where that is all there is to be done."""
     findings = _audited(memory)
     show_findings(run.screen, findings, place)
@@ -95,31 +95,31 @@ def _audited(memory: Memory) -> tuple[Finding, ...]:
     return audit(memory, datetime.now(UTC))
 
 
-def _fix(run: Run, scope: Scope, memory: Memory, findings: tuple[Finding, ...], *, yes: bool) -> None:
+def _fix(run: CommandContext, scope: Scope, memory: Memory, findings: tuple[Finding, ...], *, yes: bool) -> None:
     """Do what is suggested, on what is stored by then, and only what was shown."""
-    from memgraph.audit import fixed
-    from memgraph.cli.backup import backup_place, write_memory
-    from memgraph.editing import edit
-    from memgraph.report import compare
+    from memgraph.audit import apply_fixes
+    from memgraph.cli.io import backup_place, write_memory
+    from memgraph.editing import update_memory
+    from memgraph.report import diff
 
     suggested = [finding for finding in findings if finding.is_fixable]
     if not suggested:
         run.screen.line("There is nothing that could be done without a person's judgement.")
         run.screen.result({"findings": [_document(finding) for finding in findings], "counts": {}, "backup": None})
         return
-    show_difference(run.screen, memory, fixed(memory, suggested))
+    show_difference(run.screen, memory, apply_fixes(memory, suggested))
     if not (yes or _agrees(run.screen)):
         run.screen.line("Nothing was changed.")
         return
     backup = backup_place(scope)
     write_memory(backup, memory)
     shown = {_identity(finding) for finding in suggested}
-    saved = edit(
+    saved = update_memory(
         run.storage,
         scope,
-        lambda now: fixed(now, [finding for finding in _audited(now) if _identity(finding) in shown]),
+        lambda now: apply_fixes(now, [finding for finding in _audited(now) if _identity(finding) in shown]),
     )
-    counts = compare(memory, saved).counts
+    counts = diff(memory, saved).counts
     run.screen.line(f"{counts['removed']} removed, {counts['rewritten']} rewritten. What was there is in {backup}.")
     run.screen.result(
         {"findings": [_document(finding) for finding in findings], "counts": counts, "backup": str(backup)}
@@ -135,14 +135,14 @@ def _document(finding: Finding) -> dict[str, object]:
     return finding.model_dump(mode="json")
 
 
-def show_findings(screen: Screen, findings: tuple[Finding, ...], place: str) -> None:
+def show_findings(screen: Output, findings: tuple[Finding, ...], place: str) -> None:
     """Say what was found, by kind."""
-    from memgraph.cli.wording import counted
+    from memgraph.cli.format import pluralize
 
     if not findings:
         screen.line(f"Nothing was found in {place}.")
         return
-    screen.line(f"{counted(len(findings), 'finding')} in {place}", "bold")
+    screen.line(f"{pluralize(len(findings), 'finding')} in {place}", "bold")
     for kind, title in TITLES.items():
         mine = [finding for finding in findings if finding.kind == kind]
         if mine:
@@ -161,22 +161,22 @@ def _suggestion(finding: Finding) -> str:
     return "rewrite it without that" if finding.rewrite is not None else "look at it"
 
 
-def show_difference(screen: Screen, before: Memory, after: Memory) -> None:
+def show_difference(screen: Output, before: Memory, after: Memory) -> None:
     """Say what would change, secrets masked."""
-    from memgraph.audit import masked
-    from memgraph.cli.safe import one_line
-    from memgraph.report import compare
+    from memgraph.audit import mask
+    from memgraph.cli.output import one_line
+    from memgraph.report import diff
 
-    report = compare(before, after)
+    report = diff(before, after)
     screen.line("This would change:", "bold")
     for removed in report.removed:
-        screen.line(f"- {removed.fact.id}  {one_line(masked(removed.fact.content))}", "red", indent=2)
+        screen.line(f"- {removed.fact.id}  {one_line(mask(removed.fact.content))}", "red", indent=2)
     for rewritten in report.rewritten:
-        screen.line(f"- {rewritten.section}: {one_line(masked(rewritten.before))}", "red", indent=2)
-        screen.line(f"+ {rewritten.section}: {one_line(masked(rewritten.after))}", "green", indent=2)
+        screen.line(f"- {rewritten.section}: {one_line(mask(rewritten.before))}", "red", indent=2)
+        screen.line(f"+ {rewritten.section}: {one_line(mask(rewritten.after))}", "green", indent=2)
 
 
-def _agrees(screen: Screen) -> bool:
+def _agrees(screen: Output) -> bool:
     """Ask; without a terminal nobody agrees."""
     import sys
 

@@ -7,20 +7,20 @@ from typing import Annotated
 
 import typer
 
-from memgraph.cli.command import Run, add_command
+from memgraph.cli.command import CommandContext, add_command
 from memgraph.errors import MemgraphError
 
 RUNNER = Path(__file__).parents[2] / "benchmarks" / "all.py"
 """Beside the package in a source checkout, and nowhere else."""
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, bench)
 
 
 def bench(
-    run: Run,
+    run: CommandContext,
     parts: Annotated[
         list[str] | None, typer.Argument(metavar="[PART]...", help="Only these, such as: update recall kill.")
     ] = None,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from memgraph.cli.command import AgentOption, Run, UserOption, add_command
-from memgraph.cli.outbox import OutboxOption
-from memgraph.cli.typed import typed_lines
+from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.jobs import OutboxOption
+from memgraph.cli.prompts import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AnyMessage
 
-    from memgraph.invokers.background import BackgroundInvoker
-    from memgraph.invokers.update import Update
+    from memgraph.background.background_invoker import BackgroundInvoker
+    from memgraph.background.execution import UpdateResult
     from memgraph.models import Fact, Memory, Scope
-    from memgraph.retrieval.recaller import Recaller
+    from memgraph.retrieval.recall import RecallPipeline
     from memgraph.settings import Settings
 
 NO_PROVIDER = (
@@ -61,13 +61,13 @@ REPLIES: Mapping[Literal["en", "zh"], tuple[str, str, str, str]] = MappingProxyT
 _ABOUT_ALL = re.compile(r"\b(?:know|remember|recall)\b.*\bme\b|(?:知道|记得|了解)我|关于我", re.IGNORECASE)
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, chat)
 
 
 def chat(
-    run: Run,
+    run: CommandContext,
     *,
     user: UserOption,
     agent: AgentOption = None,
@@ -83,15 +83,15 @@ def chat(
     """
     from uuid import uuid4
 
-    from memgraph.invokers.background import BackgroundInvoker
+    from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.models import Scope, checked_id
 
     scope = Scope(user, agent)
     thread = checked_id(f"chat-{uuid4().hex[:8]}" if thread is None else thread, "thread")
     settings = run.settings.model_copy(update={"model_name": model} if model else {})
-    talker = _talker(settings)
+    talker = _chat_model(settings)
     _say_model(run, settings)
-    updates: list[Update] = []  # filled by the invoker's threads, read by this one
+    updates: list[UpdateResult] = []  # filled by the invoker's threads, read by this one
     with BackgroundInvoker(
         settings=settings,
         outbox=outbox or settings.outbox,
@@ -102,7 +102,7 @@ def chat(
         talk = Chat(run, settings, scope, thread, talker, invoker, updates)
         _converse(talk)
         talk.finish()
-    talk.say_learned()  # once it is closed, no update is left to be told of
+    talk.print_learned()  # once it is closed, no update is left to be told of
     run.screen.result(talk.document)
 
 
@@ -110,20 +110,20 @@ def chat(
 class Chat:
     """One conversation: each answer is given with what is remembered, and each turn is handed over to be learned."""
 
-    run: Run
+    run: CommandContext
     settings: Settings
     scope: Scope
     thread: str
     model: BaseChatModel | None
     invoker: BackgroundInvoker
-    updates: list[Update]
+    updates: list[UpdateResult]
     messages: list[AnyMessage] = field(default_factory=list["AnyMessage"])
     learned: list[Fact] = field(default_factory=list["Fact"])
 
     def __post_init__(self) -> None:
-        from memgraph.retrieval.configured import recaller_of
+        from memgraph.retrieval.recall import make_pipeline
 
-        self._recaller: Recaller = recaller_of(self.settings)
+        self._recaller: RecallPipeline = make_pipeline(self.settings)
 
     def turn(self, text: str) -> None:
         """Answer what the user says, and have it learned from. Where the model fails that is said, and no more."""
@@ -154,7 +154,7 @@ class Chat:
             self.run.screen.notice(KEPT)
         self.invoker.close(CLOSE_SECONDS)
 
-    def say_learned(self) -> None:
+    def print_learned(self) -> None:
         """Say what updates learned since this was last said, on one line."""
         done, self.updates[:] = [update for update in self.updates if update.key.scope == self.scope], []
         added = [fact for update in done for fact in update.report.added]
@@ -167,7 +167,7 @@ class Chat:
     @property
     def document(self) -> dict[str, object]:
         """The conversation as JSON."""
-        from memgraph.cli.wording import fact_document
+        from memgraph.cli.format import fact_document
 
         return {
             "user_id": self.scope.user_id,
@@ -221,12 +221,12 @@ class Chat:
 
 def answer_from(memory: Memory, text: str) -> str:
     """Answer *text* with the facts that fit it, and nothing else."""
-    from memgraph.retrieval.rank import rank_facts
-    from memgraph.retrieval.replaced import current_places
+    from memgraph.retrieval.fact_index import resolve_superseded
+    from memgraph.retrieval.recall import rank_facts
     from memgraph.text.language import language_of
 
     opening, joint, end, nothing = REPLIES[language_of([text])]
-    replaced = current_places(memory.facts)
+    replaced = resolve_superseded(memory.facts)
     facts = [fact for place, fact in enumerate(memory.facts) if place not in replaced]
     fitting = [scored.fact for scored in rank_facts(facts, text) if scored.similarity >= LEAST_SIMILARITY]
     if not fitting and _ABOUT_ALL.search(text):
@@ -235,25 +235,25 @@ def answer_from(memory: Memory, text: str) -> str:
     return f"{opening}{told}{end}" if told else nothing
 
 
-def _talker(settings: Settings) -> BaseChatModel | None:
+def _chat_model(settings: Settings) -> BaseChatModel | None:
     """The model that answers; the built-in one knows how to learn, not how to talk."""
     from memgraph.config import default_model
     from memgraph.llm import OFFLINE
-    from memgraph.llm.chat_models import chat_model
+    from memgraph.llm.models import chat_model
 
     name = default_model(settings)
     return None if name == OFFLINE else chat_model(name)
 
 
-def _say_model(run: Run, settings: Settings) -> None:
-    from memgraph.config import default_model, is_model_configured
+def _say_model(run: CommandContext, settings: Settings) -> None:
+    from memgraph.config import default_model, has_explicit_model
     from memgraph.llm import OFFLINE
 
     name = default_model(settings)
     if name != OFFLINE:
         run.screen.line(f"Model: {name}", "dim")
     else:
-        run.screen.notice(OFFLINE_CHOSEN if is_model_configured(settings) else NO_PROVIDER)
+        run.screen.notice(OFFLINE_CHOSEN if has_explicit_model(settings) else NO_PROVIDER)
     if not settings.enabled:
         run.screen.notice(OFF)
 
@@ -267,9 +267,9 @@ def _converse(talk: Chat) -> None:
     if is_typed:
         screen.line("Ctrl-D ends the chat.", "dim")
     try:
-        for text in filter(None, typed_lines(PROMPT if is_typed else "")):
+        for text in filter(None, read_lines(PROMPT if is_typed else "")):
             talk.turn(text)
-            talk.say_learned()
+            talk.print_learned()
     except KeyboardInterrupt:
         screen.end_line()
     if is_typed:
@@ -277,6 +277,6 @@ def _converse(talk: Chat) -> None:
 
 
 def _named(what: str, facts: Sequence[Fact]) -> list[str]:
-    from memgraph.cli.safe import one_line
+    from memgraph.cli.output import one_line
 
     return [f"{what}: {' '.join(one_line(fact.content) for fact in facts)}"] if facts else []

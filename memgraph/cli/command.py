@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph.cli.failing import reported
-from memgraph.cli.screen import Screen
+from memgraph.cli.errors import handle_errors
+from memgraph.cli.output import Output
 
 if TYPE_CHECKING:
-    from memgraph.config import Loaded
+    from memgraph.config import LoadedSettings
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
 
@@ -33,16 +33,16 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
 
 
-class Run:
+class CommandContext:
     """One run of a command: what its common options lead to, opened when asked for."""
 
     def __init__(self, *, config: str | None, storage: str | None, as_json: bool) -> None:
         self._config = config
         self._overrides = {"storage_path": storage, "storage_class": None} if storage else {}
-        self.screen = Screen(as_json=as_json)
+        self.screen = Output(as_json=as_json)
 
     @cached_property
-    def loaded(self) -> Loaded:
+    def loaded(self) -> LoadedSettings:
         """The settings in force, and where each was said."""
         from memgraph.config import read_settings
 
@@ -56,9 +56,9 @@ class Run:
     @cached_property
     def storage(self) -> MemoryStorage:
         """The storage of the settings."""
-        from memgraph.config import storage_of
+        from memgraph.config import make_storage
 
-        return storage_of(self.settings)
+        return make_storage(self.settings)
 
 
 def _common(
@@ -83,8 +83,8 @@ def add_command(app: typer.Typer, function: Callable[..., None], *, name: str | 
         debug: bool,
         **given: Any,  # noqa: ANN401
     ) -> None:
-        run = Run(config=config, storage=storage, as_json=as_json)
-        with reported(run.screen, debug=debug):
+        run = CommandContext(config=config, storage=storage, as_json=as_json)
+        with handle_errors(run.screen, debug=debug):
             function(run, **given)
 
     # typer reads the signature; what a name in an annotation stands for is found out here

@@ -6,16 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from memgraph.cli.command import Run, add_command
+from memgraph.cli.command import CommandContext, add_command
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, config)
 
 
 def config(
-    run: Run,
+    run: CommandContext,
     *,
     template: Annotated[
         bool, typer.Option("--template", help="Print a memgraph.yaml with everything there is in it, explained.")
@@ -42,16 +42,16 @@ def config(
     run.screen.result(document)
 
 
-def _show_template(run: Run) -> None:
+def _show_template(run: CommandContext) -> None:
     """Print it as it is, so that it can go into a file."""
-    from memgraph.attachments.template import template
+    from memgraph.cli.config_template import template
 
     if not run.screen.as_json:
         typer.echo(template(), nl=False)
     run.screen.result({"template": template()})
 
 
-def _check_memories(run: Run) -> None:
+def _check_memories(run: CommandContext) -> None:
     """Find out what cannot be before an agent does."""
     if run.settings.memories or run.settings.attachments:
         from memgraph.attachments.manager import MemoryManager
@@ -59,15 +59,15 @@ def _check_memories(run: Run) -> None:
         MemoryManager.from_settings(run.settings)
 
 
-def _said(run: Run, name: str) -> dict[str, Any]:
-    from memgraph.config.problems import without_secrets
+def _said(run: CommandContext, name: str) -> dict[str, Any]:
+    from memgraph._validation import redact
 
-    value = without_secrets(run.settings.model_dump(mode="json")[name])
+    value = redact(run.settings.model_dump(mode="json")[name])
     place = run.loaded.places.get(name, "default")
     return {"value": value, "from": "the command line" if place == name else place}
 
 
-def _show(run: Run, document: dict[str, Any]) -> None:
+def _show(run: CommandContext, document: dict[str, Any]) -> None:
     line = run.screen.line
     line(f"File:    {document['file'] or 'none'}")
     line(f"Model:   {document['model']}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from memgraph.cli.command import Run, add_command
+from memgraph.cli.command import CommandContext, add_command
 
 
 class Form(StrEnum):
@@ -18,13 +18,13 @@ class Form(StrEnum):
     ASCII = "ascii"
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, draw)
 
 
 def draw(
-    run: Run,
+    run: CommandContext,
     *,
     form: Annotated[Form, typer.Option("--form", help="Mermaid text, an ASCII picture, or both.")] = Form.BOTH,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, Run, UserOption, add_command
+from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
 
 if TYPE_CHECKING:
     from memgraph.models import Fact, Memory
@@ -18,7 +18,7 @@ CONFIDENCE_HELP = "How sure it is, from 0 to 1."
 AVOID_HELP = "What went wrong; on corrections."
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
     group = typer.Typer(
         help="Add, edit or remove a fact. What a person wrote, no update removes.", no_args_is_help=False
@@ -29,7 +29,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def add(
-    run: Run,
+    run: CommandContext,
     content: Annotated[str, typer.Argument(metavar="CONTENT", help="What is so, in 1 to 2,000 characters.")],
     *,
     user: UserOption,
@@ -53,7 +53,7 @@ def add(
 
 
 def edit(
-    run: Run,
+    run: CommandContext,
     fact_id: FactId,
     *,
     user: UserOption,
@@ -73,7 +73,7 @@ def edit(
     _tell(run, "Now", find_fact(memory, fact_id), memory)
 
 
-def remove(run: Run, fact_id: FactId, *, user: UserOption, agent: AgentOption = None) -> None:
+def remove(run: CommandContext, fact_id: FactId, *, user: UserOption, agent: AgentOption = None) -> None:
     """Remove a fact about USER."""
     from memgraph.editing import find_fact, remove_fact
 
@@ -87,15 +87,15 @@ def remove(run: Run, fact_id: FactId, *, user: UserOption, agent: AgentOption = 
     _tell(run, "Removed", gone[0], memory)
 
 
-def _edit(run: Run, user: str, agent: str | None, change: Callable[[Memory], Memory]) -> Memory:
-    from memgraph.editing import edit as edit_memory
+def _edit(run: CommandContext, user: str, agent: str | None, change: Callable[[Memory], Memory]) -> Memory:
+    from memgraph.editing import update_memory as edit_memory
     from memgraph.models import Scope
 
     return edit_memory(run.storage, Scope(user, agent), change)
 
 
-def _tell(run: Run, what: str, fact: Fact, memory: Memory) -> None:
-    from memgraph.cli.wording import fact_document, fact_line
+def _tell(run: CommandContext, what: str, fact: Fact, memory: Memory) -> None:
+    from memgraph.cli.format import fact_document, fact_line
 
     run.screen.line(f"{what}: {fact.id}  {fact_line(fact)}")
     run.screen.result({"fact": fact_document(fact), "revision": memory.revision})

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, Run, UserOption, add_command
+from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
 
 if TYPE_CHECKING:
     from memgraph.models import Scope
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, forget)
 
 
 def forget(
-    run: Run,
+    run: CommandContext,
     *,
     user: UserOption,
     agent: AgentOption = None,
@@ -29,7 +29,7 @@ def forget(
 
     Without --agent it is the memory that all agents of USER share.
     """
-    from memgraph.cli.wording import owner
+    from memgraph.cli.format import format_scope
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
@@ -38,25 +38,27 @@ def forget(
         run.screen.line("Nothing was deleted.")
         return
     buried = storage.delete(scope)
-    run.screen.line(f"Forgot {owner(scope)} in {storage.where(scope)}.")
+    run.screen.line(f"Forgot {format_scope(scope)} in {storage.where(scope)}.")
     left = _agents_left(run, scope)
     if left:
         run.screen.line(f"These agents still remember something: {', '.join(left)}. Forget each with --agent.")
     run.screen.result({"forgotten": True, "revision": buried.revision, "agents_left": left})
 
 
-def _agreed(run: Run, scope: Scope) -> bool:
-    from memgraph.cli.safe import one_line
-    from memgraph.cli.wording import counted, owner
+def _agreed(run: CommandContext, scope: Scope) -> bool:
+    from memgraph.cli.format import format_scope, pluralize
+    from memgraph.cli.output import one_line
     from memgraph.errors import EditError
 
     if run.screen.as_json or not sys.stdin.isatty():
         raise EditError("forget asks before it deletes, and there is nobody to ask: say --yes")
-    facts = counted(len(run.storage.load(scope).facts), "fact")
-    return typer.confirm(f"Delete the memory of {one_line(owner(scope))} ({facts}) in {one_line(run.storage.name)}?")
+    facts = pluralize(len(run.storage.load(scope).facts), "fact")
+    return typer.confirm(
+        f"Delete the memory of {one_line(format_scope(scope))} ({facts}) in {one_line(run.storage.name)}?"
+    )
 
 
-def _agents_left(run: Run, scope: Scope) -> list[str]:
+def _agents_left(run: CommandContext, scope: Scope) -> list[str]:
     """The agents that keep a memory of their own of the same user, as far as the storage can tell."""
     from memgraph.errors import StorageError
 

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import Run, add_command
+from memgraph.cli.command import CommandContext, add_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from memgraph.attachments.file import FileMemory
-    from memgraph.attachments.files.indexing import IndexReport, Progress
-    from memgraph.cli.screen import Screen
+    from memgraph.attachments.files.indexer import IndexReport, Progress
+    from memgraph.cli.output import Output
 
 SHOWN = 20
 """Skipped files that are listed; --json tells of all."""
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, index)
 
 
 def index(
-    run: Run,
+    run: CommandContext,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A memory of type file, as memgraph.yaml names it.")],
 ) -> None:
     """Read and embed the documents of the memory NAME that are new or changed."""
@@ -38,7 +38,7 @@ def index(
     run.screen.result(report.model_dump(mode="json"))
 
 
-def _file_memory(run: Run, name: str) -> FileMemory:
+def _file_memory(run: CommandContext, name: str) -> FileMemory:
     from memgraph.attachments.file import FileMemory
     from memgraph.attachments.manager import MemoryManager
     from memgraph.errors import ConfigError
@@ -54,7 +54,7 @@ def _file_memory(run: Run, name: str) -> FileMemory:
 
 
 @contextmanager
-def _bar(screen: Screen) -> Generator[Progress | None]:
+def _bar(screen: Output) -> Generator[Progress | None]:
     """A bar on the terminal, and nothing where there is none."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -70,16 +70,18 @@ def _bar(screen: Screen) -> Generator[Progress | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _show(screen: Screen, name: str, report: IndexReport) -> None:
-    from memgraph.cli.wording import counted
+def _show(screen: Output, name: str, report: IndexReport) -> None:
+    from memgraph.cli.format import pluralize
 
-    screen.line(f"The index of {name} has {counted(report.passages, 'passage')}.", "bold")
-    done = f"{counted(len(report.indexed), 'file')} read, {report.unchanged:,} unchanged, {len(report.removed):,} gone"
-    screen.line(f"{done}; {counted(report.embedded, 'text')} embedded.", indent=2)
+    screen.line(f"The index of {name} has {pluralize(report.passages, 'passage')}.", "bold")
+    done = (
+        f"{pluralize(len(report.indexed), 'file')} read, {report.unchanged:,} unchanged, {len(report.removed):,} gone"
+    )
+    screen.line(f"{done}; {pluralize(report.embedded, 'text')} embedded.", indent=2)
     for left in report.missing:
         screen.line(f"{left.path}: {left.why}; what was known of it is kept.", "yellow", indent=2)
     if report.skipped:
-        screen.line(f"{counted(len(report.skipped), 'file')} skipped:", "yellow", indent=2)
+        screen.line(f"{pluralize(len(report.skipped), 'file')} skipped:", "yellow", indent=2)
     for left in report.skipped[:SHOWN]:
         screen.line(f"{left.path}: {left.why}", indent=4)
     if len(report.skipped) > SHOWN:

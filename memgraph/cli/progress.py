@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from memgraph.cli.screen import Screen
-from memgraph.cli.wording import counted
+from memgraph.cli.format import pluralize
+from memgraph.cli.output import Output
 
 Update = dict[str, Any]
 
 
 def _filtered(update: Update) -> str:
-    return f"{counted(len(update['turns']), 'turn')} kept"
+    return f"{pluralize(len(update['turns']), 'turn')} kept"
 
 
 def _signalled(update: Update) -> str:
@@ -23,12 +23,12 @@ def _signalled(update: Update) -> str:
 
 def _loaded(update: Update) -> str:
     memory = update["memory"]
-    known = f"{counted(len(memory.facts), 'fact')} known" if memory.revision else "nothing known yet"
-    return f"{known}, {counted(update['unlearned'], 'turn')} new"
+    known = f"{pluralize(len(memory.facts), 'fact')} known" if memory.revision else "nothing known yet"
+    return f"{known}, {pluralize(update['pending_turns'], 'turn')} new"
 
 
 def _prompted(update: Update) -> str:
-    return f"asking about {counted(len(update['batch']), 'turn')}"
+    return f"asking about {pluralize(len(update['batch']), 'turn')}"
 
 
 def _answered(update: Update) -> str:
@@ -41,7 +41,7 @@ def _parsed(update: Update) -> str:
     if "problem" in update:
         return f"could not be read: {update['problem']}"
     changes = update["changes"]
-    proposed = f"{counted(len(changes.additions), 'fact')} and {counted(len(changes.rewrites), 'summary')} proposed"
+    proposed = f"{pluralize(len(changes.additions), 'fact')} and {pluralize(len(changes.rewrites), 'summary')} proposed"
     return f"{proposed}, {len(changes.removals)} to remove" if changes.removals else proposed
 
 
@@ -81,7 +81,7 @@ NOTES: Mapping[str, Callable[[Update], str]] = MappingProxyType(
 class Progress:
     """Follows a run by LangGraph's task events."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: Output) -> None:
         self.nodes: list[dict[str, Any]] = []
         """Each node that ran, and its seconds."""
         self._screen = screen

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, Run, UserOption, add_command
+from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, recall)
 
 
 def recall(
-    run: Run,
+    run: CommandContext,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What the agent is asked.")],
     *,
     user: UserOption,
@@ -27,12 +27,12 @@ def recall(
 ) -> None:
     """Print what an agent would be told."""
     from memgraph.models import Memory, Scope
-    from memgraph.retrieval.configured import recaller_of
+    from memgraph.retrieval.recall import make_pipeline
     from memgraph.text.tokens import count_tokens
 
     scope = Scope(user, agent)
     is_on = run.settings.enabled and run.settings.injection_enabled
-    recaller = recaller_of(run.settings, max_tokens=budget)
+    recaller = make_pipeline(run.settings, max_tokens=budget)
     text = recaller(run.storage.load(scope) if is_on else Memory(), [question])
     for line in text.splitlines():
         run.screen.line(line)

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph.cli.command import AgentOption, Run, add_command
-from memgraph.cli.outbox import OutboxOption, opened_outbox, told_time
+from memgraph.cli.command import AgentOption, CommandContext, add_command
+from memgraph.cli.jobs import OutboxOption, format_time, open_outbox
 
 if TYPE_CHECKING:
-    from memgraph.invokers import Outbox
-    from memgraph.invokers.reviews import InReview
+    from memgraph.background import Outbox
+    from memgraph.background.reviews import PendingReview
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, review)
 
 
 def review(
-    run: Run,
+    run: CommandContext,
     *,
     user: Annotated[
         str | None, typer.Option("--user", "-u", metavar="USER", help="Decide what is of this user.")
@@ -38,7 +38,7 @@ def review(
     once, without asking the model again.
     """
     _check(user, agent, accept=accept, reject=reject)
-    with opened_outbox(run, outbox) as opened:
+    with open_outbox(run, outbox) as opened:
         waiting = [each for each in _waiting(run, opened) if _is_meant(each, user, agent, thread)]
         left = waiting
         if waiting and user and (accept or reject or _can_ask(run)):
@@ -65,22 +65,22 @@ def _check(user: str | None, agent: str | None, *, accept: bool, reject: bool) -
         raise EditError("--accept and --reject exclude each other")
 
 
-def _can_ask(run: Run) -> bool:
-    from memgraph.cli.reviewing import can_ask
+def _can_ask(run: CommandContext) -> bool:
+    from memgraph.cli.review_view import can_ask
 
     return can_ask(run.screen)
 
 
-def _waiting(run: Run, outbox: Outbox) -> Sequence[InReview]:
+def _waiting(run: CommandContext, outbox: Outbox) -> Sequence[PendingReview]:
     """What is in review, less what was proposed for memories that were deleted since."""
-    from memgraph.invokers.clock import SystemClock
-    from memgraph.invokers.reviews import drop_forgotten, in_review
+    from memgraph.background.clock import SystemClock
+    from memgraph.background.reviews import discard_deleted, in_review
 
-    drop_forgotten(outbox, run.storage, now=SystemClock().now())
+    discard_deleted(outbox, run.storage, now=SystemClock().now())
     return in_review(outbox)
 
 
-def _is_meant(asked: InReview, user: str | None, agent: str | None, thread: str | None) -> bool:
+def _is_meant(asked: PendingReview, user: str | None, agent: str | None, thread: str | None) -> bool:
     scope = asked.key.scope
     named = agent.lower() if agent else scope.agent_name
     return (
@@ -90,8 +90,8 @@ def _is_meant(asked: InReview, user: str | None, agent: str | None, thread: str 
     )
 
 
-def _list(run: Run, waiting: Sequence[InReview], name: str) -> None:
-    from memgraph.cli.reviewing import show_proposal
+def _list(run: CommandContext, waiting: Sequence[PendingReview], name: str) -> None:
+    from memgraph.cli.review_view import show_proposal
 
     if not waiting:
         run.screen.line(f"Nothing waits for review in {name}.")
@@ -102,9 +102,11 @@ def _list(run: Run, waiting: Sequence[InReview], name: str) -> None:
     run.screen.line("Decide with --user USER at a terminal, or with --user USER and --accept or --reject.", "dim")
 
 
-def _decide(run: Run, outbox: Outbox, waiting: Sequence[InReview], verdict: str | None) -> list[InReview]:
+def _decide(
+    run: CommandContext, outbox: Outbox, waiting: Sequence[PendingReview], verdict: str | None
+) -> list[PendingReview]:
     """Ask about each, or say *verdict* to all; return what still waits."""
-    from memgraph.cli.reviewing import ask_person, show_proposal
+    from memgraph.cli.review_view import ask_person, show_proposal
 
     for place, asked in enumerate(waiting):
         if verdict is not None:
@@ -117,11 +119,11 @@ def _decide(run: Run, outbox: Outbox, waiting: Sequence[InReview], verdict: str 
     return []
 
 
-def _apply(run: Run, outbox: Outbox, asked: InReview, answer: object) -> None:
+def _apply(run: CommandContext, outbox: Outbox, asked: PendingReview, answer: object) -> None:
     """Keep what was decided, and learn it here, if this is where the memory is and nobody else is at it."""
+    from memgraph.background.clock import SystemClock
+    from memgraph.background.reviews import decide_review
     from memgraph.errors import NotInReviewError
-    from memgraph.invokers.clock import SystemClock
-    from memgraph.invokers.reviews import decide_review
 
     try:
         decide_review(outbox, asked.id, answer, now=SystemClock().now())
@@ -133,11 +135,11 @@ def _apply(run: Run, outbox: Outbox, asked: InReview, answer: object) -> None:
     _learn(run, outbox, asked)
 
 
-def _learn(run: Run, outbox: Outbox, asked: InReview) -> None:
-    from memgraph.cli.changes import show_changes
-    from memgraph.invokers.background import engine_of
-    from memgraph.invokers.inline import run_decided
-    from memgraph.report import compare
+def _learn(run: CommandContext, outbox: Outbox, asked: PendingReview) -> None:
+    from memgraph.background.background_invoker import runner_of
+    from memgraph.background.drain import apply_decision
+    from memgraph.cli.result_view import show_changes
+    from memgraph.report import diff
 
     scope, later = asked.key.scope, "it will be learned by the processes that submit"
     if asked.storage != run.storage.name:
@@ -145,25 +147,25 @@ def _learn(run: Run, outbox: Outbox, asked: InReview) -> None:
         return
     before = run.storage.load(scope)
     # what is left of the conversation needs a model, which is theirs who submit
-    error = run_decided(engine_of(outbox, run.settings, run.storage), asked.key, asks=False)
+    error = apply_decision(runner_of(outbox, run.settings, run.storage), asked.key, asks=False)
     after = run.storage.reload(scope)
     if error:
         run.screen.notice(f"Decided, but it could not be saved yet ({error}): {later}.")
     elif after.revision == before.revision:
         run.screen.line(f"Decided; {later}.")
     else:
-        report = compare(before, after)
+        report = diff(before, after)
         run.screen.line("Learned:" if report.changed else "Nothing of it was learned.", "bold")
         show_changes(run.screen, report)
 
 
-def _document(asked: InReview) -> dict[str, Any]:
+def _document(asked: PendingReview) -> dict[str, Any]:
     scope = asked.key.scope
     return {
         "id": asked.id,
         "user": scope.user_id,
         "agent": scope.agent_name,
         "thread": asked.key.thread_id,
-        "proposed_at": told_time(asked.at),
+        "proposed_at": format_time(asked.at),
         "proposal": asked.proposal.model_dump(mode="json"),
     }

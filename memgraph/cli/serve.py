@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import Run, add_command
+from memgraph.cli.command import CommandContext, add_command
 
 if TYPE_CHECKING:
     import socket
 
-    from memgraph.api import Access
+    from memgraph.api import Authenticator
     from memgraph.api.app import MountedApp
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
@@ -22,13 +22,13 @@ REQUEST_SECONDS = 10
 NEEDS_EXTRA = "serve needs FastAPI and uvicorn: pip install 'langgraph-memgraph[api]'"
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, serve)
 
 
 def serve(
-    run: Run,
+    run: CommandContext,
     *,
     host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65_535, help="0 is any free one.")] = 8765,
@@ -54,13 +54,13 @@ def serve(
     run.screen.line("Stopped.")
 
 
-def _access(run: Run, host: str, *, no_token: bool) -> tuple[str | None, Access]:
+def _access(run: CommandContext, host: str, *, no_token: bool) -> tuple[str | None, Authenticator]:
     """Who gets in, and the token that was made for this run, if one was."""
     import secrets
 
     from pydantic import SecretStr
 
-    from memgraph.api import Access
+    from memgraph.api import Authenticator
     from memgraph.errors import ConfigError
 
     settings = run.settings
@@ -71,11 +71,11 @@ def _access(run: Run, host: str, *, no_token: bool) -> tuple[str | None, Access]
             f"{', and leave --no-token out' if no_token else ''}"
         )
     if no_token:
-        return None, Access(is_open=True)
+        return None, Authenticator(is_open=True)
     if is_configured:
-        return None, Access.of(settings)
+        return None, Authenticator.from_settings(settings)
     token = secrets.token_urlsafe(24)
-    return token, Access.of(settings.model_copy(update={"api_token": SecretStr(token)}))
+    return token, Authenticator.from_settings(settings.model_copy(update={"api_token": SecretStr(token)}))
 
 
 def _is_local(host: str) -> bool:
@@ -103,7 +103,7 @@ def _url(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/memory"
 
 
-def _tell(run: Run, url: str, token: str | None, *, is_open: bool) -> None:
+def _tell(run: CommandContext, url: str, token: str | None, *, is_open: bool) -> None:
     line = run.screen.line
     line(f"Serving the memories in {run.storage.name} at {url} (what there is: {url}/docs)")
     if token:

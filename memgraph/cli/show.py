@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from memgraph.cli.command import AgentOption, Run, UserOption, add_command
+from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
 
 if TYPE_CHECKING:
     from memgraph.models import Memory, Scope
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, show)
 
 
-def show(run: Run, *, user: UserOption, agent: AgentOption = None) -> None:
+def show(run: CommandContext, *, user: UserOption, agent: AgentOption = None) -> None:
     """Show what is remembered, and where it is."""
-    from memgraph.cli.wording import as_document
+    from memgraph.cli.format import as_document
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
@@ -28,15 +28,16 @@ def show(run: Run, *, user: UserOption, agent: AgentOption = None) -> None:
     run.screen.result(as_document(memory))
 
 
-def _show(run: Run, scope: Scope, memory: Memory) -> None:
-    from memgraph.cli.wording import TITLES, counted, fact_line, owner
+def _show(run: CommandContext, scope: Scope, memory: Memory) -> None:
+    from memgraph.cli.format import TITLES, fact_line, format_scope, pluralize
 
     line = run.screen.line
     if memory.is_empty:
-        line(f"Nothing is remembered of {owner(scope)} in {run.storage.where(scope)}.")
+        line(f"Nothing is remembered of {format_scope(scope)} in {run.storage.where(scope)}.")
         return
     line(
-        f"Memory of {owner(scope)}, revision {memory.revision}, last changed {memory.last_updated or 'unknown'}", "bold"
+        f"Memory of {format_scope(scope)}, revision {memory.revision}, last changed {memory.last_updated or 'unknown'}",
+        "bold",
     )
     line(f"in {run.storage.where(scope)}", "dim")
     for name, section in memory.sections():
@@ -46,6 +47,6 @@ def _show(run: Run, scope: Scope, memory: Memory) -> None:
             line(section.summary, indent=2)
     if memory.facts:
         line()
-        line(counted(len(memory.facts), "fact"), "cyan")
+        line(pluralize(len(memory.facts), "fact"), "cyan")
         for fact in memory.facts:
             line(f"{fact.id}  {fact_line(fact)}{' (yours)' if fact.is_manual else ''}", indent=2)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, Run, UserOption, add_command
-from memgraph.cli.inputs import STDIN, name_of, read_input, stem_of
-from memgraph.cli.typed import typed_lines
+from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.io import STDIN, default_thread, name_of, read_input
+from memgraph.cli.prompts import read_lines
 from memgraph.cli.update import ModelOption, ThreadOption, say_model, say_off
 
 if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage
 
-    from memgraph.cli.stepping import Session
+    from memgraph.cli.step_session import StepSession
     from memgraph.models import Scope
     from memgraph.settings import Settings
     from memgraph.stepper import Stepper
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 PROMPT = "step> "
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, step)
 
 
 def step(
-    run: Run,
+    run: CommandContext,
     file: Annotated[
         str,
         typer.Argument(metavar="FILE", help="The conversation, as for `memgraph update`; stdin is for the commands."),
@@ -46,8 +46,8 @@ def step(
     read from stdin, typed or piped; h lists them.
     """
     from memgraph.cli.conversation import read_conversation
-    from memgraph.cli.stepping import Session
-    from memgraph.cli.wording import counted, owner
+    from memgraph.cli.format import format_scope, pluralize
+    from memgraph.cli.step_session import StepSession
     from memgraph.errors import ConversationError
     from memgraph.models import Scope, checked_id
 
@@ -56,37 +56,37 @@ def step(
     scope = Scope(user, agent)
     settings = run.settings.model_copy(update={"model_name": model} if model else {})
     messages = read_conversation(read_input(file, ConversationError), name_of(file))
-    thread = checked_id(stem_of(file) if thread is None else thread, "thread")
+    thread = checked_id(default_thread(file) if thread is None else thread, "thread")
     if not settings.enabled:
         say_off(run)
         return
     say_model(run, settings)
-    run.screen.line(f"Learning about {owner(scope)} from {file} ({counted(len(messages), 'message')})", "bold")
+    run.screen.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
     is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not run.screen.as_json
-    session = Session(
+    session = StepSession(
         run.screen, _stepper(run, settings, messages, scope, thread), run.storage.where(scope), is_typed=is_typed
     )
     _obey(session, PROMPT if is_typed else "")
     run.screen.result(session.document)
 
 
-def _stepper(run: Run, settings: Settings, messages: list[AnyMessage], scope: Scope, thread: str) -> Stepper:
-    from memgraph.config import context_of
+def _stepper(run: CommandContext, settings: Settings, messages: list[AnyMessage], scope: Scope, thread: str) -> Stepper:
+    from memgraph.config import make_context
     from memgraph.context import Context
     from memgraph.graph import assemble
     from memgraph.state import Result
     from memgraph.stepper import Stepper
 
-    graph = assemble(context_of(settings).model_copy(update={"storage": run.storage}), Result)
+    graph = assemble(make_context(settings).model_copy(update={"storage": run.storage}), Result)
     context = Context(user_id=scope.user_id, agent_name=scope.agent_name, thread_id=thread)
     return Stepper(graph, messages, context)
 
 
-def _obey(session: Session, prompt: str) -> None:
+def _obey(session: StepSession, prompt: str) -> None:
     session.begin()
     try:
-        for line in typed_lines(prompt):
-            session.obey(line)
+        for line in read_lines(prompt):
+            session.handle(line)
             if session.is_over:
                 break
     finally:  # also after Ctrl-C

@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.backup import backup_place, write_memory
-from memgraph.cli.command import AgentOption, Run, UserOption, add_command
-from memgraph.cli.inputs import name_of, read_documents, read_input
+from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.io import backup_place, name_of, read_documents, read_input, write_memory
 
 if TYPE_CHECKING:
-    from memgraph.cli.screen import Screen
+    from memgraph.cli.output import Output
+    from memgraph.importers import ImportReport
     from memgraph.models import Memory, Scope
-    from memgraph.moving import MoveReport
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
     add_command(app, export)
     add_command(app, import_, name="import")
 
 
 def export(
-    run: Run,
+    run: CommandContext,
     *,
     user: UserOption,
     agent: AgentOption = None,
@@ -33,8 +32,8 @@ def export(
     ] = None,
 ) -> None:
     """Write a memory as JSON, as it is stored."""
-    from memgraph.cli.safe import harmless_json
-    from memgraph.cli.wording import as_document
+    from memgraph.cli.format import as_document
+    from memgraph.cli.output import harmless_json
     from memgraph.models import Scope
 
     memory = run.storage.load(Scope(user, agent))
@@ -47,7 +46,7 @@ def export(
 
 
 def import_(
-    run: Run,
+    run: CommandContext,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A memory document, or with --from an export; - is stdin.")
     ],
@@ -75,7 +74,7 @@ def import_(
 
     Facts that are not known yet come in, and summaries where there is none.
     """
-    from memgraph.editing import edit
+    from memgraph.editing import update_memory
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
@@ -87,7 +86,7 @@ def import_(
         saved = incoming.preview(run.storage.load(scope))
         run.screen.line("Nothing was changed (--dry-run).", "bold")
     else:
-        saved = edit(run.storage, scope, incoming.put)
+        saved = update_memory(run.storage, scope, incoming.put)
         _tell(run, scope, incoming.counts(saved), incoming.kept)
         _warn_of_room(run, saved)
     run.screen.result(
@@ -101,7 +100,7 @@ def import_(
     )
 
 
-def read_memory(file: str, system: str | None, of: str | None) -> tuple[Memory, MoveReport | None]:
+def read_memory(file: str, system: str | None, of: str | None) -> tuple[Memory, ImportReport | None]:
     """Read a memory document, or another system's export, with what became of it on the way.
 
     Raises:
@@ -109,7 +108,7 @@ def read_memory(file: str, system: str | None, of: str | None) -> tuple[Memory, 
     """
     from memgraph.editing import read_document
     from memgraph.errors import EditError
-    from memgraph.moving import READERS
+    from memgraph.importers import READERS
 
     if system is None:
         if of is not None:
@@ -155,17 +154,17 @@ class Incoming:
 
     def counts(self, after: Memory) -> dict[str, int]:
         """What changed."""
-        from memgraph.report import compare
+        from memgraph.report import diff
 
-        return compare(self._before, after).counts
+        return diff(self._before, after).counts
 
 
-def show_report(screen: Screen, report: MoveReport) -> None:
+def show_report(screen: Output, report: ImportReport) -> None:
     """Say what became of another system's memories."""
-    from memgraph.cli.safe import one_line
-    from memgraph.cli.wording import counted
+    from memgraph.cli.format import pluralize
+    from memgraph.cli.output import one_line
 
-    taken = f"{counted(report.facts, 'fact')} and {counted(report.summaries, 'summary')}"
+    taken = f"{pluralize(report.facts, 'fact')} and {pluralize(report.summaries, 'summary')}"
     screen.line(f"Read {taken}; {len(report.changed):,} changed, {len(report.left):,} left.", "bold")
     for title, notes in (("Changed:", report.changed), ("Left:", report.left)):
         if notes:
@@ -174,16 +173,16 @@ def show_report(screen: Screen, report: MoveReport) -> None:
             screen.line(f"{one_line(note.what)}: {one_line(note.why)}", indent=4)
 
 
-def _tell(run: Run, scope: Scope, counts: dict[str, int], backup: str | None) -> None:
-    from memgraph.cli.wording import counted
+def _tell(run: CommandContext, scope: Scope, counts: dict[str, int], backup: str | None) -> None:
+    from memgraph.cli.format import pluralize
 
-    facts = f"{counted(counts['added'], 'fact')} added, {counts['removed']} removed"
-    run.screen.line(f"{facts}, {counted(counts['rewritten'], 'summary')} changed, in {run.storage.where(scope)}.")
+    facts = f"{pluralize(counts['added'], 'fact')} added, {counts['removed']} removed"
+    run.screen.line(f"{facts}, {pluralize(counts['rewritten'], 'summary')} changed, in {run.storage.where(scope)}.")
     if backup:
         run.screen.line(f"What was there before is in {backup}.")
 
 
-def _warn_of_room(run: Run, memory: Memory) -> None:
+def _warn_of_room(run: CommandContext, memory: Memory) -> None:
     learned = sum(not fact.is_manual for fact in memory.facts)
     limit = run.settings.max_facts
     if learned > limit:

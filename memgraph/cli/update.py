@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, Run, UserOption, add_command
-from memgraph.cli.inputs import name_of, read_input, stem_of
+from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.io import default_thread, name_of, read_input
 
 if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage
@@ -32,13 +32,13 @@ ModelOption = Annotated[
 OFF = "Memory is off (enabled: false), so nothing was learned."
 
 
-def add_to(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     add_command(app, update)
 
 
 def update(
-    run: Run,
+    run: CommandContext,
     file: Annotated[
         str,
         typer.Argument(
@@ -58,7 +58,7 @@ def update(
 ) -> None:
     """Learn from the conversation in FILE."""
     from memgraph.cli.conversation import read_conversation
-    from memgraph.cli.wording import counted
+    from memgraph.cli.format import pluralize
     from memgraph.errors import ConversationError
     from memgraph.models import Scope, checked_id
 
@@ -67,27 +67,27 @@ def update(
         update={**({"model_name": model} if model else {}), **({"review": "always"} if review else {})}
     )
     messages = read_conversation(read_input(file, ConversationError), name_of(file))
-    thread = checked_id(stem_of(file) if thread is None else thread, "thread")
+    thread = checked_id(default_thread(file) if thread is None else thread, "thread")
     if not settings.enabled:
         say_off(run)
         return
     _check_reviewer(run, settings)
     say_model(run, settings)
     run.screen.line(
-        f"Learning about {scope.user_id} from {name_of(file)} ({counted(len(messages), 'message')})", "bold"
+        f"Learning about {scope.user_id} from {name_of(file)} ({pluralize(len(messages), 'message')})", "bold"
     )
     given = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread}
     _learn(run, scope, messages, _context(run, settings).model_copy(update=given))
 
 
-def _learn(run: Run, scope: Scope, messages: list[AnyMessage], context: Context) -> None:
-    from memgraph.cli.changes import result_document, show_result
-    from memgraph.cli.learning import learn_watched
+def _learn(run: CommandContext, scope: Scope, messages: list[AnyMessage], context: Context) -> None:
     from memgraph.cli.progress import Progress
+    from memgraph.cli.result_view import result_document, show_result
+    from memgraph.cli.run_update import run_update
     from memgraph.errors import MemgraphError
 
     progress = Progress(run.screen)
-    final = learn_watched(run.screen, messages, context, progress)
+    final = run_update(run.screen, messages, context, progress)
     if final is None:
         return
     if not final.get("outcome"):
@@ -97,9 +97,9 @@ def _learn(run: Run, scope: Scope, messages: list[AnyMessage], context: Context)
     run.screen.result(result_document(final, context, place, progress.nodes))
 
 
-def _check_reviewer(run: Run, settings: Settings) -> None:
+def _check_reviewer(run: CommandContext, settings: Settings) -> None:
     """Refuse before a model is paid where somebody has to be asked, and nobody is there."""
-    from memgraph.cli.reviewing import can_ask
+    from memgraph.cli.review_view import can_ask
     from memgraph.errors import EditError
 
     if settings.review != "never" and not can_ask(run.screen):
@@ -110,23 +110,23 @@ def _check_reviewer(run: Run, settings: Settings) -> None:
         )
 
 
-def _context(run: Run, settings: Settings) -> Context:
-    from memgraph.config import context_of
+def _context(run: CommandContext, settings: Settings) -> Context:
+    from memgraph.config import make_context
 
-    return context_of(settings).model_copy(update={"storage": run.storage})
+    return make_context(settings).model_copy(update={"storage": run.storage})
 
 
-def say_model(run: Run, settings: Settings) -> None:
+def say_model(run: CommandContext, settings: Settings) -> None:
     """Say which model is asked."""
-    from memgraph.config import default_model, is_model_configured
+    from memgraph.config import default_model, has_explicit_model
 
-    if not is_model_configured(settings):
+    if not has_explicit_model(settings):
         run.screen.notice(NO_PROVIDER)
     else:
         run.screen.line(f"Model: {default_model(settings)}")
 
 
-def say_off(run: Run) -> None:
+def say_off(run: CommandContext) -> None:
     """Say that nothing is learned, since memory is switched off."""
     run.screen.line(OFF)
     run.screen.result({"outcome": None, "message": OFF})

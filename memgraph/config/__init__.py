@@ -5,15 +5,15 @@ This is floor 4: nothing below reads the environment.
 
 from __future__ import annotations
 
-from memgraph.config.load import Loaded, load_settings, read_settings
-from memgraph.config.opening import context_of, default_model, is_model_configured, storage_of
+from memgraph.config.factories import default_model, has_explicit_model, make_context, make_storage
+from memgraph.config.load import LoadedSettings, load_settings, read_settings
 
 __all__ = [
-    "Loaded",
-    "context_of",
+    "LoadedSettings",
     "default_model",
-    "is_model_configured",
+    "has_explicit_model",
     "load_settings",
+    "make_context",
+    "make_storage",
     "read_settings",
-    "storage_of",
 ]

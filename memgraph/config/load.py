@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from memgraph.config.given import ROOT_KEYS, Given, from_call, from_environment, from_file
-from memgraph.config.problems import allowed, is_secret, wrong_value
+from memgraph._validation import describe_constraint, invalid_value, is_secret
+from memgraph.config.sources import ROOT_KEYS, SettingValue, from_call, from_environment, from_file
 from memgraph.errors import ConfigError
 from memgraph.settings import Settings
 
@@ -19,7 +19,7 @@ CONFIG_FILE = "memgraph.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSettings:
     """Settings, and where each that is no default was said."""
 
     settings: Settings
@@ -45,7 +45,7 @@ def load_settings(path: str | Path | None = None, **overrides: object) -> Settin
     return read_settings(path, **overrides).settings
 
 
-def read_settings(path: str | Path | None = None, **overrides: object) -> Loaded:
+def read_settings(path: str | Path | None = None, **overrides: object) -> LoadedSettings:
     """As `load_settings`, telling also where each setting was said."""
     every = tuple(Settings.model_fields)
     single = tuple(name for name in every if name not in ROOT_KEYS)
@@ -55,7 +55,7 @@ def read_settings(path: str | Path | None = None, **overrides: object) -> Loaded
         **from_environment(single),
         **from_call(overrides, every),
     }
-    return Loaded(_checked(given), {name: value.place for name, value in given.items()}, file)
+    return LoadedSettings(_checked(given), {name: value.source for name, value in given.items()}, file)
 
 
 def _find(path: str | Path | None) -> Path | None:
@@ -66,14 +66,14 @@ def _find(path: str | Path | None) -> Path | None:
     return found if found.is_file() else None
 
 
-def _checked(given: Mapping[str, Given]) -> Settings:
+def _checked(given: Mapping[str, SettingValue]) -> Settings:
     try:
         return Settings.model_validate({name: said.value for name, said in given.items()})
     except ValidationError as error:
         raise _explained(error, given) from None  # what pydantic says may quote a secret
 
 
-def _explained(error: ValidationError, given: Mapping[str, Given]) -> ConfigError:
+def _explained(error: ValidationError, given: Mapping[str, SettingValue]) -> ConfigError:
     name = str(error.errors(include_url=False)[0]["loc"][0])
     said, field = given[name], Settings.model_fields[name]
-    return wrong_value(said.place, "***" if is_secret(field) else said.written, allowed(field))
+    return invalid_value(said.source, "***" if is_secret(field) else said.raw, describe_constraint(field))

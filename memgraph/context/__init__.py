@@ -5,8 +5,8 @@ runs on does. A graph inside another one gets its parent's context, of whatever 
 taken from it, but a model, a storage or a policy only ever from a Context of ours.
 """
 
-from memgraph.context.given import Context
-from memgraph.context.opened import Opened
-from memgraph.context.resolve import Resolved, Resolver, found_in
+from memgraph.context.context import Context
+from memgraph.context.opened import ResourceCache
+from memgraph.context.runtime import ContextResolver, RunContext, get_field
 
-__all__ = ["Context", "Opened", "Resolved", "Resolver", "found_in"]
+__all__ = ["Context", "ContextResolver", "ResourceCache", "RunContext", "get_field"]

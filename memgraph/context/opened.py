@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Opened(Generic[T]):
+class ResourceCache(Generic[T]):
     """Objects by the strings that name them: each is opened once, and the last few are kept.
 
     A graph owns one for its storages and one for its models, so that a pool or a client lives as long as the

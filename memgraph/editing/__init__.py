@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from memgraph.editing.documents import merge_memory, read_document, replace_memory
 from memgraph.editing.facts import add_fact, edit_fact, find_fact, remove_fact
-from memgraph.editing.saving import Change, edit
+from memgraph.editing.update import Change, update_memory
 
 __all__ = [
     "Change",
     "add_fact",
-    "edit",
     "edit_fact",
     "find_fact",
     "merge_memory",
     "read_document",
     "remove_fact",
     "replace_memory",
+    "update_memory",
 ]

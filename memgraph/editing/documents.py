@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from memgraph.editing.checks import free_id, now
+from memgraph.editing.checks import now, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
 from memgraph.models import Memory
-from memgraph.rules.draft import same_key
-from memgraph.storage.documents import decode
+from memgraph.rules.draft import fact_key
+from memgraph.storage.serialization import decode
 
 
 def read_document(data: bytes, place: str) -> Memory:
@@ -30,13 +30,13 @@ def read_document(data: bytes, place: str) -> Memory:
 
 def merge_memory(memory: Memory, imported: Memory) -> Memory:
     """Add to *memory* what *imported* knows besides: facts, the text of empty summaries, threads learned from."""
-    known = {same_key(fact.content) for fact in memory.facts}
+    known = {fact_key(fact.content) for fact in memory.facts}
     merged = memory
     for fact in imported.facts:
-        key = same_key(fact.content)
+        key = fact_key(fact.content)
         if key and key not in known:
             known.add(key)
-            own = fact if merged.fact(fact.id) is None else fact.model_copy(update={"id": free_id(merged)})
+            own = fact if merged.fact(fact.id) is None else fact.model_copy(update={"id": unique_fact_id(merged)})
             merged = merged.with_facts((*merged.facts, own))
     for name, section in imported.sections():
         if section.summary and not memory.section(name).summary:

@@ -9,8 +9,8 @@ from memgraph.editing.checks import (
     checked_confidence,
     checked_content,
     checked_source_error,
-    free_id,
     now,
+    unique_fact_id,
 )
 from memgraph.errors import EditError
 from memgraph.models import MANUAL, Fact, Memory
@@ -41,7 +41,7 @@ def add_fact(
         EditError: If one of these may not be so, or a fact says the same already.
     """
     fact = Fact(
-        id=free_id(memory),
+        id=unique_fact_id(memory),
         content=checked_content(content, memory),
         category=checked_category(category),
         confidence=checked_confidence(confidence),

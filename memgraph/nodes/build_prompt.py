@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from memgraph.context import Resolved
+from memgraph.context import RunContext
 from memgraph.models import Turn
-from memgraph.nodes.progress import tell
+from memgraph.nodes.progress import emit_progress
 from memgraph.prompts.blocks import shorten
 from memgraph.prompts.update_prompt import update_prompt
-from memgraph.rules.learned import first_batch
+from memgraph.rules.watermark import first_batch
 from memgraph.state import Filtered, Loaded, Prompted, Signalled
 from memgraph.text.tokens import count_tokens
 
 
-class Asked(Filtered, Signalled, Loaded):
+class BuildPromptInput(Filtered, Signalled, Loaded):
     """What build_prompt reads."""
 
 
-def build_prompt(state: Asked, runtime: Runtime[Resolved]) -> Prompted:
+def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Prompted:
     """Ask what is new in the turns not learned from yet, as many as one pass takes."""
     policy = runtime.context.policy
     turns = state["turns"]
-    known = len(turns) - state["unlearned"]
+    known = len(turns) - state["pending_turns"]
 
     def cost(turn: Turn) -> int:
         return count_tokens(shorten(turn.text, policy.max_turn_chars))
@@ -37,5 +37,5 @@ def build_prompt(state: Asked, runtime: Runtime[Resolved]) -> Prompted:
         signals=runtime.context.signals,
         instructions=runtime.context.prompt,
     )
-    tell(runtime, "build_prompt", turns=len(batch), left=state["unlearned"] - len(batch))
+    emit_progress(runtime, "build_prompt", turns=len(batch), left=state["pending_turns"] - len(batch))
     return {"prompt": prompt, "batch": tuple(turn.id for turn in batch)}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from memgraph.context import Resolved
+from memgraph.context import RunContext
 from memgraph.state import Filtered, Signalled
 from memgraph.text.signals import detect
 
 
-def detect_signals(state: Filtered, runtime: Runtime[Resolved]) -> Signalled:
+def detect_signals(state: Filtered, runtime: Runtime[RunContext]) -> Signalled:
     """Look for corrections, praise, preferences and the like in the last turns."""
     last = state["turns"][-runtime.context.policy.signal_turns :]
     return {"signals": detect(last, runtime.context.signals)}

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from memgraph.context import Resolved
+from memgraph.context import RunContext
 from memgraph.errors import ConfigError, IdentityError
 from memgraph.models import Scope, checked_id
 from memgraph.report import Report
-from memgraph.state import Begun, Conversation, Origin
+from memgraph.state import Conversation, FilterOutput, Origin
 from memgraph.text.turns import turns_of
 
 
-def filter_messages(state: Conversation, runtime: Runtime[Resolved]) -> Begun:
+def filter_messages(state: Conversation, runtime: Runtime[RunContext]) -> FilterOutput:
     """Keep what people said, and note whose memory it is for; a run without any, or switched off, ends here."""
     given = runtime.context
-    begun: Begun = {
+    begun: FilterOutput = {
         "turns": turns_of(state["messages"], acknowledgements=given.signals.acknowledgements) if given.enabled else (),
-        "origin": origin_of(given),
+        "origin": resolve_origin(given),
         "report": Report(),
     }
     if not any(turn.is_human for turn in begun["turns"]):
@@ -25,14 +25,14 @@ def filter_messages(state: Conversation, runtime: Runtime[Resolved]) -> Begun:
     return begun
 
 
-def origin_of(context: Resolved) -> Origin:
+def resolve_origin(context: RunContext) -> Origin:
     """Whose update this is.
 
     Raises:
         ConfigError: If the run asks for a review that its graph was not built for.
         IdentityError: If there is no user, or an id may not be used.
     """
-    if context.review != "never" and not context.can_review:
+    if context.review != "never" and not context.has_review_node:
         raise ConfigError(
             f"this run asks for review={context.review!r}, but its graph has no node that asks: "
             f"build it with build_graph(review={context.review!r})"

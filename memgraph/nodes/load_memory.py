@@ -6,14 +6,14 @@ from typing import NotRequired
 
 from langgraph.runtime import Runtime
 
-from memgraph.context import Resolved
+from memgraph.context import RunContext
 from memgraph.models import Memory, MemoryUpdate
 from memgraph.report import Report, Usage
-from memgraph.rules.learned import remaining
-from memgraph.state import Filtered, Raced, Reloaded
+from memgraph.rules.watermark import count_unlearned
+from memgraph.state import ConflictCount, Filtered, LoadOutput
 
 
-class Known(Filtered, Raced):
+class LoadInput(Filtered, ConflictCount):
     """What load_memory reads; the last three are of this run only where it lost a race."""
 
     memory: NotRequired[Memory]
@@ -22,22 +22,22 @@ class Known(Filtered, Raced):
     report: NotRequired[Report]
 
 
-def load_memory(state: Known, runtime: Runtime[Resolved]) -> Reloaded:
+def load_memory(state: LoadInput, runtime: Runtime[RunContext]) -> LoadOutput:
     """Read the document. A run that has nothing to learn from it ends here, before any model is paid."""
     origin = state["origin"]
-    raced = state.get("races", 0) > 0
-    storage = runtime.context.storage_named(origin.storage)
+    raced = state.get("conflicts", 0) > 0
+    storage = runtime.context.require_storage(origin.storage)
     memory = storage.reload(origin.scope) if raced else storage.load(origin.scope)
-    left = remaining(state["turns"], memory.threads.get(origin.thread))
-    loaded: Reloaded = {"memory": memory, "unlearned": left}
+    left = count_unlearned(state["turns"], memory.threads.get(origin.thread))
+    loaded: LoadOutput = {"memory": memory, "pending_turns": left}
     if raced:
-        return _after_a_race(state, loaded)
+        return _handle_conflict(state, loaded)
     if not left:
         loaded["outcome"] = "nothing_new"
     return loaded
 
 
-def _after_a_race(state: Known, loaded: Reloaded) -> Reloaded:
+def _handle_conflict(state: LoadInput, loaded: LoadOutput) -> LoadOutput:
     """Say whether the changes in hand still fit.
 
     Where this thread's mark has moved, others learned these turns: all of them, or as
@@ -45,7 +45,7 @@ def _after_a_race(state: Known, loaded: Reloaded) -> Reloaded:
     """
     thread = state["origin"].thread
     before, now = state.get("memory", Memory()), loaded["memory"]
-    left = loaded["unlearned"]
+    left = loaded["pending_turns"]
     if before.threads.get(thread) == now.threads.get(thread):
         changes = state.get("changes")
         loaded["reusable"] = changes is not None and all(

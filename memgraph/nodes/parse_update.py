@@ -6,18 +6,18 @@ from datetime import UTC, datetime
 
 from memgraph.errors import UnreadableAnswerError
 from memgraph.models import timestamp
-from memgraph.prompts.answer import UnreadableError, read_answer
-from memgraph.prompts.template import copied_words
+from memgraph.prompts.parse import UnreadableError, read_answer
+from memgraph.prompts.template import leaked_example_words
 from memgraph.state import Answered, Filtered, Loaded, Parsed, Prompted
 
 _ATTEMPTS = 2
 
 
-class Read(Filtered, Loaded, Prompted, Answered):
+class ParseInput(Filtered, Loaded, Prompted, Answered):
     """What parse_update reads."""
 
 
-def parse_update(state: Read) -> Parsed:
+def parse_update(state: ParseInput) -> Parsed:
     """Understand the answer. The first that cannot be read is asked for again; the second ends the run."""
     try:
         changes = read_answer(
@@ -26,7 +26,7 @@ def parse_update(state: Read) -> Parsed:
             at=timestamp(datetime.now(UTC)),
             thread=state["origin"].thread,
             message_ids=state["batch"],
-            copied=copied_words(state["prompt"]),
+            copied=leaked_example_words(state["prompt"]),
         )
     except UnreadableError as error:
         if state["attempt"] >= _ATTEMPTS:

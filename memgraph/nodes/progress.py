@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 
-def tell(runtime: Runtime[Any], node: str, **counts: int) -> None:
+def emit_progress(runtime: Runtime[Any], node: str, **counts: int) -> None:
     """Say how far it is, in counts: no word of anybody's is in them. Where nobody listens nothing is done.
 
     The name of the graph is in it, since a lead agent's clients hear it among the agent's own.

@@ -7,21 +7,21 @@ from typing import NotRequired
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from memgraph.context import Resolved
+from memgraph.context import RunContext
 from memgraph.errors import EditError
 from memgraph.models import MemoryUpdate
-from memgraph.review import Proposal, decide, fingerprint, needs_review, proposal_of, stricter
+from memgraph.review import Proposal, apply_decision, fingerprint, make_proposal, needs_review, strictest
 from memgraph.state import Filtered, Loaded, Reviewed
 
 
-class Proposed(Filtered, Loaded):
+class ReviewInput(Filtered, Loaded):
     """What review_changes reads."""
 
     changes: MemoryUpdate
     reviewed: NotRequired[str]
 
 
-def review_changes(state: Proposed, runtime: Runtime[Resolved]) -> Reviewed:
+def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed:
     """Interrupt the run with what would change, unless nobody has to be asked, or this change set was decided.
 
     A save that lost a race brings back the change set that was decided, and nobody is asked twice.
@@ -30,8 +30,8 @@ def review_changes(state: Proposed, runtime: Runtime[Resolved]) -> Reviewed:
     if state.get("reviewed") == fingerprint(changes):
         return {}
     origin, context = state["origin"], runtime.context
-    proposal = proposal_of(changes, state["memory"], context.policy, scope=origin.scope, thread_id=origin.thread_id)
-    if not needs_review(proposal, stricter(origin.review, context.review)):
+    proposal = make_proposal(changes, state["memory"], context.policy, scope=origin.scope, thread_id=origin.thread_id)
+    if not needs_review(proposal, strictest(origin.review, context.review)):
         return {}
     agreed = _asked(changes, proposal)
     return {"changes": agreed, "reviewed": fingerprint(agreed), "altered": agreed != changes}
@@ -45,6 +45,6 @@ def _asked(changes: MemoryUpdate, proposal: Proposal) -> MemoryUpdate:
     while True:
         answer = interrupt(proposal.model_dump(mode="json"))
         try:
-            return decide(changes, proposal, answer)
+            return apply_decision(changes, proposal, answer)
         except EditError as error:
             proposal = proposal.model_copy(update={"problem": str(error)})

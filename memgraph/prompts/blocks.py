@@ -58,7 +58,8 @@ def render_turn(turn: Turn, *, is_new: bool, max_chars: int) -> str:
 
 def render_fact(fact: Fact) -> str:
     """Write *fact* as one line with its id, escaped."""
-    return f"[{escape(fact.id)}] ({escape(fact.kind)}, {fact.confidence:.2f}) {escape(' '.join(fact.content.split()))}"
+    content, category = escape(" ".join(fact.content.split())), escape(fact.effective_category)
+    return f"[{escape(fact.id)}] ({category}, {fact.confidence:.2f}) {content}"
 
 
 def read_turns(prompt: str) -> Iterator[ShownTurn]:
@@ -77,6 +78,6 @@ def _block(prompt: str, tag: str) -> str:
     return prompt.partition(f"<{tag}>\n")[2].partition(f"\n</{tag}>")[0]
 
 
-def joined(lines: Iterable[str], *, or_else: str) -> str:
+def join_or(lines: Iterable[str], *, or_else: str) -> str:
     """Put *lines* under each other, or say *or_else* where there are none."""
     return "\n".join(lines) or or_else

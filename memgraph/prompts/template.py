@@ -42,7 +42,7 @@ def load_template(language: Language) -> Template:
     return Template.model_validate(yaml.safe_load(text))
 
 
-def copied_words(prompt: Prompt) -> frozenset[str]:
+def leaked_example_words(prompt: Prompt) -> frozenset[str]:
     """Names of the example that neither the conversation nor the memory holds: who says one has copied it."""
     words = {word for language in get_args(Language) for word in load_template(language).example_words}
     shown = prompt.human.casefold()
@@ -77,7 +77,7 @@ def read_instructions(path: Path) -> str:
     return checked_instructions(text, where=f"prompt_path {path}")
 
 
-def filled(frame: str, **values: str) -> str:
+def substitute(frame: str, **values: str) -> str:
     """Put *values* where *frame* names them; braces in the values are left alone."""
     parts: list[str] = []
     rest = frame

@@ -9,8 +9,8 @@ from pydantic.alias_generators import to_camel
 from memgraph.models import Fact, Memory, Prompt, Turn
 from memgraph.policy import Policy
 from memgraph.prompts.blocks import render_fact, render_turn
-from memgraph.prompts.template import Template, filled, load_template
-from memgraph.retrieval.bm25 import bm25
+from memgraph.prompts.template import Template, load_template, substitute
+from memgraph.retrieval.lexical import bm25
 from memgraph.text.escape import escape
 from memgraph.text.language import language_of
 from memgraph.text.signals import Signals
@@ -44,7 +44,7 @@ def update_prompt(
     if language == "auto":
         language = language_of(turn.text for turn in new if turn.is_human)
     template = load_template(language)
-    human = filled(
+    human = substitute(
         template.human,
         memory=_memory_block(memory, new, policy, template),
         conversation="\n".join(
@@ -57,9 +57,9 @@ def update_prompt(
     return Prompt(system=instructions or template.system, human=human)
 
 
-def objection(prompt: Prompt, problem: str) -> str:
+def correction_request(prompt: Prompt, problem: str) -> str:
     """What is said to the model when its answer could not be read, in the language of the prompt."""
-    return filled(load_template(language_of([prompt.human[-1_000:]])).problem, problem=problem)
+    return substitute(load_template(language_of([prompt.human[-1_000:]])).problem, problem=problem)
 
 
 def _memory_block(memory: Memory, new: Sequence[Turn], policy: Policy, template: Template) -> str:
@@ -72,7 +72,7 @@ def _memory_block(memory: Memory, new: Sequence[Turn], policy: Policy, template:
 
 
 def _hints(hints: Sequence[str], template: Template) -> str:
-    return filled(template.hints, hints="\n".join(f"- {hint}" for hint in hints)) if hints else ""
+    return substitute(template.hints, hints="\n".join(f"- {hint}" for hint in hints)) if hints else ""
 
 
 def shown_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) -> list[Fact]:

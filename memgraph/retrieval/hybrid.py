@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from memgraph.models import Fact
-from memgraph.retrieval.embeddings import Vectors
-from memgraph.retrieval.lexical import LexicalIndex, Scores, searched
+from memgraph.retrieval.embeddings import EmbeddingCache
+from memgraph.retrieval.lexical import LexicalIndex, Scores, searchable_text
 from memgraph.retrieval.query import Query
 
-MEANING = 0.5
+SEMANTIC_WEIGHT = 0.5
 """How much the embedding counts; the words count the rest."""
 
 
@@ -29,10 +29,10 @@ class HybridIndex:
         EmbeddingError: If the embedding model does not answer.
     """
 
-    def __init__(self, facts: Sequence[Fact], vectors: Vectors) -> None:
+    def __init__(self, facts: Sequence[Fact], vectors: EmbeddingCache) -> None:
         self._words = LexicalIndex(facts)
         self._vectors = vectors
-        self._facts = vectors.of_texts([searched(fact) for fact in facts])
+        self._facts = vectors.of_texts([searchable_text(fact) for fact in facts])
 
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the facts.
@@ -44,7 +44,7 @@ class HybridIndex:
         if not len(words):
             return words
         cosine = (self._facts @ self._vectors.of_query(query.text)).astype(np.float64)
-        fused = (1 - MEANING) * standardised(words) + MEANING * standardised(cosine)
+        fused = (1 - SEMANTIC_WEIGHT) * standardised(words) + SEMANTIC_WEIGHT * standardised(cosine)
         return fused - fused.min()
 
 

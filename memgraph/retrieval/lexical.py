@@ -10,11 +10,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.models import Fact
-from memgraph.retrieval.bridge import packaged_bridge
+from memgraph.retrieval.fuzzy import Vocabulary
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.similar import Vocabulary
+from memgraph.retrieval.synonyms import packaged_bridge
 from memgraph.retrieval.terms import terms
-from memgraph.retrieval.threads import Threads
+from memgraph.retrieval.thread_boost import ThreadBoost
+
+
+def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> list[float]:
+    """Score *texts* against *query* by BM25.
+
+        score = sum over query terms t of
+                idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean_length))
+
+    Args:
+        query: Free text. Empty text scores every text 0.
+        texts: N texts in any order.
+        k1: How soon repeating a term stops helping; 0 counts presence only.
+        b: How far long texts are discounted, from 0 (not at all) to 1.
+
+    Returns:
+        N scores, each >= 0, in the order of *texts*.
+
+    Source:
+        Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
+        The idf is Lucene's, which is never negative.
+    """
+    asked = set(terms(query))
+    counted = [(Counter(word for word in words if word in asked), len(words)) for words in map(terms, texts)]
+    holding = Counter(word for counts, _ in counted for word in counts)
+    idf = {word: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for word, n in holding.items()}
+    mean = sum(length for _, length in counted) / len(counted) if counted else 0
+    return [
+        sum(idf[word] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)) for word, tf in counts.items())
+        for counts, length in counted
+    ]
+
 
 Scores = NDArray[np.float64]
 
@@ -45,12 +76,12 @@ class LexicalIndex:
     """
 
     def __init__(self, facts: Sequence[Fact], *, k1: float = K1, b: float = B) -> None:
-        counted = [Counter(terms(searched(fact))) for fact in facts]
+        counted = [Counter(terms(searchable_text(fact))) for fact in facts]
         holding = Counter(term for counts in counted for term in counts)
         self._size = len(facts)
         self._words = Vocabulary(holding)
         self._idf = [math.log(1 + (self._size - n + 0.5) / (n + 0.5)) for n in holding.values()]
-        self._threads = Threads(facts)
+        self._threads = ThreadBoost(facts)
         self._postings(counted, k1, b)
 
     def _postings(self, counted: Sequence[Counter[str]], k1: float, b: float) -> None:
@@ -72,7 +103,7 @@ class LexicalIndex:
         for term, weight in self._asked(query).items():
             found = slice(self._starts[term], self._starts[term + 1])
             scores[self._facts[found]] += weight * self._weights[found]
-        return self._threads.helped(scores)
+        return self._threads.apply(scores)
 
     def _asked(self, query: Query) -> dict[int, float]:
         """Return the numbers of the terms to look for, and how much each counts."""
@@ -92,7 +123,7 @@ class LexicalIndex:
 
     def _alike(self, said: Mapping[str, float]) -> Iterator[tuple[int, float]]:
         """Yield the numbers of the terms that look like one of *said*; none counts as rarer than that one."""
-        for word, term, likeness in self._words.alike(said):
+        for word, term, likeness in self._words.similar(said):
             yield term, said[word] * ALIKE_WEIGHT * likeness * min(self._rarity(word), self._idf[term])
 
 
@@ -102,7 +133,7 @@ def _weights(query: Query) -> tuple[dict[str, float], dict[str, float]]:
     for text, weight in sorted(query.parts, key=_weight_of, reverse=True):
         for term in terms(text):
             said[term] = max(said.get(term, 0), weight)
-        for term in packaged_bridge().meant(text):
+        for term in packaged_bridge().expand(text):
             meant[term] = max(meant.get(term, 0), weight * MEANT_WEIGHT)
     return said, meant
 
@@ -111,6 +142,6 @@ def _weight_of(part: tuple[str, float]) -> float:
     return part[1]
 
 
-def searched(fact: Fact) -> str:
+def searchable_text(fact: Fact) -> str:
     """Return the text by which *fact* is found."""
     return f"{fact.content}\n{fact.source_error}" if fact.source_error else fact.content

@@ -11,7 +11,7 @@ from memgraph.models import Turn
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, MessageLikeRepresentation
 
-    Said = MessageLikeRepresentation | Turn
+    MessageLike = MessageLikeRepresentation | Turn
     """How a part of a conversation may be given; a text is what a person says."""
 
 FADING = 0.5
@@ -44,7 +44,7 @@ class Query:
         return any(text.strip() for text, _ in self.parts)
 
 
-def query_of(said: Sequence[Said], *, max_context_turns: int = 3) -> Query:
+def query_of(said: Sequence[MessageLike], *, max_context_turns: int = 3) -> Query:
     """Return the query that the last exchanges of a conversation make.
 
     Args:
@@ -74,7 +74,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS // 2]}\n{text[-MAX_CHARS // 2 :]}"
 
 
-def _turns(said: Sequence[Said], wanted: int) -> Sequence[Turn]:
+def _turns(said: Sequence[MessageLike], wanted: int) -> Sequence[Turn]:
     """Return the turns at the end of *said*; the beginning of a long conversation is not looked at."""
     if all(isinstance(item, Turn) for item in said[-wanted * SPARE :]):
         return [item for item in said if isinstance(item, Turn)]
@@ -85,7 +85,7 @@ def _turns(said: Sequence[Said], wanted: int) -> Sequence[Turn]:
     return turns_of(_last_messages(said, wanted * SPARE + 1))
 
 
-def _last_messages(said: Sequence[Said], humans: int) -> list[BaseMessage]:
+def _last_messages(said: Sequence[MessageLike], humans: int) -> list[BaseMessage]:
     """Return the end of *said* as messages, so that it holds that many of people, or is all of it."""
     messages = list[Any]()
     for message in _as_messages(reversed(said)):
@@ -96,7 +96,7 @@ def _last_messages(said: Sequence[Said], humans: int) -> list[BaseMessage]:
     return messages[::-1]
 
 
-def _as_messages(said: Iterable[Said]) -> Iterator[BaseMessage]:
+def _as_messages(said: Iterable[MessageLike]) -> Iterator[BaseMessage]:
     from langchain_core.messages import BaseMessage, convert_to_messages
 
     for item in said:

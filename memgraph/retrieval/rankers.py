@@ -8,7 +8,7 @@ from typing import Protocol
 
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Fact
-from memgraph.retrieval.embeddings import Vectors
+from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.hybrid import HybridIndex
 from memgraph.retrieval.lexical import LexicalIndex, Scores
 from memgraph.retrieval.query import Query
@@ -25,11 +25,11 @@ class Index(Protocol):
         ...
 
 
-Ranker = Callable[[Sequence[Fact], Vectors | None], Index]
+Ranker = Callable[[Sequence[Fact], EmbeddingCache | None], Index]
 """Builds an index over facts; the embedding is for those that want one."""
 
 
-def _hybrid(facts: Sequence[Fact], vectors: Vectors | None) -> HybridIndex:
+def _hybrid(facts: Sequence[Fact], vectors: EmbeddingCache | None) -> HybridIndex:
     if vectors is None:
         raise EmbeddingError('ranker "hybrid" needs an embedding model: give embeddings=, any LangChain Embeddings')
     return HybridIndex(facts, vectors)

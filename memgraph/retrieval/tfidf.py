@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from memgraph.models import Fact
-from memgraph.retrieval.lexical import Scores, searched
+from memgraph.retrieval.lexical import Scores, searchable_text
 from memgraph.retrieval.query import Query
 
 
@@ -27,7 +27,7 @@ class TfidfIndex:
         self._vectorizer: Any = TfidfVectorizer()
         self._size = len(facts)
         try:
-            self._facts: Any = self._vectorizer.fit_transform([searched(fact) for fact in facts])
+            self._facts: Any = self._vectorizer.fit_transform([searchable_text(fact) for fact in facts])
         except ValueError:  # there is no word in any fact
             self._facts = None
 

@@ -6,10 +6,10 @@ what comes of it is a change set that holds what was agreed to and nothing else.
 
 from __future__ import annotations
 
-from memgraph.review.answer import read_answer
-from memgraph.review.decide import decide, fingerprint
-from memgraph.review.propose import needs_review, proposal_of
-from memgraph.review.values import Decision, Edit, Proposal, Review, ReviewItem, Verdict, stricter
+from memgraph.review.decision import apply_decision, fingerprint
+from memgraph.review.models import Decision, Edit, Proposal, Review, ReviewItem, Verdict, strictest
+from memgraph.review.parse import parse_decision
+from memgraph.review.proposal import make_proposal, needs_review
 
 __all__ = [
     "Decision",
@@ -18,10 +18,10 @@ __all__ = [
     "Review",
     "ReviewItem",
     "Verdict",
-    "decide",
+    "apply_decision",
     "fingerprint",
+    "make_proposal",
     "needs_review",
-    "proposal_of",
-    "read_answer",
-    "stricter",
+    "parse_decision",
+    "strictest",
 ]

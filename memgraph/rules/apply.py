@@ -12,15 +12,15 @@ from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.add import add
 from memgraph.rules.draft import Draft, Rule
-from memgraph.rules.forget import forget
-from memgraph.rules.make_room import make_room
-from memgraph.rules.mark import mark
+from memgraph.rules.evict import evict
+from memgraph.rules.remove import remove
 from memgraph.rules.rewrite import rewrite
+from memgraph.rules.watermark import advance_watermark
 
-RULES: tuple[Rule, ...] = (rewrite, forget, add, make_room, mark)
+RULES: tuple[Rule, ...] = (rewrite, remove, add, evict, advance_watermark)
 
 
-class Result(NamedTuple):
+class ApplyResult(NamedTuple):
     """A memory with the changes in it, and what is to be said about them."""
 
     memory: Memory
@@ -28,21 +28,21 @@ class Result(NamedTuple):
     refused: tuple[Refusal, ...]
 
 
-def apply(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Result:
+def apply(changes: MemoryUpdate, memory: Memory, policy: Policy) -> ApplyResult:
     """Apply *changes* to *memory* as far as *policy* lets them through.
 
     Applying twice is applying once: a memory whose thread mark knows the messages of
     *changes* has learned from them already, and is returned as it is.
     """
     if _is_learned(changes, memory, policy):
-        return Result(memory, (), ())
+        return ApplyResult(memory, (), ())
     draft = Draft(memory=memory, changes=changes, policy=policy, refused=changes.refused)
     for rule in RULES:
         draft = rule(draft)
     before, after = memory, draft.memory
     if after.facts != before.facts or (after.user, after.history) != (before.user, before.history):
         after = after.model_copy(update={"last_updated": changes.at})
-    return Result(after, draft.removed, draft.refused)
+    return ApplyResult(after, draft.removed, draft.refused)
 
 
 def _is_learned(changes: MemoryUpdate, memory: Memory, policy: Policy) -> bool:

@@ -30,25 +30,25 @@ class Draft:
         """Ids of what this update adds."""
         return frozenset(addition.id for addition in self.changes.additions)
 
-    def holding(self, facts: Iterable[Fact]) -> Draft:
+    def with_facts(self, facts: Iterable[Fact]) -> Draft:
         """The draft with these facts."""
         return replace(self, memory=self.memory.with_facts(tuple(facts)))
 
-    def without(self, ids: Iterable[str], *, because: str) -> Draft:
+    def without_facts(self, ids: Iterable[str], *, because: str) -> Draft:
         """The draft less the facts with these ids."""
         gone = frozenset(ids)
         removed = tuple(RemovedFact(fact=fact, why=because) for fact in self.facts if fact.id in gone)
-        kept = self.holding(fact for fact in self.facts if fact.id not in gone)
+        kept = self.with_facts(fact for fact in self.facts if fact.id not in gone)
         return replace(kept, removed=self.removed + removed)
 
-    def refusing(self, what: str, why: str) -> Draft:
+    def with_refusal(self, what: str, why: str) -> Draft:
         """The draft with a note of something that was not kept."""
-        return replace(self, refused=(*self.refused, Refusal(what=what, why=why)))
+        return replace(self, refused=(*self.refused, Refusal(item=what, reason=why)))
 
 
 Rule = Callable[[Draft], Draft]
 
 
-def same_key(content: str) -> str:
+def fact_key(content: str) -> str:
     """What two wordings of one fact share: compared without case, width or spacing."""
     return "".join(unicodedata.normalize("NFKC", content).casefold().split())

@@ -20,11 +20,11 @@ def rewrite(draft: Draft) -> Draft:
 def _rewritten(draft: Draft, change: Rewrite) -> Draft:
     current = draft.memory.section(change.section)
     summary = change.summary.strip()
-    if not change.by_hand:
+    if not change.edited_by_user:
         summary = cut_at_sentence(summary, draft.policy.max_summary_tokens, count_tokens).strip()
     if not summary or summary == current.summary:
         return draft
     if current.summary != change.base:
-        return draft.refusing(change.section, "the summary was written by someone else meanwhile")
+        return draft.with_refusal(change.section, "the summary was written by someone else meanwhile")
     section = Section.model_validate(current.model_dump() | {"summary": summary, "updated_at": draft.changes.at})
     return replace(draft, memory=draft.memory.with_section(change.section, section))

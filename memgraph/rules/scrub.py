@@ -26,10 +26,10 @@ def scrub(before: Memory, after: Memory, *, by_hand: Container[SectionName] = ()
     manual facts, and the summaries named by *by_hand*.
     """
     known = {fact.id: fact for fact in before.facts}
-    dropped = [fact for fact in after.facts if _is_learned(fact, known) and mentions_upload(fact.content)]
-    facts = _restored(after.facts, dropped, known) if dropped else after.facts
+    dropped = [fact for fact in after.facts if _is_new_and_learned(fact, known) and mentions_upload(fact.content)]
+    facts = _undo_replacements(after.facts, dropped, known) if dropped else after.facts
     scrubbed = after.with_facts(facts)
-    refused = [Refusal(what=fact.content, why=WHY) for fact in dropped]
+    refused = [Refusal(item=fact.content, reason=WHY) for fact in dropped]
     for name, section in after.sections():
         old = before.section(name)
         if section.summary == old.summary or name in by_hand:
@@ -38,15 +38,15 @@ def scrub(before: Memory, after: Memory, *, by_hand: Container[SectionName] = ()
         if summary != section.summary:
             kept = section.model_copy(update={"summary": summary}) if summary.strip() else old
             scrubbed = scrubbed.with_section(name, kept)
-            refused.append(Refusal(what=name, why=WHY))
+            refused.append(Refusal(item=name, reason=WHY))
     return Scrub(scrubbed, tuple(refused))
 
 
-def _is_learned(fact: Fact, known: dict[str, Fact]) -> bool:
+def _is_new_and_learned(fact: Fact, known: dict[str, Fact]) -> bool:
     return not fact.is_manual and (fact.id not in known or fact.content != known[fact.id].content)
 
 
-def _restored(facts: tuple[Fact, ...], dropped: list[Fact], known: dict[str, Fact]) -> tuple[Fact, ...]:
+def _undo_replacements(facts: tuple[Fact, ...], dropped: list[Fact], known: dict[str, Fact]) -> tuple[Fact, ...]:
     gone = {fact.id for fact in dropped}
     kept = tuple(fact for fact in facts if fact.id not in gone)
     there = {fact.id for fact in kept}

@@ -23,7 +23,7 @@ STORAGES: Mapping[str, str] = MappingProxyType(
     {
         "file": "memgraph.storage.file.FileStorage",
         "langgraph": "memgraph.storage.langgraph.LangGraphStorage",
-        "memory": "memgraph.storage.memory.RamStorage",
+        "memory": "memgraph.storage.memory.InMemoryStorage",
         "postgres": "memgraph.storage.postgres.PostgresStorage",
         "postgresql": "memgraph.storage.postgres.PostgresStorage",
         "sqlite": "memgraph.storage.sqlite.SqliteStorage",

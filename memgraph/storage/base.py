@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Forgotten, Memory, Scope, timestamp
+from memgraph.models import Deletion, Memory, Scope, timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,7 +109,7 @@ class MemoryStorage(ABC):
 # -- the rules ------------------------------------------------------------------------------------
 
 
-def own_or_shared(scope: Scope, read: Callable[[Scope], Memory | None]) -> Memory:
+def load_with_fallback(scope: Scope, read: Callable[[Scope], Memory | None]) -> Memory:
     """Return what *scope* reads, where *read* gives a scope's own document or None.
 
     An agent without one reads what its user's agents share, as the start of a memory of its own: at revision
@@ -124,7 +124,7 @@ def own_or_shared(scope: Scope, read: Callable[[Scope], Memory | None]) -> Memor
     return (shared or Memory()).model_copy(update={"revision": 0, "threads": {}, "forgotten": None})
 
 
-def successor(scope: Scope, stored: Memory | None, memory: Memory) -> Memory:
+def next_revision(scope: Scope, stored: Memory | None, memory: Memory) -> Memory:
     """Return *memory* as it is to be stored over *stored*, which is None where there is no document yet.
 
     The mark of the last deletion is carried on, also when *memory* lost it: a run that was loaded before
@@ -141,10 +141,10 @@ def successor(scope: Scope, stored: Memory | None, memory: Memory) -> Memory:
         raise RevisionConflictError(scope, memory.revision)
     revision = memory.revision + 1
     given = memory.forgotten if memory.forgotten and memory.forgotten.revision <= revision else None
-    return memory.model_copy(update={"revision": revision, "forgotten": later(buried, given)})
+    return memory.model_copy(update={"revision": revision, "forgotten": latest_deletion(buried, given)})
 
 
-def later(one: Forgotten | None, other: Forgotten | None) -> Forgotten | None:
+def latest_deletion(one: Deletion | None, other: Deletion | None) -> Deletion | None:
     """Return the mark of the later deletion."""
     if one is None or other is None:
         return one or other
@@ -163,7 +163,7 @@ def tombstone(stored: Memory | None) -> Memory:
         last_updated=timestamp(now),
         threads=stored.threads if stored else {},
         # to the microsecond: what was submitted before it is told from what was submitted after
-        forgotten=Forgotten(revision=revision, at=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")),
+        forgotten=Deletion(revision=revision, at=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")),
     )
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import DamagedMemoryError, RevisionConflictError, StorageError
 from memgraph.models import Memory
-from memgraph.storage.base import MemoryStorage, is_tombstone, own_or_shared, successor, tombstone
-from memgraph.storage.documents import ParsedDocuments, storable
-from memgraph.storage.durable import locked, make_folder, read, replace, reported, staged, sync_folder
-from memgraph.storage.edits import Found, Seen, raised, see
-from memgraph.storage.locations import absolute, path_of_url
-from memgraph.storage.paths import Layout
+from memgraph.storage.atomic_file import atomic_write, locked, make_folder, read, replace, sync_folder, wrap_os_errors
+from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision, tombstone
+from memgraph.storage.manual_edits import FileBytes, FileState, bump_revision, detect
+from memgraph.storage.paths import Layout, absolute, path_of_url
+from memgraph.storage.serialization import DocumentCache, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -56,7 +55,7 @@ class FileStorage(MemoryStorage):
         self._layout = Layout(place.parent, place.name) if place.suffix == ".json" else Layout(place)
         self._name = f"file:{place}"
         self._lock_timeout = lock_timeout
-        self._parsed = ParsedDocuments()
+        self._parsed = DocumentCache()
 
     @property
     def name(self) -> str:
@@ -70,13 +69,13 @@ class FileStorage(MemoryStorage):
         return str(self._layout.document(scope))
 
     def load(self, scope: Scope) -> Memory:
-        return own_or_shared(scope, self._read)
+        return load_with_fallback(scope, self._read)
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
         path = self._layout.document(scope)
         with self._writing(scope, path):
             data, seen = self._look(path)
-            saved = successor(scope, seen.memory, memory)
+            saved = next_revision(scope, seen.memory, memory)
             if not seen.recorded:
                 raise RevisionConflictError(scope, memory.revision)
             return self._write(scope, path, saved.model_copy(update={"revision": seen.revision + 1}), data)
@@ -87,40 +86,40 @@ class FileStorage(MemoryStorage):
             try:
                 with self._writing(scope, path):
                     data, seen = self._look(path)
-                    return self._write(scope, path, _buried(seen), data)
+                    return self._write(scope, path, _deleted(seen), data)
             except RevisionConflictError:
                 continue  # edited while we were at it: the edit is to go too
 
     def scopes(self) -> Iterator[Scope]:
-        with reported(self._layout.base):
+        with wrap_os_errors(self._layout.base):
             for scope, path in self._layout.documents():
                 data = read(path)
-                if data is not None and not self._is_buried(path, data):
+                if data is not None and not self._is_deleted(path, data):
                     yield scope
 
     def _read(self, scope: Scope) -> Memory | None:
         path = self._layout.document(scope)
-        with reported(path):
+        with wrap_os_errors(path):
             _, seen = self._look(path)
             return seen.memory if seen.recorded else self._record(path, seen)
 
-    def _look(self, path: Path) -> tuple[bytes | None, Seen]:
+    def _look(self, path: Path) -> tuple[bytes | None, FileState]:
         """Read the document at *path*: its bytes, and what they say."""
         data, last = read(path), read(_last(path))
         try:
-            return data, see(Found(str(path), data), Found(str(_last(path)), last), self._parsed.decode)
+            return data, detect(FileBytes(str(path), data), FileBytes(str(_last(path)), last), self._parsed.decode)
         except DamagedMemoryError as error:
             hint = f" (the last good one is {_last(path)})" if last is not None else ""
             raise DamagedMemoryError(error.place, error.reason + hint) from None
 
-    def _record(self, path: Path, seen: Seen) -> Memory | None:
+    def _record(self, path: Path, seen: FileState) -> Memory | None:
         """Make an edited document the last good one, at the next revision."""
         try:
             with locked(path, RECORD_TIMEOUT_SECONDS):
                 _, seen = self._look(path)
                 if seen.recorded or seen.memory is None:
                     return seen.memory
-                memory, data = storable(raised(seen.memory))
+                memory, data = serialize(bump_revision(seen.memory))
                 replace(_last(path), data)
                 return memory
         except DamagedMemoryError:
@@ -130,21 +129,21 @@ class FileStorage(MemoryStorage):
 
     def _write(self, scope: Scope, path: Path, memory: Memory, replaced: bytes | None) -> Memory:
         """Put *memory* in the place of the bytes *replaced*, unless somebody edited them meanwhile."""
-        stored, data = storable(memory)
-        with staged(_last(path), data, durable=False) as last, staged(path, data) as document:
+        stored, data = serialize(memory)
+        with atomic_write(_last(path), data, durable=False) as last, atomic_write(path, data) as document:
             if read(path) != replaced:
                 raise RevisionConflictError(scope, memory.revision - 1)
             document.replace(path)
             with suppress(OSError):  # the save has happened; without this the document merely looks edited
                 last.replace(_last(path))
         sync_folder(path.parent)
-        self._parsed.remember(data, str(path), stored)
+        self._parsed.put(data, str(path), stored)
         return stored
 
     @contextmanager
     def _writing(self, scope: Scope, path: Path) -> Generator[None]:
         """Keep other writers of the document at *path* out, after making the folder it belongs to."""
-        with reported(path):
+        with wrap_os_errors(path):
             make_folder(path.parent)
             self._keep_user_id(scope)
             with locked(path, self._lock_timeout):
@@ -157,7 +156,7 @@ class FileStorage(MemoryStorage):
             with locked(path, self._lock_timeout):
                 replace(path, user_id)
 
-    def _is_buried(self, path: Path, data: bytes) -> bool:
+    def _is_deleted(self, path: Path, data: bytes) -> bool:
         """Whether a document is a tombstone. A damaged one is not: somebody has to look at it."""
         if b"forgotten" not in data:
             return False
@@ -172,6 +171,6 @@ def _last(path: Path) -> Path:
     return path.with_name(f"{path.name}.last")
 
 
-def _buried(seen: Seen) -> Memory:
+def _deleted(seen: FileState) -> Memory:
     """Return what stays of a document that is deleted; of a missing one, that revisions go on where they were."""
     return tombstone((seen.memory or Memory()).model_copy(update={"revision": seen.revision}))

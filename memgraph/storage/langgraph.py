@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Self, cast
 
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Scope
-from memgraph.storage.base import MemoryStorage, is_tombstone, own_or_shared, successor, tombstone
-from memgraph.storage.documents import ParsedDocuments, storable
-from memgraph.storage.langgraph_locks import alone
+from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision, tombstone
+from memgraph.storage.langgraph_locks import exclusive
 from memgraph.storage.paths import folder_name
+from memgraph.storage.serialization import DocumentCache, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -49,7 +49,7 @@ class LangGraphStorage(MemoryStorage):
     def __init__(self, store: BaseStore | None = None) -> None:
         self._given = store
         self._name = f"langgraph:{'' if store is None else type(store).__qualname__}"
-        self._parsed = ParsedDocuments()
+        self._parsed = DocumentCache()
 
     @property
     def name(self) -> str:
@@ -63,10 +63,10 @@ class LangGraphStorage(MemoryStorage):
 
     def load(self, scope: Scope) -> Memory:
         with self._reported() as store:
-            return own_or_shared(scope, lambda wanted: self._read(store, wanted))
+            return load_with_fallback(scope, lambda wanted: self._read(store, wanted))
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
-        return self._replace(scope, lambda stored: successor(scope, stored, memory))
+        return self._replace(scope, lambda stored: next_revision(scope, stored, memory))
 
     def delete(self, scope: Scope) -> Memory:
         return self._replace(scope, tombstone)
@@ -78,11 +78,11 @@ class LangGraphStorage(MemoryStorage):
 
     def _replace(self, scope: Scope, change: Callable[[Memory | None], Memory]) -> Memory:
         namespace = _namespace(scope)
-        with self._reported() as shared, alone(shared, ".".join(namespace)) as store:
-            stored, data = storable(change(self._read(store, scope)))
+        with self._reported() as shared, exclusive(shared, ".".join(namespace)) as store:
+            stored, data = serialize(change(self._read(store, scope)))
             value = {"user_id": scope.user_id, "agent_name": scope.agent_name, "document": data.decode()}
             store.put(namespace, KEY, value, index=False, ttl=None)
-        self._parsed.remember(data, self._place(scope), stored)
+        self._parsed.put(data, self._place(scope), stored)
         return stored
 
     def _read(self, store: BaseStore, scope: Scope) -> Memory | None:
@@ -100,10 +100,10 @@ class LangGraphStorage(MemoryStorage):
             item = store.get((ROOT, user, agent), KEY, refresh_ttl=False)
             if item and "user_id" in item.value:
                 scope = Scope(item.value["user_id"], item.value.get("agent_name"))
-                if not self._is_buried(item, scope):
+                if not self._is_deleted(item, scope):
                     yield scope
 
-    def _is_buried(self, item: Item, scope: Scope) -> bool:
+    def _is_deleted(self, item: Item, scope: Scope) -> bool:
         """Whether a document is a tombstone. A damaged one is not: somebody has to look at it."""
         try:
             return is_tombstone(self._decoded(item, scope))

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memgraph.errors import StorageError
-from memgraph.storage.durable import locked
+from memgraph.storage.atomic_file import locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Mapping
@@ -36,7 +36,7 @@ _IN_PROCESS = tuple(threading.Lock() for _ in range(64))
 
 
 @contextmanager
-def alone(store: BaseStore, label: str) -> Generator[BaseStore]:
+def exclusive(store: BaseStore, label: str) -> Generator[BaseStore]:
     """Keep out everybody else who asks for *label*; yields the store to use meanwhile.
 
     Those in this process always, and those in others where LOCKS has a line for the store.

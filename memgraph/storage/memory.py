@@ -7,8 +7,8 @@ import threading
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ConfigError
-from memgraph.storage.base import MemoryStorage, is_tombstone, own_or_shared, successor, tombstone
-from memgraph.storage.documents import ParsedDocuments, storable
+from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision, tombstone
+from memgraph.storage.serialization import DocumentCache, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from memgraph.models import Memory, Scope
 
 
-class RamStorage(MemoryStorage):
+class InMemoryStorage(MemoryStorage):
     """Documents in this process, gone with it. They are kept as bytes, so that they read as from a file."""
 
     def __init__(self) -> None:
         self._name = f"memory:{secrets.token_hex(4)}"
         self._lock = threading.Lock()
         self._documents: dict[Scope, bytes] = {}
-        self._parsed = ParsedDocuments()
+        self._parsed = DocumentCache()
 
     @property
     def name(self) -> str:
@@ -36,11 +36,11 @@ class RamStorage(MemoryStorage):
         return cls()
 
     def load(self, scope: Scope) -> Memory:
-        return own_or_shared(scope, self._read)
+        return load_with_fallback(scope, self._read)
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
         with self._lock:
-            return self._write(scope, successor(scope, self._read(scope), memory))
+            return self._write(scope, next_revision(scope, self._read(scope), memory))
 
     def delete(self, scope: Scope) -> Memory:
         with self._lock:
@@ -57,9 +57,9 @@ class RamStorage(MemoryStorage):
         return self._parsed.decode(data, self._place(scope)) if data else None
 
     def _write(self, scope: Scope, memory: Memory) -> Memory:
-        stored, data = storable(memory)
+        stored, data = serialize(memory)
         self._documents[scope] = data
-        self._parsed.remember(data, self._place(scope), stored)
+        self._parsed.put(data, self._place(scope), stored)
         return stored
 
     def _place(self, scope: Scope) -> str:

@@ -10,14 +10,45 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memgraph.errors import IdentityError
+from memgraph.errors import ConfigError, IdentityError
 from memgraph.models import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+
+def default_folder() -> Path:
+    """The platform's folder for user data."""
+    import platformdirs
+
+    return platformdirs.user_data_path("memgraph", appauthor=False)
+
+
+def absolute(path: str | Path | None) -> Path:
+    """Return *path* from the working folder, `~` expanded; the platform's folder for user data without one."""
+    if not path:
+        return default_folder()
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def path_of_url(scheme: str, location: str) -> str:
+    """Return the path in `SCHEME:PATH` or `SCHEME:///PATH`.
+
+    Raises:
+        ConfigError: If it names a host, as `SCHEME://HOST/PATH` does.
+    """
+    if not location.startswith("//"):
+        return location
+    if not location.startswith("///"):
+        raise ConfigError(f"{scheme}:{location} names a host; write {scheme}:{location.lstrip('/')}")
+    return location[2:]
+
 
 DEFAULT_USER = "default"
 DOCUMENT = "memory.json"

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph.errors import DamagedMemoryError, RevisionConflictError
 from memgraph.models import Scope
-from memgraph.storage.base import MemoryStorage, is_tombstone, own_or_shared, successor
-from memgraph.storage.documents import ParsedDocuments, storable
-from memgraph.storage.postgres_database import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
+from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision
+from memgraph.storage.postgres_pool import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
+from memgraph.storage.serialization import DocumentCache, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memgraph.models import Memory
-    from memgraph.storage.postgres_database import Connection
+    from memgraph.storage.postgres_pool import Connection
 
 MIGRATIONS = (
     # json keeps the text as it was written, \u0000 too; jsonb would order the keys anew and refuse \u0000
@@ -73,14 +73,14 @@ class PostgresStorage(MemoryStorage):
             wait_seconds=wait_seconds,
             max_connections=max_connections,
         )
-        self._parsed = ParsedDocuments()
+        self._parsed = DocumentCache()
 
     @property
     def name(self) -> str:
         return self._database.name
 
     def load(self, scope: Scope) -> Memory:
-        return self._database.run(lambda db, _: own_or_shared(scope, lambda wanted: self._read(db, wanted)))
+        return self._database.run(lambda db, _: load_with_fallback(scope, lambda wanted: self._read(db, wanted)))
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
         return self._database.run(lambda db, again: self._save(db, scope, memory, again=again))
@@ -89,7 +89,7 @@ class PostgresStorage(MemoryStorage):
         rows = self._database.run(lambda db, _: db.execute(SELECT_SCOPES.encode()).fetchall())
         for user_id, agent_name, revision, document in rows:
             scope = Scope(user_id, agent_name)
-            if not document or not self._is_buried(scope, revision, document):
+            if not document or not self._is_deleted(scope, revision, document):
                 yield scope
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class PostgresStorage(MemoryStorage):
         if again and stored and _is_saved(stored, memory):
             return stored
         for _ in range(2):
-            written = self._write(db, scope, successor(scope, stored, memory))
+            written = self._write(db, scope, next_revision(scope, stored, memory))
             if written:
                 return written
             stored = self._read(db, scope)  # another writer was faster: what it did says how this ends
@@ -111,18 +111,18 @@ class PostgresStorage(MemoryStorage):
         return self._decoded(scope, *row) if row else None
 
     def _write(self, db: Connection, scope: Scope, memory: Memory) -> Memory | None:
-        stored, data = storable(memory)
+        stored, data = serialize(memory)
         row = _key(scope) | {"revision": stored.revision, "document": data.decode()}
         if not db.execute(UPDATE if stored.revision > 1 else INSERT, row).rowcount:
             return None
-        self._parsed.remember(data, self._place(scope), stored)
+        self._parsed.put(data, self._place(scope), stored)
         return stored
 
     def _decoded(self, scope: Scope, revision: int, document: str) -> Memory:
         memory = self._parsed.decode(document.encode(), self._place(scope))
         return memory.model_copy(update={"revision": revision})
 
-    def _is_buried(self, scope: Scope, revision: int, document: str) -> bool:
+    def _is_deleted(self, scope: Scope, revision: int, document: str) -> bool:
         """Whether a document is a tombstone. A damaged one is not: somebody has to look at it."""
         try:
             return is_tombstone(self._decoded(scope, revision, document))
@@ -140,4 +140,4 @@ def _key(scope: Scope) -> dict[str, Any]:
 def _is_saved(stored: Memory, memory: Memory) -> bool:
     """Whether *stored* is what became of saving *memory*."""
     update = {"revision": memory.revision + 1, "forgotten": stored.forgotten}
-    return stored == storable(memory.model_copy(update=update))[0]
+    return stored == serialize(memory.model_copy(update=update))[0]

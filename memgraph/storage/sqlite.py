@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ConfigError, DamagedMemoryError, RevisionConflictError, StorageError
 from memgraph.models import Scope
-from memgraph.storage.base import MemoryStorage, is_tombstone, own_or_shared, successor, tombstone
-from memgraph.storage.documents import ParsedDocuments, storable
-from memgraph.storage.durable import create_private, locked, make_folder, reported
-from memgraph.storage.locations import absolute, default_folder, path_of_url
+from memgraph.storage.atomic_file import create_private, locked, make_folder, wrap_os_errors
+from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision, tombstone
+from memgraph.storage.paths import absolute, default_folder, path_of_url
+from memgraph.storage.serialization import DocumentCache, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -63,7 +63,7 @@ class SqliteStorage(MemoryStorage):
         self._path = absolute(path or default_folder() / DATABASE)
         self._name = f"sqlite:{self._path}"
         self._busy_timeout = busy_timeout
-        self._parsed = ParsedDocuments()
+        self._parsed = DocumentCache()
 
     @property
     def name(self) -> str:
@@ -78,13 +78,13 @@ class SqliteStorage(MemoryStorage):
 
     def load(self, scope: Scope) -> Memory:
         if not self._exists():
-            return own_or_shared(scope, lambda _: None)
+            return load_with_fallback(scope, lambda _: None)
         with self._connected() as db:
-            return own_or_shared(scope, lambda wanted: self._read(db, wanted))
+            return load_with_fallback(scope, lambda wanted: self._read(db, wanted))
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
         with self._writing() as db:
-            return self._write(db, scope, successor(scope, self._read(db, scope), memory))
+            return self._write(db, scope, next_revision(scope, self._read(db, scope), memory))
 
     def delete(self, scope: Scope) -> Memory:
         with self._writing() as db:
@@ -95,7 +95,7 @@ class SqliteStorage(MemoryStorage):
             return
         with self._connected() as db:
             rows = db.execute(SELECT_SCOPES).fetchall()
-            found = [scope for scope in (Scope(*row) for row in rows) if not self._is_buried(db, scope)]
+            found = [scope for scope in (Scope(*row) for row in rows) if not self._is_deleted(db, scope)]
         yield from found
 
     def _read(self, db: sqlite3.Connection, scope: Scope) -> Memory | None:
@@ -106,17 +106,17 @@ class SqliteStorage(MemoryStorage):
         return memory.model_copy(update={"revision": row[0]})
 
     def _write(self, db: sqlite3.Connection, scope: Scope, memory: Memory) -> Memory:
-        stored, data = storable(memory)
+        stored, data = serialize(memory)
         row = _key(scope) | {"revision": stored.revision, "document": data.decode()}
         if not db.execute(UPDATE if stored.revision > 1 else INSERT, row).rowcount:
             raise RevisionConflictError(scope, memory.revision - 1)
-        self._parsed.remember(data, self._place(scope), stored)
+        self._parsed.put(data, self._place(scope), stored)
         return stored
 
     def _place(self, scope: Scope) -> str:
         return f"{self._name}, memory of {scope}"
 
-    def _is_buried(self, db: sqlite3.Connection, scope: Scope) -> bool:
+    def _is_deleted(self, db: sqlite3.Connection, scope: Scope) -> bool:
         """Whether a document is a tombstone. A damaged one is not: somebody has to look at it."""
         try:
             memory = self._read(db, scope)
@@ -127,13 +127,13 @@ class SqliteStorage(MemoryStorage):
     # -- the file ---------------------------------------------------------------------------------
 
     def _exists(self) -> bool:
-        with reported(self._path):
+        with wrap_os_errors(self._path):
             return self._path.exists()
 
     @contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
         """A transaction that has the file to itself; it ends with everything or nothing written."""
-        with reported(self._path):
+        with wrap_os_errors(self._path):
             make_folder(self._path.parent)
             create_private(self._path)
         with self._connected() as db:
@@ -155,7 +155,7 @@ class SqliteStorage(MemoryStorage):
 
     def _set_up(self, db: sqlite3.Connection) -> None:
         """Make the tables. SQLite does not wait for others where the journal mode changes, so a lock file does."""
-        with reported(self._path), locked(self._path, self._busy_timeout):
+        with wrap_os_errors(self._path), locked(self._path, self._busy_timeout):
             db.execute("PRAGMA journal_mode = WAL")
             db.execute(SCHEMA)
             db.execute(f"PRAGMA user_version = {VERSION}")

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from memgraph.text.fold import HAN
+from memgraph.text.normalize import HAN
 
 _CLOSERS = "\"'”’」』）)\\]】》*_"
 _END = re.compile(

@@ -8,10 +8,123 @@ from __future__ import annotations
 
 import re
 
-from memgraph.text.blocks import UPLOADS, without_blocks
-from memgraph.text.fold import fold
+from memgraph.text.content import UPLOADS, without_blocks
+from memgraph.text.normalize import fold
 from memgraph.text.sentences import sentences
-from memgraph.text.upload_patterns import ELSEWHERE, EVENTS, HINTS, IN_GENERAL, LIKELY, MADE_FOR_IT, TRACES
+
+_NOUNS = """
+    file document doc pdf spreadsheet sheet csv tsv image photo picture screenshot video audio recording attachment
+    report slide deck presentation workbook dataset archive zip log resume cv transcript contract invoice docx xlsx
+    pptx txt json notebook diagram scan paper thesis data
+"""
+_NOUN = "(?:" + "|".join(_NOUNS.split()) + ")"
+_FILE_NAME = r"[\w()-]+(?:\.[\w-]{1,30}){0,4}\.[a-z]\w{1,4}\b"
+_THING = rf"(?:{_NOUN}s?\b|{_FILE_NAME})"
+_ONE = r"(?:an?|the|this|that|these|his|her|their|my|its|one|two|three|four|five|several|some|multiple|many|few|\d+)"
+_NO_LINK = r"(?!(?:to|of|on|about|for|with|that|how|link|url|links|path|by|from|in|into|via)\b)"
+_SUCH = rf"(?:{_NO_LINK}[\w'\"-]+ ){{0,5}}"
+"""The words between an article and its noun."""
+_LATELY = (
+    r"(?:(?:has|have|had|also|just|recently|then|already|previously|first|later|once|again|now|earlier|today|yesterday)"
+    r" )*"
+)
+_THE_USER = r"(?<!\ba )(?<!each )(?<!every )(?<!any )(?<!or )\buser,?"
+_ITEM = r"^[-*]? ?"
+"""The start of a sentence, or of an item in a list."""
+
+_ZH_THING = (
+    r"(?:文件|档案|文档|报告|图片|照片|表格|附件|截图|视频|录音|资料|数据|简历|合同|论文|代码|"
+    r"pdf|csv|excel|word|ppt|\w\.\w{2,4}\b)"
+)
+_ZH_UPLOAD = r"(?:上传|上载)"
+_ZH_USER = r"(?<![当每若让使])(?<!如果)(?<!一旦)(?<!多个)(?<!每个)(?<!所有)(?:用户|使用者)"
+_ZH_JUST = r"(?:已|已经|刚|刚刚|曾|曾经)"
+_ZH_ONE = r"[\d一两三四五几多]"
+_SAME = r"[^,。;!?\n]"
+"""Any character of the same clause."""
+
+
+def _any_of(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns))
+
+
+HINTS = ("upload", "attach", "shared", "provided", "sent ", "submitted", "supplied", "上传", "上载", "附", "了")
+"""A text with none of these tells of no upload; looking for them costs next to nothing."""
+
+TRACES = _any_of(r"/?mnt/user-data/uploads", r"user-data/uploads/", r"</?(?:uploaded_files|current_uploads)\b")
+"""What only an upload leaves behind: its path, its tag."""
+
+EVENTS = _any_of(
+    rf"{_THE_USER} {_LATELY}(?:re-?)?(?:uploaded|attached)\b",
+    rf"\b(?:i|he|she|they)(?:'ve)? {_LATELY}(?:re-?)?(?:uploaded|attached) {_SUCH}{_THING}",
+    rf"(?:\b(?:user|i|he|she) |{_ITEM}){_LATELY}(?:shared|provided|sent|submitted|supplied) {_ONE} {_SUCH}{_THING}",
+    rf"{_ITEM}{_LATELY}(?:re-?)?uploaded (?!files\b|images\b|by\b|to\b)",
+    rf"{_ITEM}{_LATELY}uploaded (?:file|image)s? (?!(?:are|is|must|should|gets?|will|can|need|may)\b)",
+    rf"{_ITEM}{_LATELY}attached {_SUCH}{_THING}",
+    r"^(?:file )?(?:uploads?|attachments?):",
+    r"\buploaded by (?:the |this )?user\b",
+    r"^上传(?:的)?文件:",
+    rf"{_ZH_USER}{_SAME}{{0,10}}?{_ZH_UPLOAD}(?:了|过| ?{_ZH_ONE}{_SAME}{{0,3}}[份个张篇段些]| ?[\w.-]+\.\w{{2,4}})",
+    rf"{_ZH_USER}{_SAME}{{0,10}}?(?:{_ZH_JUST}{_ZH_UPLOAD}|附[上加]了)",
+    rf"{_ITEM}(?:我|他|她|{_ZH_JUST}|今天|昨天|之前|又|还)*{_ZH_UPLOAD}(?:了|过| ?[\w-]+(?:\.[\w-]+)*\.\w{{2,4}})",
+    rf"{_ITEM}(?:我|他|她)?{_ZH_JUST}{_ZH_UPLOAD}",
+    rf"(?:用户|使用者|我|他|她|{_ITEM})(?:{_ZH_JUST}|还|也|又)*"
+    rf"(?:提供|分享|发送|发来|发|提交)了 ?{_ZH_ONE}(?!篇)[^,。;!?\n给向跟]{{0,15}}{_ZH_THING}",
+)
+"""What is an upload whatever else the sentence says."""
+
+LIKELY = _any_of(
+    rf"\b(?:uploaded|attached) {_ONE} {_SUCH}{_THING}",
+    rf"\b(?:user|he|she|is) ?(?:uploads|attaches|uploading|attaching) {_ONE} {_SUCH}{_THING}",
+    rf"{_THING} (?:[\w.'\"-]+ ){{0,6}}?(?:was|were|has been|have been|had been|got|is) {_LATELY}"
+    r"(?:uploaded|attached)\b",
+    rf"{_THING} are attached\b",
+    rf"\b(?:{_ONE}|user's|newly|recently|previously|latest|from|in|per) (?:(?:newly|recently|just|same|first) )?"
+    rf"(?:user-)?(?:uploaded|attached) {_SUCH}{_THING}",
+    r"\b(?:the|this|an?|user's|latest|recent) (?:upload|attachment)s? "
+    r"(?:contain|show|include|describe|mention|list|say)",
+    r"\b(?:in|from|per|to) (?:the|this|user's) (?:upload|attachment)s?\b",
+    rf"(?:已|刚|刚刚|新|曾)(?:经)?{_ZH_UPLOAD}|{_ZH_UPLOAD}了|被{_ZH_UPLOAD}",
+    rf"{_ZH_UPLOAD}的{_SAME}{{0,12}}?{_ZH_THING}",
+    r"附件(?:中|里|内|为|是|包含|显示|提到|描述|的内容)|[见如](?:本)?附件|附[上加]了",
+)
+"""What is an upload unless it is told of something that takes uploads."""
+
+MADE_FOR_IT = _any_of(
+    r"\b(?:services?|apps?|applications?|websites?|platforms?|endpoints?|apis?|features?|forms?|widgets?)\b",
+    r"\bcomponents?\b",
+    r"\b(?:systems?|pipelines?|backend|frontend|servers?|bugs?|workflows?|tools?|plugins?|functions?|emails?|tests?)\b",
+    r"\b(?:customers?|clients?|users|visitors|students|people|everyone|each|every|when|whenever|once|if|how)\b",
+    r"\b(?:lets?|allow|enabl|support|build|built|develop|implement|handl|process|validat|maintain|resiz)",
+    r"\b(?:scans?|scanning|stor(?:es?|ing))\b",
+    r"功能|服务|系统|平台|应用|接口|组件|模块|网站|程序|\bapi\b|按钮|\bbug\b|邮件|客户|顾客|学生|多个用户|每个用户|所有用户",
+    r"允许|支持|可以|让|开发|实现|处理|存储|校验|扫描|设计|构建|搭建|负责|当|如果|每当|每次|一旦",
+)
+"""Said before it: this is about something that takes uploads."""
+
+IN_GENERAL = _any_of(
+    r"\s?by (?:their |the |its )?(?:customers|users|clients|visitors|students|people|members|guests)\b",
+    r"\s?(?:\w+ )?(?:is|are|gets?|must|should|can|will|needs?|may) (?:\w+ )?"
+    r"(?:be|stored|scanned|saved|resized|validated|processed|compressed|encrypted|deleted|served|kept|cached|moved)\b",
+    r"\s?(?:需要|必须|应该|会|都会|可以|大小|不能|要)(?:被|先)?",
+)
+"""Said right after it: so it always goes."""
+
+ELSEWHERE = _any_of(
+    r"\b(?:to|on|onto|with) (?:(?:the|an?|his|her|their|my|our|its|several|some) )?(?:[\w-]+ )?(?:"
+    r"youtube|instagram|tiktok|vimeo|soundcloud|spotify|facebook|twitter|linkedin|flickr|kaggle|github|gitlab|pypi|npm|"
+    r"docker ?hub|hugging ?face|arxiv|s3|gcs|aws|azure|drive|dropbox|icloud|onedrive|sharepoint|confluence|notion|jira|"
+    r"slack|cloud|bucket|servers?|repo|repository|website|site|blog|channel|registry|store|wiki|portal|intranet|"
+    r"database|cluster|cdn|teams?|colleagues?|coworkers?|clients?|customers?|boss|manager|friends?|family|wife|husband|"
+    r"investors?|students|class|community|journal|conference|workshop|neurips|icml|iclr|acl)\b",
+    r"\b(?:every (?:day|week|month|morning|night)|daily|weekly|monthly|regularly)\b|每天|每周|每月",
+    rf"(?:到|至|给|在){_SAME}{{0,6}}?(?:youtube|b ?站|哔哩|抖音|快手|小红书|微博|微信|朋友圈)",
+    rf"(?:到|至|给|在){_SAME}{{0,6}}?(?:github|gitlab|gitee|pypi|npm)",
+    rf"(?:到|至|给|在){_SAME}{{0,6}}?(?:s ?3|oss)",
+    rf"(?:到|至|给|在){_SAME}{{0,6}}?(?:网盘|云|服务器|仓库|官网|网站|博客|频道|团队|同事|客户|朋友|老板|领导|老师|家人)",
+)
+"""Where a file goes that is not given to the assistant."""
+
 
 READ_CHARS = 4_000
 """Of a sentence; the longest fact has half of that."""

@@ -19,9 +19,9 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from memgraph import BackgroundInvoker, Context, MemoryMiddleware, Settings, build_graph, open_storage
-from memgraph.agents.callers import Caller
-from memgraph.agents.hands import Hands
-from memgraph.agents.learner import Learner
+from memgraph._concurrency import DaemonExecutor
+from memgraph.agents.capture import ConversationCapture
+from memgraph.agents.identity import Identity
 from memgraph.testing import ScriptedModel, update_answer
 
 LONG: Any = [
@@ -150,16 +150,16 @@ def test_what_waits_in_line_is_handed_over_though_the_agent_went_on() -> None:
             super().submit(messages, scope, thread_id)
 
     invoker: Any = Slow()
-    learner = Learner(invoker, wait_seconds=0.02)
-    learner._hands = Hands(most=1)
-    caller = Caller(ADA, "t1")
+    learner = ConversationCapture(invoker, wait_seconds=0.02)
+    learner._hands = DaemonExecutor(max_workers=1)
+    caller = Identity(ADA, "t1")
 
-    learner.learn(caller, [HumanMessage("One.")])
-    asyncio.run(learner.alearn(caller, [HumanMessage("Two.")]))
+    learner.capture(caller, [HumanMessage("One.")])
+    asyncio.run(learner.acapture(caller, [HumanMessage("Two.")]))
 
     assert invoker.given == []
     release.set()
-    learner._hands.within(10, lambda: None)
+    learner._hands.run(10, lambda: None)
     assert [texts for texts, *_ in invoker.given] == [["One."], ["Two."]]
 
 

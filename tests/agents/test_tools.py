@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from memgraph import Fact, MemoryMiddleware, MemoryStorage, Policy, Scope, Settings, memory_tools, open_storage
-from memgraph.agents.changes import added
+from memgraph.agents.tools import add_tool_fact
 from memgraph.models import MANUAL, Memory
 
 TEA = Fact(id="fact_tea", content="Likes tea.", category="preference", confidence=0.9, source="t0")
@@ -118,7 +118,7 @@ def test_a_full_memory_lets_the_least_valuable_go() -> None:
     """What is added stays, and so does what a person wrote."""
     facts = (OWN, *(Fact(content=f"Fact {n}", confidence=0.9) for n in range(10)))
 
-    memory = added(Memory(facts=facts), "t1", Policy(max_facts=10), "New.", confidence=0.1)
+    memory = add_tool_fact(Memory(facts=facts), "t1", Policy(max_facts=10), "New.", confidence=0.1)
 
     assert len(memory.facts) == 11
     assert memory.facts[-1].content == "New."

@@ -17,7 +17,7 @@ from api_tokens import ADA, ALL, BOB, Ask  # the folder is on the path by now
 
 from memgraph import MemoryStorage, Scope, Settings, open_storage
 from memgraph.api import create_app
-from memgraph.editing import add_fact, edit
+from memgraph.editing import add_fact, update_memory
 
 LIMIT = 20_000
 """Bytes of a request."""
@@ -79,4 +79,4 @@ def ask(client: TestClient) -> Ask:
 @pytest.fixture
 def tea(storage: MemoryStorage) -> str:
     """Ada likes tea; the id of that."""
-    return edit(storage, Scope("ada"), lambda memory: add_fact(memory, "Likes tea.")).facts[0].id
+    return update_memory(storage, Scope("ada"), lambda memory: add_fact(memory, "Likes tea.")).facts[0].id

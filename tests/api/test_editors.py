@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import Memory, MemoryStorage, Scope
-from memgraph.api.etags import etag_of, is_known, only_if
-from memgraph.api.refused import Refused
-from memgraph.editing import add_fact, edit
+from memgraph.api.preconditions import etag_of, matches_if_none_match, require_if_match
+from memgraph.api.problems import ProblemError
+from memgraph.editing import add_fact, update_memory
 
 ADA = Scope("ada")
 OVERWRITING = [
@@ -60,7 +60,7 @@ def test_who_saw_the_latest_may_change_it(ask: Ask, tea: str, method: str, path:
 def test_a_learned_revision_counts_as_an_editor(ask: Ask, storage: MemoryStorage, tea: str) -> None:
     """What an update learned meanwhile must not be lost either."""
     seen = ask("GET", f"facts/{tea}", user_id="ada").headers["ETag"]
-    edit(storage, ADA, lambda memory: add_fact(memory, "Has a cat."))
+    update_memory(storage, ADA, lambda memory: add_fact(memory, "Has a cat."))
 
     answer = ask("DELETE", f"facts/{tea}", if_match=seen, user_id="ada")
 
@@ -77,7 +77,7 @@ def test_a_lost_race_is_judged_anew(
     def load_and_lose(scope: Scope) -> Memory:
         loaded = load(scope)
         monkeypatch.setattr(storage, "load", load)
-        edit(storage, scope, lambda memory: add_fact(memory, "Has a cat."))
+        update_memory(storage, scope, lambda memory: add_fact(memory, "Has a cat."))
         return loaded
 
     monkeypatch.setattr(storage, "load", load_and_lose)
@@ -126,9 +126,9 @@ def test_any_if_match_is_read(header: str) -> None:
     memory = Memory(revision=3)
     named = etag_of(memory) in header.split(", ") or header.strip() == "*"
     try:
-        only_if(header, lambda given: given)(memory)
+        require_if_match(header, lambda given: given)(memory)
         passed = True
-    except Refused as refused:
+    except ProblemError as refused:
         passed = refused.status != 412
 
     assert passed == named
@@ -139,7 +139,7 @@ def test_a_weak_tag_is_good_for_reading_alone(others: list[str], weak: bool) -> 
     memory = Memory(revision=3)
     header = ", ".join([*others, f"W/{etag_of(memory)}" if weak else etag_of(memory)])
 
-    assert is_known(memory, header)
+    assert matches_if_none_match(memory, header)
     if weak:
-        with pytest.raises(Refused):
-            only_if(header, lambda given: given)(memory)
+        with pytest.raises(ProblemError):
+            require_if_match(header, lambda given: given)(memory)

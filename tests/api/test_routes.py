@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from memgraph import Fact, Memory, MemoryStorage, Scope, Settings
 from memgraph.api import create_app
-from memgraph.editing import add_fact, edit
+from memgraph.editing import add_fact, update_memory
 from memgraph.storage import open_storage
 
 ME = Scope("ada")
@@ -113,7 +113,7 @@ def test_recall_tells_what_fits_and_why(ask: Ask, tea: str) -> None:
 
 def test_where_memory_is_off_nothing_is_recalled_or_taken_in(settings: Settings, storage: MemoryStorage) -> None:
     """It says so, rather than to lose what was handed over."""
-    edit(storage, ME, lambda memory: add_fact(memory, "Likes tea."))
+    update_memory(storage, ME, lambda memory: add_fact(memory, "Likes tea."))
     off = settings.model_copy(update={"enabled": False})
     with TestClient(create_app(off, storage=storage), headers={"Authorization": f"Bearer {ADA}"}) as client:
         recalled = client.post("/memory/recall", json={})

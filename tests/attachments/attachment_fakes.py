@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
 from memgraph.attachments.item import MemoryItem
-from memgraph.attachments.store import Exchange, Found, MemoryStore, Query
+from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 
 
 class Notes(MemoryStore):
@@ -18,18 +18,18 @@ class Notes(MemoryStore):
     def __init__(self, name: str, *contents: str) -> None:
         self.name = name
         self.contents = contents
-        self.asked: list[tuple[Query, int, float]] = []
-        self.kept: list[Exchange] = []
+        self.asked: list[tuple[SearchQuery, int, float]] = []
+        self.kept: list[Interaction] = []
         self.done: list[str] = []
 
     def load(self) -> None:
         self.done.append("load")
 
-    def retrieve(self, query: Query, *, top_k: int, threshold: float) -> Sequence[Found]:
+    def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         self.asked.append((query, top_k, threshold))
         return [found(content) for content in self.contents[:top_k]]
 
-    def update(self, exchange: Exchange) -> None:
+    def update(self, exchange: Interaction) -> None:
         self.kept.append(exchange)
 
     def save(self) -> None:
@@ -48,15 +48,17 @@ class Papers(Notes):
 class Broken(Notes):
     """One that fails as only somebody's own class can."""
 
-    def retrieve(self, query: Query, *, top_k: int, threshold: float) -> Sequence[Found]:
+    def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         raise ZeroDivisionError("retrieve")
 
-    def update(self, exchange: Exchange) -> None:
+    def update(self, exchange: Interaction) -> None:
         raise ZeroDivisionError("update")
 
 
-def found(content: str, source: str = "desk") -> Found:
-    return Found(MemoryItem(id="i", content_summary=content, timestamp="2026-01-01T00:00:00.000000Z"), source, 0.5)
+def found(content: str, source: str = "desk") -> SearchResult:
+    return SearchResult(
+        MemoryItem(id="i", content_summary=content, timestamp="2026-01-01T00:00:00.000000Z"), source, 0.5
+    )
 
 
 class Node:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from memgraph.attachments.item import snapshot_of
-from memgraph.attachments.store import Exchange, Found, MemoryStore, Query
+from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 from memgraph.models import Scope
 
 
-def exchange(given: object, answer: object = "Noted.", *, node: str = "writer", user: str | None = None) -> Exchange:
+def exchange(given: object, answer: object = "Noted.", *, node: str = "writer", user: str | None = None) -> Interaction:
     """What a node was given and answered."""
     scope = Scope(user) if user else None
-    return Exchange(snapshot_of(given), snapshot_of(answer), node, scope=scope, thread_id="thread_1")  # pyright: ignore[reportArgumentType] - any content
+    return Interaction(snapshot_of(given), snapshot_of(answer), node, scope=scope, thread_id="thread_1")  # pyright: ignore[reportArgumentType] - any content
 
 
 def ask(
     store: MemoryStore, text: str, *, top_k: int = 3, threshold: float = -1, user: str | None = None
-) -> list[Found]:
+) -> list[SearchResult]:
     """What *store* finds."""
-    query = Query(text, scope=Scope(user) if user else None)
+    query = SearchQuery(text, scope=Scope(user) if user else None)
     return list(store.retrieve(query, top_k=top_k, threshold=threshold))
 
 
-def shown(found: list[Found]) -> list[str]:
+def shown(found: list[SearchResult]) -> list[str]:
     """What a prompt would be told."""
     return [one.item.content_summary for one in found]

@@ -11,22 +11,22 @@ import pytest
 import yaml
 from pydantic import BaseModel, Field, SecretStr
 
-from memgraph.attachments.attachment import MemoryAttachment
-from memgraph.attachments.building import ConfiguredMemory
+from memgraph.attachments.config import MemoryAttachment
+from memgraph.attachments.definitions import StoreDefinition
 from memgraph.attachments.files.sources import FileSource
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.registry import MEMORY_TYPES
-from memgraph.attachments.template import template
+from memgraph.cli.config_template import template
 from memgraph.config import load_settings
-from memgraph.fields import Choice, FieldSpec, Summaries, TellsFields
+from memgraph.fields import Choice, ChoiceLabels, FieldSpec, FieldSpecMixin
 from memgraph.policy import Policy
-from memgraph.retrieval.embedding_config import EmbeddingConfig, EmbeddingParams
+from memgraph.retrieval.embeddings import EmbeddingConfig, EmbeddingParams
 from memgraph.settings import Settings
 
-CLASSES: list[type[TellsFields]] = [
+CLASSES: list[type[FieldSpecMixin]] = [
     Settings,
     Policy,
-    ConfiguredMemory,
+    StoreDefinition,
     MemoryAttachment,
     FileSource,
     EmbeddingConfig,
@@ -40,14 +40,14 @@ class Inner(BaseModel):
     """Whether it is deep."""
 
 
-class Base(TellsFields, BaseModel):
+class Base(FieldSpecMixin, BaseModel):
     size: Annotated[int, Field(ge=1, le=9)] | None = None
     """How large;
     none is any."""
 
 
 class Example(Base):
-    colour: Annotated[Literal["red", "blue"], Summaries(red="like roses")]
+    colour: Annotated[Literal["red", "blue"], ChoiceLabels(red="like roses")]
     key: SecretStr | None = None
     """Of the door."""
     inner: tuple[Inner, ...] = (Inner(),)
@@ -70,14 +70,14 @@ def test_a_class_tells_its_fields() -> None:
 
 
 @pytest.mark.parametrize("config", CLASSES, ids=lambda config: config.__name__)
-def test_every_field_says_what_it_is(config: type[TellsFields]) -> None:
+def test_every_field_says_what_it_is(config: type[FieldSpecMixin]) -> None:
     """A form has nothing else to show. Every choice of one of ours has its summary."""
     assert all(spec.help.endswith(".") for spec in config.field_specs())
     assert all(choice.summary for spec in config.field_specs() for choice in spec.choices)
 
 
 @pytest.mark.parametrize("config", CLASSES, ids=lambda config: config.__name__)
-def test_what_is_told_is_json(config: type[TellsFields]) -> None:
+def test_what_is_told_is_json(config: type[FieldSpecMixin]) -> None:
     """A form may be in a browser."""
     told = json.loads(json.dumps([spec.model_dump(mode="json") for spec in config.field_specs()]))
 

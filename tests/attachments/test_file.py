@@ -14,10 +14,10 @@ import pytest
 from pydantic import ValidationError
 
 from memgraph.attachments.file import FileConfig, FileMemory
-from memgraph.attachments.files import indexing
-from memgraph.attachments.files.reading import Document, read_document
+from memgraph.attachments.files import indexer as indexing
+from memgraph.attachments.files.loader import SourceDocument, read_document
 from memgraph.attachments.files.sources import FileSource, scan
-from memgraph.attachments.store import Query
+from memgraph.attachments.store import SearchQuery
 from memgraph.errors import ConfigError, EmbeddingError, MemoryStoreError
 
 WORDS = ("apples", "rivers", "clocks", "bridges")
@@ -67,13 +67,13 @@ def memory_of(folder: Path, model: object, **config: object) -> FileMemory:
 
 
 def found(memory: FileMemory, question: str, **asked: int) -> list[str]:
-    return [hit.source for hit in memory.retrieve(Query(question), **{"top_k": 3, "threshold": 0, **asked})]
+    return [hit.source for hit in memory.retrieve(SearchQuery(question), **{"top_k": 3, "threshold": 0, **asked})]
 
 
 def test_the_passage_that_answers_comes_first(folder: Path) -> None:
     """With where it is from."""
     with memory_of(folder, Counting()) as memory:
-        hit = memory.retrieve(Query("clocks"), top_k=1, threshold=-1)[0]
+        hit = memory.retrieve(SearchQuery("clocks"), top_k=1, threshold=-1)[0]
 
     assert (hit.source, hit.item.content_summary) == ("deep/clocks.txt", "All about clocks.")
     assert hit.score == pytest.approx(1, abs=0.01)
@@ -83,7 +83,7 @@ def test_the_passage_that_answers_comes_first(folder: Path) -> None:
 def test_what_is_too_unlike_is_not_found(folder: Path) -> None:
     """A threshold is on the cosine."""
     with memory_of(folder, Counting()) as memory:
-        hits = memory.retrieve(Query("clocks"), top_k=3, threshold=0.9)
+        hits = memory.retrieve(SearchQuery("clocks"), top_k=3, threshold=0.9)
 
     assert [hit.source for hit in hits] == ["deep/clocks.txt"]
 
@@ -101,8 +101,8 @@ def test_a_second_start_reads_no_file_and_embeds_nothing(folder: Path, monkeypat
     assert (report.unchanged, report.indexed) == (3, ())
 
 
-def _noting(read: list[Path]) -> Callable[[Path, str], Document]:
-    def noting(path: Path, encoding: str) -> Document:
+def _noting(read: list[Path]) -> Callable[[Path, str], SourceDocument]:
+    def noting(path: Path, encoding: str) -> SourceDocument:
         read.append(path)
         return read_document(path, encoding)
 
@@ -117,7 +117,7 @@ def test_a_changed_file_is_embedded_alone(folder: Path) -> None:
     second = Counting()
 
     with memory_of(folder, second) as memory:
-        hits = memory.retrieve(Query("rivers"), top_k=9, threshold=0.9)
+        hits = memory.retrieve(SearchQuery("rivers"), top_k=9, threshold=0.9)
 
     assert second.passages == ["All about bridges, at length."]
     assert not hits
@@ -156,7 +156,7 @@ def test_a_file_that_is_gone_is_forgotten(folder: Path) -> None:
     (folder / "docs" / "apples.md").unlink()
 
     with memory_of(folder, Counting()) as memory:
-        hits = memory.retrieve(Query("apples"), top_k=9, threshold=0.9)
+        hits = memory.retrieve(SearchQuery("apples"), top_k=9, threshold=0.9)
 
     assert not hits
 
@@ -201,7 +201,7 @@ def test_what_is_no_text_is_skipped_and_told(
     folder: Path, data: bytes, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also at the next start, without reading it again."""
-    monkeypatch.setattr("memgraph.attachments.files.reading.MAX_BYTES", 1_000)
+    monkeypatch.setattr("memgraph.attachments.files.loader.MAX_BYTES", 1_000)
     (folder / "docs" / "odd.md").write_bytes(data)
 
     first = memory_of(folder, Counting()).index()
@@ -220,7 +220,7 @@ def test_an_encoding_can_be_named(folder: Path) -> None:
     (folder / "docs" / "old.md").write_bytes("Äpfel, apples".encode("latin-1"))
 
     with memory_of(folder, Counting(), file_sources=[{"path": "docs/old.md", "encoding": "latin-1"}]) as memory:
-        hit = memory.retrieve(Query("apples"), top_k=1, threshold=-1)[0]
+        hit = memory.retrieve(SearchQuery("apples"), top_k=1, threshold=-1)[0]
 
     assert hit.item.content_summary == "Äpfel, apples"
 
@@ -338,7 +338,7 @@ def test_a_database_of_somebody_else_is_left_alone(folder: Path) -> None:
 def test_another_process_that_indexes_is_seen(folder: Path) -> None:
     """`memgraph index` may run beside an agent."""
     with memory_of(folder, Counting()) as memory, memory_of(folder, Counting()) as other:
-        assert not memory.retrieve(Query("bridges"), top_k=9, threshold=0.9)
+        assert not memory.retrieve(SearchQuery("bridges"), top_k=9, threshold=0.9)
         (folder / "docs" / "bridges.md").write_text("All about bridges.")
         other.load()
 

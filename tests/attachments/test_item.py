@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph.attachments.attached import MARK, VERBATIM
 from memgraph.attachments.item import MemoryItem, Snapshot, snapshot_of
+from memgraph.attachments.media import ESCAPE_KEY, PLACEHOLDER_KEY
 
 PNG = base64.b64encode(b"\x89PNG, so to speak").decode()
 WAV = base64.b64encode(b"RIFF, so to speak").decode()
@@ -38,8 +38,8 @@ BLOCKS: dict[str, dict[str, Any]] = {
     "media, Google": {"type": "media", "mime_type": "video/mp4", "file_uri": "gs://bucket/a.mp4"},
     "wrapped by LangChain": {"type": "non_standard", "value": {"type": "image", "data": PNG}},
     "unknown": {"type": "weird", "nested": [{"x": None, "y": [1, 2.5, True]}], "data": "word"},
-    "looks like a mark": {"type": "weird", MARK: "0" * 64, "prefix": "x"},
-    "looks like an escaped one": {VERBATIM: {MARK: "0" * 64}},
+    "looks like a mark": {"type": "weird", PLACEHOLDER_KEY: "0" * 64, "prefix": "x"},
+    "looks like an escaped one": {ESCAPE_KEY: {PLACEHOLDER_KEY: "0" * 64}},
     "base64 in lines": {"type": "image", "base64": f"{PNG[:8]}\n{PNG[8:]}", "mime_type": "image/png"},
     "base64 for URLs": {"type": "image", "base64": "-_-_", "mime_type": "image/png"},
     "no base64": {"type": "image", "base64": "what?", "mime_type": "image/png"},
@@ -70,7 +70,9 @@ JSON = st.recursive(
     max_leaves=8,
 )
 DATA = st.binary(max_size=40).map(lambda data: base64.b64encode(data).decode())
-KEYS = st.sampled_from(["type", "text", "data", "base64", "url", "source", "mime_type", "file", "id", MARK, VERBATIM])
+KEYS = st.sampled_from(
+    ["type", "text", "data", "base64", "url", "source", "mime_type", "file", "id", PLACEHOLDER_KEY, ESCAPE_KEY]
+)
 ANY_BLOCK = st.dictionaries(
     KEYS,
     JSON | DATA | DATA.map(lambda data: f"data:image/png;base64,{data}") | st.binary(max_size=9)

@@ -10,17 +10,17 @@ import pytest
 from attachment_fakes import Notes, Papers
 from langgraph.graph import START, MessagesState, StateGraph
 
-from memgraph.attachments.attachment import MemoryAttachment
 from memgraph.attachments.blackboard import BlackboardMemory
+from memgraph.attachments.config import MemoryAttachment
 from memgraph.attachments.file import FileMemory
 from memgraph.attachments.item import snapshot_of
 from memgraph.attachments.manager import MemoryManager
-from memgraph.attachments.memory_types import MemoryType, MemoryTypes, Surroundings
+from memgraph.attachments.registry import StoreContext, StoreRegistry, StoreType
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
-from memgraph.attachments.store import Exchange, Query
+from memgraph.attachments.store import Interaction, SearchQuery
 from memgraph.config import load_settings
 from memgraph.errors import ConfigError
-from memgraph.retrieval.embedding_config import EmbeddingConfig
+from memgraph.retrieval.embeddings import EmbeddingConfig
 from memgraph.settings import Settings
 
 NOTES = {"name": "notes", "type": "simple"}
@@ -163,11 +163,11 @@ def embedding_of(config: Any) -> object:
     """The embedding model that a memory is built with where the settings name the local one."""
     configs: list[SimpleConfig] = []
 
-    def build(name: str, config: SimpleConfig, _: Surroundings) -> Notes:
+    def build(name: str, config: SimpleConfig, _: StoreContext) -> Notes:
         configs.append(config)
         return Notes(name)
 
-    types = MemoryTypes([MemoryType("simple", SimpleConfig, build, "For a test.")])
+    types = StoreRegistry([StoreType("simple", SimpleConfig, build, "For a test.")])
     MemoryManager([NOTES | {"config": config}], settings=Settings(embedding="local"), types=types)
     return configs[0].embedding
 
@@ -192,7 +192,7 @@ def test_what_is_remembered_is_found() -> None:
     with MemoryManager([NOTES]) as manager:
         manager.update("notes", exchange("What is the capital of France?", "Paris is the capital."))
 
-        found = manager.retrieve("notes", Query("capital of France"))
+        found = manager.retrieve("notes", SearchQuery("capital of France"))
 
     assert "Paris" in found[0].item.content_summary
 
@@ -202,8 +202,8 @@ def test_a_memory_is_loaded_once_and_closed_at_the_end() -> None:
     used, unused = Notes("used"), Notes("unused")
     manager = MemoryManager([used, unused])
 
-    manager.retrieve("used", Query("x"))
-    manager.retrieve("used", Query("x"))
+    manager.retrieve("used", SearchQuery("x"))
+    manager.retrieve("used", SearchQuery("x"))
     manager.close()
 
     assert (used.done, unused.done) == (["load", "save", "close"], [])
@@ -238,7 +238,7 @@ def test_a_memory_that_is_only_read_is_not_written() -> None:
 
 def test_an_unknown_memory_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"there is no memory 'note'; did you mean notes\?"):
-        MemoryManager([Notes("notes")]).retrieve("note", Query("x"))
+        MemoryManager([Notes("notes")]).retrieve("note", SearchQuery("x"))
 
 
 def test_an_attachment_to_a_node_that_is_not_there_names_the_nearest() -> None:
@@ -253,5 +253,5 @@ def test_an_attachment_to_a_node_that_is_not_there_names_the_nearest() -> None:
         MemoryManager([Notes("notes")], {"writr": ["notes"]}).attach_to(builder)
 
 
-def exchange(asked: str, answered: str) -> Exchange:
-    return Exchange(snapshot_of(asked), snapshot_of(answered), "writer")
+def exchange(asked: str, answered: str) -> Interaction:
+    return Interaction(snapshot_of(asked), snapshot_of(answered), "writer")

@@ -15,44 +15,44 @@ from memgraph.attachments.attach import attach
 from memgraph.attachments.item import snapshot_of
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.profile import ProfileConfig, ProfileMemory
-from memgraph.attachments.store import Exchange, Query
+from memgraph.attachments.store import Interaction, SearchQuery
+from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.graph import build_graph
-from memgraph.invokers.background import BackgroundInvoker
 from memgraph.models import Fact, Memory, Scope
 from memgraph.settings import Settings
-from memgraph.storage.memory import RamStorage
+from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel, update_answer
 
 ADA = Scope("ada")
 
 
 @pytest.fixture
-def storage() -> RamStorage:
-    return RamStorage()
+def storage() -> InMemoryStorage:
+    return InMemoryStorage()
 
 
 @pytest.fixture
-def invoker(storage: RamStorage) -> Iterator[BackgroundInvoker]:
+def invoker(storage: InMemoryStorage) -> Iterator[BackgroundInvoker]:
     graph = build_graph(model=ScriptedModel(update_answer("Prefers green tea.")), storage=storage)
     with BackgroundInvoker(graph, outbox="memory:", storage=storage, immediate=True) as made:
         yield made
 
 
 @pytest.fixture
-def profile(storage: RamStorage, invoker: BackgroundInvoker) -> ProfileMemory:
+def profile(storage: InMemoryStorage, invoker: BackgroundInvoker) -> ProfileMemory:
     return ProfileMemory("profile", storage=storage, invoker=invoker)
 
 
 def told(profile: ProfileMemory, scope: Scope | None = ADA) -> str:
-    found = profile.retrieve(Query("Tea?", [HumanMessage("Tea?")], scope), top_k=3, threshold=-1)
+    found = profile.retrieve(SearchQuery("Tea?", [HumanMessage("Tea?")], scope), top_k=3, threshold=-1)
     return "\n".join(item.item.content_summary for item in found)
 
 
-def exchange(*messages: AnyMessage, scope: Scope | None = ADA, thread_id: str | None = "t") -> Exchange:
-    return Exchange(snapshot_of("Tea?"), snapshot_of("Green."), "writer", messages, scope, thread_id)
+def exchange(*messages: AnyMessage, scope: Scope | None = ADA, thread_id: str | None = "t") -> Interaction:
+    return Interaction(snapshot_of("Tea?"), snapshot_of("Green."), "writer", messages, scope, thread_id)
 
 
-def test_reading_is_recall(profile: ProfileMemory, storage: RamStorage) -> None:
+def test_reading_is_recall(profile: ProfileMemory, storage: InMemoryStorage) -> None:
     """Without its tags, which the block around it replaces, and without their escapes, which the block makes."""
     storage.save(ADA, Memory(facts=(Fact(content="Likes <b>tea</b> & jam.", category="preference", confidence=0.9),)))
 
@@ -64,7 +64,7 @@ def test_who_is_not_known_is_told_nothing(profile: ProfileMemory) -> None:
     assert told(profile) == ""
 
 
-def test_what_is_told_fits_its_tokens(storage: RamStorage) -> None:
+def test_what_is_told_fits_its_tokens(storage: InMemoryStorage) -> None:
     """As much as its own configuration says."""
     facts = tuple(Fact(content=f"Knows {number} kinds of tea by their taste and smell.") for number in range(100))
     storage.save(ADA, Memory(facts=facts))
@@ -75,7 +75,7 @@ def test_what_is_told_fits_its_tokens(storage: RamStorage) -> None:
     assert 1 < len(short.splitlines()) < 10 < len(long.splitlines())
 
 
-def test_writing_is_handing_over(profile: ProfileMemory, storage: RamStorage) -> None:
+def test_writing_is_handing_over(profile: ProfileMemory, storage: InMemoryStorage) -> None:
     """The update graph learns, by its own rules."""
     profile.update(exchange(HumanMessage("I prefer green tea."), AIMessage("Noted.")))
 
@@ -93,7 +93,7 @@ def test_writing_is_handing_over(profile: ProfileMemory, storage: RamStorage) ->
     ids=["no thread", "no answer", "no user message", "no user"],
 )
 def test_what_is_no_conversation_of_a_user_is_not_learned_from(
-    profile: ProfileMemory, storage: RamStorage, given: Exchange
+    profile: ProfileMemory, storage: InMemoryStorage, given: Interaction
 ) -> None:
     """Without a thread it would be learned again at each turn."""
     profile.update(given)
@@ -110,7 +110,7 @@ def test_a_run_without_a_user_is_told_of_once(profile: ProfileMemory, caplog: py
     assert "no user in this run" in caplog.text
 
 
-def test_an_agent_has_a_memory_of_its_own_where_it_is_named(storage: RamStorage) -> None:
+def test_an_agent_has_a_memory_of_its_own_where_it_is_named(storage: InMemoryStorage) -> None:
     """By the configuration, unless the run says another."""
     storage.save(Scope("ada", "tutor"), Memory(facts=(Fact(content="Learns chess."),)))
     profile = ProfileMemory("profile", ProfileConfig(agent_name="tutor"), storage=storage)

@@ -10,8 +10,7 @@ from attachment_fakes import Notes
 
 from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.manager import MemoryManager
-from memgraph.attachments.memory_types import MemoryType, MemoryTypes, Surroundings
-from memgraph.attachments.registry import MEMORY_TYPES, register_memory_store
+from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreRegistry, StoreType, register_memory_store
 from memgraph.errors import ConfigError
 
 
@@ -25,7 +24,7 @@ class OtherConfig(StoreConfig):
     """Of another type."""
 
 
-def diary(name: str, config: DiaryConfig, around: Surroundings) -> Notes:
+def diary(name: str, config: DiaryConfig, around: StoreContext) -> Notes:
     return Notes(name, str(around.folder / config.path), *["page"] * config.pages)
 
 
@@ -73,7 +72,7 @@ def test_the_same_type_may_be_added_again() -> None:
 
 def test_a_manager_may_know_types_of_its_own() -> None:
     """Without telling the process."""
-    types = MemoryTypes([MemoryType("diary", DiaryConfig, diary, "Reads a diary.")])
+    types = StoreRegistry([StoreType("diary", DiaryConfig, diary, "Reads a diary.")])
 
     manager = MemoryManager([{"name": "mine", "type": "diary", "config": {"path": "d"}}], types=types)
 

@@ -16,7 +16,7 @@ from langchain_core.messages import HumanMessage
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from memgraph.attachments.store import Query
+from memgraph.attachments.store import SearchQuery
 from memgraph.models import Scope
 from memgraph.testing import ScriptedModel
 
@@ -100,7 +100,7 @@ def test_what_is_on_the_board_stays_there(load: Any) -> None:
     board = load().manager
 
     def sources(user: str) -> list[str]:
-        return [found.source for found in board.retrieve("board", Query("", scope=Scope(user)), top_k=9)]
+        return [found.source for found in board.retrieve("board", SearchQuery("", scope=Scope(user)), top_k=9)]
 
     assert sources("ada") == ["researcher", "writer"]
     assert sources("bob") == []

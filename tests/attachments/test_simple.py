@@ -14,9 +14,9 @@ from exchanges import ask, exchange, shown
 from langchain_core.embeddings import Embeddings
 
 from memgraph.attachments.embedding import PROBE
+from memgraph.attachments.lexical import text_similarity
+from memgraph.attachments.search_index import COSINE_WEIGHT, LEXICAL_WEIGHT
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
-from memgraph.attachments.view import COSINE_WEIGHT, LEXICAL_WEIGHT
-from memgraph.attachments.words import likeness
 from memgraph.errors import EmbeddingError, MemoryStoreError
 from memgraph.retrieval.terms import terms
 
@@ -67,7 +67,7 @@ def test_the_score_is_cosine_and_words(tmp_path: Path) -> None:
     said = "Which database?\n→ PostgreSQL."
     one, other = model.embed_documents(["What database is it?", said])
     cosine = sum(x * y for x, y in zip(one, other, strict=True)) / (math.hypot(*one) * math.hypot(*other))
-    words = likeness(terms("What database is it?"), terms(said))
+    words = text_similarity(terms("What database is it?"), terms(said))
     assert found.score == pytest.approx(COSINE_WEIGHT * cosine + LEXICAL_WEIGHT * words, abs=1e-6)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import Fact, Memory
-from memgraph.audit import audit, fixed
+from memgraph.audit import apply_fixes, audit
 from memgraph.models import Section
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -29,7 +29,7 @@ def found(*facts: Fact) -> list[tuple[str, bool]]:
 def gone(*facts: Fact) -> list[str]:
     """What a fix takes out."""
     memory = Memory(facts=facts)
-    left = {fact.id for fact in fixed(memory, audit(memory, NOW)).facts}
+    left = {fact.id for fact in apply_fixes(memory, audit(memory, NOW)).facts}
     return [fact.content for fact in facts if fact.id not in left]
 
 
@@ -118,7 +118,7 @@ def test_a_secret_leaves_a_summary() -> None:
     """And the rest of the summary stays."""
     memory = Memory().with_section("work_context", Section(summary="Runs CI. Password: hunter22 for all."))
 
-    after = fixed(memory, audit(memory, NOW))
+    after = apply_fixes(memory, audit(memory, NOW))
 
     assert after.user.work_context.summary == "Runs CI. Password: [removed] for all."
 
@@ -128,7 +128,7 @@ def test_a_secret_and_an_upload_leave_the_same_summary() -> None:
     text = "Runs CI with AKIAIOSFODNN7EXAMPLE. Uploaded q3.pdf yesterday."
     memory = Memory().with_section("work_context", Section(summary=text))
 
-    after = fixed(memory, audit(memory, NOW))
+    after = apply_fixes(memory, audit(memory, NOW))
 
     assert after.user.work_context.summary == "Runs CI with [removed]."
 
@@ -287,9 +287,9 @@ FACTS = st.builds(told, WORDS, at=st.sampled_from([OLD, NEW, "", "no time"]), so
 def test_fixing_twice_changes_nothing_the_second_time(facts: list[Fact], summary: str) -> None:
     """What is done is done."""
     memory = Memory(facts=tuple(facts)).with_section("top_of_mind", Section(summary=summary))
-    once = fixed(memory, audit(memory, NOW))
+    once = apply_fixes(memory, audit(memory, NOW))
 
-    twice = fixed(once, audit(once, NOW))
+    twice = apply_fixes(once, audit(once, NOW))
 
     assert twice == once
     assert [fact for fact in once.facts if fact.is_manual] == [fact for fact in facts if fact.is_manual]

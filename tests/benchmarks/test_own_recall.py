@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from memgraph import Fact, Memory
-from memgraph.retrieval.stem import stem
-from memgraph.text.fold import HAN, fold
+from memgraph.retrieval.terms import stem
+from memgraph.text.normalize import HAN, fold
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # as `python benchmarks/own_recall.py` has it
 

@@ -21,8 +21,8 @@ HERE = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(HERE))  # as `python benchmarks/all.py` has it
 
 import common  # noqa: E402
-import outcome  # noqa: E402
-import written  # noqa: E402
+import report  # noqa: E402
+import result  # noqa: E402
 
 
 def _load(name: str) -> ModuleType:
@@ -56,7 +56,7 @@ def test_the_part_runs_and_what_it_counts_holds(part: str, tmp_path: Path) -> No
 
 def test_a_part_that_fails_is_an_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others run all the same, and the page says what went wrong, without the folder it went wrong in."""
-    (tmp_path / "one.py").write_text(f"raise SystemExit('no luck in {tmp_path.parent}/x.py')")
+    (tmp_path / "run_one.py").write_text(f"raise SystemExit('no luck in {tmp_path.parent}/x.py')")
     (tmp_path / "part.py").touch()
     monkeypatch.setattr(RUNNER, "HERE", tmp_path)
 
@@ -67,7 +67,7 @@ def test_a_part_that_fails_is_an_outcome(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_part_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others have to get their turn."""
-    (tmp_path / "one.py").write_text("import time; time.sleep(60)")
+    (tmp_path / "run_one.py").write_text("import time; time.sleep(60)")
     (tmp_path / "part.py").touch()
     monkeypatch.setattr(RUNNER, "HERE", tmp_path)
     monkeypatch.setattr(RUNNER, "LIMIT_SECONDS", 0.1)
@@ -84,7 +84,7 @@ def test_what_a_part_leaves_running_is_ended(tmp_path: Path, monkeypatch: pytest
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stderr=subprocess.DEVNULL)
         raise SystemExit(str(child.pid))
     """
-    (tmp_path / "one.py").write_text(textwrap.dedent(code))
+    (tmp_path / "run_one.py").write_text(textwrap.dedent(code))
     (tmp_path / "part.py").touch()
     monkeypatch.setattr(RUNNER, "HERE", tmp_path)
 
@@ -109,7 +109,7 @@ def _is_gone(process: int) -> bool:
 
 def test_a_failed_part_is_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CI has to notice."""
-    failed = outcome.Outcome("update", 1, failed="no luck")
+    failed = result.Outcome("update", 1, failed="no luck")
     monkeypatch.setattr(RUNNER, "measure", lambda *given, **more: [failed])
     monkeypatch.setattr(sys, "argv", ["all.py", "--only", "update", "--to", str(tmp_path)])
 
@@ -128,10 +128,10 @@ def test_the_page_says_what_was_met_skipped_and_failed() -> None:
         common.Row("turns lost", 1, bound=common.at_most(0)),
         common.Row("share found", 0.75, "share", 0.7, 0.8, common.at_least(0.7)),
     ]
-    ran = outcome.Outcome("kill", 61, finding=outcome.Finding("kill -9", rows, [], {"set.json": "ab12"}, ["A note."]))
-    skipped = outcome.Outcome("servers", 0, skipped="needs PostgreSQL")
+    ran = result.Outcome("kill", 61, finding=result.Finding("kill -9", rows, [], {"set.json": "ab12"}, ["A note."]))
+    skipped = result.Outcome("servers", 0, skipped="needs PostgreSQL")
 
-    page = written.page([ran, skipped, outcome.Outcome("update", 1, failed="no luck")], {"cores": "2"}, {"numpy": "2"})
+    page = report.page([ran, skipped, result.Outcome("update", 1, failed="no luck")], {"cores": "2"}, {"numpy": "2"})
 
     assert "1 of 2 bounds are met" in page
     assert "- not met: kill: turns lost" in page
@@ -153,11 +153,11 @@ def test_what_it_ran_on_names_no_host_and_no_folder() -> None:
 def test_an_outcome_arrives_as_it_was(tmp_path: Path) -> None:
     """It goes from one process to another."""
     rows = [common.Row("turns", 3, "turns", 1, 4, common.at_least(3), "of three")]
-    sent = outcome.Outcome("kill", 2, finding=outcome.Finding("t", rows, [outcome.Picture("p", "c")], {}, ["n"]))
+    sent = result.Outcome("kill", 2, finding=result.Finding("t", rows, [result.Picture("p", "c")], {}, ["n"]))
 
-    outcome.write_outcome(sent, tmp_path)
+    result.write_outcome(sent, tmp_path)
 
-    assert outcome.read_outcome("kill", tmp_path) == sent
+    assert result.read_outcome("kill", tmp_path) == sent
 
 
 # -- figures --------------------------------------------------------------------------------------

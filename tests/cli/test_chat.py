@@ -18,7 +18,7 @@ from langchain_core.messages import BaseMessage
 
 from memgraph import Fact, Memory, Scope, open_storage
 from memgraph.cli.chat import NO_PROVIDER, OFF, OFFLINE_CHOSEN, answer_from
-from memgraph.llm import chat_models
+from memgraph.llm import models as chat_models
 from memgraph.testing import ScriptedModel, update_answer
 
 MAIN = [sys.executable, "-c", "from memgraph.cli import main; main()", "chat", "--user", "ada"]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from memgraph import BackgroundInvoker, Scope, Settings, open_outbox, open_storage
+from memgraph.background.background_invoker import runner_of
+from memgraph.background.reviews import decide_review, in_review
 from memgraph.cli.app import start
-from memgraph.invokers.background import engine_of
-from memgraph.invokers.reviews import decide_review, in_review
 
 ADA, BOB, BOT = Scope("ada"), Scope("bob"), Scope("ada", "bot")
 SAID = [("user", "I live in Lisbon. I prefer tea to coffee."), ("ai", "Noted.")]
@@ -186,7 +186,7 @@ def test_what_came_in_meanwhile_is_left_to_those_who_submit(
     memgraph("review", "--user", "ada", "--accept")
 
     assert facts(settings, ADA) == ["Lives in Lisbon.", "Prefers tea to coffee."]
-    assert [job.submissions for job in outbox.waiting(now=0)] == [1]
+    assert [job.submissions for job in outbox.pending(now=0)] == [1]
     submit(BOB)
     assert {asked.key.scope for asked in in_review(outbox)} == {ADA, BOB}
 
@@ -201,7 +201,7 @@ def test_what_is_kept_elsewhere_is_left_to_those_who_submit(
 
     assert "so it will be learned by the processes that submit" in shown.out
     assert not (tmp_path / "other").exists()
-    engine_of(outbox, settings, open_storage("file:", storage_path=settings.storage_path)).run_due()
+    runner_of(outbox, settings, open_storage("file:", storage_path=settings.storage_path)).run_due()
     assert facts(settings, ADA) == ["Lives in Lisbon.", "Prefers tea to coffee."]
 
 
@@ -215,11 +215,11 @@ def test_what_somebody_else_decided_meanwhile_stays_decided(
         decide_review(outbox, review_id, "reject", now=now)
         return decide_review(opened, review_id, answer, now=now)
 
-    monkeypatch.setattr("memgraph.invokers.reviews.decide_review", be_slower)
+    monkeypatch.setattr("memgraph.background.reviews.decide_review", be_slower)
     shown = memgraph("review", "--user", "ada", "--accept")
 
     assert "this answer does not count" in shown.err
-    engine_of(outbox, settings, open_storage("file:", storage_path=settings.storage_path)).run_due()
+    runner_of(outbox, settings, open_storage("file:", storage_path=settings.storage_path)).run_due()
     assert facts(settings, ADA) == []
 
 

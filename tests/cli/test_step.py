@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from memgraph.cli.editor import edited
-from memgraph.cli.stages import MOST_LINES, shown
+from memgraph.cli.prompts import edited
+from memgraph.cli.step_view import MOST_LINES, format_stage
 from memgraph.errors import EditError
 from memgraph.models import Turn
 
@@ -55,7 +55,7 @@ def test_each_node_is_shown_with_what_it_reads_and_wrote(step: Any) -> None:
     shown = result.out
     assert "Next: filter_messages, which reads messages" in shown
     assert "filter_messages: 2 turns kept\n  turns      2 turns\n    user: My name is Ada. I live in Paris." in shown
-    assert "Next: build_prompt, which reads turns, origin, signals, memory, unlearned" in shown
+    assert "Next: build_prompt, which reads turns, origin, signals, memory, pending_turns" in shown
 
 
 @pytest.mark.parametrize("commands", ["", UNTIL_APPLY, "n\n" * 8, "n\n" * 8 + "q\nc\n"])
@@ -186,7 +186,7 @@ def test_memory_that_is_off_has_no_steps(step: Any, monkeypatch: pytest.MonkeyPa
 def test_a_stage_of_many_lines_is_cut() -> None:
     turns = tuple(Turn(id=str(n), role="human", text="word " * 1_000) for n in range(100))
 
-    said = shown("turns", {}, turns)
+    said = format_stage("turns", {}, turns)
 
     assert (said.summary, len(said.lines)) == ("100 turns", MOST_LINES + 1)
     assert said.lines[-1] == "... and 88 more (s turns shows all)"

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from memgraph.cli.app import start
-from memgraph.cli.reviewing import ask_person, show_proposal
-from memgraph.cli.screen import Screen
+from memgraph.cli.output import Output
+from memgraph.cli.review_view import ask_person, show_proposal
 from memgraph.models import Refusal
 from memgraph.review import Proposal, ReviewItem
-from memgraph.review.values import Known
+from memgraph.review.models import FactRef
 
 CTRL_C = "\x03"
 CONVERSATION = "User: My name is Ada. I live in Paris.\nAssistant: Noted.\n"
@@ -32,7 +32,7 @@ PROPOSAL = Proposal(
             category="correction",
             confidence=0.95,
             source_error="Used pip.",
-            replaces=(Known(id="fact_9", content="Uses pip."),),
+            replaces=(FactRef(id="fact_9", content="Uses pip."),),
         ),
         ReviewItem(
             key="remove:fact_2",
@@ -44,8 +44,8 @@ PROPOSAL = Proposal(
         ),
         ReviewItem(key="rewrite:work_context", kind="rewrite", before="Student.", after="Engineer.\x1b[2J"),
     ),
-    evicted=(Known(id="fact_3", content="Likes jazz."),),
-    refused=(Refusal(what="May like tea.", why="confidence 0.30 is below 0.70"),),
+    evicted=(FactRef(id="fact_3", content="Likes jazz."),),
+    refused=(Refusal(item="May like tea.", reason="confidence 0.30 is below 0.70"),),
 )
 
 
@@ -172,7 +172,7 @@ def test_draw_shows_the_node_that_asks(memgraph: Any, monkeypatch: pytest.Monkey
 
 def test_a_proposal_is_shown_with_all_that_a_person_needs_to_know(capfd: pytest.CaptureFixture[str]) -> None:
     """Whose, what, instead of what, why; and nothing that could steer the terminal."""
-    show_proposal(Screen(as_json=False), PROPOSAL)
+    show_proposal(Output(as_json=False), PROPOSAL)
 
     assert capfd.readouterr().out.splitlines() == [
         "",
@@ -192,7 +192,7 @@ def test_every_field_of_a_fact_can_be_edited(typing: Any) -> None:
     """What stays is left out, so that only what a person wrote is theirs."""
     typing("e", "Use uv or pixi.", "", "1", "Used pip again.", "a", "e", "Engineer.")
 
-    answer = ask_person(Screen(as_json=False), PROPOSAL)
+    answer = ask_person(Output(as_json=False), PROPOSAL)
 
     assert answer == {
         "items": {
@@ -221,7 +221,7 @@ def test_what_cannot_be_is_said_and_asked_again(
     """The item is still to be decided."""
     typing(*lines, "rr")
 
-    answer: Any = ask_person(Screen(as_json=False), PROPOSAL)
+    answer: Any = ask_person(Output(as_json=False), PROPOSAL)
 
     assert said in "".join(capfd.readouterr())
     assert answer["others"] == "reject"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from memgraph import ConfigError, Fact, Memory, Policy, Section
 from memgraph.models import Prompt, Turn
 from memgraph.prompts.blocks import read_facts, read_turns, shorten
-from memgraph.prompts.template import Language, checked_instructions, filled, load_template, read_instructions
-from memgraph.prompts.update_prompt import objection, shown_facts, update_prompt
+from memgraph.prompts.template import Language, checked_instructions, load_template, read_instructions, substitute
+from memgraph.prompts.update_prompt import correction_request, shown_facts, update_prompt
 from memgraph.text.signals import load_signals
 from memgraph.text.tokens import count_tokens
 
@@ -153,8 +153,8 @@ def test_one_huge_fact_blocks_no_other() -> None:
 
 def test_what_was_wrong_is_said_in_the_language_of_the_prompt() -> None:
     """A model that is asked in Chinese is told in Chinese."""
-    assert "无法使用" in objection(ask(turn("我在杭州工作。")), "it is empty")
-    assert "could not be used: it is empty" in objection(ask(turn("I work.")), "it is empty")
+    assert "无法使用" in correction_request(ask(turn("我在杭州工作。")), "it is empty")
+    assert "could not be used: it is empty" in correction_request(ask(turn("I work.")), "it is empty")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -188,4 +188,4 @@ def test_instructions_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
 
 def test_filling_leaves_other_braces_alone() -> None:
     """JSON in a frame is no place."""
-    assert filled('{"a": 1} {x} {y}', x="{y}") == '{"a": 1} {y} {y}'
+    assert substitute('{"a": 1} {x} {y}', x="{y}") == '{"a": 1} {y} {y}'

@@ -14,9 +14,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from memgraph import Context, Fact, Memory, Scope, open_storage, recall
 from memgraph.errors import IdentityError
-from memgraph.nodes.recall_state import RecallState
+from memgraph.nodes.recall import RecallState
 from memgraph.recall_graph import RecallGraph, build_recall_graph
-from memgraph.retrieval.recaller import Recaller
+from memgraph.retrieval.recall import RecallPipeline
 from memgraph.text.tokens import count_tokens
 
 ADA = Context(user_id="ada")
@@ -65,7 +65,7 @@ def test_it_draws_as_it_reads(graph: RecallGraph) -> None:
 
 
 def test_the_recaller_limits_what_is_said(tmp_path: Path, memory: Memory) -> None:
-    graph = build_recall_graph(storage=f"file:{tmp_path}", recaller=Recaller(max_tokens=48))
+    graph = build_recall_graph(storage=f"file:{tmp_path}", recaller=RecallPipeline(max_tokens=48))
 
     recalled = graph.invoke(ASKED, context=ADA)["recalled"]
 

@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memgraph.retrieval.stem import stem
-from memgraph.retrieval.terms import MAX_TERM_CHARS, terms
+from memgraph.retrieval.terms import MAX_TERM_CHARS, stem, terms
 
 
 @pytest.mark.parametrize("word", ["test", "tests", "testing", "tested"])

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from memgraph.errors import EditError
 from memgraph.models import CATEGORIES, Addition, Fact, Memory, MemoryUpdate, Removal, Rewrite, Scope, Section
 from memgraph.policy import Policy
-from memgraph.review import Proposal, decide, proposal_of
+from memgraph.review import Proposal, apply_decision, make_proposal
 from memgraph.rules.apply import apply
-from memgraph.rules.mark import marked
 from memgraph.rules.scrub import scrub
+from memgraph.rules.watermark import with_watermark
 from memgraph.text.uploads import mentions_upload
 
 IDS = [f"fact_{number:08x}" for number in range(8)]
@@ -63,7 +63,7 @@ def learned(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Memory:
 
 
 def shown(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Proposal:
-    return proposal_of(changes, memory, policy, scope=Scope("ada"))
+    return make_proposal(changes, memory, policy, scope=Scope("ada"))
 
 
 @given(memories, updates, policies)
@@ -71,7 +71,7 @@ def test_to_accept_all_is_to_learn_it_unreviewed(memory: Memory, changes: Memory
     """What is shown is all that would change: agreeing to it leaves nothing out. Uploads aside, which are scrubbed."""
     told = tuple(addition for addition in changes.additions if not mentions_upload(addition.content))
 
-    agreed = decide(changes, shown(changes, memory, policy), "accept")
+    agreed = apply_decision(changes, shown(changes, memory, policy), "accept")
 
     assert learned(agreed, memory, policy) == learned(changes.model_copy(update={"additions": told}), memory, policy)
 
@@ -79,11 +79,11 @@ def test_to_accept_all_is_to_learn_it_unreviewed(memory: Memory, changes: Memory
 @given(memories, updates, policies)
 def test_to_reject_all_moves_the_mark_and_nothing_else(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
     """Nothing slips in, and nothing a person did not give up is gone - but for room, where there was too little."""
-    agreed = decide(changes, shown(changes, memory, policy), "reject")
+    agreed = apply_decision(changes, shown(changes, memory, policy), "reject")
 
     expected = learned(changes.model_copy(update={"additions": (), "removals": (), "rewrites": ()}), memory, policy)
     assert learned(agreed, memory, policy) == expected
-    assert expected.threads == marked(memory, "t1", ("m1",), changes.at, policy).threads
+    assert expected.threads == with_watermark(memory, "t1", ("m1",), changes.at, policy).threads
 
 
 @given(memories, updates, policies, st.data())
@@ -93,7 +93,7 @@ def test_what_was_rejected_does_not_happen(memory: Memory, changes: MemoryUpdate
     decided = {item.key: data.draw(verdicts) for item in proposal.items}
     rejected = [item for item in proposal.items if decided[item.key] == "reject"]
 
-    after = learned(decide(changes, proposal, {"items": decided}), memory, policy)
+    after = learned(apply_decision(changes, proposal, {"items": decided}), memory, policy)
 
     kept = {fact.id for fact in after.facts}
     accepted_instead = {old.id for item in proposal.items if decided[item.key] == "accept" for old in item.replaces}
@@ -111,7 +111,7 @@ def test_an_agreed_change_set_shows_nothing_that_was_not_agreed_to(
 ) -> None:
     """Applied to any other memory it adds, removes and rewrites only what was shown."""
     proposal = shown(changes, memory, policy)
-    agreed = decide(changes, proposal, "accept")
+    agreed = apply_decision(changes, proposal, "accept")
 
     again = shown(agreed, Memory(facts=memory.facts[1:]), policy)
 
@@ -136,7 +136,7 @@ def test_any_json_is_decided_or_told_what_is_wrong(answer: object) -> None:
     proposal = shown(changes, Memory(), Policy())
 
     try:
-        told = decide(changes, proposal, answer).model_dump_json()
+        told = apply_decision(changes, proposal, answer).model_dump_json()
     except EditError as error:
         told = str(error)
 

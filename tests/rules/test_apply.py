@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Removal, Rewrite, Section, ThreadMark
+from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Removal, Rewrite, Section, Watermark
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 
@@ -56,7 +56,7 @@ def test_what_is_not_good_enough_is_refused_with_the_reason(proposed: Addition, 
     result = apply(update(additions=(proposed,)), Memory(), POLICY)
 
     assert not result.memory.facts
-    assert [refusal.why for refusal in result.refused] == [why]
+    assert [refusal.reason for refusal in result.refused] == [why]
 
 
 def test_a_fact_at_the_threshold_is_kept() -> None:
@@ -195,7 +195,7 @@ def test_a_summary_that_someone_wrote_after_the_model_saw_it_keeps_its_text() ->
     result = apply(changes, memory, POLICY)
 
     assert result.memory.user.work_context.summary == "Written meanwhile."
-    assert [refusal.what for refusal in result.refused] == ["work_context"]
+    assert [refusal.item for refusal in result.refused] == ["work_context"]
 
 
 def test_an_endless_summary_is_cut_at_a_sentence_end() -> None:
@@ -228,7 +228,7 @@ def test_progress_is_noted_also_when_nothing_was_kept() -> None:
 
 def test_only_the_newest_threads_are_remembered() -> None:
     """The document does not grow with every conversation there ever was."""
-    threads = {f"old{n}": ThreadMark(last_message_id="m", at=f"2026-01-{n + 10}T00:00:00Z") for n in range(5)}
+    threads = {f"old{n}": Watermark(last_message_id="m", at=f"2026-01-{n + 10}T00:00:00Z") for n in range(5)}
 
     memory = apply(update(), Memory(threads=threads), Policy(max_threads=3)).memory
 

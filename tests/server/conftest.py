@@ -18,7 +18,7 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from memgraph import MemoryStorage, Scope
-from memgraph.invokers.server import ServerInvoker
+from memgraph.background.server_invoker import ServerInvoker
 from memgraph.settings import Settings
 
 WAIT_SECONDS = 60.0

@@ -13,7 +13,7 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import APIStatusError
 
 from memgraph import Fact, Memory, Scope
-from memgraph.invokers.server import ServerInvoker
+from memgraph.background.server_invoker import ServerInvoker
 from memgraph.settings import Settings
 
 pytestmark = pytest.mark.xdist_group("server")

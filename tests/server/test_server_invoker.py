@@ -13,10 +13,10 @@ from langchain_core.messages import HumanMessage
 from langgraph_sdk import get_client, get_sync_client
 
 from memgraph import ConfigError, Scope
+from memgraph.background.langgraph_runs import thread_of
+from memgraph.background.outbox import ConversationKey
+from memgraph.background.server_invoker import ServerInvoker
 from memgraph.errors import OutboxError
-from memgraph.invokers.outbox import Key
-from memgraph.invokers.server import ServerInvoker
-from memgraph.invokers.server_runs import thread_of
 from memgraph.settings import Settings
 
 pytestmark = pytest.mark.xdist_group("server")
@@ -31,7 +31,7 @@ def test_a_submission_waits_for_its_quiet_time_and_runs_once(talk: Any, until: U
         jobs = invoker.pending()
         until(talk.learned)
 
-    mine = [job for job in jobs if job.key == Key(talk.scope, "t1")]
+    mine = [job for job in jobs if job.key == ConversationKey(talk.scope, "t1")]
     assert [(job.submissions, job.running) for job in mine] == [(1, False)]
     assert 0 < mine[0].due_at - mine[0].last_at < 5
     assert talk.asked == [[1]]
@@ -156,7 +156,7 @@ def test_an_update_that_failed_is_told_with_its_error_and_succeeds_when_retried(
 
         assert invoker.flush(60)
     assert not flushed
-    assert [(job.tries, job.error) for job in failed] == [
+    assert [(job.attempts, job.error) for job in failed] == [
         (1, "ModelError: the model did not answer: RuntimeError: the model is down")
     ]
     assert retried == 1
@@ -172,7 +172,7 @@ def test_a_failed_update_is_tried_again_when_the_conversation_goes_on(talk: Any)
         talk.flag("down", on=False)
 
         invoker.submit([talk.turn(2)], talk.scope, "t1")
-        waiting = [(job.submissions, job.tries) for job in invoker.pending() if job.key.scope == talk.scope]
+        waiting = [(job.submissions, job.attempts) for job in invoker.pending() if job.key.scope == talk.scope]
 
         assert invoker.flush(60)
     assert waiting == [(1, 0), (1, 1)]
@@ -212,7 +212,7 @@ def test_another_client_sees_what_waits(talk: Any) -> None:
     with talk.invoker() as another:
         waiting = [job for job in another.pending() if job.key.scope == talk.scope]
         assert another.flush(60)
-    assert [job.key for job in waiting] == [Key(talk.scope, "t1")]
+    assert [job.key for job in waiting] == [ConversationKey(talk.scope, "t1")]
     assert talk.learned() == [1]
 
 
@@ -293,7 +293,7 @@ def test_what_the_server_refuses_is_an_error_that_says_why(server: Any) -> None:
 
 
 def _runs(talk: Any, thread_id: str) -> list[Any]:
-    thread = thread_of("scripted", Key(talk.scope, thread_id))
+    thread = thread_of("scripted", ConversationKey(talk.scope, thread_id))
     with get_sync_client(url=talk.server.url) as client:
         found = client.threads.search(ids=[thread])
         return client.runs.list(thread) if found else []

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from memgraph import EditError, Scope
+from memgraph.background.outbox import ConversationKey
+from memgraph.background.reviews import PendingReview
+from memgraph.background.server_invoker import ServerInvoker
 from memgraph.errors import NotInReviewError
-from memgraph.invokers.outbox import Key
-from memgraph.invokers.reviews import InReview
-from memgraph.invokers.server import ServerInvoker
 
 pytestmark = pytest.mark.xdist_group("server")
 
@@ -26,12 +26,12 @@ def invoker(talk: Any) -> Iterator[ServerInvoker]:
 
 
 @pytest.fixture
-def asked(talk: Any, invoker: ServerInvoker) -> Callable[[], list[InReview]]:
+def asked(talk: Any, invoker: ServerInvoker) -> Callable[[], list[PendingReview]]:
     """What this test's user is asked."""
     return lambda: [each for each in invoker.in_review() if each.key.scope == talk.scope]
 
 
-def items(asked: list[InReview]) -> list[list[int]]:
+def items(asked: list[PendingReview]) -> list[list[int]]:
     """Which turns are proposed as facts; the model repeats those that are known, too."""
     return [
         [int(item.after.rstrip(".").rsplit("-", 1)[1]) for item in each.proposal.items if item.kind == "add"]
@@ -52,7 +52,7 @@ def test_an_interrupted_run_waits_for_a_person_and_is_learned_when_accepted(
 
     assert invoker.flush(60)
     assert (flushed, before, talk.learned()) == (False, [], [1])
-    assert (waiting.key, items([waiting])) == (Key(talk.scope, "t1"), [[1]])
+    assert (waiting.key, items([waiting])) == (ConversationKey(talk.scope, "t1"), [[1]])
     assert (talk.asked, asked()) == ([[1]], [])
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memgraph.errors import ForgottenError, RevisionConflictError
-from memgraph.models import CATEGORIES, Fact, Forgotten, Memory, Scope, Section, ThreadMark
+from memgraph.models import CATEGORIES, Deletion, Fact, Memory, Scope, Section, Watermark
 from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ SHARED_BY_PROCESSES = ("file", "sqlite", "postgresql")
 
 ADA = Scope("ada")
 BOT = Scope("ada", "bot")
-KNOWN = Memory(facts=(Fact(content="Works on engines."),), threads={"t1": ThreadMark(last_message_id="m1")})
+KNOWN = Memory(facts=(Fact(content="Works on engines."),), threads={"t1": Watermark(last_message_id="m1")})
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ facts = st.builds(
 memories = st.builds(
     Memory,
     facts=st.lists(facts, max_size=4, unique_by=lambda fact: fact.id).map(tuple),
-    threads=st.dictionaries(texts, st.builds(ThreadMark, last_message_id=texts, message_ids=st.tuples(texts))),
+    threads=st.dictionaries(texts, st.builds(Watermark, last_message_id=texts, message_ids=st.tuples(texts))),
     revision=st.just(0),
     own_key=values,
 )
@@ -386,7 +386,7 @@ def test_deleting_twice_is_a_deletion_each(storage: MemoryStorage) -> None:
 
 def test_a_mark_from_elsewhere_does_not_refuse_the_saves_to_come(storage: MemoryStorage) -> None:
     """An imported document may tell of a deletion at a revision this one has not reached."""
-    imported = KNOWN.model_copy(update={"forgotten": Forgotten(revision=900, at="")})
+    imported = KNOWN.model_copy(update={"forgotten": Deletion(revision=900, at="")})
 
     saved = storage.save(ADA, imported)
 

@@ -15,7 +15,7 @@ import pytest
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
 from memgraph.models import Fact, Memory, Scope
 from memgraph.storage import file, open_storage
-from memgraph.storage.durable import locked
+from memgraph.storage.atomic_file import locked
 from memgraph.storage.file import FileStorage
 
 if TYPE_CHECKING:

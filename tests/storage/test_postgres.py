@@ -20,7 +20,7 @@ from memgraph.storage.postgres import PostgresStorage
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
 
-    from memgraph.storage.postgres_database import Connection
+    from memgraph.storage.postgres_pool import Connection
 
 ADA = Scope("ada")
 KNOWN = Memory(facts=(Fact(id="f", content="Works on engines."),))

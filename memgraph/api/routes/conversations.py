@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from memgraph.api.answers import told
-from memgraph.api.asked import Conversation, Retrying, Whose
-from memgraph.api.messages import messages_of
-from memgraph.api.problems import described
-from memgraph.api.refused import Refused
+from memgraph.api.dependencies import PrincipalDep, ServicesDep
+from memgraph.api.messages import to_messages
+from memgraph.api.problems import ProblemError, problem_docs
+from memgraph.api.responses import json_response
 from memgraph.api.routes.reviews import reviews_of
-from memgraph.api.told import Accepted, JobTold, PutBack, Updates
-from memgraph.api.wanted import TheCaller, TheDesk
+from memgraph.api.schemas import (
+    ConversationCreate,
+    JobInfo,
+    JobsResponse,
+    RetryQuery,
+    RetryResponse,
+    ScopeQuery,
+    SubmissionAccepted,
+)
 from memgraph.models import timestamp
 
 if TYPE_CHECKING:
-    from memgraph.invokers.outbox import Job
+    from memgraph.background.outbox import Job
 
 router = APIRouter(tags=["learning"])
 
@@ -27,50 +33,54 @@ router = APIRouter(tags=["learning"])
 @router.post(
     "/conversations",
     status_code=HTTPStatus.ACCEPTED,
-    response_model=Accepted,
-    responses=described(HTTPStatus.CONFLICT),
+    response_model=SubmissionAccepted,
+    responses=problem_docs(HTTPStatus.CONFLICT),
 )
-def submit(body: Conversation, query: Annotated[Whose, Query()], desk: TheDesk, caller: TheCaller) -> Response:
+def submit(
+    body: ConversationCreate, query: Annotated[ScopeQuery, Query()], desk: ServicesDep, caller: PrincipalDep
+) -> Response:
     """Hand a conversation over, to be learned from when it has been quiet for a while.
 
     Once this is answered it will be learned from, also if the process dies.
     """
     scope = caller.scope(query.user_id, query.agent_name)
-    messages = messages_of(body.messages)
+    messages = to_messages(body.messages)
     if not desk.settings.enabled:
-        raise Refused(HTTPStatus.CONFLICT, "MemoryOff", "memory is off (enabled: false), so nothing is learned")
+        raise ProblemError(HTTPStatus.CONFLICT, "MemoryOff", "memory is off (enabled: false), so nothing is learned")
     desk.invoker.submit(messages, scope, body.thread_id)
-    return told(Accepted(messages=len(messages), thread_id=body.thread_id or None), status=HTTPStatus.ACCEPTED)
+    return json_response(
+        SubmissionAccepted(messages=len(messages), thread_id=body.thread_id or None), status=HTTPStatus.ACCEPTED
+    )
 
 
-@router.get("/updates", response_model=Updates)
-def list_updates(query: Annotated[Whose, Query()], desk: TheDesk, caller: TheCaller) -> Response:
+@router.get("/updates", response_model=JobsResponse)
+def list_updates(query: Annotated[ScopeQuery, Query()], desk: ServicesDep, caller: PrincipalDep) -> Response:
     """Tell which conversations wait to be learned from, which failed, and which a person has to decide on."""
     scope = caller.scope(query.user_id, query.agent_name)
-    updates = Updates(
+    updates = JobsResponse(
         pending=[_told(job) for job in desk.invoker.pending() if job.key.scope == scope],
         failed=[_told(job) for job in desk.invoker.failed() if job.key.scope == scope],
         in_review=reviews_of(desk, scope),
     )
-    return told(updates)
+    return json_response(updates)
 
 
-@router.post("/updates/retry", response_model=PutBack)
-def retry(query: Annotated[Retrying, Query()], desk: TheDesk, caller: TheCaller) -> Response:
+@router.post("/updates/retry", response_model=RetryResponse)
+def retry(query: Annotated[RetryQuery, Query()], desk: ServicesDep, caller: PrincipalDep) -> Response:
     """Put back what was set aside because it failed; it runs at once."""
     scope = caller.scope(query.user_id, query.agent_name)
-    return told(PutBack(put_back=desk.invoker.retry(scope, query.thread_id or None)))
+    return json_response(RetryResponse(put_back=desk.invoker.retry(scope, query.thread_id or None)))
 
 
-def _told(job: Job) -> JobTold:
-    return JobTold(
+def _told(job: Job) -> JobInfo:
+    return JobInfo(
         thread_id=job.key.thread_id,
         submissions=job.submissions,
         first_at=_time(job.first_at),
         last_at=_time(job.last_at),
         due_at=_time(job.due_at),
         running=job.running,
-        tries=job.tries,
+        tries=job.attempts,
         error=job.error,
     )
 

@@ -7,44 +7,45 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from memgraph.api.answers import known_already, tagged, told, whole
-from memgraph.api.asked import Whose
-from memgraph.api.etags import is_known, only_if
-from memgraph.api.problems import described
-from memgraph.api.told import Cleared
-from memgraph.api.wanted import IfMatch, IfNoneMatch, TheCaller, TheDesk
-from memgraph.editing import edit
+from memgraph.api.dependencies import IfMatch, IfNoneMatch, PrincipalDep, ServicesDep
+from memgraph.api.preconditions import matches_if_none_match, require_if_match
+from memgraph.api.problems import problem_docs
+from memgraph.api.responses import document_response, etag_header_docs, json_response, not_modified
+from memgraph.api.schemas import DeleteResponse, ScopeQuery
+from memgraph.editing import update_memory
 from memgraph.models import Memory
 from memgraph.storage.base import tombstone
 
 router = APIRouter(tags=["memory"])
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "What is known already is what is stored."}}
-GUARDED = described(HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED, HTTPStatus.PRECONDITION_REQUIRED)
+GUARDED = problem_docs(HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED, HTTPStatus.PRECONDITION_REQUIRED)
 """How a change that needs If-Match may end."""
 
 
-@router.get("/document", response_model=Memory, responses={**tagged(), **UNCHANGED})
+@router.get("/document", response_model=Memory, responses={**etag_header_docs(), **UNCHANGED})
 def read_document(
-    query: Annotated[Whose, Query()], desk: TheDesk, caller: TheCaller, if_none_match: IfNoneMatch = None
+    query: Annotated[ScopeQuery, Query()], desk: ServicesDep, caller: PrincipalDep, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Read a memory as it is stored; one that does not exist is empty, at revision 0."""
     memory = desk.storage.load(caller.scope(query.user_id, query.agent_name))
-    return known_already(memory) if is_known(memory, if_none_match) else whole(memory)
+    return not_modified(memory) if matches_if_none_match(memory, if_none_match) else document_response(memory)
 
 
-@router.delete("/document", response_model=Cleared, responses={**tagged(), **GUARDED})
-def clear(query: Annotated[Whose, Query()], desk: TheDesk, caller: TheCaller, if_match: IfMatch = None) -> Response:
+@router.delete("/document", response_model=DeleteResponse, responses={**etag_header_docs(), **GUARDED})
+def clear(
+    query: Annotated[ScopeQuery, Query()], desk: ServicesDep, caller: PrincipalDep, if_match: IfMatch = None
+) -> Response:
     """Delete a memory, its backups, and what waits to be learned for it.
 
     What was said before is not learned again; what is said later is.
     """
     scope = caller.scope(query.user_id, query.agent_name)
-    buried = edit(desk.storage, scope, only_if(if_match, _buried))
-    desk.backups.forget(scope)
-    desk.drop_waiting(scope)
+    buried = update_memory(desk.storage, scope, require_if_match(if_match, _buried))
+    desk.backups.delete(scope)
+    desk.discard_pending(scope)
     forgotten_at = buried.forgotten.at if buried.forgotten else ""
-    return told(Cleared(revision=buried.revision, forgotten_at=forgotten_at), buried)
+    return json_response(DeleteResponse(revision=buried.revision, forgotten_at=forgotten_at), buried)
 
 
 def _buried(memory: Memory) -> Memory:

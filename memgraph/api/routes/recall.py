@@ -9,34 +9,35 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from langchain_core.messages import AnyMessage
 
-from memgraph.api.answers import told
-from memgraph.api.asked import Question, Whose
-from memgraph.api.messages import messages_of
-from memgraph.api.wanted import TheCaller, TheDesk
+from memgraph.api.dependencies import PrincipalDep, ServicesDep
+from memgraph.api.messages import to_messages
+from memgraph.api.responses import json_response
+from memgraph.api.schemas import RecallRequest, ScopeQuery
 from memgraph.models import Memory
-from memgraph.retrieval.recalled import Recalled
-from memgraph.retrieval.recaller import Recaller
+from memgraph.retrieval.recall import RecallPipeline
 from memgraph.retrieval.render import render
-from memgraph.retrieval.scored import ScoredFact
+from memgraph.retrieval.results import RecallResult, ScoredFact
 from memgraph.text.tokens import count_tokens
 
 router = APIRouter(tags=["recall"])
 
 
-@router.post("/recall", response_model=Recalled)
-def recall(body: Question, query: Annotated[Whose, Query()], desk: TheDesk, caller: TheCaller) -> Response:
+@router.post("/recall", response_model=RecallResult)
+def recall(
+    body: RecallRequest, query: Annotated[ScopeQuery, Query()], desk: ServicesDep, caller: PrincipalDep
+) -> Response:
     """Tell what an agent should know for its next answer: a text that fits a prompt, and which facts got in.
 
     The text is empty where nothing is known, nothing fits, or `enabled` or `injection_enabled` is false.
     """
     scope = caller.scope(query.user_id, query.agent_name)
-    messages = messages_of(body.messages)
+    messages = to_messages(body.messages)
     is_on = desk.settings.enabled and desk.settings.injection_enabled
     recaller = replace(desk.recaller, max_tokens=body.max_tokens) if body.max_tokens else desk.recaller
-    return told(recalled(recaller, desk.storage.load(scope) if is_on else Memory(), messages))
+    return json_response(recalled(recaller, desk.storage.load(scope) if is_on else Memory(), messages))
 
 
-def recalled(recaller: Recaller, memory: Memory, messages: Sequence[AnyMessage]) -> Recalled:
+def recalled(recaller: RecallPipeline, memory: Memory, messages: Sequence[AnyMessage]) -> RecallResult:
     """Recall in its steps, to tell also which facts are in the text."""
     indexed, ranking = recaller.rank(memory.facts, recaller.query(messages))
     fitted = recaller.fit(memory, indexed, ranking.order)
@@ -49,4 +50,4 @@ def recalled(recaller: Recaller, memory: Memory, messages: Sequence[AnyMessage])
         )
         for place in fitted.places
     )
-    return Recalled(text=text, tokens=count_tokens(text), facts=facts)
+    return RecallResult(text=text, tokens=count_tokens(text), facts=facts)

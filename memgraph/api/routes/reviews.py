@@ -8,38 +8,37 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Query, Response
 
-from memgraph.api.answers import told
-from memgraph.api.asked import Whose
-from memgraph.api.desk import Desk
-from memgraph.api.problems import described
-from memgraph.api.told import Decided, ReviewList, ReviewTold
-from memgraph.api.wanted import TheCaller, TheDesk
+from memgraph.api.dependencies import PrincipalDep, ServicesDep
+from memgraph.api.problems import problem_docs
+from memgraph.api.responses import json_response
+from memgraph.api.schemas import DecisionResponse, ReviewInfo, ReviewList, ScopeQuery
+from memgraph.api.services import Services
 from memgraph.errors import NotInReviewError
 from memgraph.models import Scope, timestamp
 from memgraph.review import Decision
-from memgraph.review.values import Verdict
+from memgraph.review.models import Verdict
 
 router = APIRouter(tags=["reviews"])
 
 
 @router.get("/reviews", response_model=ReviewList)
-def list_reviews(query: Annotated[Whose, Query()], desk: TheDesk, caller: TheCaller) -> Response:
+def list_reviews(query: Annotated[ScopeQuery, Query()], desk: ServicesDep, caller: PrincipalDep) -> Response:
     """List the changes that wait for a decision, the earliest first."""
-    return told(ReviewList(reviews=reviews_of(desk, caller.scope(query.user_id, query.agent_name))))
+    return json_response(ReviewList(reviews=reviews_of(desk, caller.scope(query.user_id, query.agent_name))))
 
 
 @router.post(
     "/reviews/{review_id}",
     status_code=HTTPStatus.ACCEPTED,
-    response_model=Decided,
-    responses=described(HTTPStatus.NOT_FOUND),
+    response_model=DecisionResponse,
+    responses=problem_docs(HTTPStatus.NOT_FOUND),
 )
 def decide(
     review_id: Annotated[str, Path(max_length=200)],
     answer: Annotated[Verdict | Decision, Body(description="What `how` of the proposal says.")],
-    query: Annotated[Whose, Query()],
-    desk: TheDesk,
-    caller: TheCaller,
+    query: Annotated[ScopeQuery, Query()],
+    desk: ServicesDep,
+    caller: PrincipalDep,
 ) -> Response:
     """Decide on a proposal, item by item if need be. What is agreed to is learned soon, without asking the model again.
 
@@ -49,13 +48,13 @@ def decide(
     if all(review.id != review_id for review in reviews_of(desk, scope)):
         raise NotInReviewError(review_id)  # also where it is another user's
     desk.invoker.decide(review_id, answer)
-    return told(Decided(id=review_id), status=HTTPStatus.ACCEPTED)
+    return json_response(DecisionResponse(id=review_id), status=HTTPStatus.ACCEPTED)
 
 
-def reviews_of(desk: Desk, scope: Scope) -> list[ReviewTold]:
+def reviews_of(desk: Services, scope: Scope) -> list[ReviewInfo]:
     """What waits for a decision about the memory of *scope*."""
     return [
-        ReviewTold(
+        ReviewInfo(
             id=review.id,
             thread_id=review.key.thread_id,
             at=timestamp(datetime.fromtimestamp(review.at, UTC)),

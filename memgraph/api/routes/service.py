@@ -7,49 +7,49 @@ from http import HTTPStatus
 
 from fastapi import APIRouter, Response
 
-from memgraph.api.answers import told
-from memgraph.api.desk import Desk
-from memgraph.api.problems import described
-from memgraph.api.told import Config, Service, Status
+from memgraph._validation import redact
+from memgraph.api.dependencies import PrincipalDep, ServicesDep
+from memgraph.api.problems import problem_docs
+from memgraph.api.responses import json_response
+from memgraph.api.schemas import Config, ServiceInfo, Status
+from memgraph.api.services import Services
 from memgraph.api.version import version
-from memgraph.api.wanted import TheCaller, TheDesk
 from memgraph.config import default_model
-from memgraph.config.problems import without_secrets
 
 router = APIRouter(tags=["service"])
 
 
 @router.get("/status", response_model=Status)
-def status(desk: TheDesk, caller: TheCaller) -> Response:
+def status(desk: ServicesDep, caller: PrincipalDep) -> Response:
     """Tell whether memory is on, and to those who may act for everybody how the service does."""
-    return told(
+    return json_response(
         Status(
             version=version(),
             enabled=desk.settings.enabled,
             injection_enabled=desk.settings.injection_enabled,
             user_id=caller.user_id,
-            service=_service(desk) if caller.is_anybody else None,
+            service=_service(desk) if caller.is_admin else None,
         )
     )
 
 
-@router.get("/config", response_model=Config, responses=described(HTTPStatus.FORBIDDEN))
-def config(desk: TheDesk, caller: TheCaller) -> Response:
+@router.get("/config", response_model=Config, responses=problem_docs(HTTPStatus.FORBIDDEN))
+def config(desk: ServicesDep, caller: PrincipalDep) -> Response:
     """Show the settings in force, without secrets."""
-    caller.must_be_anybody()
+    caller.require_admin()
     settings = desk.settings.model_dump(mode="json")
-    return told(
+    return json_response(
         Config(
             model=default_model(desk.settings),
             storage=desk.storage.name,
-            settings={name: without_secrets(value) for name, value in settings.items()},
+            settings={name: redact(value) for name, value in settings.items()},
         )
     )
 
 
-def _service(desk: Desk) -> Service:
+def _service(desk: Services) -> ServiceInfo:
     invoker = desk.invoker
-    return Service(
+    return ServiceInfo(
         storage=desk.storage.name,
         pending=len(invoker.pending()),
         failed=len(invoker.failed()),

@@ -9,14 +9,13 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from memgraph.api.answers import tagged, told
-from memgraph.api.asked import NewSummary, Whose
-from memgraph.api.etags import only_if
+from memgraph.api.dependencies import IfMatch, PrincipalDep, ServicesDep
+from memgraph.api.preconditions import require_if_match
+from memgraph.api.responses import etag_header_docs, json_response
 from memgraph.api.routes.documents import GUARDED
-from memgraph.api.told import OneSummary
-from memgraph.api.wanted import IfMatch, TheCaller, TheDesk
-from memgraph.editing import edit
-from memgraph.editing.summaries import edit_section
+from memgraph.api.schemas import ScopeQuery, SummaryResponse, SummaryUpdate
+from memgraph.editing import update_memory
+from memgraph.editing.update import edit_section
 from memgraph.models import Memory, SectionName
 
 router = APIRouter(tags=["summaries"])
@@ -36,15 +35,18 @@ NAMES: Mapping[Name, SectionName] = MappingProxyType(
 
 
 @router.put(
-    "/summaries/{name}", status_code=HTTPStatus.OK, response_model=OneSummary, responses={**tagged(), **GUARDED}
+    "/summaries/{name}",
+    status_code=HTTPStatus.OK,
+    response_model=SummaryResponse,
+    responses={**etag_header_docs(), **GUARDED},
 )
 def write_summary(
     name: Name,
     *,
-    body: NewSummary,
-    query: Annotated[Whose, Query()],
-    desk: TheDesk,
-    caller: TheCaller,
+    body: SummaryUpdate,
+    query: Annotated[ScopeQuery, Query()],
+    desk: ServicesDep,
+    caller: PrincipalDep,
     if_match: IfMatch = None,
 ) -> Response:
     """Put a text in the place of a summary."""
@@ -53,5 +55,7 @@ def write_summary(
     def change(memory: Memory) -> Memory:
         return edit_section(memory, section, body.summary)
 
-    memory = edit(desk.storage, caller.scope(query.user_id, query.agent_name), only_if(if_match, change))
-    return told(OneSummary(revision=memory.revision, name=name, section=memory.section(section)), memory)
+    memory = update_memory(
+        desk.storage, caller.scope(query.user_id, query.agent_name), require_if_match(if_match, change)
+    )
+    return json_response(SummaryResponse(revision=memory.revision, name=name, section=memory.section(section)), memory)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memgraph.attachments.files.chunks import Chunk
-from memgraph.attachments.files.sources import Seen
+from memgraph.attachments.files.loader import Chunk
+from memgraph.attachments.files.sources import FileStat
 
 if TYPE_CHECKING:
     from memgraph.attachments.database import Database
@@ -72,7 +72,7 @@ _UNUSED = "DELETE FROM vectors WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE chun
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class IndexedFile:
     """A file as it was when it was read."""
 
     id: int
@@ -85,16 +85,16 @@ class Known:
     problem: str
     """Why there is no text in it; empty where there is."""
 
-    def still_holds(self, seen: Seen, source: str, way: str) -> bool:
+    def is_unchanged(self, seen: FileStat, source: str, way: str) -> bool:
         """Whether the file looks as it did, so that it need not be read."""
         return (self.size, self.modified, self.source, self.way) == (seen.size, seen.modified, source, way)
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParsedFile:
     """A file that was read, in pieces."""
 
-    seen: Seen
+    seen: FileStat
     source: str
     digest: str
     way: str
@@ -131,24 +131,24 @@ class FileIndex:
 
     # -- files --
 
-    def files(self) -> dict[str, Known]:
+    def files(self) -> dict[str, IndexedFile]:
         """Every file by its path."""
         rows = self._rows("SELECT path, id, source, name, size, modified, digest, way, problem FROM files")
-        return {row[0]: Known(*row[1:]) for row in rows}
+        return {row[0]: IndexedFile(*row[1:]) for row in rows}
 
-    def put(self, files: Iterable[Read], vectors: Mapping[str, Vector], model: Model) -> None:
+    def put(self, files: Iterable[ParsedFile], vectors: Mapping[str, Vector], model: Model) -> None:
         """Put *files* in the place of what is known of them, with the new *vectors* of their texts."""
         with self._database.writing() as db:
             _put_vectors(db, vectors, model)
             for file in files:
                 _put_file(db, file)
 
-    def note(self, known: Known, seen: Seen) -> None:
+    def note(self, known: IndexedFile, seen: FileStat) -> None:
         """Note that a file was written again, and says the same."""
         with self._database.writing() as db:
             db.execute("UPDATE files SET size = ?, modified = ? WHERE id = ?", (seen.size, seen.modified, known.id))
 
-    def remove(self, files: Iterable[Known]) -> None:
+    def remove(self, files: Iterable[IndexedFile]) -> None:
         """Forget *files*."""
         with self._database.writing() as db:
             db.executemany("DELETE FROM files WHERE id = ?", [(known.id,) for known in files])
@@ -180,7 +180,7 @@ class FileIndex:
         with self._database.writing() as db:
             _put_vectors(db, vectors, model)
 
-    def tidy(self, model: Model) -> None:
+    def vacuum(self, model: Model) -> None:
         """Forget the vectors of other models, and of texts that no file has any more."""
         with self._database.writing() as db:
             db.execute("DELETE FROM models WHERE id <> ?", (model.id,))
@@ -234,7 +234,7 @@ def digest_of(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
 
 
-def _put_file(db: sqlite3.Connection, file: Read) -> None:
+def _put_file(db: sqlite3.Connection, file: ParsedFile) -> None:
     db.execute("DELETE FROM files WHERE path = ?", (str(file.seen.path),))
     row = {
         "path": str(file.seen.path),

@@ -13,12 +13,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from memgraph.fields import TellsFields
+from memgraph.fields import FieldSpecMixin
 
 TEXT_TYPES = (".md", ".markdown", ".rst", ".txt")
 
 
-class FileSource(TellsFields, BaseModel):
+class FileSource(FieldSpecMixin, BaseModel):
     """A folder of documents, or a single one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -45,7 +45,7 @@ class FileSource(TellsFields, BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileStat:
     """A file as the folder tells of it."""
 
     path: Path
@@ -56,7 +56,7 @@ class Seen:
     """Nanoseconds since 1970."""
 
 
-class Left(BaseModel):
+class SkippedFile(BaseModel):
     """A file or folder that could not be read, and why."""
 
     model_config = ConfigDict(frozen=True)
@@ -66,11 +66,11 @@ class Left(BaseModel):
 
 
 @dataclass(slots=True)
-class Scan:
+class ScanResult:
     """What was found in a source."""
 
-    files: list[Seen] = field(default_factory=list[Seen])
-    skipped: list[Left] = field(default_factory=list[Left])
+    files: list[FileStat] = field(default_factory=list[FileStat])
+    skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     unread: list[Path] = field(default_factory=list[Path])
     """Folders that could not be listed: what is known of them still holds."""
 
@@ -79,7 +79,7 @@ class Scan:
         return not any(path.is_relative_to(folder) for folder in self.unread)
 
 
-def scan(source: FileSource, root: Path) -> Scan:
+def scan(source: FileSource, root: Path) -> ScanResult:
     """Look for the files of *source*, whose path is *root*, in order of their names.
 
     Hidden files and folders are left out. A folder, or a file, that links lead to more than once is
@@ -88,7 +88,7 @@ def scan(source: FileSource, root: Path) -> Scan:
     Raises:
         FileNotFoundError: If there is nothing at *root*.
     """
-    found = Scan()
+    found = ScanResult()
     is_file = stat.S_ISREG(root.stat().st_mode)
     wanted = ("",) if is_file else tuple(ending.lower() for ending in source.file_types)
     entries = [(root, root.name)] if is_file else _listed(root, source, found)
@@ -99,7 +99,7 @@ def scan(source: FileSource, root: Path) -> Scan:
     return found
 
 
-def _listed(root: Path, source: FileSource, found: Scan) -> Iterator[tuple[Path, str]]:
+def _listed(root: Path, source: FileSource, found: ScanResult) -> Iterator[tuple[Path, str]]:
     """Every file below *root* with its name."""
     waiting, known = [root], set[tuple[int, int]]()
     while waiting:
@@ -112,7 +112,7 @@ def _listed(root: Path, source: FileSource, found: Scan) -> Iterator[tuple[Path,
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
             found.unread.append(folder)
-            found.skipped.append(Left(path=str(folder), why=error.strerror or str(error)))
+            found.skipped.append(SkippedFile(path=str(folder), why=error.strerror or str(error)))
             continue
         inside = list[Path]()
         for entry in entries:
@@ -126,19 +126,19 @@ def _listed(root: Path, source: FileSource, found: Scan) -> Iterator[tuple[Path,
         waiting += reversed(inside if source.recursive else [])
 
 
-def _seen(path: Path, name: str, found: Scan, known: set[tuple[int, int]]) -> Seen | None:
+def _seen(path: Path, name: str, found: ScanResult, known: set[tuple[int, int]]) -> FileStat | None:
     try:
         about = path.stat()
     except OSError as error:  # a link to nowhere, or gone since it was listed
-        found.skipped.append(Left(path=str(path), why=error.strerror or str(error)))
+        found.skipped.append(SkippedFile(path=str(path), why=error.strerror or str(error)))
         return None
     if not stat.S_ISREG(about.st_mode):
-        found.skipped.append(Left(path=str(path), why="it is no regular file"))
+        found.skipped.append(SkippedFile(path=str(path), why="it is no regular file"))
         return None
     if (about.st_dev, about.st_ino) in known:
         return None
     known.add((about.st_dev, about.st_ino))
-    return Seen(path, name, about.st_size, about.st_mtime_ns)
+    return FileStat(path, name, about.st_size, about.st_mtime_ns)
 
 
 def _excluded(name: str, patterns: tuple[str, ...]) -> bool:

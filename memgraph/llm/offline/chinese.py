@@ -1,14 +1,48 @@
 """What a Chinese sentence says about its author."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import takewhile
+from types import MappingProxyType
 
-from memgraph.llm.offline.chinese_kinds import KINDS
-from memgraph.llm.offline.finding import Finding, apply_rule
+from memgraph.llm.offline import chinese_entities, chinese_preferences
+from memgraph.llm.offline.chinese_text import plain, short
+from memgraph.llm.offline.rules import Extraction, Kind, apply_rule, endings, pattern, rules
 from memgraph.llm.offline.sentences import Sentence
-from memgraph.llm.offline.tables import endings, pattern, rules
+
+VALIDATORS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "text": plain,
+        "short": short,
+        "name": chinese_entities.name,
+        "surnamed": chinese_entities.surnamed,
+        "pet_name": chinese_entities.pet_name,
+        "place": chinese_entities.place,
+        "homeland": chinese_entities.homeland,
+        "organisation": chinese_entities.organisation,
+        "city": chinese_entities.city,
+        "school": chinese_entities.school,
+        "business": chinese_entities.business,
+        "job": chinese_entities.job,
+        "self": chinese_entities.self,
+        "possession": chinese_entities.possession,
+        "relation": chinese_entities.relation,
+        "pet": chinese_entities.pet,
+        "thing": chinese_preferences.thing,
+        "named": chinese_preferences.named,
+        "label": chinese_preferences.label,
+        "languages": chinese_preferences.languages,
+        "tools": chinese_preferences.tools,
+        "pastime": chinese_preferences.pastime,
+        "aim": chinese_preferences.aim,
+        "aim_said": chinese_preferences.aim_said,
+        "lesson": chinese_preferences.lesson,
+        "project": chinese_preferences.project,
+        "habit": chinese_preferences.habit,
+    }
+)
+"""What a value has to be, by kind: each tidies a text or returns None. A rule names one for each value."""
 
 _COMMA = re.compile(r"\s*(?:[，,;；]|——|…+)\s*|(?:并且|而且|同时也|，?但是?|不过|所以|因此)(?=我)")
 _SPACE = re.compile(r"(?<=[\u4e00-\u9fff，、]) +| +(?=[\u4e00-\u9fff，、])")
@@ -26,12 +60,12 @@ def is_chinese(text: str) -> bool:
     return re.search(r"[\u4e00-\u9fff]", text) is not None
 
 
-def greets(turn: str) -> bool:
+def is_introduction(turn: str) -> bool:
     """Whether *turn* says hello, so that 我是张三 is an introduction."""
     return pattern("zh", "greeting").search(turn[:200]) is not None
 
 
-def find(sentence: Sentence, *, greets: bool) -> Iterator[Finding]:
+def find(sentence: Sentence, *, greets: bool) -> Iterator[Extraction]:
     """What *sentence* says about its author. *greets*: it stands in a turn that introduces somebody."""
     text = _SPACE.sub("", sentence.text)
     if pattern("zh", "joke").search(text):
@@ -76,7 +110,7 @@ def _without_opening(clause: str) -> str:
     return clause
 
 
-def _match(clause: str, unfit: AbstractSet[str], *, speaking: bool) -> Iterator[Finding]:
+def _match(clause: str, unfit: AbstractSet[str], *, speaking: bool) -> Iterator[Extraction]:
     """Match the rules. A clause without 我 counts only where the one before it spoke of the user."""
     if speaking and re.match(r"一[名位个]", clause):
         clause = f"我是{clause}"
@@ -91,7 +125,7 @@ def _match(clause: str, unfit: AbstractSet[str], *, speaking: bool) -> Iterator[
             continue
         if rule.entry.only == "always" and not re.search("始终|以后|今后|一直|永远|从现在起", clause):
             continue
-        found = apply_rule(rule, clause, KINDS, "zh")
+        found = apply_rule(rule, clause, VALIDATORS, "zh")
         if found is not None:
             if found[0]:
                 yield found[0]._replace(ends=rule in endings("zh"))

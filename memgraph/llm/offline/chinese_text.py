@@ -1,10 +1,12 @@
 """Tidying what a Chinese clause says, until it stands by itself or falls."""
 
+from __future__ import annotations
+
 import re
 from functools import cache
 
+from memgraph.llm.offline.rules import pattern, words
 from memgraph.llm.offline.sentences import BLANK
-from memgraph.llm.offline.tables import pattern, words
 
 _TAIL = re.compile(r"(?:[了啊呀哦哈啦嘛呐哟噢~～!！.。、\s]|的说|等等|等|之类的|什么的)+$")
 _WIDE = re.compile(r"[\u2e80-\uffff]")

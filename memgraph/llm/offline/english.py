@@ -1,14 +1,64 @@
 """What an English sentence says about its author."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import takewhile
+from types import MappingProxyType
 
-from memgraph.llm.offline.english_kinds import KINDS
-from memgraph.llm.offline.finding import Finding, apply_rule
+from memgraph.llm.offline import english_entities, english_goals, english_preferences
+from memgraph.llm.offline.english_text import plain, short
+from memgraph.llm.offline.rules import Extraction, Kind, apply_rule, endings, pattern, rules
 from memgraph.llm.offline.sentences import Sentence
-from memgraph.llm.offline.tables import endings, pattern, rules
+
+VALIDATORS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "text": plain,
+        "short": short,
+        "rest": str,
+        "name": english_entities.name,
+        "proper_name": english_entities.proper_name,
+        "job": english_entities.job,
+        "self": english_entities.self,
+        "possession": english_entities.possession,
+        "new_pet": english_entities.new_pet,
+        "relation": english_entities.relation,
+        "pet": english_entities.pet,
+        "date": english_entities.date,
+        "span": english_entities.span,
+        "place": english_entities.place,
+        "place_or_date": english_entities.place_or_date,
+        "organisation": english_entities.organisation,
+        "firm": english_entities.firm,
+        "team": english_entities.team,
+        "business": english_entities.business,
+        "field": english_entities.field,
+        "subject": english_entities.subject,
+        "thing": english_preferences.thing,
+        "wish": english_preferences.wish,
+        "allergen": english_preferences.allergen,
+        "illness": english_preferences.illness,
+        "choice": english_preferences.choice,
+        "named": english_preferences.named,
+        "label": english_preferences.label,
+        "pastime": english_preferences.pastime,
+        "languages": english_preferences.languages,
+        "tools": english_preferences.tools,
+        "skill": english_preferences.skill,
+        "products": english_preferences.products,
+        "fandom": english_preferences.fandom,
+        "aim": english_goals.aim,
+        "aim_said": english_goals.aim_said,
+        "occasion": english_goals.occasion,
+        "lesson": english_goals.lesson,
+        "project": english_goals.project,
+        "habit": english_goals.habit,
+        "third": english_goals.third,
+    }
+)
+"""What a value has to be, by kind: each tidies a text or returns None.
+
+A rule names a kind for each value; `rest` is read on as a clause of its own."""
 
 CONTRACTIONS = (
     (re.compile(r"\bcan't\b|\bcan not\b", re.IGNORECASE), "cannot"),
@@ -39,7 +89,7 @@ def is_english(text: str) -> bool:
     return re.search(r"(?<![A-Za-z])[A-Za-z]+ [A-Za-z]", text) is not None
 
 
-def find(sentence: Sentence, *, greets: bool) -> Iterator[Finding]:
+def find(sentence: Sentence, *, greets: bool) -> Iterator[Extraction]:
     """What *sentence* says about its author. *greets*: it stands in a turn that introduces somebody."""
     text = expand(sentence.text.replace("，", ", "))
     if pattern("en", "joke").search(text):
@@ -59,15 +109,15 @@ def _is_meant(clause: str) -> bool:
     return not (pattern("en", "unreal").search(clause) or pattern("en", "reported").search(clause))
 
 
-def greets(turn: str) -> bool:
+def is_introduction(turn: str) -> bool:
     """Whether *turn* says hello, so that "I am Ada" is an introduction."""
     return pattern("en", "greeting").search(turn[:200]) is not None
 
 
 def expand(text: str) -> str:
     """Write contractions out, so that the rules need only one form."""
-    for short, full in CONTRACTIONS:
-        text = short.sub(full, text)
+    for contraction, full in CONTRACTIONS:
+        text = contraction.sub(full, text)
     return text
 
 
@@ -87,7 +137,7 @@ def _without_opening(clause: str) -> str:
     return _NOT_THAT.sub("", clause.strip(" ,.!:"))
 
 
-def _read_clause(clause: str, unfit: AbstractSet[str]) -> Iterator[Finding]:
+def _read_clause(clause: str, unfit: AbstractSet[str]) -> Iterator[Extraction]:
     """Read *clause*, then what goes on about the same person: "I live in Rome and work at Acme"."""
     head, *more = [clause]
     if re.match(r"I\b", clause, re.IGNORECASE):
@@ -99,12 +149,12 @@ def _read_clause(clause: str, unfit: AbstractSet[str]) -> Iterator[Finding]:
             yield from _match(f"I {part}", unfit)
 
 
-def _match(clause: str, unfit: AbstractSet[str]) -> Iterator[Finding]:
+def _match(clause: str, unfit: AbstractSet[str]) -> Iterator[Extraction]:
     """Match the rules, but none that counts only where the sentence is *unfit* for it."""
     for rule in (*endings("en"), *rules("en")):
         if rule.entry.only in unfit:
             continue
-        found = apply_rule(rule, clause, KINDS, "en")
+        found = apply_rule(rule, clause, VALIDATORS, "en")
         if found is not None:
             finding, rest = found
             if finding:

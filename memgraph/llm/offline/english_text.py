@@ -1,10 +1,12 @@
 """Tidying what an English clause says, until it stands by itself or falls."""
 
+from __future__ import annotations
+
 import re
 from functools import cache
 
+from memgraph.llm.offline.rules import pattern, words
 from memgraph.llm.offline.sentences import BLANK
-from memgraph.llm.offline.tables import pattern, words
 
 _WORD = re.compile(r"[^\W_][\w'+#.&-]*")
 

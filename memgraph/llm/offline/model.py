@@ -1,14 +1,179 @@
 """The chat model that needs no key and no network."""
 
-from typing import Any
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from memgraph.llm.offline.answer import answer, render
-from memgraph.llm.offline.reading import read_prompt
+from memgraph.llm.offline.extraction import find_all
+from memgraph.llm.offline.rules import Extraction, Section
+from memgraph.llm.offline.sentences import MAX_CHARS
+from memgraph.llm.offline.supersession import find_ended, resolve_finding
+from memgraph.prompts.blocks import ShownFact, ShownTurn, read_facts, read_turns
+from memgraph.text.escape import unescape
+
+SECTION_NAMES = (
+    "workContext", "personalContext", "topOfMind", "recentMonths", "earlierContext", "longTermBackground",
+)  # fmt: skip
+
+
+MAX_ESCAPED = 5 * MAX_CHARS + 100
+"""Characters of an escaped turn that can be read: no character becomes more than five."""
+
+
+class Reading(NamedTuple):
+    """What a prompt shows."""
+
+    turns: tuple[ShownTurn, ...]
+    known: tuple[ShownFact, ...]
+    summaries: Mapping[str, str]
+
+
+def read_prompt(prompt: str) -> Reading:
+    """Read *prompt*; what it does not show is empty."""
+    return Reading(tuple(read_turns(_shortened(prompt))), tuple(read_facts(prompt)), dict(_summaries(prompt)))
+
+
+def _shortened(prompt: str) -> str:
+    """The turns of *prompt*, each cut to what is read of it: unescaping megabytes would take seconds."""
+    *turns, _ = prompt.partition("<conversation>")[2].split("</turn>")
+    return "".join(f"{turn[:MAX_ESCAPED]}</turn>" for turn in turns)
+
+
+def _summaries(prompt: str) -> list[tuple[str, str]]:
+    lines = prompt.partition("<summaries>\n")[2].partition("\n</summaries>")[0].split("\n")
+    named = [(name, text.strip()) for name, colon, text in (line.partition(":") for line in lines) if colon]
+    return [(name, unescape(text)) for name, text in named if name in SECTION_NAMES and text != "(empty)"]
+
+
+MAX_SUMMARY_CHARS = 1_200
+"""A summary this long takes nothing more: cutting it would lose what stands in it."""
+
+
+def write_summaries(
+    findings: Sequence[Extraction], existing: Mapping[str, str], outdated: Sequence[str]
+) -> dict[str, str]:
+    """New texts for the summaries that have news. *outdated* are facts that no longer hold."""
+    sections: tuple[Section, ...] = ("workContext", "personalContext", "topOfMind")
+    written = [(section, _summarize(section, findings, existing.get(section, ""), outdated)) for section in sections]
+    return {section: text for section, text in written if text and text != existing.get(section, "")}
+
+
+def _summarize(section: Section, findings: Sequence[Extraction], text: str, outdated: Sequence[str]) -> str:
+    for content in outdated:
+        text = text.replace(_ended(content), "").strip()
+    for finding in findings:
+        if (
+            finding.section == section
+            and finding.category != "correction"
+            and finding.content.casefold().rstrip(".。") not in text.casefold()
+        ):
+            longer = _joined(text, _ended(finding.content))
+            text = longer if len(longer) <= MAX_SUMMARY_CHARS else text
+    return text
+
+
+def _joined(text: str, sentence: str) -> str:
+    if not text:
+        return sentence
+    text = text if text.endswith((".", "。", "!", "?", "！", "？")) else _ended(text)
+    return f"{text}{'' if text.endswith(('。', '！', '？')) else ' '}{sentence}"
+
+
+def _ended(content: str) -> str:
+    if content.endswith((".", "。")):
+        return content
+    return f"{content}。" if any("\u4e00" <= character <= "\u9fff" for character in content) else f"{content}."
+
+
+class OfflineFact(TypedDict):
+    content: str
+    category: str
+    confidence: float
+    sourceError: NotRequired[str]
+    durable: bool
+    aboutUser: bool
+    replaces: list[str]
+
+
+class Removed(TypedDict):
+    id: str
+    reason: str
+
+
+class Summary(TypedDict):
+    summary: str
+    shouldUpdate: bool
+
+
+class OfflineAnswer(TypedDict):
+    user: dict[str, Summary]
+    history: dict[str, Summary]
+    newFacts: list[OfflineFact]
+    factsToRemove: list[Removed]
+
+
+def answer(reading: Reading) -> OfflineAnswer:
+    """What is to be remembered of the conversation in *reading*."""
+    findings = _last_of_each_slot(find_all(reading.turns))
+    settled = [resolve_finding(finding, reading.known) for finding in findings if not finding.ends]
+    removed = _removed(findings, settled, reading.known)
+    outdated = [fact.content for fact in reading.known if fact.id in removed]
+    texts = write_summaries([finding for finding, _ in settled], reading.summaries, outdated)
+    return {
+        "user": {name: _summary(texts, name) for name in ("workContext", "personalContext", "topOfMind")},
+        "history": {name: _summary({}, name) for name in ("recentMonths", "earlierContext", "longTermBackground")},
+        "newFacts": [_new_fact(finding, replaced) for finding, replaced in settled],
+        "factsToRemove": [{"id": fact_id, "reason": reason} for fact_id, reason in removed.items()],
+    }
+
+
+def render(answer: OfflineAnswer) -> str:
+    """Write *answer* as JSON that any encoder of UTF-8 takes."""
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
+
+
+def _last_of_each_slot(findings: Sequence[Extraction]) -> list[Extraction]:
+    """Who says two things where one can be true means the last."""
+    last = {finding.slot: finding for finding in findings if finding.slot and not finding.ends}
+    return [finding for finding in findings if finding.ends or not finding.slot or last[finding.slot] is finding]
+
+
+def _removed(
+    findings: Sequence[Extraction], settled: Sequence[tuple[Extraction, tuple[str, ...]]], known: Sequence[ShownFact]
+) -> dict[str, str]:
+    replaced = {fact_id: f"Replaced by: {finding.content}" for finding, ids in settled for fact_id in ids}
+    over = {
+        fact.id: "The user said it is over."
+        for finding in findings
+        if finding.ends
+        for fact in find_ended(finding, known)
+    }
+    return over | replaced
+
+
+def _new_fact(finding: Extraction, replaced: Sequence[str]) -> OfflineFact:
+    fact: OfflineFact = {
+        "content": finding.content,
+        "category": finding.category,
+        "confidence": finding.confidence,
+        "durable": True,
+        "aboutUser": True,
+        "replaces": list(replaced),
+    }
+    if finding.source_error:
+        fact["sourceError"] = finding.source_error
+    return fact
+
+
+def _summary(texts: Mapping[str, str], name: str) -> Summary:
+    return {"summary": texts.get(name, ""), "shouldUpdate": name in texts}
 
 
 class OfflineChatModel(BaseChatModel):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from memgraph.llm.offline.tables import LANGUAGES, pattern
+from memgraph.llm.offline.rules import LANGUAGES, pattern
 
 MAX_CHARS = 4_000
 """Characters read of a turn. The prompt shows fewer; this bounds the work whatever is given."""

@@ -1,0 +1,144 @@
+"""Threads: small daemon executors, and calls that may take only so long.
+
+All threads are daemons and none belongs to a `ThreadPoolExecutor`, whose threads are joined at interpreter exit
+even if they hang.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import Context, copy_context
+from functools import partial
+from typing import TypeVar
+
+T = TypeVar("T")
+_Work = Callable[[], None]
+
+
+class DaemonExecutor:
+    """Small daemon thread pool with timeouts: slow memory never blocks the agent or the event loop.
+
+    Threads start on demand and end when idle. A call that hangs occupies one thread; if all of them hang, later
+    calls stay queued until their timeout.
+
+    Args:
+        max_workers: Threads at the same time.
+        idle_seconds: Seconds after which an idle thread ends.
+        name: Name of the threads.
+    """
+
+    def __init__(self, max_workers: int = 8, *, idle_seconds: float = 5.0, name: str = "memgraph-agent") -> None:
+        self._max_workers = max_workers
+        self._idle_seconds = idle_seconds
+        self._name = name
+        self._queue: deque[_Work] = deque()
+        self._threads: set[threading.Thread] = set()
+        self._idle = 0
+        self._changed = threading.Condition()
+
+    def submit(self, call: Callable[[], T], context: Context | None = None) -> Future[T]:
+        """Run *call* on a worker thread, in *context* or a copy of the caller's, and return its future."""
+        future: Future[T] = Future()
+        work = partial(_run_into_future, future, partial((copy_context() if context is None else context).run, call))
+        with self._changed:
+            self._forget_dead_threads()
+            self._queue.append(work)
+            if len(self._queue) > self._idle and len(self._threads) < self._max_workers:
+                self._start()
+            self._changed.notify()
+        return future
+
+    def run(self, seconds: float | None, call: Callable[[], T]) -> T:
+        """Return the result of *call*, waiting at most *seconds*.
+
+        Raises:
+            TimeoutError: If it takes longer. A call that has started goes on; a queued one is cancelled.
+        """
+        future = self.submit(call)
+        try:
+            return future.result(seconds)
+        finally:
+            future.cancel()
+
+    async def arun(self, seconds: float | None, call: Callable[[], T]) -> T:
+        """Await the result of *call* as `run` does, without blocking the event loop."""
+        return await asyncio.wait_for(asyncio.wrap_future(self.submit(call)), seconds)
+
+    def _forget_dead_threads(self) -> None:
+        """Reset the pool in a forked child, where none of the parent's threads exists."""
+        if self._threads and not any(thread.is_alive() for thread in self._threads):
+            self._threads.clear()
+            self._idle = 0
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._work, daemon=True, name=self._name)
+        self._threads.add(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        while work := self._next():
+            work()
+
+    def _next(self) -> _Work | None:
+        with self._changed:
+            self._idle += 1
+            found = self._changed.wait_for(lambda: self._queue, self._idle_seconds)
+            self._idle -= 1
+            if found:
+                return self._queue.popleft()
+            self._threads.discard(threading.current_thread())
+            return None
+
+
+class SerialExecutor:
+    """Runs calls one at a time, in the order of submission, on one daemon thread of its own.
+
+    A thread of its own, since asyncio's default executor is small and shared with the application.
+    """
+
+    def __init__(self) -> None:
+        self._executor = DaemonExecutor(1, name="memgraph-submit")
+        self._closed = False
+
+    def submit(self, call: Callable[[], T]) -> Future[T]:
+        """Run *call* after all that were submitted before, and return its future.
+
+        Raises:
+            RuntimeError: If the executor is closed.
+        """
+        if self._closed:
+            raise RuntimeError("cannot submit: the executor is closed")
+        return self._executor.submit(call, Context())  # empty: a run of the caller's must not see what happens here
+
+    def close(self) -> None:
+        """Accept no more calls; those submitted before still run."""
+        self._closed = True
+
+
+def run_in_thread(call: Callable[[], T], name: str) -> Future[T]:
+    """Run *call* on a new daemon thread called *name*, in an empty context."""
+    future: Future[T] = Future()
+    threading.Thread(target=_run_into_future, args=(future, call), daemon=True, name=name).start()
+    return future
+
+
+def run_with_timeout(seconds: float, call: Callable[[], T], name: str) -> T:
+    """Return the result of *call*, run on a daemon thread called *name* in a copy of the caller's context.
+
+    Raises:
+        TimeoutError: After *seconds*. The call itself goes on; nothing waits for it, not even at interpreter exit.
+    """
+    return run_in_thread(partial(copy_context().run, call), name).result(seconds)
+
+
+def _run_into_future(future: Future[T], call: Callable[[], T]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - the caller receives it from the future
+        future.set_exception(error)

@@ -1,0 +1,54 @@
+"""From the turns of a conversation to what its user said of themselves."""
+
+from collections.abc import Iterator, Sequence
+
+from memgraph.llm.offline import chinese, english
+from memgraph.llm.offline.reply import Reply, read_confirmation, read_correction
+from memgraph.llm.offline.rules import LANGUAGES, Extraction, pattern
+from memgraph.llm.offline.sentences import Sentence, read_sentences
+from memgraph.prompts.blocks import ShownTurn
+
+
+def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:
+    """What the new user turns say, each thing once. A role play ends the listening."""
+    findings: dict[str, Extraction] = {}
+    answer = ""
+    for turn in turns:
+        if turn.speaker == "assistant":
+            answer = turn.text
+            continue
+        if _is_role_play(turn.text):
+            break
+        if turn.is_new:
+            for finding in _find_in_turn(turn.text, answer):
+                findings.setdefault(finding.content.casefold(), finding)
+        answer = ""
+    return list(findings.values())
+
+
+def _find_in_turn(text: str, answer: str) -> Iterator[Extraction]:
+    """What one turn says; *answer* is what the assistant said before it."""
+    sentences = read_sentences(text)
+    reply = _read_reply(sentences, answer)
+    yield from reply.findings
+    for sentence in sentences:
+        if sentence not in reply.spent:
+            yield from _find_in_sentence(sentence, text)
+
+
+def _read_reply(sentences: Sequence[Sentence], answer: str) -> Reply:
+    """Read *sentences* as a reply to *answer*."""
+    if not sentences or not answer:
+        return Reply()
+    return read_correction(sentences, answer) or read_confirmation(sentences, answer) or Reply()
+
+
+def _find_in_sentence(sentence: Sentence, turn: str) -> Iterator[Extraction]:
+    if chinese.is_chinese(sentence.text):
+        yield from chinese.find(sentence, greets=chinese.is_introduction(turn))
+    if english.is_english(sentence.text):
+        yield from english.find(sentence, greets=english.is_introduction(turn))
+
+
+def _is_role_play(text: str) -> bool:
+    return any(pattern(language, "role_play").search(text[:4_000]) for language in LANGUAGES)

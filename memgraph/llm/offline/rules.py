@@ -1,0 +1,174 @@
+"""What was found in a turn: a fact, or that one is over. And how a rule makes one of a clause."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+Kind = Callable[[str], str | None]
+
+
+class Extraction(NamedTuple):
+    """One thing the user said of themselves."""
+
+    content: str
+    category: str
+    confidence: float
+    section: Section
+    language: Language
+    slot: str = ""
+    """What it is the one answer to."""
+    source_error: str = ""
+    """On corrections: what went wrong."""
+    ends: bool = False
+    """It is over: *content* is what known facts on it hold."""
+
+
+def apply_rule(
+    rule: Rule, clause: str, kinds: Mapping[str, Kind], language: Language
+) -> tuple[Extraction | None, str] | None:
+    """What *rule* finds in *clause*, and what is to be read on; None where it does not fit."""
+    for pattern in rule.patterns:
+        values = _values(pattern.fullmatch(clause), rule, kinds)
+        if values is not None:
+            return _finding(rule, values, language), values.get("rest", "")
+    return None
+
+
+def _values(match: re.Match[str] | None, rule: Rule, kinds: Mapping[str, Kind]) -> dict[str, str] | None:
+    if match is None:
+        return None
+    values: dict[str, str] = {}
+    for group, kind in rule.entry.values.items():
+        said = match.groupdict().get(group)
+        value = kinds[kind](said) if said else None
+        if value is None and group != "rest":
+            return None
+        values[group] = value or ""
+    return values
+
+
+def _finding(rule: Rule, values: Mapping[str, str], language: Language) -> Extraction | None:
+    entry = rule.entry
+    if not entry.says:
+        return None
+    content = entry.says.format_map(values)
+    slot = f"{entry.slot}:{values['k'].casefold()}" if entry.slot == "favourite" else entry.slot
+    return Extraction(
+        content[:1].upper() + content[1:], entry.category, entry.confidence, entry.section, language, slot
+    )
+
+
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+Section = Literal["workContext", "personalContext", "topOfMind", ""]
+
+
+class Entry(BaseModel):
+    """A rule as the file has it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    when: tuple[str, ...]
+    """Patterns of a whole clause; `<name>` stands for a fragment, a named group for a value."""
+    says: str
+    """The fact, with the values in braces. Empty: nothing is learned, and no later rule is asked."""
+    values: dict[str, str] = Field(default_factory=dict)
+    """What each value has to be: a name of the language's table of kinds."""
+    category: Literal["preference", "knowledge", "context", "behavior", "goal"] = "context"
+    confidence: float = 0.95
+    section: Section = "personalContext"
+    slot: str = ""
+    """What it is the one answer to, so that a new answer takes the old one's place."""
+    only: Literal["", "greeting", "always", "settled"] = ""
+    """Where it counts: where the turn greets, the clause says "always", or no trouble is told; else anywhere."""
+
+
+class Holder(BaseModel):
+    """How a known fact shows that it answers to a slot."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    slot: str
+    when: str
+
+
+class Table(BaseModel):
+    """One file of rules."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    fragments: dict[str, str]
+    rules: tuple[Entry, ...]
+    endings: tuple[Entry, ...]
+    """What says that something known is over."""
+    holders: tuple[Holder, ...]
+    patterns: dict[str, str | tuple[str, ...]]
+
+
+class Rule(NamedTuple):
+    """An entry and its patterns, ready to match."""
+
+    entry: Entry
+    patterns: tuple[re.Pattern[str], ...]
+
+
+@cache
+def words(language: Language, name: str) -> frozenset[str]:
+    """The word list called *name*."""
+    return frozenset(word.strip() for word in _word_lists(language)[name].split(",") if word.strip())
+
+
+@cache
+def rules(language: Language) -> tuple[Rule, ...]:
+    """What to learn, in the order of asking: the first rule that fits a clause has it."""
+    return tuple(_compiled(entry, language) for entry in _table(language).rules)
+
+
+@cache
+def endings(language: Language) -> tuple[Rule, ...]:
+    """What says that something known is over."""
+    return tuple(_compiled(entry, language) for entry in _table(language).endings)
+
+
+@cache
+def holders(language: Language) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """For each slot, what a known fact in it looks like; the group `x` is its value."""
+    return tuple((holder.slot, re.compile(holder.when, re.IGNORECASE)) for holder in _table(language).holders)
+
+
+@cache
+def pattern(language: Language, name: str) -> re.Pattern[str]:
+    """The pattern that the language's file calls *name*."""
+    said = _table(language).patterns[name]
+    return re.compile(said if isinstance(said, str) else "|".join(said), re.IGNORECASE | re.DOTALL)
+
+
+def _compiled(entry: Entry, language: Language) -> Rule:
+    return Rule(entry, tuple(re.compile(_filled(said, language), re.IGNORECASE) for said in entry.when))
+
+
+def _filled(said: str, language: Language) -> str:
+    for name, fragment in _table(language).fragments.items():
+        said = said.replace(f"<{name}>", fragment)
+    return said
+
+
+@cache
+def _table(language: Language) -> Table:
+    return Table.model_validate(yaml.safe_load(_read(f"rules_{language}.yaml")))
+
+
+@cache
+def _word_lists(language: Language) -> dict[str, str]:
+    return TypeAdapter(dict[str, str]).validate_python(yaml.safe_load(_read(f"words_{language}.yaml")))
+
+
+def _read(name: str) -> str:
+    return files("memgraph.llm.offline").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,51 @@
+"""Text in the one form that word lists and patterns are written in."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+HAN = r"\u3400-\u9fff"
+"""Chinese characters, for use inside a character class."""
+
+_SIMPLIFIED = str.maketrans(
+    "對錯誤試來換種這樣個繼續確說給謝懂習慣歡傾討厭決選標夢準備計劃學畫業從愛請別總討論們應該為會採與實讓寫開發話號歲當點還沒麼錢醫師職稱妳聽見僅僱傳報檔圖頻張簡歷戶據關於樣員師單壞網專導讀語東",
+    "对错误试来换种这样个继续确说给谢懂习惯欢倾讨厌决选标梦准备计划学画业从爱请别总讨论们应该为会采与实让写开发话号岁当点还没么钱医师职称你听见仅雇传报档图频张简历户据关于样员师单坏网专导读语东",
+)
+_ASCII = str.maketrans("’‘“”`´—–", "''\"\"''--")
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r" ?\n\s*")
+_LATIN_THEN_HAN = re.compile(rf"(?<=[a-z0-9])(?=[{HAN}])|(?<=[{HAN}])(?=[a-z0-9])")
+_WORDS = re.compile(rf"[{HAN}]|(?:(?![{HAN}_])\w)+(?:'(?:(?![{HAN}_])\w)+)*")
+_DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")
+
+
+def fold(text: str) -> str:
+    r"""Return *text* in lower case, simplified characters, ASCII punctuation and single blanks.
+
+    Full-width forms become ASCII ("。" and "、" have none and stay), curly quotes straight, and a blank stands
+    between Chinese and Latin, so that `\b` means in a mixed sentence what it means elsewhere.
+    """
+    plain = unicodedata.normalize("NFKC", text).casefold().translate(_ASCII).translate(_SIMPLIFIED)
+    spaced = _LINES.sub("\n", _BLANKS.sub(" ", plain)).strip()
+    return _LATIN_THEN_HAN.sub(" ", spaced)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of *text*, a Chinese character being one; its emoji, where it has no words.
+
+    Drawn-out letters count once: "thanksss" is "thanks".
+    """
+    words = [_DRAWN_OUT.sub(r"\1", word) for word in _WORDS.findall(fold(text))]
+    return words or [sign for sign in text if unicodedata.category(sign) == "So"]
+
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Return *text* so that it encodes as UTF-8 and fits a database: no NUL, no half of a surrogate pair."""
+    if not _UNSTORABLE.search(text):
+        return text
+    joined = text.replace("\0", "").encode("utf-16-le", "surrogatepass")
+    return joined.decode("utf-16-le", "replace")

@@ -1,0 +1,147 @@
+"""What the invoker tests share: a clock that stands still, a model that learns every new turn, an engine of both."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from memgraph import MemoryStorage, Policy, Scope, build_graph, open_storage
+from memgraph.background import Outbox, open_outbox
+from memgraph.background.execution import UpdateExecutor
+from memgraph.background.outbox import ConversationKey
+from memgraph.background.runner import JobRunner, Limits
+from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.serialization import dump_messages
+from memgraph.prompts.blocks import read_turns
+from memgraph.testing import ScriptedModel, update_answer
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+ADA = Scope("ada")
+KEY = ConversationKey(ADA, "t1")
+POLICY = Policy(max_facts=10_000, model_tries=1, model_timeout_seconds=5)
+
+
+class FakeClock:
+    """It stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.time = time.time()
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+class LearningModel(ScriptedModel):
+    """Answers with one fact for each new human turn; a turn that is learned twice makes two facts."""
+
+    def __init__(self) -> None:
+        super().__init__(learn)
+
+    @property
+    def seen(self) -> list[list[str]]:
+        """The new turns of each call."""
+        return [new_turns(prompt) for prompt in self.asked]
+
+
+def learn(prompt: Sequence[BaseMessage]) -> str:
+    return update_answer(*(f"{turn} #{secrets.token_hex(4)}" for turn in new_turns(prompt)))
+
+
+def new_turns(prompt: Sequence[BaseMessage]) -> list[str]:
+    turns = read_turns(str(prompt[-1].content))
+    return [turn.text for turn in turns if turn.is_new and turn.speaker == "user"]
+
+
+def say(*numbers: int) -> list[BaseMessage]:
+    """Turns with ids."""
+    return [HumanMessage(f"turn-{number}", id=f"m{number}") for number in numbers]
+
+
+def learned(storage: MemoryStorage, scope: Scope = ADA) -> list[str]:
+    """The turns in the memory, each as often as it was learned."""
+    return [fact.content.partition(" #")[0] for fact in storage.load(scope).facts]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def model() -> LearningModel:
+    return LearningModel()
+
+
+@pytest.fixture
+def storage() -> MemoryStorage:
+    return open_storage("memory:")
+
+
+@pytest.fixture
+def policy() -> Policy:
+    return POLICY
+
+
+@pytest.fixture
+def graph(model: LearningModel, storage: MemoryStorage) -> CompiledStateGraph[Any, Any, Any, Any]:
+    return build_graph(model=model, storage=storage, policy=POLICY)
+
+
+@pytest.fixture
+def outbox() -> Iterator[Outbox]:
+    with open_outbox("memory:") as opened:
+        yield opened
+
+
+class Desk:
+    """An engine without threads, and what it takes to hand something over."""
+
+    def __init__(
+        self, outbox: Outbox, graph: Any, clock: FakeClock, *, debounce: float = 5, max_wait: float = 10
+    ) -> None:
+        limits = Limits(DebouncePolicy(debounce, max_wait), max_concurrency=4, lease_seconds=30, max_jobs=100)
+        self.engine = JobRunner(outbox, UpdateExecutor(graph), limits, clock=clock, rng=lambda: 0.5)
+        self.outbox = outbox
+        self.clock = clock
+
+    def submit(self, messages: Sequence[BaseMessage], key: ConversationKey = KEY) -> None:
+        self.engine.submit(key, dump_messages(messages))
+
+    def run_due(self) -> int:
+        return self.engine.run_due()
+
+    def run_all(self) -> int:
+        """Run what waits, whenever it is due."""
+        self.outbox.expedite(now=self.clock.now())
+        return self.engine.run_due()
+
+
+@pytest.fixture
+def make_desk(outbox: Outbox, graph: Any, clock: FakeClock) -> Callable[..., Desk]:
+    """Make an engine; a second one of the same outbox stands for another process."""
+    return lambda **given: Desk(given.pop("outbox", outbox), given.pop("graph", graph), clock, **given)
+
+
+@pytest.fixture
+def desk(make_desk: Callable[..., Desk]) -> Desk:
+    return make_desk()
+
+
+@pytest.fixture(name="say")
+def say_fixture() -> Callable[..., list[BaseMessage]]:
+    return say
+
+
+@pytest.fixture(name="learned")
+def learned_fixture(storage: MemoryStorage) -> Callable[..., list[str]]:
+    return lambda scope=ADA: learned(storage, scope)

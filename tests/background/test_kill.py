@@ -1,0 +1,77 @@
+"""kill -9 of a real process, at each node, in submit, and between save and removal: every turn is learned once."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import memgraph
+from memgraph import Scope, open_outbox, open_storage
+
+NODES = (
+    *("filter_messages", "detect_signals", "load_memory", "build_prompt", "call_model"),
+    *("parse_update", "apply_update", "scrub_uploads", "save_memory"),
+)
+PLACES = (
+    *NODES,
+    *("in submit", "after submit", "before the rename", "between save and removal", "after removal"),
+)
+TURNS = [f"turn-{number}" for number in range(4)]
+LATER = [*TURNS, "turn-later"]
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[int]]]:
+    """The folders of processes that were each killed at a place, and started again; and how their lives ended."""
+    base = tmp_path_factory.mktemp("killed")
+    folders = {place: base / place for place in PLACES}
+    for folder in folders.values():
+        folder.mkdir()
+    lives = [
+        [{"folder": str(folder), "kill_at": place, "turns": TURNS} for place, folder in folders.items()],
+        [{"folder": str(folder), "kill_at": None, "turns": LATER} for folder in folders.values()],
+    ]
+    nursery = subprocess.run(
+        [sys.executable, Path(__file__).with_name("killed_process.py")],
+        cwd=Path(memgraph.__file__).parent.parent,
+        input="".join(f"{json.dumps(line)}\n" for line in lives),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    first, second = (json.loads(line) for line in nursery.stdout.splitlines())
+    return base, {place: list(ends) for place, *ends in zip(PLACES, first, second, strict=True)}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_process_that_is_killed_goes_on_where_it_was(killed: Any, place: str) -> None:
+    base, ends = killed
+
+    memory = open_storage(f"file:{base / place}/memory").load(Scope("ada"))
+
+    assert ends[place] == [-signal.SIGKILL, 0]
+    assert Counter(fact.content.partition(" #")[0] for fact in memory.facts) == Counter(LATER)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_file_is_damaged(killed: Any, place: str) -> None:
+    base, _ = killed
+    folder = base / place
+
+    with closing(sqlite3.connect(folder / "outbox.db")) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert db.execute("SELECT count(*) FROM submission").fetchone() == (0,)
+    with open_outbox(f"sqlite:{folder}/outbox.db") as outbox:
+        assert (outbox.pending(now=0), outbox.dead_letters()) == ((), ())
+    document = json.loads((folder / "memory/users/ada/memory.json").read_text())
+    assert document == json.loads((folder / "memory/users/ada/memory.json.last").read_text())

@@ -1,0 +1,99 @@
+"""Bytes <-> Memory."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memgraph.errors import DamagedMemoryError
+from memgraph.models import Fact, Memory
+from memgraph.storage.serialization import DocumentCache, decode, encode, serialize
+
+
+def test_a_document_is_json_a_person_can_read() -> None:
+    text = encode(Memory(facts=(Fact(id="f1", content="喜欢茶", created_at="2026-06-11T16:47:59Z"),))).decode()
+
+    assert text.startswith('{\n  "version": "1.0",\n  "revision": 0,\n  "lastUpdated": ""')
+    assert '      "content": "喜欢茶",\n' in text
+    assert text.endswith("}\n")
+
+
+def test_keys_are_camel_case_and_unknown_ones_as_they_are() -> None:
+    data = json.loads(encode(Memory.model_validate({"my_key": 1})))
+
+    assert {"lastUpdated", "my_key"} <= data.keys()
+    assert data["user"].keys() == {"workContext", "personalContext", "topOfMind"}
+
+
+@pytest.mark.parametrize("data", [b"{}", b'{"facts": null, "user": null}', b'\xef\xbb\xbf{"version": "1.0"}\r\n'])
+def test_older_and_odder_shapes_load(data: bytes) -> None:
+    """A byte order mark is what Windows editors write."""
+    assert decode(data, "here") == Memory()
+
+
+def test_escaped_halves_of_surrogate_pairs_load() -> None:
+    """Python's json writes them, pydantic's parser does not read them."""
+    assert decode(rb'{"whole": "\ud83d\ude00", "half": "\ud83d"}', "here").model_extra == {
+        "whole": "😀",
+        "half": "\ufffd",
+    }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"", b"{", b"[]", b"null", b'"text"', b"{'a': 1}", b'{"a": 1,}', b"<<<<<<< HEAD\n{}", b"\0" * 100),
+        *(b"\xff\xfe{}", b'{"a": "\xff"}', b'{"revision": ' + b"9" * 5000 + b"}"),
+        *(b'{"facts": 3}', b'{"facts": [7]}', b'{"user": []}', b'{"threads": {"t": 1}}'),
+        *(b'{"a": ' + b"[" * 10**5, b'{"\\u0041": ' + b"[" * 10**5),
+    ],
+)
+def test_damage_is_an_error_that_names_the_place(data: bytes) -> None:
+    with pytest.raises(DamagedMemoryError, match=r"^here is no memory document: .*left as it is"):
+        decode(data, "here")
+
+
+def test_a_deletion_is_never_newer_than_the_document() -> None:
+    """A mark typed wrong would refuse every save to come."""
+    memory = decode(b'{"revision": 3, "forgotten": {"revision": 900, "at": ""}}', "here")
+
+    assert memory.forgotten
+    assert memory.forgotten.revision == 3
+
+
+def test_the_error_quotes_nothing_of_the_document() -> None:
+    """It goes to logs and to clients of a server."""
+    with pytest.raises(DamagedMemoryError) as caught:
+        decode(b'{"facts": ["fine", {"content": "fine"}, 31337], "user": "secret"}', "here")
+
+    assert "secret" not in str(caught.value)
+    assert "31337" not in str(caught.value)
+
+
+def test_what_cannot_be_written_is_returned_as_it_will_read() -> None:
+    memory, data = serialize(Memory(facts=(Fact(id="f", content="\ud83d\ude00 \ude00"),)))
+
+    assert memory.facts[0].content == "😀 \ufffd"
+    assert decode(data, "here") == memory
+
+
+def test_an_unchanged_document_is_parsed_once() -> None:
+    parsed = DocumentCache()
+
+    assert parsed.decode(b'{"a": 1}', "here") is parsed.decode(b'{"a": 1}', "here")
+
+
+def test_a_changed_document_is_parsed_again() -> None:
+    parsed = DocumentCache()
+    parsed.decode(b'{"a": 1}', "here")
+
+    assert parsed.decode(b'{"a": 2}', "here").model_extra == {"a": 2}
+
+
+def test_the_document_used_longest_ago_goes_first() -> None:
+    parsed = DocumentCache(size=2)
+    first = [parsed.decode(b"{}", place) for place in ("a", "b", "a", "c")]
+
+    assert parsed.decode(b"{}", "a") is first[0]
+    assert parsed.decode(b"{}", "b") is not first[1]
