@@ -2,9 +2,9 @@
 
     python benchmarks/walk.py
 
-Counted over memgraph's own function calls, in the order in which they happen: each file that a call enters, and each
-call into another file than the one before. Every path runs once before it is counted, so that imports and caches
-do not count. Runs on a scripted model and a temporary folder.
+Counted over calls of memgraph's own functions, in the order in which they happen: each file that a call enters, and
+each call into another file than the one before. Comprehensions and lambdas are part of the function around them. Each
+path runs once for another user before it is counted, so that imports do not count. With --show, the paths themselves.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
+from datasets import some_facts
 from langchain_core.messages import AIMessage, HumanMessage
 
 import memgraph
-from memgraph import BackgroundInvoker, Context, Scope, build_graph, open_storage, recall
+from memgraph import BackgroundInvoker, Context, Memory, Scope, build_graph, open_storage
+from memgraph.recall_graph import build_recall_graph
 from memgraph.testing import ScriptedModel, update_answer
 
 PACKAGE = str(Path(memgraph.__file__).parent) + "/"
 CONVERSATION = [HumanMessage("My name is Ada, and I live in Lisbon."), AIMessage("Nice to meet you, Ada.")]
 MODEL = ScriptedModel(update_answer("Prefers tea to coffee."))
-LATER = [*CONVERSATION, HumanMessage("I prefer tea to coffee."), AIMessage("Noted.")]
 
 
 @dataclass
@@ -46,7 +47,7 @@ class Walk:
 
     def enter(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event != "call" or code.co_name == "<module>" or not code.co_filename.startswith(PACKAGE):
+        if event != "call" or code.co_name.startswith("<") or not code.co_filename.startswith(PACKAGE):
             return
         file = code.co_filename.removeprefix(PACKAGE)
         if not self.path or self.path[-1] != file:
@@ -67,38 +68,36 @@ def watched() -> Iterator[Walk]:
 
 
 def messages_to_saved_document(folder: str) -> Walk:
-    """One conversation through the update graph."""
-    graph = build_graph(
-        model=ScriptedModel(update_answer("Prefers tea to coffee.")), storage=open_storage(f"file:{folder}")
-    )
-    graph.invoke({"messages": CONVERSATION}, context=Context(user_id="ada", thread_id="t"))
+    """The first conversation of a user through the update graph."""
+    graph = build_graph(model=MODEL, storage=open_storage(f"file:{folder}"))
+    graph.invoke({"messages": CONVERSATION}, context=Context(user_id="bob", thread_id="t"))
     with watched() as walk:
-        graph.invoke({"messages": LATER}, context=Context(user_id="ada", thread_id="t"))
+        graph.invoke({"messages": CONVERSATION}, context=Context(user_id="ada", thread_id="t"))
     return walk
 
 
 def submit_to_learned(folder: str) -> Walk:
-    """One conversation through the outbox and a background worker."""
-    graph = build_graph(
-        model=ScriptedModel(update_answer("Prefers tea to coffee.")), storage=open_storage(f"file:{folder}")
-    )
+    """The first conversation of a user through the outbox and a background worker."""
+    graph = build_graph(model=MODEL, storage=open_storage(f"file:{folder}"))
     with BackgroundInvoker(graph, outbox=f"sqlite:{folder}/outbox.db") as invoker:
-        invoker.submit(CONVERSATION, Scope("ada"), "t")
+        invoker.submit(CONVERSATION, Scope("bob"), "t")
         invoker.flush()
         with watched() as walk:
-            invoker.submit(LATER, Scope("ada"), "t")
+            invoker.submit(CONVERSATION, Scope("ada"), "t")
             invoker.flush()
     return walk
 
 
 def question_to_prompt_text(folder: str) -> Walk:
-    """One question, with the index of the facts not built yet."""
+    """The first question about a memory of 20 facts through the recall graph."""
     storage = open_storage(f"file:{folder}")
-    memory = storage.load(Scope("ada"))
-    question = [HumanMessage("What do I like to drink?")]
-    recall(memory, question)
+    for user in ("bob", "ada"):
+        storage.save(Scope(user), Memory(facts=some_facts(20)))
+    graph = build_recall_graph(storage=storage)
+    question = [HumanMessage("Who is at the museum near the river?")]
+    graph.invoke({"messages": question}, context=Context(user_id="bob"))
     with watched() as walk:
-        recall(storage.load(Scope("ada")), question)
+        graph.invoke({"messages": question}, context=Context(user_id="ada"))
     return walk
 
 
@@ -112,8 +111,6 @@ WALKS: dict[str, Callable[[str], Walk]] = {
 def main() -> None:
     for name, take in WALKS.items():
         with tempfile.TemporaryDirectory() as folder:
-            if name.startswith("question"):
-                messages_to_saved_document(folder)
             walk = take(folder)
         print(f"{name}: {walk.files} files entered, {walk.changes} changes of file")
         if "--show" in sys.argv:
