@@ -6,13 +6,14 @@ import json
 import secrets
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from memgraph._sqlite import BUSY_TIMEOUT_SECONDS, Database
 from memgraph.background import sqlite_sql as sql
-from memgraph.background.database import BUSY_TIMEOUT_SECONDS, Database
 from memgraph.background.outbox import Claim, ConversationKey, HeldJob, Job, Outbox, ReviewDecision, Submission
 from memgraph.background.schedule import NEVER
-from memgraph.errors import ConfigError, QueueFullError
+from memgraph.errors import ConfigError, OutboxError, QueueFullError
 from memgraph.models import Scope
 from memgraph.storage.paths import absolute, default_folder, path_of_url
 
@@ -40,14 +41,16 @@ class SqliteOutbox(Outbox):
     def __init__(self, path: str | Path | None = None, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         self._path = absolute(path or default_folder() / FILE)
         self._name = f"sqlite:{self._path}"
-        self._durable = Database(self._path, migrations=sql.MIGRATIONS, busy_timeout=busy_timeout)
-        self._quick = Database(
+        connect = partial(
+            Database,
             self._path,
+            name=str(self._path),
             migrations=sql.MIGRATIONS,
+            error_class=OutboxError,
             busy_timeout=busy_timeout,
-            durable=False,
-            lock=self._durable.lock,
         )
+        self._durable = connect()
+        self._quick = connect(durable=False, lock=self._durable.lock)
 
     @property
     def name(self) -> str:
@@ -223,7 +226,9 @@ class InMemoryOutbox(SqliteOutbox):
 
     def __init__(self) -> None:
         self._name = f"memory:{secrets.token_hex(4)}"
-        self._durable = self._quick = Database(None, migrations=sql.MIGRATIONS)
+        self._durable = self._quick = Database(
+            None, name="the outbox in RAM", migrations=sql.MIGRATIONS, error_class=OutboxError
+        )
 
     @classmethod
     def from_url(cls, location: str) -> Self:

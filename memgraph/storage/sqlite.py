@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Self
 
+from memgraph._sqlite import connect, create_file, migrate, schema_version, transaction, wrap_errors
 from memgraph.errors import ConfigError, DamagedMemoryError, RevisionConflictError, StorageError
 from memgraph.models import Scope
-from memgraph.storage.atomic_file import create_private, locked, make_folder, wrap_os_errors
+from memgraph.storage.atomic_file import wrap_os_errors
 from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision, tombstone
 from memgraph.storage.paths import absolute, default_folder, path_of_url
 from memgraph.storage.serialization import DocumentCache, serialize
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 BUSY_TIMEOUT_SECONDS = 30.0
 DATABASE = "memory.db"
 
-VERSION = 1
-"""Of the tables, kept in the file's user_version; 0 is a file that is not set up."""
+PRAGMAS = {
+    "synchronous": "FULL",
+    "secure_delete": "ON",  # a deleted memory must not remain in the file
+}
 
-SCHEMA = """
+MIGRATIONS = (
+    """
     CREATE TABLE IF NOT EXISTS memory (
         user_id TEXT NOT NULL,
         agent_name TEXT NOT NULL,  -- '' is the memory that all agents share
@@ -33,7 +37,8 @@ SCHEMA = """
         document TEXT NOT NULL,
         PRIMARY KEY (user_id, agent_name)
     )
-"""
+    """,
+)
 SELECT = "SELECT revision, CAST(document AS BLOB) FROM memory WHERE user_id = :user_id AND agent_name = :agent_name"
 SELECT_SCOPES = "SELECT user_id, agent_name FROM memory ORDER BY user_id, agent_name"
 INSERT = """
@@ -132,33 +137,20 @@ class SqliteStorage(MemoryStorage):
 
     @contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
-        """A transaction that has the file to itself; it ends with everything or nothing written."""
         with wrap_os_errors(self._path):
-            make_folder(self._path.parent)
-            create_private(self._path)
-        with self._connected() as db:
-            db.execute("BEGIN IMMEDIATE")
-            with db:
-                yield db
+            create_file(self._path)
+        with self._connected() as db, transaction(db):
+            yield db
 
     @contextmanager
     def _connected(self) -> Generator[sqlite3.Connection]:
-        try:
-            with closing(sqlite3.connect(self._path, self._busy_timeout, isolation_level=None)) as db:
-                db.execute("PRAGMA synchronous = FULL")
-                db.execute("PRAGMA secure_delete = ON")  # what is deleted is to be gone from the file
-                if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-                    self._set_up(db)
-                yield db
-        except sqlite3.Error as error:
-            raise StorageError(f"{self._path}: {error}") from error
-
-    def _set_up(self, db: sqlite3.Connection) -> None:
-        """Make the tables. SQLite does not wait for others where the journal mode changes, so a lock file does."""
-        with wrap_os_errors(self._path), locked(self._path, self._busy_timeout):
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute(SCHEMA)
-            db.execute(f"PRAGMA user_version = {VERSION}")
+        with (
+            wrap_errors(self._path, StorageError),
+            closing(connect(self._path, busy_timeout=self._busy_timeout, pragmas=PRAGMAS)) as db,
+        ):
+            if schema_version(db) != len(MIGRATIONS):
+                migrate(db, self._path, MIGRATIONS, busy_timeout=self._busy_timeout)
+            yield db
 
 
 def _key(scope: Scope) -> dict[str, str | int]:

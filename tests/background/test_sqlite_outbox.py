@@ -185,7 +185,7 @@ def test_a_read_only_folder_is_an_error(path: Path, monkeypatch: pytest.MonkeyPa
 
     outbox = SqliteOutbox(path)
     with monkeypatch.context() as read_only:
-        read_only.setattr("memgraph.background.database.create_private", refuse)
+        read_only.setattr("memgraph._sqlite.create_private", refuse)
         with pytest.raises(OutboxError, match=r"outbox\.db: Permission denied"):
             put(outbox)
     put(outbox, "later")

@@ -1,0 +1,220 @@
+"""SQLite files: private modes, pragmas, schema migrations, a connection that threads share, and error messages."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from memgraph.errors import MemgraphError, StorageError
+from memgraph.storage.atomic_file import create_private, locked, make_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+    from pathlib import Path
+
+IN_MEMORY = ":memory:"
+BUSY_TIMEOUT_SECONDS = 10.0
+WAL_PAGES = 4_000
+"""Pages of 4 kB in the write-ahead log before SQLite checkpoints them into the file, which delays one writer."""
+
+
+def create_file(path: Path) -> None:
+    """Create an empty private file at *path*, and its folder, unless they exist."""
+    make_folder(path.parent)
+    create_private(path)
+
+
+def connect(
+    path: Path | None,
+    *,
+    busy_timeout: float,
+    pragmas: Mapping[str, object],
+    shared_by_threads: bool = False,
+) -> sqlite3.Connection:
+    """Open a connection in autocommit mode, so that transactions begin where `transaction` begins them.
+
+    Args:
+        path: The file; None is a new database in RAM.
+        busy_timeout: Seconds to wait for a lock that another connection holds.
+        pragmas: Settings of the connection, by name.
+        shared_by_threads: Whether other threads than this one use it; the caller serializes them.
+    """
+    db = sqlite3.connect(
+        path or IN_MEMORY, timeout=busy_timeout, isolation_level=None, check_same_thread=not shared_by_threads
+    )
+    try:
+        for name, value in pragmas.items():
+            db.execute(f"PRAGMA {name} = {value}")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def schema_version(db: sqlite3.Connection) -> int:
+    """Return how many migrations the file has seen; 0 for a new one."""
+    return db.execute("PRAGMA user_version").fetchone()[0]
+
+
+def migrate(db: sqlite3.Connection, path: Path | None, migrations: Sequence[str], *, busy_timeout: float) -> None:
+    """Run the *migrations* that are missing, in one transaction, and switch the file to WAL mode.
+
+    SQLite ignores the busy timeout while the journal mode changes, so processes wait for a lock file instead.
+
+    Args:
+        db: A connection to the database.
+        path: Its file; None if it is in RAM.
+        migrations: Statements that create or change the tables, the oldest first. The file's user_version counts
+            those that ran. A released one never changes; the next change is appended.
+        busy_timeout: Seconds to wait for another process that migrates.
+
+    Raises:
+        StorageError: If a later version of memgraph wrote the file, or another process migrates it for too long.
+    """
+    if path is None:
+        db.executescript(";".join(migrations))
+        return
+    with locked(path, busy_timeout):
+        done, known = schema_version(db), len(migrations)
+        if done > known:
+            raise StorageError(f"{path} was written by a later version of memgraph (its tables are {done})")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.executescript(";".join(("BEGIN IMMEDIATE", *migrations[done:], f"PRAGMA user_version = {known}", "COMMIT")))
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Generator[sqlite3.Connection]:
+    """Run a transaction that locks out other writers from its start and writes all or nothing."""
+    db.execute("BEGIN IMMEDIATE")
+    with db:
+        yield db
+
+
+@contextmanager
+def wrap_errors(name: object, error_class: type[MemgraphError]) -> Generator[None]:
+    """Raise errors of SQLite, the operating system and lock files as *error_class*, naming the database."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise error_class(f"{name}: {error}") from error
+    except OSError as error:
+        raise error_class(f"{error.filename or name}: {error.strerror or error}") from error
+    except StorageError as error:
+        if issubclass(error_class, StorageError):
+            raise
+        raise error_class(str(error)) from error
+
+
+class Database:
+    """One connection to a database, shared by all threads, opened at first use and kept open.
+
+    It is kept since closing the last connection of a file makes SQLite checkpoint and remove the write-ahead log.
+
+    Args:
+        path: The file; None is a database in RAM.
+        name: Name of the database in error messages.
+        migrations: See `migrate`.
+        error_class: Class of the errors that `reading` and `writing` raise.
+        busy_timeout: Seconds to wait for other processes.
+        durable: Whether a commit survives a power cut at once. If not, it does together with the next one that is.
+        lock: Lock of another connection to the same file in this process, to take turns with it.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        name: str,
+        migrations: Sequence[str],
+        error_class: type[MemgraphError],
+        busy_timeout: float = BUSY_TIMEOUT_SECONDS,
+        durable: bool = True,
+        lock: threading.Lock | None = None,
+    ) -> None:
+        self.path = path
+        self.name = name
+        self.lock = lock or threading.Lock()
+        self._pragmas = {
+            "synchronous": "FULL" if durable else "NORMAL",
+            "foreign_keys": "ON",
+            "wal_autocheckpoint": WAL_PAGES,
+        }
+        self._migrations = migrations
+        self._error_class = error_class
+        self._busy_timeout = busy_timeout
+        self._db: sqlite3.Connection | None = None
+        self._file_id: tuple[int, int] | None = None
+        self._inherited: list[sqlite3.Connection] = []
+
+    @contextmanager
+    def writing(self) -> Generator[sqlite3.Connection]:
+        """Run a transaction that writes all or nothing."""
+        with self._wrap_errors(), self.lock, transaction(self._connection()) as db:
+            yield db
+
+    @contextmanager
+    def reading(self) -> Generator[sqlite3.Connection | None]:
+        """Yield the connection, for a single statement; None if there is no file."""
+        with self._wrap_errors(), self.lock:
+            yield self._connection() if self._exists() else None
+
+    def close(self) -> None:
+        """Close the connection; the next use opens it again."""
+        with self._wrap_errors(), self.lock:
+            self._disconnect()
+
+    def after_fork(self, lock: threading.Lock) -> None:
+        """Start over in a forked child, with *lock*: a thread of the parent may have held the old one.
+
+        SQLite forbids any use of an inherited connection, closing included, so it is kept but never used.
+        """
+        self.lock = lock
+        if self._db:
+            self._inherited.append(self._db)
+        self._db = self._file_id = None
+
+    def _exists(self) -> bool:
+        return self._db is not None if self.path is None else self.path.exists()
+
+    def _connection(self) -> sqlite3.Connection:
+        """Return the open connection; reopen it if its file was removed, since writes to that would be lost."""
+        if self._db and self.path and self._file_id != _file_id(self.path):
+            self._disconnect()
+        return self._db or self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.path:
+            create_file(self.path)
+        db = connect(self.path, busy_timeout=self._busy_timeout, pragmas=self._pragmas, shared_by_threads=True)
+        try:
+            if schema_version(db) != len(self._migrations):
+                self._migrate(db)
+        except BaseException:
+            db.close()
+            raise
+        self._db, self._file_id = db, _file_id(self.path) if self.path else None
+        return db
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        migrate(db, self.path, self._migrations, busy_timeout=self._busy_timeout)
+
+    def _disconnect(self) -> None:
+        if self._db:
+            self._db.close()
+        self._db = self._file_id = None
+
+    @contextmanager
+    def _wrap_errors(self) -> Generator[None]:
+        with wrap_errors(self.name, self._error_class):
+            yield
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - half the time of Path.stat, at every submission
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
