@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def audit(
-    run: CommandContext,
+    ctx: CommandContext,
     file: Annotated[
         str | None,
         typer.Argument(metavar="[FILE]", help="A memory document, or with --from an export; - is stdin."),
@@ -66,24 +66,24 @@ def audit(
     if user is None:
         memory, report = read_memory(file or "", system, of)
         if report:
-            show_report(run.screen, report)
-        _look(run, memory, file or "")
+            show_report(ctx.output, report)
+        _look(ctx, memory, file or "")
         return
     scope = Scope(user, agent)
-    memory = run.storage.load(scope)
-    findings = _look(run, memory, run.storage.where(scope), is_all=not fix)
+    memory = ctx.storage.load(scope)
+    findings = _look(ctx, memory, ctx.storage.where(scope), is_all=not fix)
     if fix:
-        _fix(run, scope, memory, findings, yes=yes)
+        _fix(ctx, scope, memory, findings, yes=yes)
 
 
-def _look(run: CommandContext, memory: Memory, place: str, *, is_all: bool = True) -> tuple[Finding, ...]:
+def _look(ctx: CommandContext, memory: Memory, place: str, *, is_all: bool = True) -> tuple[Finding, ...]:
     """Show what is wrong; *is_all* where that is all there is to be done."""
     findings = _audited(memory)
-    show_findings(run.screen, findings, place)
+    show_findings(ctx.output, findings, place)
     if is_all:
         if any(finding.is_fixable for finding in findings):
-            run.screen.line("--fix does what is suggested, after showing it.", "dim")
-        run.screen.result({"findings": [_document(finding) for finding in findings]})
+            ctx.output.line("--fix does what is suggested, after showing it.", "dim")
+        ctx.output.result({"findings": [_document(finding) for finding in findings]})
     return findings
 
 
@@ -95,7 +95,7 @@ def _audited(memory: Memory) -> tuple[Finding, ...]:
     return audit(memory, datetime.now(UTC))
 
 
-def _fix(run: CommandContext, scope: Scope, memory: Memory, findings: tuple[Finding, ...], *, yes: bool) -> None:
+def _fix(ctx: CommandContext, scope: Scope, memory: Memory, findings: tuple[Finding, ...], *, yes: bool) -> None:
     """Do what is suggested, on what is stored by then, and only what was shown."""
     from memgraph.audit import apply_fixes
     from memgraph.cli.io import backup_place, write_memory
@@ -104,24 +104,24 @@ def _fix(run: CommandContext, scope: Scope, memory: Memory, findings: tuple[Find
 
     suggested = [finding for finding in findings if finding.is_fixable]
     if not suggested:
-        run.screen.line("There is nothing that could be done without a person's judgement.")
-        run.screen.result({"findings": [_document(finding) for finding in findings], "counts": {}, "backup": None})
+        ctx.output.line("There is nothing that could be done without a person's judgement.")
+        ctx.output.result({"findings": [_document(finding) for finding in findings], "counts": {}, "backup": None})
         return
-    show_difference(run.screen, memory, apply_fixes(memory, suggested))
-    if not (yes or _agrees(run.screen)):
-        run.screen.line("Nothing was changed.")
+    show_difference(ctx.output, memory, apply_fixes(memory, suggested))
+    if not (yes or _agrees(ctx.output)):
+        ctx.output.line("Nothing was changed.")
         return
     backup = backup_place(scope)
     write_memory(backup, memory)
     shown = {_identity(finding) for finding in suggested}
     saved = update_memory(
-        run.storage,
+        ctx.storage,
         scope,
         lambda now: apply_fixes(now, [finding for finding in _audited(now) if _identity(finding) in shown]),
     )
     counts = diff(memory, saved).counts
-    run.screen.line(f"{counts['removed']} removed, {counts['rewritten']} rewritten. What was there is in {backup}.")
-    run.screen.result(
+    ctx.output.line(f"{counts['removed']} removed, {counts['rewritten']} rewritten. What was there is in {backup}.")
+    ctx.output.result(
         {"findings": [_document(finding) for finding in findings], "counts": counts, "backup": str(backup)}
     )
 
@@ -135,24 +135,24 @@ def _document(finding: Finding) -> dict[str, object]:
     return finding.model_dump(mode="json")
 
 
-def show_findings(screen: Output, findings: tuple[Finding, ...], place: str) -> None:
+def show_findings(output: Output, findings: tuple[Finding, ...], place: str) -> None:
     """Say what was found, by kind."""
     from memgraph.cli.format import pluralize
 
     if not findings:
-        screen.line(f"Nothing was found in {place}.")
+        output.line(f"Nothing was found in {place}.")
         return
-    screen.line(f"{pluralize(len(findings), 'finding')} in {place}", "bold")
+    output.line(f"{pluralize(len(findings), 'finding')} in {place}", "bold")
     for kind, title in TITLES.items():
         mine = [finding for finding in findings if finding.kind == kind]
         if mine:
-            screen.line()
-            screen.line(f"{title} ({len(mine)})", "cyan")
+            output.line()
+            output.line(f"{title} ({len(mine)})", "cyan")
         for finding in mine:
             where = finding.section or ", ".join(finding.facts)
-            screen.line(f"{where}: {finding.what}", indent=2)
-            screen.line(f"{finding.why}. Suggested: {_suggestion(finding)}.", "dim", indent=4)
-    screen.line()
+            output.line(f"{where}: {finding.what}", indent=2)
+            output.line(f"{finding.why}. Suggested: {_suggestion(finding)}.", "dim", indent=4)
+    output.line()
 
 
 def _suggestion(finding: Finding) -> str:
@@ -161,27 +161,27 @@ def _suggestion(finding: Finding) -> str:
     return "rewrite it without that" if finding.rewrite is not None else "look at it"
 
 
-def show_difference(screen: Output, before: Memory, after: Memory) -> None:
+def show_difference(output: Output, before: Memory, after: Memory) -> None:
     """Say what would change, secrets masked."""
     from memgraph.audit import mask
     from memgraph.cli.output import one_line
     from memgraph.report import diff
 
     report = diff(before, after)
-    screen.line("This would change:", "bold")
+    output.line("This would change:", "bold")
     for removed in report.removed:
-        screen.line(f"- {removed.fact.id}  {one_line(mask(removed.fact.content))}", "red", indent=2)
+        output.line(f"- {removed.fact.id}  {one_line(mask(removed.fact.content))}", "red", indent=2)
     for rewritten in report.rewritten:
-        screen.line(f"- {rewritten.section}: {one_line(mask(rewritten.before))}", "red", indent=2)
-        screen.line(f"+ {rewritten.section}: {one_line(mask(rewritten.after))}", "green", indent=2)
+        output.line(f"- {rewritten.section}: {one_line(mask(rewritten.before))}", "red", indent=2)
+        output.line(f"+ {rewritten.section}: {one_line(mask(rewritten.after))}", "green", indent=2)
 
 
-def _agrees(screen: Output) -> bool:
+def _agrees(output: Output) -> bool:
     """Ask; without a terminal nobody agrees."""
     import sys
 
     from memgraph.errors import EditError
 
-    if screen.as_json or not sys.stdin.isatty():
+    if output.as_json or not sys.stdin.isatty():
         raise EditError("there is nobody to ask: say --yes to have it done without asking")
     return typer.confirm("Do it?")

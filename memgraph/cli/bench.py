@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    run: CommandContext,
+    ctx: CommandContext,
     parts: Annotated[
         list[str] | None, typer.Argument(metavar="[PART]...", help="Only these, such as: update recall kill.")
     ] = None,
@@ -43,7 +43,7 @@ def bench(
         *(sys.executable, str(_runner())),
         *(["--quick"] if quick else []),
         *(["--to", str(to)] if to else []),
-        *(["--json"] if run.screen.as_json else []),
+        *(["--json"] if ctx.output.as_json else []),
         *(["--only", *parts] if parts else []),
     ]
     if code := subprocess.run(command, check=False).returncode:  # noqa: S603 - of this checkout

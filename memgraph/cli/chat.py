@@ -67,7 +67,7 @@ def register(app: typer.Typer) -> None:
 
 
 def chat(
-    run: CommandContext,
+    ctx: CommandContext,
     *,
     user: UserOption,
     agent: AgentOption = None,
@@ -88,29 +88,29 @@ def chat(
 
     scope = Scope(user, agent)
     thread = checked_id(f"chat-{uuid4().hex[:8]}" if thread is None else thread, "thread")
-    settings = run.settings.model_copy(update={"model_name": model} if model else {})
+    settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
     talker = _chat_model(settings)
-    _say_model(run, settings)
+    _say_model(ctx, settings)
     updates: list[UpdateResult] = []  # filled by the invoker's threads, read by this one
     with BackgroundInvoker(
         settings=settings,
         outbox=outbox or settings.outbox,
-        storage=run.storage,
+        storage=ctx.storage,
         immediate=talker is None,  # the next answer should know, and the built-in model takes no time
         on_update=updates.append,
     ) as invoker:
-        talk = Chat(run, settings, scope, thread, talker, invoker, updates)
+        talk = Chat(ctx, settings, scope, thread, talker, invoker, updates)
         _converse(talk)
         talk.finish()
     talk.print_learned()  # once it is closed, no update is left to be told of
-    run.screen.result(talk.document)
+    ctx.output.result(talk.document)
 
 
 @dataclass
 class Chat:
     """One conversation: each answer is given with what is remembered, and each turn is handed over to be learned."""
 
-    run: CommandContext
+    ctx: CommandContext
     settings: Settings
     scope: Scope
     thread: str
@@ -137,8 +137,8 @@ class Chat:
         try:
             answer = self._shown(self._answer([*self._recent, said]))
         except ModelError as error:
-            self.run.screen.end_line()
-            self.run.screen.notice(f"{error}; say it again to have it learned")
+            self.ctx.output.end_line()
+            self.ctx.output.notice(f"{error}; say it again to have it learned")
             return
         name = None if self.model else "memory_context"  # so that memory does not learn from itself
         self.messages += [said, AIMessage(answer, id=str(uuid4()), name=name)]
@@ -147,11 +147,11 @@ class Chat:
     def finish(self) -> None:
         """Learn what waits, or say that it is kept; Ctrl-C ends the waiting."""
         if self._waiting:
-            self.run.screen.line("Learning from this conversation ...", "dim")
+            self.ctx.output.line("Learning from this conversation ...", "dim")
             with suppress(KeyboardInterrupt):
                 self.invoker.flush(FLUSH_SECONDS)
         if self._waiting:
-            self.run.screen.notice(KEPT)
+            self.ctx.output.notice(KEPT)
         self.invoker.close(CLOSE_SECONDS)
 
     def print_learned(self) -> None:
@@ -162,7 +162,7 @@ class Chat:
         self.learned += added
         parts = [*_named("learned", added), *_named("no longer so", removed)]
         if parts:
-            self.run.screen.line(f"({'; '.join(parts)})", "dim")
+            self.ctx.output.line(f"({'; '.join(parts)})", "dim")
 
     @property
     def document(self) -> dict[str, object]:
@@ -192,7 +192,7 @@ class Chat:
         from memgraph.models import Memory
 
         is_told = self.settings.enabled and self.settings.injection_enabled
-        return self.run.storage.load(self.scope) if is_told else Memory()
+        return self.ctx.storage.load(self.scope) if is_told else Memory()
 
     def _answer(self, messages: list[AnyMessage]) -> Iterator[str]:
         memory = self._memory()
@@ -214,8 +214,8 @@ class Chat:
         said: list[str] = []
         for part in parts:
             said.append(part)
-            self.run.screen.begin_line(part)
-        self.run.screen.end_line()
+            self.ctx.output.begin_line(part)
+        self.ctx.output.end_line()
         return "".join(said)
 
 
@@ -245,35 +245,35 @@ def _chat_model(settings: Settings) -> BaseChatModel | None:
     return None if name == OFFLINE else chat_model(name)
 
 
-def _say_model(run: CommandContext, settings: Settings) -> None:
+def _say_model(ctx: CommandContext, settings: Settings) -> None:
     from memgraph.config import default_model, has_explicit_model
     from memgraph.llm import OFFLINE
 
     name = default_model(settings)
     if name != OFFLINE:
-        run.screen.line(f"Model: {name}", "dim")
+        ctx.output.line(f"Model: {name}", "dim")
     else:
-        run.screen.notice(OFFLINE_CHOSEN if has_explicit_model(settings) else NO_PROVIDER)
+        ctx.output.notice(OFFLINE_CHOSEN if has_explicit_model(settings) else NO_PROVIDER)
     if not settings.enabled:
-        run.screen.notice(OFF)
+        ctx.output.notice(OFF)
 
 
 def _converse(talk: Chat) -> None:
     """Talk until the input ends, or Ctrl-C."""
-    screen = talk.run.screen
-    is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not screen.as_json
+    output = talk.ctx.output
+    is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not output.as_json
     if reconfigure := getattr(sys.stdin, "reconfigure", None):
         reconfigure(errors="replace")
     if is_typed:
-        screen.line("Ctrl-D ends the chat.", "dim")
+        output.line("Ctrl-D ends the chat.", "dim")
     try:
         for text in filter(None, read_lines(PROMPT if is_typed else "")):
             talk.turn(text)
             talk.print_learned()
     except KeyboardInterrupt:
-        screen.end_line()
+        output.end_line()
     if is_typed:
-        screen.line()
+        output.line()
 
 
 def _named(what: str, facts: Sequence[Fact]) -> list[str]:

@@ -39,7 +39,7 @@ class CommandContext:
     def __init__(self, *, config: str | None, storage: str | None, as_json: bool) -> None:
         self._config = config
         self._overrides = {"storage_path": storage, "storage_class": None} if storage else {}
-        self.screen = Output(as_json=as_json)
+        self.output = Output(as_json=as_json)
 
     @cached_property
     def loaded(self) -> LoadedSettings:
@@ -83,9 +83,9 @@ def add_command(app: typer.Typer, function: Callable[..., None], *, name: str | 
         debug: bool,
         **given: Any,  # noqa: ANN401
     ) -> None:
-        run = CommandContext(config=config, storage=storage, as_json=as_json)
-        with handle_errors(run.screen, debug=debug):
-            function(run, **given)
+        ctx = CommandContext(config=config, storage=storage, as_json=as_json)
+        with handle_errors(ctx.output, debug=debug):
+            function(ctx, **given)
 
     # typer reads the signature; what a name in an annotation stands for is found out here
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 def config(
-    run: CommandContext,
+    ctx: CommandContext,
     *,
     template: Annotated[
         bool, typer.Option("--template", help="Print a memgraph.yaml with everything there is in it, explained.")
@@ -26,49 +26,49 @@ def config(
     Passwords and keys are left out.
     """
     if template:
-        _show_template(run)
+        _show_template(ctx)
         return
     from memgraph.config import default_model
 
-    loaded = run.loaded
-    _check_memories(run)
+    loaded = ctx.loaded
+    _check_memories(ctx)
     document = {
         "file": str(loaded.file) if loaded.file else None,
         "model": default_model(loaded.settings),
-        "storage": run.storage.name,
-        "settings": {name: _said(run, name) for name in type(loaded.settings).model_fields},
+        "storage": ctx.storage.name,
+        "settings": {name: _said(ctx, name) for name in type(loaded.settings).model_fields},
     }
-    _show(run, document)
-    run.screen.result(document)
+    _show(ctx, document)
+    ctx.output.result(document)
 
 
-def _show_template(run: CommandContext) -> None:
+def _show_template(ctx: CommandContext) -> None:
     """Print it as it is, so that it can go into a file."""
     from memgraph.cli.config_template import template
 
-    if not run.screen.as_json:
+    if not ctx.output.as_json:
         typer.echo(template(), nl=False)
-    run.screen.result({"template": template()})
+    ctx.output.result({"template": template()})
 
 
-def _check_memories(run: CommandContext) -> None:
+def _check_memories(ctx: CommandContext) -> None:
     """Find out what cannot be before an agent does."""
-    if run.settings.memories or run.settings.attachments:
+    if ctx.settings.memories or ctx.settings.attachments:
         from memgraph.attachments.manager import MemoryManager
 
-        MemoryManager.from_settings(run.settings)
+        MemoryManager.from_settings(ctx.settings)
 
 
-def _said(run: CommandContext, name: str) -> dict[str, Any]:
+def _said(ctx: CommandContext, name: str) -> dict[str, Any]:
     from memgraph._validation import redact
 
-    value = redact(run.settings.model_dump(mode="json")[name])
-    place = run.loaded.places.get(name, "default")
+    value = redact(ctx.settings.model_dump(mode="json")[name])
+    place = ctx.loaded.places.get(name, "default")
     return {"value": value, "from": "the command line" if place == name else place}
 
 
-def _show(run: CommandContext, document: dict[str, Any]) -> None:
-    line = run.screen.line
+def _show(ctx: CommandContext, document: dict[str, Any]) -> None:
+    line = ctx.output.line
     line(f"File:    {document['file'] or 'none'}")
     line(f"Model:   {document['model']}")
     line(f"Storage: {document['storage']}")

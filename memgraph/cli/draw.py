@@ -24,18 +24,18 @@ def register(app: typer.Typer) -> None:
 
 
 def draw(
-    run: CommandContext,
+    ctx: CommandContext,
     *,
     form: Annotated[Form, typer.Option("--form", help="Mermaid text, an ASCII picture, or both.")] = Form.BOTH,
 ) -> None:
     """Draw the graph of a memory update."""
     from memgraph.graph import build_graph
 
-    graph = build_graph(review=run.settings.review).get_graph()
+    graph = build_graph(review=ctx.settings.review).get_graph()
     drawn = {
         **({"mermaid": graph.draw_mermaid()} if form is not Form.ASCII else {}),
         **({"ascii": graph.draw_ascii()} if form is not Form.MERMAID else {}),
     }
-    if not run.screen.as_json:
+    if not ctx.output.as_json:
         typer.echo("\n".join(drawn.values()))
-    run.screen.result(drawn)
+    ctx.output.result(drawn)

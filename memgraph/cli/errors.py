@@ -32,7 +32,7 @@ UsageError = cast("type[Exception]", typer.BadParameter.__base__)
 
 
 @contextmanager
-def handle_errors(screen: Output, *, debug: bool) -> Generator[None]:
+def handle_errors(output: Output, *, debug: bool) -> Generator[None]:
     """Turn what a user can cause into one line and an exit code; with *debug* errors pass as they are."""
     try:
         yield
@@ -41,12 +41,12 @@ def handle_errors(screen: Output, *, debug: bool) -> Generator[None]:
         _silence(sys.stdout.fileno())
         raise typer.Exit(FAILURE) from None
     except (KeyboardInterrupt, typer.Abort):
-        screen.end_line()
+        output.end_line()
         raise typer.Exit(INTERRUPTED) from None
     except (MemgraphError, OSError) as error:
         if debug:
             raise
-        screen.error(type(error).__name__, str(error))
+        output.error(type(error).__name__, str(error))
         raise typer.Exit(BAD_INPUT if isinstance(error, INPUT_ERRORS) else FAILURE) from None
 
 

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def add(
-    run: CommandContext,
+    ctx: CommandContext,
     content: Annotated[str, typer.Argument(metavar="CONTENT", help="What is so, in 1 to 2,000 characters.")],
     *,
     user: UserOption,
@@ -48,12 +48,12 @@ def add(
         added[:] = changed.facts[-1:]
         return changed
 
-    memory = _edit(run, user, agent, change)
-    _tell(run, "Added", added[0], memory)
+    memory = _edit(ctx, user, agent, change)
+    _tell(ctx, "Added", added[0], memory)
 
 
 def edit(
-    run: CommandContext,
+    ctx: CommandContext,
     fact_id: FactId,
     *,
     user: UserOption,
@@ -69,11 +69,11 @@ def edit(
     def change(memory: Memory) -> Memory:
         return edit_fact(memory, fact_id, content=content, category=category, confidence=confidence, source_error=avoid)
 
-    memory = _edit(run, user, agent, change)
-    _tell(run, "Now", find_fact(memory, fact_id), memory)
+    memory = _edit(ctx, user, agent, change)
+    _tell(ctx, "Now", find_fact(memory, fact_id), memory)
 
 
-def remove(run: CommandContext, fact_id: FactId, *, user: UserOption, agent: AgentOption = None) -> None:
+def remove(ctx: CommandContext, fact_id: FactId, *, user: UserOption, agent: AgentOption = None) -> None:
     """Remove a fact about USER."""
     from memgraph.editing import find_fact, remove_fact
 
@@ -83,19 +83,19 @@ def remove(run: CommandContext, fact_id: FactId, *, user: UserOption, agent: Age
         gone[:] = [find_fact(memory, fact_id)]
         return remove_fact(memory, fact_id)
 
-    memory = _edit(run, user, agent, change)
-    _tell(run, "Removed", gone[0], memory)
+    memory = _edit(ctx, user, agent, change)
+    _tell(ctx, "Removed", gone[0], memory)
 
 
-def _edit(run: CommandContext, user: str, agent: str | None, change: Callable[[Memory], Memory]) -> Memory:
+def _edit(ctx: CommandContext, user: str, agent: str | None, change: Callable[[Memory], Memory]) -> Memory:
     from memgraph.editing import update_memory as edit_memory
     from memgraph.models import Scope
 
-    return edit_memory(run.storage, Scope(user, agent), change)
+    return edit_memory(ctx.storage, Scope(user, agent), change)
 
 
-def _tell(run: CommandContext, what: str, fact: Fact, memory: Memory) -> None:
+def _tell(ctx: CommandContext, what: str, fact: Fact, memory: Memory) -> None:
     from memgraph.cli.format import fact_document, fact_line
 
-    run.screen.line(f"{what}: {fact.id}  {fact_line(fact)}")
-    run.screen.result({"fact": fact_document(fact), "revision": memory.revision})
+    ctx.output.line(f"{what}: {fact.id}  {fact_line(fact)}")
+    ctx.output.result({"fact": fact_document(fact), "revision": memory.revision})

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def forget(
-    run: CommandContext,
+    ctx: CommandContext,
     *,
     user: UserOption,
     agent: AgentOption = None,
@@ -33,37 +33,37 @@ def forget(
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
-    storage = run.storage
-    if not yes and not _agreed(run, scope):
-        run.screen.line("Nothing was deleted.")
+    storage = ctx.storage
+    if not yes and not _agreed(ctx, scope):
+        ctx.output.line("Nothing was deleted.")
         return
     buried = storage.delete(scope)
-    run.screen.line(f"Forgot {format_scope(scope)} in {storage.where(scope)}.")
-    left = _agents_left(run, scope)
+    ctx.output.line(f"Forgot {format_scope(scope)} in {storage.where(scope)}.")
+    left = _agents_left(ctx, scope)
     if left:
-        run.screen.line(f"These agents still remember something: {', '.join(left)}. Forget each with --agent.")
-    run.screen.result({"forgotten": True, "revision": buried.revision, "agents_left": left})
+        ctx.output.line(f"These agents still remember something: {', '.join(left)}. Forget each with --agent.")
+    ctx.output.result({"forgotten": True, "revision": buried.revision, "agents_left": left})
 
 
-def _agreed(run: CommandContext, scope: Scope) -> bool:
+def _agreed(ctx: CommandContext, scope: Scope) -> bool:
     from memgraph.cli.format import format_scope, pluralize
     from memgraph.cli.output import one_line
     from memgraph.errors import EditError
 
-    if run.screen.as_json or not sys.stdin.isatty():
+    if ctx.output.as_json or not sys.stdin.isatty():
         raise EditError("forget asks before it deletes, and there is nobody to ask: say --yes")
-    facts = pluralize(len(run.storage.load(scope).facts), "fact")
+    facts = pluralize(len(ctx.storage.load(scope).facts), "fact")
     return typer.confirm(
-        f"Delete the memory of {one_line(format_scope(scope))} ({facts}) in {one_line(run.storage.name)}?"
+        f"Delete the memory of {one_line(format_scope(scope))} ({facts}) in {one_line(ctx.storage.name)}?"
     )
 
 
-def _agents_left(run: CommandContext, scope: Scope) -> list[str]:
+def _agents_left(ctx: CommandContext, scope: Scope) -> list[str]:
     """The agents that keep a memory of their own of the same user, as far as the storage can tell."""
     from memgraph.errors import StorageError
 
     try:
-        every = list(run.storage.scopes())
+        every = list(ctx.storage.scopes())
     except StorageError:
         return []
     return [known.agent_name for known in every if known.user_id == scope.user_id and known.agent_name]

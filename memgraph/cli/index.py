@@ -26,24 +26,24 @@ def register(app: typer.Typer) -> None:
 
 
 def index(
-    run: CommandContext,
+    ctx: CommandContext,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A memory of type file, as memgraph.yaml names it.")],
 ) -> None:
     """Read and embed the documents of the memory NAME that are new or changed."""
-    memory = _file_memory(run, name)
-    with _bar(run.screen) as progress:
+    memory = _file_memory(ctx, name)
+    with _bar(ctx.output) as progress:
         report = memory.index(progress)
     memory.close()
-    _show(run.screen, name, report)
-    run.screen.result(report.model_dump(mode="json"))
+    _show(ctx.output, name, report)
+    ctx.output.result(report.model_dump(mode="json"))
 
 
-def _file_memory(run: CommandContext, name: str) -> FileMemory:
+def _file_memory(ctx: CommandContext, name: str) -> FileMemory:
     from memgraph.attachments.file import FileMemory
     from memgraph.attachments.manager import MemoryManager
     from memgraph.errors import ConfigError
 
-    manager = MemoryManager.from_settings(run.settings)
+    manager = MemoryManager.from_settings(ctx.settings)
     if not manager.names:
         raise ConfigError("no memories are configured: name them under `memories:` in memgraph.yaml")
     store = manager.store(name)
@@ -54,14 +54,14 @@ def _file_memory(run: CommandContext, name: str) -> FileMemory:
 
 
 @contextmanager
-def _bar(screen: Output) -> Generator[Progress | None]:
+def _bar(output: Output) -> Generator[Progress | None]:
     """A bar on the terminal, and nothing where there is none."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
-    if screen.as_json or not console.is_terminal:
+    if output.as_json or not console.is_terminal:
         yield None
         return
     columns = (TextColumn("Reading"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeRemainingColumn())
@@ -70,19 +70,19 @@ def _bar(screen: Output) -> Generator[Progress | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _show(screen: Output, name: str, report: IndexReport) -> None:
+def _show(output: Output, name: str, report: IndexReport) -> None:
     from memgraph.cli.format import pluralize
 
-    screen.line(f"The index of {name} has {pluralize(report.passages, 'passage')}.", "bold")
+    output.line(f"The index of {name} has {pluralize(report.passages, 'passage')}.", "bold")
     done = (
         f"{pluralize(len(report.indexed), 'file')} read, {report.unchanged:,} unchanged, {len(report.removed):,} gone"
     )
-    screen.line(f"{done}; {pluralize(report.embedded, 'text')} embedded.", indent=2)
+    output.line(f"{done}; {pluralize(report.embedded, 'text')} embedded.", indent=2)
     for left in report.missing:
-        screen.line(f"{left.path}: {left.why}; what was known of it is kept.", "yellow", indent=2)
+        output.line(f"{left.path}: {left.why}; what was known of it is kept.", "yellow", indent=2)
     if report.skipped:
-        screen.line(f"{pluralize(len(report.skipped), 'file')} skipped:", "yellow", indent=2)
+        output.line(f"{pluralize(len(report.skipped), 'file')} skipped:", "yellow", indent=2)
     for left in report.skipped[:SHOWN]:
-        screen.line(f"{left.path}: {left.why}", indent=4)
+        output.line(f"{left.path}: {left.why}", indent=4)
     if len(report.skipped) > SHOWN:
-        screen.line(f"and {len(report.skipped) - SHOWN:,} more; --json tells of all", indent=4)
+        output.line(f"and {len(report.skipped) - SHOWN:,} more; --json tells of all", indent=4)

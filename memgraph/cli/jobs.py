@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
     add_command(app, retry)
 
 
-def pending(run: CommandContext, *, outbox: OutboxOption = None) -> None:
+def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
     """Show which conversations wait to be learned from, are in review, or were set aside because they failed.
 
     It only looks: what waits is run by the processes that submit.
@@ -32,18 +32,18 @@ def pending(run: CommandContext, *, outbox: OutboxOption = None) -> None:
     from memgraph.background.clock import SystemClock
 
     now = SystemClock().now()
-    with open_outbox(run, outbox) as opened:
+    with open_outbox(ctx, outbox) as opened:
         waiting, aside = opened.pending(now=now), opened.dead_letters()
         held = [each.job for each in opened.in_review()]
         name = opened.name
-    _list(run, f"Waiting in {name}:", [(job, _when(job, now)) for job in waiting], or_else=f"Nothing waits in {name}.")
+    _list(ctx, f"Waiting in {name}:", [(job, _when(job, now)) for job in waiting], or_else=f"Nothing waits in {name}.")
     if held:
-        run.screen.line()
-        _list(run, "In review; `memgraph review` decides:", [(job, "waits for a person") for job in held])
+        ctx.output.line()
+        _list(ctx, "In review; `memgraph review` decides:", [(job, "waits for a person") for job in held])
     if aside:
-        run.screen.line()
-        _list(run, "Set aside; `memgraph retry` puts them back:", [(job, job.error) for job in aside])
-    run.screen.result(
+        ctx.output.line()
+        _list(ctx, "Set aside; `memgraph retry` puts them back:", [(job, job.error) for job in aside])
+    ctx.output.result(
         {
             "outbox": name,
             "waiting": [_document(job) for job in waiting],
@@ -54,7 +54,7 @@ def pending(run: CommandContext, *, outbox: OutboxOption = None) -> None:
 
 
 def retry(
-    run: CommandContext,
+    ctx: CommandContext,
     *,
     user: Annotated[str | None, typer.Option("--user", "-u", metavar="USER", help="Only of this user.")] = None,
     agent: AgentOption = None,
@@ -73,30 +73,30 @@ def retry(
     if agent and not user:
         raise IdentityError("--agent needs --user: an agent's memory is one of a user's")
     scope = Scope(user, agent) if user else None
-    with open_outbox(run, outbox) as opened:
+    with open_outbox(ctx, outbox) as opened:
         there = bool(opened.dead_letters())  # so that looking into nothing makes no file
         count = opened.retry(now=SystemClock().now(), scope=scope, thread_id=thread) if there else 0
-    run.screen.line(f"Put {pluralize(count, 'conversation')} back.")
-    run.screen.result({"put_back": count})
+    ctx.output.line(f"Put {pluralize(count, 'conversation')} back.")
+    ctx.output.result({"put_back": count})
 
 
-def open_outbox(run: CommandContext, url: str | None) -> Outbox:
+def open_outbox(ctx: CommandContext, url: str | None) -> Outbox:
     """The outbox called *url*, or that of the settings."""
     from memgraph.background import open_outbox
 
-    return open_outbox(url or run.settings.outbox, storage=run.storage)
+    return open_outbox(url or ctx.settings.outbox, storage=ctx.storage)
 
 
-def _list(run: CommandContext, title: str, jobs: list[tuple[Job, str]], *, or_else: str = "") -> None:
+def _list(ctx: CommandContext, title: str, jobs: list[tuple[Job, str]], *, or_else: str = "") -> None:
     from memgraph.cli.format import format_scope, pluralize
     from memgraph.cli.output import one_line
 
-    run.screen.line(title if jobs else or_else, "bold" if jobs else "")
+    ctx.output.line(title if jobs else or_else, "bold" if jobs else "")
     for job, said in jobs:
         thread = f", thread {one_line(job.key.thread_id)}" if job.key.thread_id else ""
         handed_over = pluralize(job.submissions, "submission")
         line = f"{one_line(format_scope(job.key.scope))}{thread}: {handed_over}, {one_line(said)}"
-        run.screen.line(line, indent=2)
+        ctx.output.line(line, indent=2)
 
 
 def _when(job: Job, now: float) -> str:

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 def recall(
-    run: CommandContext,
+    ctx: CommandContext,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What the agent is asked.")],
     *,
     user: UserOption,
@@ -31,13 +31,13 @@ def recall(
     from memgraph.text.tokens import count_tokens
 
     scope = Scope(user, agent)
-    is_on = run.settings.enabled and run.settings.injection_enabled
-    recaller = make_pipeline(run.settings, max_tokens=budget)
-    text = recaller(run.storage.load(scope) if is_on else Memory(), [question])
+    is_on = ctx.settings.enabled and ctx.settings.injection_enabled
+    recaller = make_pipeline(ctx.settings, max_tokens=budget)
+    text = recaller(ctx.storage.load(scope) if is_on else Memory(), [question])
     for line in text.splitlines():
-        run.screen.line(line)
+        ctx.output.line(line)
     if not is_on:
-        run.screen.notice("An agent would be told nothing: enabled or injection_enabled is false.")
+        ctx.output.notice("An agent would be told nothing: enabled or injection_enabled is false.")
     elif not text:
-        run.screen.notice(f"Nothing is remembered of {scope} that fits {recaller.max_tokens:,} tokens.")
-    run.screen.result({"question": question, "text": text, "tokens": count_tokens(text), "budget": recaller.max_tokens})
+        ctx.output.notice(f"Nothing is remembered of {scope} that fits {recaller.max_tokens:,} tokens.")
+    ctx.output.result({"question": question, "text": text, "tokens": count_tokens(text), "budget": recaller.max_tokens})

@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def review(
-    run: CommandContext,
+    ctx: CommandContext,
     *,
     user: Annotated[
         str | None, typer.Option("--user", "-u", metavar="USER", help="Decide what is of this user.")
@@ -38,14 +38,14 @@ def review(
     once, without asking the model again.
     """
     _check(user, agent, accept=accept, reject=reject)
-    with open_outbox(run, outbox) as opened:
-        waiting = [each for each in _waiting(run, opened) if _is_meant(each, user, agent, thread)]
+    with open_outbox(ctx, outbox) as opened:
+        waiting = [each for each in _waiting(ctx, opened) if _is_meant(each, user, agent, thread)]
         left = waiting
-        if waiting and user and (accept or reject or _can_ask(run)):
-            left = _decide(run, opened, waiting, "accept" if accept else "reject" if reject else None)
+        if waiting and user and (accept or reject or _can_ask(ctx)):
+            left = _decide(ctx, opened, waiting, "accept" if accept else "reject" if reject else None)
         else:
-            _list(run, waiting, opened.name)
-        run.screen.result(
+            _list(ctx, waiting, opened.name)
+        ctx.output.result(
             {
                 "outbox": opened.name,
                 "decided": [_document(each) for each in waiting if each not in left],
@@ -65,18 +65,18 @@ def _check(user: str | None, agent: str | None, *, accept: bool, reject: bool) -
         raise EditError("--accept and --reject exclude each other")
 
 
-def _can_ask(run: CommandContext) -> bool:
+def _can_ask(ctx: CommandContext) -> bool:
     from memgraph.cli.review_view import can_ask
 
-    return can_ask(run.screen)
+    return can_ask(ctx.output)
 
 
-def _waiting(run: CommandContext, outbox: Outbox) -> Sequence[PendingReview]:
+def _waiting(ctx: CommandContext, outbox: Outbox) -> Sequence[PendingReview]:
     """What is in review, less what was proposed for memories that were deleted since."""
     from memgraph.background.clock import SystemClock
     from memgraph.background.reviews import discard_deleted, in_review
 
-    discard_deleted(outbox, run.storage, now=SystemClock().now())
+    discard_deleted(outbox, ctx.storage, now=SystemClock().now())
     return in_review(outbox)
 
 
@@ -90,36 +90,36 @@ def _is_meant(asked: PendingReview, user: str | None, agent: str | None, thread:
     )
 
 
-def _list(run: CommandContext, waiting: Sequence[PendingReview], name: str) -> None:
+def _list(ctx: CommandContext, waiting: Sequence[PendingReview], name: str) -> None:
     from memgraph.cli.review_view import show_proposal
 
     if not waiting:
-        run.screen.line(f"Nothing waits for review in {name}.")
+        ctx.output.line(f"Nothing waits for review in {name}.")
         return
     for asked in waiting:
-        show_proposal(run.screen, asked.proposal)
-    run.screen.line()
-    run.screen.line("Decide with --user USER at a terminal, or with --user USER and --accept or --reject.", "dim")
+        show_proposal(ctx.output, asked.proposal)
+    ctx.output.line()
+    ctx.output.line("Decide with --user USER at a terminal, or with --user USER and --accept or --reject.", "dim")
 
 
 def _decide(
-    run: CommandContext, outbox: Outbox, waiting: Sequence[PendingReview], verdict: str | None
+    ctx: CommandContext, outbox: Outbox, waiting: Sequence[PendingReview], verdict: str | None
 ) -> list[PendingReview]:
     """Ask about each, or say *verdict* to all; return what still waits."""
     from memgraph.cli.review_view import ask_person, show_proposal
 
     for place, asked in enumerate(waiting):
         if verdict is not None:
-            show_proposal(run.screen, asked.proposal)
-        answer = ask_person(run.screen, asked.proposal) if verdict is None else verdict
+            show_proposal(ctx.output, asked.proposal)
+        answer = ask_person(ctx.output, asked.proposal) if verdict is None else verdict
         if answer is None:
-            run.screen.line("The rest waits on.")
+            ctx.output.line("The rest waits on.")
             return list(waiting[place:])
-        _apply(run, outbox, asked, answer)
+        _apply(ctx, outbox, asked, answer)
     return []
 
 
-def _apply(run: CommandContext, outbox: Outbox, asked: PendingReview, answer: object) -> None:
+def _apply(ctx: CommandContext, outbox: Outbox, asked: PendingReview, answer: object) -> None:
     """Keep what was decided, and learn it here, if this is where the memory is and nobody else is at it."""
     from memgraph.background.clock import SystemClock
     from memgraph.background.reviews import decide_review
@@ -128,35 +128,35 @@ def _apply(run: CommandContext, outbox: Outbox, asked: PendingReview, answer: ob
     try:
         decide_review(outbox, asked.id, answer, now=SystemClock().now())
     except NotInReviewError:
-        run.screen.notice(
+        ctx.output.notice(
             "Somebody else has decided this meanwhile, or it is proposed anew; this answer does not count."
         )
         return
-    _learn(run, outbox, asked)
+    _learn(ctx, outbox, asked)
 
 
-def _learn(run: CommandContext, outbox: Outbox, asked: PendingReview) -> None:
+def _learn(ctx: CommandContext, outbox: Outbox, asked: PendingReview) -> None:
     from memgraph.background.background_invoker import runner_of
     from memgraph.background.drain import apply_decision
-    from memgraph.cli.result_view import show_changes
+    from memgraph.cli.update_view import show_changes
     from memgraph.report import diff
 
     scope, later = asked.key.scope, "it will be learned by the processes that submit"
-    if asked.storage != run.storage.name:
-        run.screen.line(f"Decided; the memory is in {asked.storage}, so {later}.")
+    if asked.storage != ctx.storage.name:
+        ctx.output.line(f"Decided; the memory is in {asked.storage}, so {later}.")
         return
-    before = run.storage.load(scope)
+    before = ctx.storage.load(scope)
     # what is left of the conversation needs a model, which is theirs who submit
-    error = apply_decision(runner_of(outbox, run.settings, run.storage), asked.key, asks=False)
-    after = run.storage.reload(scope)
+    error = apply_decision(runner_of(outbox, ctx.settings, ctx.storage), asked.key, asks=False)
+    after = ctx.storage.reload(scope)
     if error:
-        run.screen.notice(f"Decided, but it could not be saved yet ({error}): {later}.")
+        ctx.output.notice(f"Decided, but it could not be saved yet ({error}): {later}.")
     elif after.revision == before.revision:
-        run.screen.line(f"Decided; {later}.")
+        ctx.output.line(f"Decided; {later}.")
     else:
         report = diff(before, after)
-        run.screen.line("Learned:" if report.changed else "Nothing of it was learned.", "bold")
-        show_changes(run.screen, report)
+        ctx.output.line("Learned:" if report.changed else "Nothing of it was learned.", "bold")
+        show_changes(ctx.output, report)
 
 
 def _document(asked: PendingReview) -> dict[str, Any]:

@@ -19,34 +19,34 @@ _STYLES: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 
 
-def show_proposal(screen: Output, proposal: Proposal) -> None:
+def show_proposal(output: Output, proposal: Proposal) -> None:
     """Show all that would change, and what is not kept in any case."""
-    show_header(screen, proposal)
+    show_header(output, proposal)
     for item in proposal.items:
-        show_item(screen, item)
-    show_rejected(screen, proposal)
+        show_item(output, item)
+    show_rejected(output, proposal)
 
 
-def show_header(screen: Output, proposal: Proposal) -> None:
+def show_header(output: Output, proposal: Proposal) -> None:
     """Say whose memory would change, and by which conversation."""
     agent = f" with agent {one_line(proposal.agent_name)}" if proposal.agent_name else ""
     thread = f", from {one_line(proposal.thread_id)}" if proposal.thread_id else ""
-    screen.line()
+    output.line()
     changes = pluralize(len(proposal.items), "change")
-    screen.line(f"{changes} proposed to the memory of {one_line(proposal.user_id)}{agent}{thread}:", "bold")
+    output.line(f"{changes} proposed to the memory of {one_line(proposal.user_id)}{agent}{thread}:", "bold")
 
 
-def show_item(screen: Output, item: ReviewItem, place: str = "") -> None:
+def show_item(output: Output, item: ReviewItem, place: str = "") -> None:
     """Show one change, after its *place* among the others."""
     sign, style = _STYLES[item.kind]
     indent = 2 + len(place)
-    screen.line(f"{place}{sign} {_said(item)}", style, indent=2)
+    output.line(f"{place}{sign} {_said(item)}", style, indent=2)
     for known in item.replaces:
-        screen.line(f"in place of: {one_line(known.content)}", indent=indent + 2)
+        output.line(f"in place of: {one_line(known.content)}", indent=indent + 2)
     if item.reason:
-        screen.line(f"because: {one_line(item.reason)}", indent=indent + 2)
+        output.line(f"because: {one_line(item.reason)}", indent=indent + 2)
     if item.kind == "rewrite" and item.before:
-        screen.line(f"in place of: {one_line(item.before)}", indent=indent + 2)
+        output.line(f"in place of: {one_line(item.before)}", indent=indent + 2)
 
 
 def _said(item: ReviewItem) -> str:
@@ -62,12 +62,12 @@ def _title(item: ReviewItem) -> str:
     return next((title for section, title in TITLES.items() if section == item.id), item.id)
 
 
-def show_rejected(screen: Output, proposal: Proposal) -> None:
+def show_rejected(output: Output, proposal: Proposal) -> None:
     """Show what nobody is asked about."""
     for known in proposal.evicted:
-        screen.line(f"- {one_line(known.content)}, which would go for want of room", "dim", indent=2)
+        output.line(f"- {one_line(known.content)}, which would go for want of room", "dim", indent=2)
     for refusal in proposal.refused:
-        screen.line(f"x {one_line(refusal.item)}, not kept: {one_line(refusal.reason)}", "dim", indent=2)
+        output.line(f"x {one_line(refusal.item)}, not kept: {one_line(refusal.reason)}", "dim", indent=2)
 
 
 __all__ = ["Answer", "ask_person", "can_ask", "show_proposal"]
@@ -97,55 +97,55 @@ WORDS: Mapping[str, Word] = MappingProxyType(
 """What may be typed."""
 
 
-def can_ask(screen: Output) -> bool:
+def can_ask(output: Output) -> bool:
     """Whether there is a person to ask."""
-    return sys.stdin.isatty() and not screen.as_json
+    return sys.stdin.isatty() and not output.as_json
 
 
-def ask_person(screen: Output, proposal: Proposal) -> Answer | None:
+def ask_person(output: Output, proposal: Proposal) -> Answer | None:
     """Show each item and ask what becomes of it.
 
     Returns:
         An answer that `memgraph.review.decision` understands; None if the person quits instead.
     """
-    show_header(screen, proposal)
+    show_header(output, proposal)
     decided: dict[str, object] = {}
     for place, item in enumerate(proposal.items, start=1):
-        show_item(screen, item, f"{place}/{len(proposal.items)} ")
-        word, edit = _asked(screen, proposal, item)
+        show_item(output, item, f"{place}/{len(proposal.items)} ")
+        word, edit = _asked(output, proposal, item)
         if word == "quit":
             return None
         if word in ("accept all", "reject all"):
             return {"items": decided, "others": word.removesuffix(" all")}
         decided[item.key] = edit or word
-    show_rejected(screen, proposal)
+    show_rejected(output, proposal)
     return {"items": decided}
 
 
-def _asked(screen: Output, proposal: Proposal, item: ReviewItem) -> tuple[Word, Mapping[str, object] | None]:
+def _asked(output: Output, proposal: Proposal, item: ReviewItem) -> tuple[Word, Mapping[str, object] | None]:
     """Ask until the answer is one; the end of the input quits."""
     while True:
         line = prompt_line(PROMPT)
         word = "quit" if line is None else WORDS.get(line.strip().lower())
         if word is None:
-            screen.line(HELP, "dim")
+            output.line(HELP, "dim")
         elif word != "edit":
             return word, None
-        elif edit := _edited(screen, proposal, item):
+        elif edit := _edited(output, proposal, item):
             return word, edit
 
 
-def _edited(screen: Output, proposal: Proposal, item: ReviewItem) -> Mapping[str, object] | None:
+def _edited(output: Output, proposal: Proposal, item: ReviewItem) -> Mapping[str, object] | None:
     """Have the item edited line by line; None where nothing was changed, or not to what may be."""
     if item.kind in ("confirm", "remove"):
-        screen.notice("It can be accepted or rejected; there is nothing of it to edit.")
+        output.notice("It can be accepted or rejected; there is nothing of it to edit.")
         return None
     try:
         edit = dict(_new_values(item))
         if edit:
             parse_decision(proposal.model_copy(update={"items": (item,)}), {"items": {item.key: edit}})
     except EditError as error:
-        screen.notice(f"That cannot be: {error}")
+        output.notice(f"That cannot be: {error}")
         return None
     return edit or None
 

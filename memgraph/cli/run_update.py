@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.types import Command
 
-from memgraph.cli.progress import Progress
 from memgraph.cli.review_view import Answer, ask_person
+from memgraph.cli.update_view import Progress
 from memgraph.graph import build_graph
 from memgraph.langgraph_adapter import UpdateGraph, in_memory_saver
 from memgraph.review import Proposal
@@ -28,14 +28,14 @@ _INTERRUPT = "__interrupt__"
 
 
 def run_update(
-    screen: Output, messages: list[AnyMessage], context: Context, progress: Progress
+    output: Output, messages: list[AnyMessage], context: Context, progress: Progress
 ) -> dict[str, Any] | None:
     """Learn from *messages*, asking where *context* has it reviewed; None if the person quit instead of answering."""
     review = context.review or "never"
     graph = build_graph(review=review, checkpointer=in_memory_saver() if review != "never" else None)
     final = _watched(graph, {"messages": messages}, context, progress)
     while _INTERRUPT in final:
-        answer = _answer(screen, final, progress)
+        answer = _answer(output, final, progress)
         if answer is None:
             return None
         final = _watched(graph, Command(resume=answer), context, progress)
@@ -55,23 +55,23 @@ def _watched(graph: UpdateGraph, given: Any, context: Context, progress: Progres
     return final
 
 
-def _answer(screen: Output, final: dict[str, Any], progress: Progress) -> Answer | None:
+def _answer(output: Output, final: dict[str, Any], progress: Progress) -> Answer | None:
     (question,) = final[_INTERRUPT]
     proposal = Proposal.model_validate(question.value)
     answer: Answer | None = None
     try:
         if proposal.problem:
-            screen.notice(f"That cannot be: {proposal.problem}")
-        answer = ask_person(screen, proposal)
-        screen.line()
+            output.notice(f"That cannot be: {proposal.problem}")
+        answer = ask_person(output, proposal)
+        output.line()
     finally:  # also after Ctrl-C
         if answer is None:
-            _say_left(screen, progress)
+            _say_left(output, progress)
     return answer
 
 
-def _say_left(screen: Output, progress: Progress) -> None:
+def _say_left(output: Output, progress: Progress) -> None:
     if any(node["node"] == "save_memory" for node in progress.nodes):
-        screen.notice("What was decided before is saved; the rest of the conversation can be learned again.")
+        output.notice("What was decided before is saved; the rest of the conversation can be learned again.")
     else:
-        screen.notice("Nothing was saved; the conversation can be learned again.")
+        output.notice("Nothing was saved; the conversation can be learned again.")

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    run: CommandContext,
+    ctx: CommandContext,
     *,
     host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65_535, help="0 is any free one.")] = 8765,
@@ -44,17 +44,17 @@ def serve(
         from memgraph.api import create_app
     except ModuleNotFoundError as error:
         raise ConfigError(f"{NEEDS_EXTRA} ({error.name} is missing)") from error
-    token, access = _access(run, host, no_token=no_token)
+    token, access = _access(ctx, host, no_token=no_token)
     hosts = {*LOCAL_NAMES, host} if _is_local(host) else ()
-    app = create_app(run.settings, access=access, hosts=hosts, storage=run.storage)
+    app = create_app(ctx.settings, access=access, hosts=hosts, storage=ctx.storage)
     app.desk.open()  # what is wrong with the settings is said before anything is served
     with _listening(host, port) as listener:
-        _tell(run, _url(listener), token, is_open=access.is_open)
+        _tell(ctx, _url(listener), token, is_open=access.is_open)
         _serve(app, listener)
-    run.screen.line("Stopped.")
+    ctx.output.line("Stopped.")
 
 
-def _access(run: CommandContext, host: str, *, no_token: bool) -> tuple[str | None, Authenticator]:
+def _access(ctx: CommandContext, host: str, *, no_token: bool) -> tuple[str | None, Authenticator]:
     """Who gets in, and the token that was made for this run, if one was."""
     import secrets
 
@@ -63,7 +63,7 @@ def _access(run: CommandContext, host: str, *, no_token: bool) -> tuple[str | No
     from memgraph.api import Authenticator
     from memgraph.errors import ConfigError
 
-    settings = run.settings
+    settings = ctx.settings
     is_configured = bool(settings.api_token or settings.api_tokens)
     if not _is_local(host) and (no_token or not is_configured):
         raise ConfigError(
@@ -103,9 +103,9 @@ def _url(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/memory"
 
 
-def _tell(run: CommandContext, url: str, token: str | None, *, is_open: bool) -> None:
-    line = run.screen.line
-    line(f"Serving the memories in {run.storage.name} at {url} (what there is: {url}/docs)")
+def _tell(ctx: CommandContext, url: str, token: str | None, *, is_open: bool) -> None:
+    line = ctx.output.line
+    line(f"Serving the memories in {ctx.storage.name} at {url} (what there is: {url}/docs)")
     if token:
         line(f"Token of this run: {token}")
     if is_open:
@@ -113,7 +113,7 @@ def _tell(run: CommandContext, url: str, token: str | None, *, is_open: bool) ->
     shown = "" if is_open else f' -H "Authorization: Bearer {token or "$MEMGRAPH_API_TOKEN"}"'
     line(f"Try: curl{shown} '{url}/document?user_id=ada'")
     line("Stop it with Ctrl-C.")
-    run.screen.result({"url": url, "token": token})
+    ctx.output.result({"url": url, "token": token})
     sys.stdout.flush()
 
 

@@ -17,29 +17,29 @@ def register(app: typer.Typer) -> None:
     add_command(app, show)
 
 
-def show(run: CommandContext, *, user: UserOption, agent: AgentOption = None) -> None:
+def show(ctx: CommandContext, *, user: UserOption, agent: AgentOption = None) -> None:
     """Show what is remembered, and where it is."""
     from memgraph.cli.format import as_document
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
-    memory = run.storage.load(scope)
-    _show(run, scope, memory)
-    run.screen.result(as_document(memory))
+    memory = ctx.storage.load(scope)
+    _show(ctx, scope, memory)
+    ctx.output.result(as_document(memory))
 
 
-def _show(run: CommandContext, scope: Scope, memory: Memory) -> None:
+def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
     from memgraph.cli.format import TITLES, fact_line, format_scope, pluralize
 
-    line = run.screen.line
+    line = ctx.output.line
     if memory.is_empty:
-        line(f"Nothing is remembered of {format_scope(scope)} in {run.storage.where(scope)}.")
+        line(f"Nothing is remembered of {format_scope(scope)} in {ctx.storage.where(scope)}.")
         return
     line(
         f"Memory of {format_scope(scope)}, revision {memory.revision}, last changed {memory.last_updated or 'unknown'}",
         "bold",
     )
-    line(f"in {run.storage.where(scope)}", "dim")
+    line(f"in {ctx.storage.where(scope)}", "dim")
     for name, section in memory.sections():
         if section.summary:
             line()

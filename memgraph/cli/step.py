@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def step(
-    run: CommandContext,
+    ctx: CommandContext,
     file: Annotated[
         str,
         typer.Argument(metavar="FILE", help="The conversation, as for `memgraph update`; stdin is for the commands."),
@@ -54,30 +54,30 @@ def step(
     if file == STDIN:
         raise ConversationError("the commands come from stdin, so the conversation cannot: give a file")
     scope = Scope(user, agent)
-    settings = run.settings.model_copy(update={"model_name": model} if model else {})
+    settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
     messages = read_conversation(read_input(file, ConversationError), name_of(file))
     thread = checked_id(default_thread(file) if thread is None else thread, "thread")
     if not settings.enabled:
-        say_off(run)
+        say_off(ctx)
         return
-    say_model(run, settings)
-    run.screen.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
-    is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not run.screen.as_json
+    say_model(ctx, settings)
+    ctx.output.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
+    is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not ctx.output.as_json
     session = StepSession(
-        run.screen, _stepper(run, settings, messages, scope, thread), run.storage.where(scope), is_typed=is_typed
+        ctx.output, _stepper(ctx, settings, messages, scope, thread), ctx.storage.where(scope), is_typed=is_typed
     )
     _obey(session, PROMPT if is_typed else "")
-    run.screen.result(session.document)
+    ctx.output.result(session.document)
 
 
-def _stepper(run: CommandContext, settings: Settings, messages: list[AnyMessage], scope: Scope, thread: str) -> Stepper:
+def _stepper(ctx: CommandContext, settings: Settings, messages: list[AnyMessage], scope: Scope, thread: str) -> Stepper:
     from memgraph.config import make_context
     from memgraph.context import Context
     from memgraph.graph import assemble
     from memgraph.state import Result
     from memgraph.stepper import Stepper
 
-    graph = assemble(make_context(settings).model_copy(update={"storage": run.storage}), Result)
+    graph = assemble(make_context(settings).model_copy(update={"storage": ctx.storage}), Result)
     context = Context(user_id=scope.user_id, agent_name=scope.agent_name, thread_id=thread)
     return Stepper(graph, messages, context)
 

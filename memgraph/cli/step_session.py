@@ -38,19 +38,19 @@ class StepSession:
     """Obeys commands, one line each.
 
     Args:
-        screen: Where everything is shown.
+        output: Where everything is shown.
         stepper: The update.
         place: Where the memory is stored, to be told.
         is_typed: Whether a person types: then what is refused is said, and the next line may be better. In a script
             it ends the session, since what follows relies on it.
     """
 
-    def __init__(self, screen: Output, stepper: Stepper, place: str, *, is_typed: bool) -> None:
+    def __init__(self, output: Output, stepper: Stepper, place: str, *, is_typed: bool) -> None:
         self.is_over = False
         self._is_busy = False
-        self._screen = screen
+        self._output = output
         self._stepper = stepper
-        self._teller = StepPrinter(screen, place)
+        self._teller = StepPrinter(output, place)
         self._place = place
         self._is_typed = is_typed
         self._refused: dict[str, str] = {}
@@ -58,7 +58,7 @@ class StepSession:
 
     def begin(self) -> None:
         """Say where the update stands, and how to go on."""
-        self._screen.line("Nothing is saved before save_memory runs. h tells the commands.", "dim")
+        self._output.line("Nothing is saved before save_memory runs. h tells the commands.", "dim")
         self._teller.next(self._stepper)
 
     def handle(self, line: str) -> None:
@@ -74,7 +74,7 @@ class StepSession:
             self._is_busy = False
             if not self._is_typed:
                 raise
-            self._screen.notice(str(error))
+            self._output.notice(str(error))
         self._is_busy = False
 
     def _run(self, line: str) -> None:
@@ -90,12 +90,12 @@ class StepSession:
         """Say what became of the memory, if the update has not ended."""
         node, saved = self._stepper.next_node, self._stepper.saved
         if self._is_typed:
-            self._screen.line()  # what was typed last ended on no line of its own
+            self._output.line()  # what was typed last ended on no line of its own
         if node == "save_memory" and self._is_busy:
-            self._screen.notice("Stopped while save_memory ran: `memgraph show` tells whether it was saved.")
+            self._output.notice("Stopped while save_memory ran: `memgraph show` tells whether it was saved.")
         elif node:
             kept = f"it was saved as revision {saved.revision} before, and stays so" if saved else "nothing was saved"
-            self._screen.notice(f"Stopped before {node}: {kept}.")
+            self._output.notice(f"Stopped before {node}: {kept}.")
 
     @property
     def document(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class StepSession:
             ("a", "accept"): lambda _: self._answer('"accept"'),
             ("r", "reject"): lambda _: self._answer('"reject"'),
             ("i", "items"): self._decide,
-            ("h", "help", "?"): lambda _: self._screen.line(HELP),
+            ("h", "help", "?"): lambda _: self._output.line(HELP),
             ("q", "quit"): self._quit,
         }
         return {word: command for words, command in table.items() for word in words}
@@ -147,7 +147,7 @@ class StepSession:
     def _decide(self, _: str) -> None:
         if self._stepper.question is None or not self._is_typed:
             raise EditError("there is nothing to decide, or nobody to ask: say a, r or JSON where a question is asked")
-        answer = ask_person(self._screen, Proposal.model_validate(self._stepper.question))
+        answer = ask_person(self._output, Proposal.model_validate(self._stepper.question))
         if answer is not None:
             self._say(self._stepper.answer(answer))
         self._teller.next(self._stepper)
@@ -155,12 +155,12 @@ class StepSession:
     def _back(self, _: str) -> None:
         node = self._stepper.next_node
         self._stepper.back()
-        self._screen.line(
+        self._output.line(
             "Undid the edit." if node == self._stepper.next_node else f"Back before {self._stepper.next_node}."
         )
         saved = self._stepper.saved
         if saved and self._stepper.next_node is not None:
-            self._screen.notice(
+            self._output.notice(
                 f"The memory was saved as revision {saved.revision} and stays so: going on from before a save, "
                 "the update finds that these turns were learned already."
             )
@@ -177,10 +177,10 @@ class StepSession:
         stages = self._stepper.stages
         if not stage:
             for name, value in stages.items():
-                self._screen.line(f"{name:<10} {format_stage(name, {}, value).summary}")
+                self._output.line(f"{name:<10} {format_stage(name, {}, value).summary}")
         elif stage not in stages:
             raise EditError(f"there is no stage {one_line(stage)[:80]!r} yet; there are {', '.join(stages)}")
-        elif not self._screen.as_json:
+        elif not self._output.as_json:
             typer.echo(harmless_json(as_json(stages[stage])))
 
     def _edit(self, rest: str) -> None:
@@ -192,7 +192,7 @@ class StepSession:
         del self._refused[stage]
         self._teller.stage(stage, self._stepper.stages, self._stepper.stages[stage])
         if stage not in self._stepper.reads:
-            self._screen.notice(f"{self._stepper.next_node} does not read {stage}; go back to have it read before.")
+            self._output.notice(f"{self._stepper.next_node} does not read {stage}; go back to have it read before.")
         self._teller.next(self._stepper)
 
     def _typed(self, stage: str) -> str:

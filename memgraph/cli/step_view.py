@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.format import TITLES, fact_line, pluralize
 from memgraph.cli.output import one_line
-from memgraph.cli.progress import NOTES
-from memgraph.cli.result_view import show_result
 from memgraph.cli.review_view import show_proposal
+from memgraph.cli.update_view import NOTES, show_result
 from memgraph.models import Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
 from memgraph.report import RemovedFact, Report, RewrittenSection, diff
 from memgraph.review import Proposal
@@ -176,12 +175,12 @@ class StepPrinter:
     """Tells a person what happens.
 
     Args:
-        screen: Where it is told.
+        output: Where it is told.
         place: Where the memory is stored.
     """
 
-    def __init__(self, screen: Output, place: str) -> None:
-        self._screen = screen
+    def __init__(self, output: Output, place: str) -> None:
+        self._output = output
         self._place = place
 
     def step(self, step: Step) -> None:
@@ -189,7 +188,7 @@ class StepPrinter:
         if not step.wrote:  # a question was asked, or there was nothing to ask
             return
         note = NOTES[step.node](dict(step.wrote)) if step.node in NOTES else ""
-        self._screen.line(f"{step.node}: {note}" if note else step.node, "bold")
+        self._output.line(f"{step.node}: {note}" if note else step.node, "bold")
         told: list[object] = []
         for stage, value in step.wrote.items():
             is_told = any(value is other for other in told)  # what was saved is the memory too
@@ -199,23 +198,23 @@ class StepPrinter:
     def stage(self, stage: str, before: Mapping[str, Any], value: object, *, is_short: bool = False) -> None:
         """Say what a stage holds, line by line, or in short."""
         said = format_stage(stage, before, value)
-        self._screen.line(f"{stage:<10} {said.summary}", indent=2)
+        self._output.line(f"{stage:<10} {said.summary}", indent=2)
         for line in () if is_short else said.lines:
-            self._screen.line(line, STYLES.get(line[0], ""), indent=4)
+            self._output.line(line, STYLES.get(line[0], ""), indent=4)
 
     def next(self, stepper: Stepper) -> None:
         """Say where the update stands."""
         if stepper.next_node is None:
-            show_result(self._screen, stepper.stages, self._place)
-            self._screen.line("The update has ended: Enter quits, b goes back.", "dim")
+            show_result(self._output, stepper.stages, self._place)
+            self._output.line("The update has ended: Enter quits, b goes back.", "dim")
         elif stepper.question is not None:
             self._question(Proposal.model_validate(stepper.question))
         else:
             reads = [stage for stage in stepper.reads if stage in stepper.stages]
-            self._screen.line(f"Next: {stepper.next_node}, which reads {', '.join(reads)}", "dim")
+            self._output.line(f"Next: {stepper.next_node}, which reads {', '.join(reads)}", "dim")
 
     def _question(self, proposal: Proposal) -> None:
         if proposal.problem:
-            self._screen.notice(f"That cannot be: {proposal.problem}")
-        show_proposal(self._screen, proposal)
-        self._screen.line("Decide: a accepts all, r rejects all, i asks about each.", "dim")
+            self._output.notice(f"That cannot be: {proposal.problem}")
+        show_proposal(self._output, proposal)
+        self._output.line("Decide: a accepts all, r rejects all, i asks about each.", "dim")

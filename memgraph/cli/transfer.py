@@ -23,11 +23,11 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    run: CommandContext,
+    ctx: CommandContext,
     *,
     user: UserOption,
     agent: AgentOption = None,
-    output: Annotated[
+    file: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; default: stdout.")
     ] = None,
 ) -> None:
@@ -36,17 +36,17 @@ def export(
     from memgraph.cli.output import harmless_json
     from memgraph.models import Scope
 
-    memory = run.storage.load(Scope(user, agent))
-    if output is None:
+    memory = ctx.storage.load(Scope(user, agent))
+    if file is None:
         typer.echo(harmless_json(as_document(memory)))
         return
-    write_memory(Path(output), memory)
-    run.screen.line(f"Wrote {output}.")
-    run.screen.result({"file": output, "revision": memory.revision, "facts": len(memory.facts)})
+    write_memory(Path(file), memory)
+    ctx.output.line(f"Wrote {file}.")
+    ctx.output.result({"file": file, "revision": memory.revision, "facts": len(memory.facts)})
 
 
 def import_(
-    run: CommandContext,
+    ctx: CommandContext,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A memory document, or with --from an export; - is stdin.")
     ],
@@ -80,16 +80,16 @@ def import_(
     scope = Scope(user, agent)
     imported, report = read_memory(file, system, of)
     if report:
-        show_report(run.screen, report)
+        show_report(ctx.output, report)
     incoming = Incoming(imported, backup_place(scope) if replace else None)
     if dry_run:
-        saved = incoming.preview(run.storage.load(scope))
-        run.screen.line("Nothing was changed (--dry-run).", "bold")
+        saved = incoming.preview(ctx.storage.load(scope))
+        ctx.output.line("Nothing was changed (--dry-run).", "bold")
     else:
-        saved = update_memory(run.storage, scope, incoming.put)
-        _tell(run, scope, incoming.counts(saved), incoming.kept)
-        _warn_of_room(run, saved)
-    run.screen.result(
+        saved = update_memory(ctx.storage, scope, incoming.put)
+        _tell(ctx, scope, incoming.counts(saved), incoming.kept)
+        _warn_of_room(ctx, saved)
+    ctx.output.result(
         {
             "counts": incoming.counts(saved),
             "backup": None if dry_run else incoming.kept,
@@ -159,33 +159,33 @@ class Incoming:
         return diff(self._before, after).counts
 
 
-def show_report(screen: Output, report: ImportReport) -> None:
+def show_report(output: Output, report: ImportReport) -> None:
     """Say what became of another system's memories."""
     from memgraph.cli.format import pluralize
     from memgraph.cli.output import one_line
 
     taken = f"{pluralize(report.facts, 'fact')} and {pluralize(report.summaries, 'summary')}"
-    screen.line(f"Read {taken}; {len(report.changed):,} changed, {len(report.left):,} left.", "bold")
+    output.line(f"Read {taken}; {len(report.changed):,} changed, {len(report.left):,} left.", "bold")
     for title, notes in (("Changed:", report.changed), ("Left:", report.left)):
         if notes:
-            screen.line(title, "cyan", indent=2)
+            output.line(title, "cyan", indent=2)
         for note in notes:
-            screen.line(f"{one_line(note.what)}: {one_line(note.why)}", indent=4)
+            output.line(f"{one_line(note.what)}: {one_line(note.why)}", indent=4)
 
 
-def _tell(run: CommandContext, scope: Scope, counts: dict[str, int], backup: str | None) -> None:
+def _tell(ctx: CommandContext, scope: Scope, counts: dict[str, int], backup: str | None) -> None:
     from memgraph.cli.format import pluralize
 
     facts = f"{pluralize(counts['added'], 'fact')} added, {counts['removed']} removed"
-    run.screen.line(f"{facts}, {pluralize(counts['rewritten'], 'summary')} changed, in {run.storage.where(scope)}.")
+    ctx.output.line(f"{facts}, {pluralize(counts['rewritten'], 'summary')} changed, in {ctx.storage.where(scope)}.")
     if backup:
-        run.screen.line(f"What was there before is in {backup}.")
+        ctx.output.line(f"What was there before is in {backup}.")
 
 
-def _warn_of_room(run: CommandContext, memory: Memory) -> None:
+def _warn_of_room(ctx: CommandContext, memory: Memory) -> None:
     learned = sum(not fact.is_manual for fact in memory.facts)
-    limit = run.settings.max_facts
+    limit = ctx.settings.max_facts
     if learned > limit:
-        run.screen.notice(
+        ctx.output.notice(
             f"{learned:,} learned facts are more than max_facts ({limit:,}): the next update lets some go."
         )

@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 def update(
-    run: CommandContext,
+    ctx: CommandContext,
     file: Annotated[
         str,
         typer.Argument(
@@ -63,46 +63,45 @@ def update(
     from memgraph.models import Scope, checked_id
 
     scope = Scope(user, agent)
-    settings = run.settings.model_copy(
+    settings = ctx.settings.model_copy(
         update={**({"model_name": model} if model else {}), **({"review": "always"} if review else {})}
     )
     messages = read_conversation(read_input(file, ConversationError), name_of(file))
     thread = checked_id(default_thread(file) if thread is None else thread, "thread")
     if not settings.enabled:
-        say_off(run)
+        say_off(ctx)
         return
-    _check_reviewer(run, settings)
-    say_model(run, settings)
-    run.screen.line(
+    _check_reviewer(ctx, settings)
+    say_model(ctx, settings)
+    ctx.output.line(
         f"Learning about {scope.user_id} from {name_of(file)} ({pluralize(len(messages), 'message')})", "bold"
     )
     given = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread}
-    _learn(run, scope, messages, _context(run, settings).model_copy(update=given))
+    _learn(ctx, scope, messages, _context(ctx, settings).model_copy(update=given))
 
 
-def _learn(run: CommandContext, scope: Scope, messages: list[AnyMessage], context: Context) -> None:
-    from memgraph.cli.progress import Progress
-    from memgraph.cli.result_view import result_document, show_result
+def _learn(ctx: CommandContext, scope: Scope, messages: list[AnyMessage], context: Context) -> None:
     from memgraph.cli.run_update import run_update
+    from memgraph.cli.update_view import Progress, result_document, show_result
     from memgraph.errors import MemgraphError
 
-    progress = Progress(run.screen)
-    final = run_update(run.screen, messages, context, progress)
+    progress = Progress(ctx.output)
+    final = run_update(ctx.output, messages, context, progress)
     if final is None:
         return
     if not final.get("outcome"):
         raise MemgraphError("the update ended before it came to anything")
-    place = run.storage.where(scope)
-    show_result(run.screen, final, place)
-    run.screen.result(result_document(final, context, place, progress.nodes))
+    place = ctx.storage.where(scope)
+    show_result(ctx.output, final, place)
+    ctx.output.result(result_document(final, context, place, progress.nodes))
 
 
-def _check_reviewer(run: CommandContext, settings: Settings) -> None:
+def _check_reviewer(ctx: CommandContext, settings: Settings) -> None:
     """Refuse before a model is paid where somebody has to be asked, and nobody is there."""
     from memgraph.cli.review_view import can_ask
     from memgraph.errors import EditError
 
-    if settings.review != "never" and not can_ask(run.screen):
+    if settings.review != "never" and not can_ask(ctx.output):
         raise EditError(
             f"this update asks before it saves (review: {settings.review}), and there is nobody to ask: run it at a "
             "terminal, with the conversation in a file and without --json; what is learned in the background waits "
@@ -110,23 +109,23 @@ def _check_reviewer(run: CommandContext, settings: Settings) -> None:
         )
 
 
-def _context(run: CommandContext, settings: Settings) -> Context:
+def _context(ctx: CommandContext, settings: Settings) -> Context:
     from memgraph.config import make_context
 
-    return make_context(settings).model_copy(update={"storage": run.storage})
+    return make_context(settings).model_copy(update={"storage": ctx.storage})
 
 
-def say_model(run: CommandContext, settings: Settings) -> None:
+def say_model(ctx: CommandContext, settings: Settings) -> None:
     """Say which model is asked."""
     from memgraph.config import default_model, has_explicit_model
 
     if not has_explicit_model(settings):
-        run.screen.notice(NO_PROVIDER)
+        ctx.output.notice(NO_PROVIDER)
     else:
-        run.screen.line(f"Model: {default_model(settings)}")
+        ctx.output.line(f"Model: {default_model(settings)}")
 
 
-def say_off(run: CommandContext) -> None:
+def say_off(ctx: CommandContext) -> None:
     """Say that nothing is learned, since memory is switched off."""
-    run.screen.line(OFF)
-    run.screen.result({"outcome": None, "message": OFF})
+    ctx.output.line(OFF)
+    ctx.output.result({"outcome": None, "message": OFF})
