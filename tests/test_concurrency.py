@@ -8,7 +8,6 @@ import threading
 import pytest
 
 from memgraph._concurrency import DaemonExecutor
-from memgraph.agents.turn_cache import LRUCache
 
 
 def test_results_and_errors_come_back() -> None:
@@ -59,12 +58,3 @@ def test_idle_threads_go() -> None:
 
     assert not hands._threads
     assert hands.run(5, lambda: 4) == 4
-
-
-def test_what_is_kept_is_bounded() -> None:
-    """The oldest goes."""
-    kept: LRUCache[int, str] = LRUCache(2)
-    for key in (1, 2, 1, 3):
-        kept.put(key, str(key))
-
-    assert [kept.get(key) for key in (1, 2, 3)] == ["1", None, "3"]

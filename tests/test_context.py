@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import threading
-import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +32,7 @@ from memgraph import (
     WrongStorageError,
     open_storage,
 )
-from memgraph.context import ContextResolver, ResourceCache
+from memgraph.context import ContextResolver
 from memgraph.testing import ScriptedModel
 
 
@@ -118,48 +116,6 @@ def test_a_string_is_opened_once_and_only_when_it_is_needed() -> None:
     assert found.storage is found.storage
     with pytest.raises(ModelSetupError):
         _ = found.model
-
-
-def test_the_cache_of_opened_objects_is_bounded() -> None:
-    """A client may name as many as it likes."""
-    opened: list[str] = []
-    cache = ResourceCache(lambda name: opened.append(name) or name.upper(), keep=2)
-
-    for name in ("a", "b", "a", "c", "a", "b"):
-        assert cache(name) == name.upper()
-
-    assert opened == ["a", "b", "c", "b"]
-
-
-def test_what_makes_room_is_let_go_of() -> None:
-    """Its connections close with the last run that uses it, and not before."""
-
-    class Pool:
-        pass
-
-    cache = ResourceCache(lambda name: Pool(), keep=1)
-    in_use = cache("a")
-    is_alive = weakref.ref(in_use)
-    cache("b")
-    while_in_use = is_alive()
-    assert while_in_use is in_use
-
-    del in_use, while_in_use
-
-    assert is_alive() is None
-
-
-def test_many_threads_open_one_object() -> None:
-    """Nodes run in threads of their own."""
-    opened: list[str] = []
-    cache = ResourceCache(lambda name: opened.append(name) or object())
-    threads = [threading.Thread(target=cache, args=("a",)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert opened == ["a"]
 
 
 def test_another_storage_than_the_one_loaded_from_is_refused() -> None:

@@ -2,47 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from langchain_core.messages import BaseMessage
 
+from memgraph._cache import LRUCache
 from memgraph.agents.identity import Identity
 from memgraph.agents.messages import last_user_index, latest_tool_revision, removed_by_summary
 from memgraph.models import Scope
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-
-class LRUCache(Generic[K, V]):
-    """The last few values by their keys; several threads may ask at once."""
-
-    def __init__(self, keep: int) -> None:
-        self._keep = keep
-        self._values: OrderedDict[K, V] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: K) -> V | None:
-        """Return the value of *key*, if it is kept."""
-        with self._lock:
-            return self._values.get(key)
-
-    def put(self, key: K, value: V) -> None:
-        """Keep *value*, and let go of what was put first where there are too many."""
-        with self._lock:
-            self._values[key] = value
-            self._values.move_to_end(key)
-            if len(self._values) > self._keep:
-                self._values.popitem(last=False)
-
-    def pop(self, key: K) -> None:
-        """Let go of *key*."""
-        with self._lock:
-            self._values.pop(key, None)
 
 
 @dataclass(frozen=True, slots=True)

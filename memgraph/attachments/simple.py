@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from memgraph._cache import LRUCache
 from memgraph.attachments import item_store as sql
 from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.database import MemoryDatabase, file_of
@@ -30,7 +31,6 @@ from memgraph.attachments.search_index import OwnerIndex
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 from memgraph.attachments.vector_table import NO_MODEL, VECTORS, VectorTable
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.index_cache import LRUCache
 
 if TYPE_CHECKING:
     from memgraph.attachments.item import MemoryItem

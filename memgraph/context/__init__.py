@@ -6,7 +6,6 @@ taken from it, but a model, a storage or a policy only ever from a Context of ou
 """
 
 from memgraph.context.context import Context
-from memgraph.context.opened import ResourceCache
 from memgraph.context.runtime import ContextResolver, RunContext, get_field
 
-__all__ = ["Context", "ContextResolver", "ResourceCache", "RunContext", "get_field"]
+__all__ = ["Context", "ContextResolver", "RunContext", "get_field"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.language_models import BaseChatModel
 
+from memgraph._cache import ResourceCache
 from memgraph.context.context import Context
-from memgraph.context.opened import ResourceCache
 from memgraph.errors import IdentityError, WrongStorageError
 from memgraph.llm.models import chat_model
 from memgraph.models import Scope

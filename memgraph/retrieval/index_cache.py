@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
+from memgraph._cache import LRUCache
 from memgraph.models import Fact, Memory
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.fact_index import FactIndex
@@ -17,41 +16,8 @@ from memgraph.retrieval.render import Summaries, fit_summaries
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
 _content_of = attrgetter("id", "content", "category", "confidence", "created_at", "source", "source_error", "replaces")
 """All that ranking and rendering look at."""
-
-
-class LRUCache(Generic[K, V]):
-    """The last few values by their keys; several threads may ask at once.
-
-    Two that ask for the same missing value both make it: no lock is held meanwhile, so that one slow
-    memory delays no other.
-    """
-
-    def __init__(self, keep: int) -> None:
-        self._keep = keep
-        self._values: OrderedDict[K, V] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def get(self, key: K, make: Callable[[], V]) -> V:
-        """Return the value of *key*, made now where it is not kept."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
-        value = make()
-        with self._lock:
-            self._values[key] = value
-            self._values.move_to_end(key)
-            while len(self._values) > self._keep:
-                self._values.popitem(last=False)
-        return value
 
 
 class IndexCache:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import codecs
 import json
-import threading
-from collections import OrderedDict
 from typing import cast
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from memgraph._cache import LRUCache
 from memgraph.errors import DamagedMemoryError
 from memgraph.models import Memory
 
@@ -93,32 +92,27 @@ def _with_possible_mark(memory: Memory) -> Memory:
 
 
 class DocumentCache:
-    """The documents read or written last, so that an unchanged one is not parsed again.
+    """Recently read or written documents, so that an unchanged one is not parsed again.
 
-    Parsing 1,000 facts takes 15 ms. The bytes are read every time and compared, so nothing old is handed
-    out; values are shared, which they can be, since they are frozen.
+    Parsing 1,000 facts takes 15 ms. The bytes are read every time and compared, so a stale document is never
+    returned; values are frozen and therefore shared.
 
     Args:
-        size: Documents remembered; the one used longest ago goes first.
+        max_entries: The number of documents kept, the most recently used ones.
     """
 
-    def __init__(self, size: int = 32) -> None:
-        self._size = size
-        self._lock = threading.Lock()
-        self._parsed: OrderedDict[str, tuple[bytes, Memory]] = OrderedDict()
+    def __init__(self, max_entries: int = 32) -> None:
+        self._parsed: LRUCache[str, tuple[bytes, Memory]] = LRUCache(max_entries)
 
     def decode(self, data: bytes, place: str) -> Memory:
-        """Read the document found at *place*, as `decode` does."""
-        with self._lock:
-            known = self._parsed.get(place)
-        memory = known[1] if known and known[0] == data else decode(data, place)
+        """Read the document at *place*, as `decode` does."""
+        known = self._parsed.get(place)
+        if known and known[0] == data:
+            return known[1]
+        memory = decode(data, place)
         self.put(data, place, memory)
         return memory
 
     def put(self, data: bytes, place: str, memory: Memory) -> None:
         """Note that *data*, at *place*, reads as *memory*."""
-        with self._lock:
-            self._parsed[place] = (data, memory)
-            self._parsed.move_to_end(place)
-            while len(self._parsed) > self._size:
-                self._parsed.popitem(last=False)
+        self._parsed.put(place, (data, memory))

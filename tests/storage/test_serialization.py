@@ -92,7 +92,7 @@ def test_a_changed_document_is_parsed_again() -> None:
 
 
 def test_the_document_used_longest_ago_goes_first() -> None:
-    parsed = DocumentCache(size=2)
+    parsed = DocumentCache(max_entries=2)
     first = [parsed.decode(b"{}", place) for place in ("a", "b", "a", "c")]
 
     assert parsed.decode(b"{}", "a") is first[0]
