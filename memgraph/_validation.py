@@ -1,84 +1,236 @@
-"""What is wrong with a setting, in one sentence: the key, the value, what is allowed, and the nearest known key."""
+"""Validation messages: what is wrong with a value, where, and what is allowed, in one sentence.
+
+Pydantic's own messages may quote a secret and address programmers, so every module turns them into its own errors
+with what is here: `field_errors` lists them by path, and `validate_config` raises a ConfigError such as
+`memories[1].config.top_k is 0, but must be a whole number from 1 to 100`.
+"""
 
 from __future__ import annotations
 
+import copy
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 from annotated_types import Ge, Le
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from memgraph.errors import ConfigError
 
-SHOWN_CHARS = 80
-KINDS: Mapping[object, str] = {bool: "true or false", int: "a whole number", float: "a number"}
+PREVIEW_CHARS = 80
+TYPE_NAMES: Mapping[object, str] = {bool: "true or false", int: "a whole number", float: "a number"}
 
 _PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]*@")
 _SECRET_KEY = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
+_TYPE_OR_RANGE = re.compile(r"(?:bool|int|float|string|finite)_|(?:greater|less)_than")
+"""Errors about which the field's type and range say everything."""
+_EXPECTED: Mapping[str, str] = {
+    "model_type": "keys and their values",
+    "model_attributes_type": "keys and their values",
+    "dict_type": "keys and their values",
+    "mapping_type": "keys and their values",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "too_short": "a list with at least one entry",
+}
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-def unknown_key(key: str, place: str, known: Iterable[str], *, shown: Iterable[str] = ()) -> ConfigError:
-    """There is no such key; the nearest that there is, or all."""
-    return ConfigError(f"{place} is unknown; {suggest(key, known, shown=shown)}")
+# -- errors of pydantic ----------------------------------------------------------------------------
 
 
-def suggest(key: str, known: Iterable[str], *, shown: Iterable[str] = ()) -> str:
-    """What to write in place of *key*: the nearest that there is, or all."""
+class FailedValidation(Protocol):
+    """The error that pydantic, pydantic.v1 or FastAPI raises."""
+
+    def errors(self) -> Sequence[Any]:
+        """Return a mapping for each error, with `loc`, `msg` and `type`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One error of a failed validation. Only *input* may hold a secret."""
+
+    path: str
+    """Where it is, such as `params.batch_size`."""
+    message: str
+    """What is wrong, in pydantic's words."""
+    type: str
+    """Pydantic's name of the error, such as `extra_forbidden`."""
+    loc: tuple[int | str, ...]
+    input: object
+    context: Mapping[str, Any]
+
+    @property
+    def reason(self) -> str:
+        """The message as the validator raised it, without pydantic's prefix."""
+        return self.message.removeprefix("Value error, ")
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+def field_errors(error: FailedValidation, *, root: str = "", empty_path: str = "") -> list[FieldError]:
+    """Return the errors of a failed validation.
+
+    Args:
+        error: What pydantic raised.
+        root: What every path starts with; empty starts it at the validated value.
+        empty_path: The path of an error about the validated value itself.
+    """
+    return [
+        FieldError(
+            path=".".join(map(str, (root, *item["loc"]) if root else item["loc"])) or empty_path,
+            message=item["msg"],
+            type=item["type"],
+            loc=tuple(item["loc"]),
+            input=item.get("input"),
+            context=item.get("ctx", {}),
+        )
+        for item in error.errors()
+    ]
+
+
+def validate_config(model: type[ModelT], value: object, location: str) -> ModelT:
+    """Return *value*, which is configured at *location*, as a *model*.
+
+    Raises:
+        ConfigError: If it is invalid: what is wrong, where, and what is allowed.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        # every member of a union reports an error; the one that got furthest into the value is the intended one
+        deepest = max(field_errors(error), key=lambda found: len(found.loc))
+        raise _to_config_error(deepest, model, location) from None  # pydantic's message may quote a secret
+
+
+def _to_config_error(error: FieldError, model: type[BaseModel], location: str) -> ConfigError:
+    path, parent, field = _resolve_path(error.loc, model, location)
+    key = str(error.loc[-1]) if error.loc else ""
+    if error.type == "extra_forbidden":
+        return unknown_key(key, f"{path}.{key}", parent.model_fields)
+    if error.type == "missing":
+        return ConfigError(f"{path} is missing{_first_description_line(field)}")
+    value = "***" if is_secret_key(key) else error.input
+    if error.type == "literal_error":
+        return invalid_value(path, value, error.context["expected"].replace("'", ""))
+    if field and _TYPE_OR_RANGE.match(error.type):
+        return invalid_value(path, value, describe_constraint(_without_description(field)))
+    if error.type == "value_error":
+        return ConfigError(f"{path}: {error.reason}")
+    return invalid_value(path, value, _EXPECTED.get(error.type, error.message))
+
+
+def _resolve_path(
+    loc: tuple[int | str, ...], model: type[BaseModel], path: str
+) -> tuple[str, type[BaseModel], FieldInfo | None]:
+    """Follow pydantic's location to the path, the model and the field; names of union members are left out."""
+    field: FieldInfo | None = None
+    for step in loc:
+        if isinstance(step, int):
+            path = f"{path}[{step}]"
+        elif step in model.model_fields:
+            field, path = model.model_fields[step], f"{path}.{step}"
+            model = next(_models_in(field.annotation), model)
+        elif field is not None and not _is_union_member(step, field.annotation):
+            path = f"{path}.{step}" if step != loc[-1] else path
+    return path, model, field
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 - a type form
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def _is_union_member(step: str, annotation: Any) -> bool:  # noqa: ANN401 - a type form
+    return any(model.__name__ == step for model in _models_in(annotation)) or "[" in step or step in {"str", "int"}
+
+
+def _without_description(field: FieldInfo) -> FieldInfo:
+    """Copy the field with its type and range only: its description explains its purpose, not its values."""
+    plain = copy.copy(field)
+    plain.description = None
+    return plain
+
+
+def _first_description_line(field: FieldInfo | None) -> str:
+    return f": {field.description.splitlines()[0]}" if field and field.description else ""
+
+
+# -- sentences -------------------------------------------------------------------------------------
+
+
+def unknown_key(key: str, location: str, known: Iterable[str], *, listed: Iterable[str] = ()) -> ConfigError:
+    """Return the error for a key that does not exist; it suggests the nearest one, or lists them."""
+    return ConfigError(f"{location} is unknown; {suggest(key, known, listed=listed)}")
+
+
+def suggest(key: str, known: Iterable[str], *, listed: Iterable[str] = ()) -> str:
+    """Return a hint: the nearest of the *known* keys, else those in *listed* (default: all known ones)."""
     known = list(known)
-    short = {name.rpartition(".")[2]: name for name in reversed(known)}
-    near = difflib.get_close_matches(key.lower(), short, n=1)
-    return f"did you mean {short[near[0]]}?" if near else f"there are: {', '.join(shown or known) or 'none'}"
+    by_last_part = {name.rpartition(".")[2]: name for name in reversed(known)}
+    near = difflib.get_close_matches(key.lower(), by_last_part, n=1)
+    if near:
+        return f"did you mean {by_last_part[near[0]]}?"
+    return f"there are: {', '.join(listed or known) or 'none'}"
 
 
-def invalid_value(place: str, value: object, allowed: str) -> ConfigError:
-    """The value is of the wrong type, or out of range."""
-    return ConfigError(f"{place} is {preview(value)}, but must be {allowed}")
+def invalid_value(location: str, value: object, allowed: str) -> ConfigError:
+    """Return the error for a value of the wrong type, or out of range."""
+    return ConfigError(f"{location} is {preview(value)}, but must be {allowed}")
 
 
 def describe_constraint(field: FieldInfo) -> str:
-    """What a setting may be, in words: its own, where it is a secret."""
+    """Describe the values that a setting may have; a secret setting describes them itself."""
     if field.description and is_secret(field):
         return field.description
     low = next((item.ge for item in field.metadata if isinstance(item, Ge)), None)
     high = next((item.le for item in field.metadata if isinstance(item, Le)), None)
-    return f"{_kind(field.annotation)}{'' if low is None else f' from {low} to {high}'}"
+    return f"{_describe_type(field.annotation)}{'' if low is None else f' from {low} to {high}'}"
 
 
-def is_secret(field: FieldInfo) -> bool:
-    """Whether no message may quote a setting."""
-    return SecretStr.__name__ in str(field.annotation)
-
-
-def _kind(annotation: Any) -> str:  # noqa: ANN401 - a type form
+def _describe_type(annotation: Any) -> str:  # noqa: ANN401 - a type form
     origin = get_origin(annotation)
     if origin is Literal:
         return " or ".join(repr(choice) for choice in get_args(annotation)).replace("'", "")
     if origin is Annotated:
-        return _kind(get_args(annotation)[0])
+        return _describe_type(get_args(annotation)[0])
     if origin in {Union, UnionType}:
-        return " or ".join(_kind(part) for part in get_args(annotation) if part is not type(None))
+        return " or ".join(_describe_type(part) for part in get_args(annotation) if part is not type(None))
     if origin is tuple:
         return "a list of name, type and config"
-    return KINDS.get(annotation, "keys and their values" if origin else "a text")
+    return TYPE_NAMES.get(annotation, "keys and their values" if origin else "a text")
+
+
+# -- secrets ---------------------------------------------------------------------------------------
 
 
 def preview(value: object) -> str:
-    """A value short enough for a sentence, without passwords and control characters."""
+    """Return *value* short enough for a sentence, without passwords and control characters."""
     text = repr(redact(value))
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}..."
+    return text if len(text) <= PREVIEW_CHARS else f"{text[:PREVIEW_CHARS]}..."
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Whether messages must not quote the setting."""
+    return SecretStr.__name__ in str(field.annotation)
 
 
 def is_secret_key(key: object) -> bool:
-    """Tell whether what is kept under *key* sounds like a secret."""
+    """Whether the name of a key suggests that its value is a secret."""
     return _SECRET_KEY.search(str(key)) is not None
 
 
-def redact(value: object) -> Any:  # noqa: ANN401 - of the shape it was
-    """*value* less the passwords in URLs and what is kept under keys that sound like a secret."""
+def redact(value: object) -> Any:  # noqa: ANN401 - the shape of *value*
+    """Return *value* without the passwords in URLs and the values of secret keys."""
     if isinstance(value, str):
         return _PASSWORD.sub(r"\1:***@", value)
     if isinstance(value, dict):

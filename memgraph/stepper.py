@@ -16,6 +16,7 @@ from langgraph.types import Command
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
+from memgraph._validation import field_errors
 from memgraph.errors import EditError
 from memgraph.langgraph_adapter import in_memory_saver
 from memgraph.state import ValidatedValue
@@ -230,9 +231,6 @@ def as_json(value: object) -> Any:  # noqa: ANN401
 
 
 def _problems(stage: str, error: ValidationError) -> str:
-    found = [
-        f"{'.'.join(str(part) for part in (stage, *problem['loc']))}: {problem['msg']}"
-        for problem in error.errors(include_url=False)
-    ]
+    found = [str(problem) for problem in field_errors(error, root=stage)]
     more = f"; and {len(found) - _MOST_PROBLEMS} more" if len(found) > _MOST_PROBLEMS else ""
     return "; ".join(found[:_MOST_PROBLEMS]) + more

@@ -12,6 +12,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt import ToolRuntime
 
 from memgraph._concurrency import DaemonExecutor
+from memgraph._validation import field_errors
 from memgraph.agents.confirmation import ConfirmationRequiredError, can_interrupt, request_confirmation
 from memgraph.agents.identity import Identity, IdentityResolver
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, resolve_storage
@@ -285,5 +286,4 @@ def _tool(name: str, function: Callable[..., Answer]) -> BaseTool:
 
 
 def _explained(error: ValidationError | OldValidationError) -> str:
-    problems = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
-    return one_line(f"These arguments cannot be used: {'; '.join(problems)}")
+    return one_line(f"These arguments cannot be used: {'; '.join(map(str, field_errors(error)))}")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from memgraph._validation import field_errors
 from memgraph.api.principal import get_principal
 from memgraph.api.problems import FieldProblem, ProblemError, problem
 from memgraph.errors import (
@@ -83,12 +83,12 @@ def _failed(request: Request, error: Exception) -> Response:
 
 def _invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
-    items: Sequence[Mapping[str, Any]] = error.errors()
-    wrong = [FieldProblem(where=".".join(str(part) for part in item["loc"]), what=str(item["msg"])) for item in items]
-    detail = "; ".join(f"{item.where}: {item.what}" for item in wrong[:5])
-    is_json = all(item["type"] != "json_invalid" for item in items)
+    errors = field_errors(error)
+    detail = "; ".join(map(str, errors[:5]))
+    is_json = all(item.type != "json_invalid" for item in errors)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if is_json else HTTPStatus.BAD_REQUEST
-    return problem(status, "InvalidRequest" if is_json else "InvalidJson", detail, wrong=wrong[:20])
+    wrong = [FieldProblem(where=item.path, what=item.message) for item in errors[:20]]
+    return problem(status, "InvalidRequest" if is_json else "InvalidJson", detail, wrong=wrong)
 
 
 def _http(_: Request, error: Exception) -> Response:

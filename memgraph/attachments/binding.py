@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from memgraph._validation import invalid_value, suggest
-from memgraph.attachments.checked import validate_config
+from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.attachments.config import MemoryAttachment
 from memgraph.errors import ConfigError
 

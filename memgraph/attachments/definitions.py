@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph._validation import invalid_value
-from memgraph.attachments.checked import validate_config
+from memgraph._validation import invalid_value, validate_config
 from memgraph.attachments.registry import MEMORY_TYPES
 from memgraph.attachments.store import MemoryStore
 from memgraph.errors import ConfigError

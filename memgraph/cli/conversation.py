@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
+from memgraph._validation import field_errors
 from memgraph.errors import ConversationError
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def message_of(item: object) -> AnyMessage:
     try:
         return cast("AnyMessage", convert_to_messages([message])[0])
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise ConversationItemError(f"{first['msg']} at {'.'.join(map(str, first['loc'][:3]))}") from None
+        first = field_errors(error)[0]
+        raise ConversationItemError(f"{first.message} at {'.'.join(map(str, first.loc[:3]))}") from None
     except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError) as error:
         raise ConversationItemError(f"it cannot be read: {type(error).__name__}: {str(error)[:_SHOWN]}") from None
 

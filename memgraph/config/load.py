@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from memgraph._validation import describe_constraint, invalid_value, is_secret
+from memgraph._validation import describe_constraint, field_errors, invalid_value, is_secret
 from memgraph.config.sources import ROOT_KEYS, SettingValue, from_call, from_environment, from_file
 from memgraph.errors import ConfigError
 from memgraph.settings import Settings
@@ -74,6 +74,6 @@ def _checked(given: Mapping[str, SettingValue]) -> Settings:
 
 
 def _explained(error: ValidationError, given: Mapping[str, SettingValue]) -> ConfigError:
-    name = str(error.errors(include_url=False)[0]["loc"][0])
+    name = str(field_errors(error)[0].loc[0])
     said, field = given[name], Settings.model_fields[name]
     return invalid_value(said.source, "***" if is_secret(field) else said.raw, describe_constraint(field))

@@ -57,7 +57,7 @@ def from_file(path: Path, known: Iterable[str]) -> dict[str, SettingValue]:
     for key, value in root.items():
         place = f"{path}: {key}"
         if key not in ROOT_KEYS:
-            raise unknown_key(key, place, [*ROOT_KEYS, *(f"memory.{name}" for name in known)], shown=ROOT_KEYS)
+            raise unknown_key(key, place, [*ROOT_KEYS, *(f"memory.{name}" for name in known)], listed=ROOT_KEYS)
         if key == "memory" and not isinstance(value, list):
             given |= _section(_mapping(value, place), place, known)
             continue

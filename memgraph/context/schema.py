@@ -7,12 +7,12 @@ overrule what the graph was configured with.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 
+from memgraph._validation import FieldError, field_errors, unknown_key
 from memgraph.errors import ConfigError
 from memgraph.policy import Policy
 
@@ -41,21 +41,19 @@ def fold_policy_fields(given: Mapping[str, Any]) -> dict[str, Any]:
 def to_config_error(error: ValidationError, known: frozenset[str]) -> ConfigError:
     """Say what is wrong, a sentence for all of it; *known* are the fields that there are."""
     problems: dict[str, str] = {}
-    for found in error.errors(include_url=False):
-        place = [str(part) for part in found["loc"]]
-        # what follows names the alternatives of a type
-        name = ".".join(place[: 2 if place[:1] == ["policy"] else 1]) or "what is given"
-        problems.setdefault(name, _problem(name, cast("Mapping[str, Any]", found), known))
+    for found in field_errors(error):
+        # the parts after the field's name are the members of its union
+        depth = 2 if found.loc[:1] == ("policy",) else 1
+        name = ".".join(map(str, found.loc[:depth])) or "what is given"
+        problems.setdefault(name, _describe(name, found, known))
     return ConfigError(f"context: {'; '.join(problems.values())}")
 
 
-def _problem(name: str, found: Mapping[str, Any], known: frozenset[str]) -> str:
-    if found["type"] == "extra_forbidden":
-        shown = name if name.isprintable() and len(name) <= _SHOWN_CHARS else repr(name[:_SHOWN_CHARS])
-        near = difflib.get_close_matches(name.rpartition(".")[2].lower(), sorted(known), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
-        return f"{shown} is unknown; {hint}"
-    return f"{name} {found['msg'].replace('Input should', 'must')}{_actual_value(name, found['input'])}"
+def _describe(name: str, error: FieldError, known: frozenset[str]) -> str:
+    if error.type == "extra_forbidden":
+        quoted = name if name.isprintable() and len(name) <= _SHOWN_CHARS else repr(name[:_SHOWN_CHARS])
+        return str(unknown_key(name.rpartition(".")[2], quoted, sorted(known)))
+    return f"{name} {error.message.replace('Input should', 'must')}{_actual_value(name, error.input)}"
 
 
 def _actual_value(name: str, value: object) -> str:

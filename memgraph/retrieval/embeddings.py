@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import threading
 import time
 from collections import OrderedDict
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
+from memgraph._validation import field_errors, unknown_key
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
 
@@ -98,18 +98,12 @@ def config_of(given: object) -> EmbeddingConfig:
     try:
         return EmbeddingConfig.model_validate(given)
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]  # what pydantic says may quote a secret
-    place = ".".join(["embedding", *map(str, problem["loc"])])
-    if problem["type"] == "extra_forbidden":
-        raise ConfigError(f"{place} is unknown; {_nearest(str(problem['loc'][-1]))}")
-    raise ConfigError(f"{place}: {problem['msg'].removeprefix('Value error, ')}")
-
-
-def _nearest(key: str) -> str:
-    keys = [*EmbeddingConfig.model_fields, *(f"params.{name}" for name in EmbeddingParams.model_fields)]
-    short = {name.removeprefix("params."): name for name in keys}
-    near = difflib.get_close_matches(key.lower(), short, n=1)
-    return f"did you mean {short[near[0]]}?" if near else f"there are: {', '.join(keys)}"
+        problem = field_errors(error, root="embedding")[0]
+    # raised outside the handler: pydantic's message may quote a secret
+    if problem.type == "extra_forbidden":
+        keys = [*EmbeddingConfig.model_fields, *(f"params.{name}" for name in EmbeddingParams.model_fields)]
+        raise unknown_key(str(problem.loc[-1]), problem.path, keys)
+    raise ConfigError(f"{problem.path}: {problem.reason}")
 
 
 Vector = NDArray[np.float32]

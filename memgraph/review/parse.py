@@ -7,6 +7,7 @@ from typing import cast
 
 from pydantic import ValidationError
 
+from memgraph._validation import field_errors
 from memgraph.errors import EditError
 from memgraph.review.models import Decision, Edit, Proposal, ReviewItem, Verdict
 from memgraph.rules.draft import fact_key
@@ -70,14 +71,14 @@ def _decision(answer: object) -> Decision:
 
 def _describe_error(error: ValidationError) -> str:
     """The first thing wrong, and where; a union says for each of its members what is wrong, and the last is Edit."""
-    found = error.errors(include_url=False, include_context=False)
-    first = next((problem for problem in found if "Edit" in problem["loc"]), found[0])
-    place = clean(".".join(str(part) for part in first["loc"] if part != "Edit"))[: 2 * _SHOWN]
-    if first["type"] == "model_type":
+    found = field_errors(error)
+    first = next((problem for problem in found if "Edit" in problem.loc), found[0])
+    place = clean(".".join(str(part) for part in first.loc if part != "Edit"))[: 2 * _SHOWN]
+    if first.type == "model_type":
         return f'{place}: "accept", "reject" or an object with what to change was expected'
-    if first["type"] == "extra_forbidden":
+    if first.type == "extra_forbidden":
         return f"{place}: there is no such key here"
-    return f"{place}: {first['msg'].lower()}, not {repr(first['input'])[:_SHOWN]}"
+    return f"{place}: {first.message.lower()}, not {repr(first.input)[:_SHOWN]}"
 
 
 def _keys(items: tuple[ReviewItem, ...] | list[ReviewItem]) -> str:

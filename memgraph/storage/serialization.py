@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from memgraph._cache import LRUCache
+from memgraph._validation import field_errors
 from memgraph.errors import DamagedMemoryError
 from memgraph.models import Memory
 
@@ -59,16 +60,15 @@ def _validate(data: bytes) -> Memory:
     try:
         return Memory.model_validate_json(data)
     except ValidationError as error:
-        if error.errors(include_url=False)[0]["type"] != "json_invalid" or b"\\u" not in data:
+        if field_errors(error)[0].type != "json_invalid" or b"\\u" not in data:
             raise
         # Python's json writes and reads half a surrogate pair, which pydantic's parser takes for bad JSON.
         return Memory.model_validate(_with_whole_characters(json.loads(data.decode())))
 
 
 def _first_reason(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{first['msg']} at {where}" if where else first["msg"]
+    first = field_errors(error)[0]
+    return f"{first.message} at {first.path}" if first.path else first.message
 
 
 def _with_whole_characters(value: object) -> object:

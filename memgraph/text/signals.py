@@ -12,6 +12,7 @@ from typing import Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from memgraph._validation import field_errors
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
 from memgraph.text.normalize import HAN, fold, words_of
@@ -131,13 +132,8 @@ def _read(path: Path) -> SignalFile:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     except ValidationError as error:
-        raise ConfigError(f"{path}: {_described(error)}") from error
-
-
-def _described(error: ValidationError) -> str:
-    """Name every key that is wrong, and how."""
-    details = error.errors(include_url=False, include_context=False)
-    return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'the file'}: {one['msg']}" for one in details)
+        details = "; ".join(map(str, field_errors(error, empty_path="the file")))
+        raise ConfigError(f"{path}: {details}") from error
 
 
 READ_CHARS = 2_000
