@@ -1,4 +1,4 @@
-"""Embedding for what is stored: tried again where it fails, checked, and never mixed with that of another model."""
+"""Embeds stored texts with retries, and recognises whether stored vectors are of the same model."""
 
 from __future__ import annotations
 
@@ -14,60 +14,60 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_expo
 
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, embeddings_of, name_of
-from memgraph.retrieval.embeddings import PAUSE_SECONDS, EmbeddingConfig, Vector, normalised
+from memgraph.retrieval.embeddings import CircuitBreaker, EmbeddingConfig, Vector, call_model
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
 EmbeddingChoice: TypeAlias = EmbeddingConfig | InstanceOf[EmbeddingModel] | Embed
-"""What may stand under `embedding:` - in YAML a word, or provider and its keys; in Python also any LangChain
-Embeddings, or a function from texts to vectors."""
+"""A value of `embedding:`. In YAML a word, or provider and its keys; in Python also any LangChain Embeddings, or a
+function from texts to vectors."""
 
-TRIES = 3
+MAX_ATTEMPTS = 3
 FIRST_WAIT_SECONDS = 0.5
-BATCH = 64
-"""Texts that are embedded in one call."""
-SAME = 0.995
-"""Cosine from which two vectors of PROBE are of the same model; a model's own differ by rounding only."""
+BATCH_SIZE = 64
+"""Texts per call of the model."""
+SAME_MODEL_COSINE = 0.995
+"""Two vectors of PROBE at least this similar are of one model; those of one model differ by rounding only."""
 PROBE = "Which embedding model is this?"
 
 _log = logging.getLogger("memgraph.attachments")
 
 
 class Embedder:
-    """An embedding model, with patience.
+    """An embedding model with retries.
 
-    What fails is tried 3 times; a model that still fails is left alone for 30 seconds, in which every call fails at
-    once, so that not every step of an agent waits for a server that is down.
+    Each call is attempted up to 3 times. If the last attempt fails too, every call fails at once for the next 30
+    seconds, so that not every step of an agent waits for a server that is down.
 
     Args:
-        given: A configuration, any LangChain Embeddings, or a function from texts to vectors.
+        model: A configuration, any LangChain Embeddings, or a function from texts to vectors.
         clock: Seconds that only grow.
-        sleep: Waits so many seconds.
+        sleep: Sleeps for a number of seconds.
     """
 
     def __init__(
         self,
-        given: EmbeddingConfig | EmbeddingModel | Embed | str | Mapping[str, object],
+        model: EmbeddingConfig | EmbeddingModel | Embed | str | Mapping[str, object],
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._model: Embeddings = embeddings_of(given)
+        self._model: Embeddings = embeddings_of(model)
         self.name = name_of(self._model)
-        self._clock, self._sleep = clock, sleep
-        self._resume_at = -np.inf
+        self._sleep = sleep
+        self._breaker = CircuitBreaker(self.name, clock)
         self._probe: Vector | None = None
         self._lock = threading.Lock()
 
     def of_query(self, text: str) -> Vector:
-        """Return the unit vector of a question, shape (D,).
+        """Return the unit vector of a query, shape (D,).
 
         Raises:
             EmbeddingError: If the model fails.
         """
-        return self._guarded(lambda: self._tried(lambda: [self._model.embed_query(clean(text))], 1))[0]
+        return self._breaker.call(lambda: self._call(lambda: [self._model.embed_query(clean(text))], 1))[0]
 
     def of_texts(self, texts: Sequence[str]) -> Vector:
         """Return the unit vectors of *texts*, shape (N, D).
@@ -76,26 +76,26 @@ class Embedder:
             EmbeddingError: If the model fails.
         """
         cleaned = [clean(text) for text in texts]
-        batches = (cleaned[start : start + BATCH] for start in range(0, len(texts), BATCH))
-        vectors = [self._guarded(lambda batch=batch: self._embedded(batch)) for batch in batches]
+        batches = (cleaned[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE))
+        vectors = [self._embed_batch(batch) for batch in batches]
         return np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
 
     def each_of(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the unit vector of each text, None for one that the model refuses while it answers to others.
+        """Return the unit vector of each text, or None for a text that the model refuses although it accepts others.
 
         Raises:
-            EmbeddingError: If the model fails altogether.
+            EmbeddingError: If the model fails for every text.
         """
         try:
             return list(self.of_texts(texts))
         except EmbeddingError:
-            if not self._answers():
+            if not self._is_up():
                 raise
-        return [self._vector_or_none(clean(text)) for text in texts]
+        return [self._embed_or_none(clean(text)) for text in texts]
 
     @property
     def probe(self) -> Vector:
-        """The vector of PROBE, by which a model is told from another of the same name.
+        """The vector of PROBE, which tells this model from another of the same name.
 
         Raises:
             EmbeddingError: If the model fails.
@@ -106,66 +106,51 @@ class Embedder:
             return probe
 
     def forget_probe(self) -> None:
-        """Ask for the vector of PROBE again: vectors of another dimension came."""
+        """Embed PROBE again at the next use, since the model returned vectors of another dimension."""
         with self._lock:
             self._probe = None
 
-    def is_of(self, name: str, probe: Vector) -> bool:
-        """Whether the model called *name*, whose vector of PROBE is *probe*, is this one."""
-        return name == self.name and probe.shape == self.probe.shape and float(probe @ self.probe) >= SAME
+    def is_same_model(self, name: str, probe: Vector) -> bool:
+        """Return whether *name* and *probe*, its vector of PROBE, are of this model."""
+        return name == self.name and probe.shape == self.probe.shape and float(probe @ self.probe) >= SAME_MODEL_COSINE
 
-    # -- asking -----------------------------------------------------------------------------------
+    # -- calls of the model -----------------------------------------------------------------------
 
-    def _embedded(self, texts: list[str]) -> Vector:
-        return self._tried(lambda: self._model.embed_documents(texts), len(texts))
+    def _embed_batch(self, texts: list[str]) -> Vector:
+        return self._breaker.call(lambda: self._call(lambda: self._model.embed_documents(texts), len(texts)))
 
-    def _guarded(self, ask: Callable[[], Vector]) -> Vector:
-        """Leave a model alone that failed a moment ago."""
-        if self._clock() < self._resume_at:
-            raise EmbeddingError(f"the embedding model {self.name} failed a moment ago and is left alone for a while")
-        try:
-            return ask()
-        except EmbeddingError:
-            self._resume_at = self._clock() + PAUSE_SECONDS
-            raise
-
-    def _tried(self, ask: Callable[[], list[list[float]]], count: int, *, tries: int = TRIES) -> Vector:
-        """Ask a few times, and check that *count* vectors come."""
-        patience = Retrying(
-            stop=stop_after_attempt(tries),
+    def _call(self, embed: Callable[[], list[list[float]]], count: int, *, attempts: int = MAX_ATTEMPTS) -> Vector:
+        """Call the model, with retries, and check that it returns *count* vectors."""
+        retry = Retrying(
+            stop=stop_after_attempt(attempts),
             wait=wait_exponential(FIRST_WAIT_SECONDS) + wait_random(0, FIRST_WAIT_SECONDS),
-            retry=retry_if_exception(_may_pass),
+            retry=retry_if_exception(_is_retryable),
             sleep=self._sleep,
             reraise=True,
         )
-        try:
-            return patience(lambda: normalised(ask(), count))
-        except EmbeddingError:
-            raise
-        except Exception as error:  # the model is the user's own: it may raise anything
-            raise EmbeddingError(
-                f"the embedding model {self.name} did not answer: {type(error).__name__}: {error}"
-            ) from error
+        return call_model(embed, count, name=self.name, retry=retry)
 
-    def _answers(self) -> bool:
-        """Whether the model answers at all, so that it is the text that it refuses."""
+    def _is_up(self) -> bool:
+        """Whether the model embeds PROBE: if it does, it refused the text and is not down."""
         try:
-            self._tried(lambda: self._model.embed_documents([PROBE]), 1, tries=1)
+            self._call(lambda: self._model.embed_documents([PROBE]), 1, attempts=1)
         except EmbeddingError:
             return False
-        self._resume_at = -np.inf
+        self._breaker.reset()
         return True
 
-    def _vector_or_none(self, text: str) -> Vector | None:
+    def _embed_or_none(self, text: str) -> Vector | None:
         try:
-            return self._tried(lambda: self._model.embed_documents([text]), 1, tries=1)[0]
+            return self._call(lambda: self._model.embed_documents([text]), 1, attempts=1)[0]
         except EmbeddingError as error:
-            _log.warning("a text of %d characters has no vector, and is found by its words: %s", len(text), error)
+            _log.warning(
+                "a text of %d characters could not be embedded; only its words are matched: %s", len(text), error
+            )
             return None
 
 
-def _may_pass(error: BaseException) -> bool:
-    """Whether trying again may help: not where a package or a key is missing, or the server refuses what it got."""
+def _is_retryable(error: BaseException) -> bool:
+    """Whether another attempt may help: not for a missing package or key, nor for a request that the server refuses."""
     from memgraph.llm.retry import is_transient
 
     if isinstance(error, EmbeddingError) or not isinstance(error, Exception):

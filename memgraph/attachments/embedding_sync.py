@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from memgraph.attachments.embedding import BATCH
+from memgraph.attachments.embedding import BATCH_SIZE
 from memgraph.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class EmbeddingSync:
 
     def _embed_missing(self, model: int) -> None:
         after = 0
-        while missing := self._table.missing(model, after=after, limit=BATCH):
+        while missing := self._table.missing(model, after=after, limit=BATCH_SIZE):
             vectors = self._embedder.each_of([text for _, text in missing])
             numbered = zip((number for number, _ in missing), vectors, strict=True)
             self._table.put(model, [(number, vector) for number, vector in numbered if vector is not None])

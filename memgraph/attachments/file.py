@@ -152,7 +152,7 @@ class FileMemory(MemoryStore):
         model = next(iter(self._index.models()), None)
         if model is None:
             return None
-        if not self._embedder.is_of(model.name, model.probe):
+        if not self._embedder.is_same_model(model.name, model.probe):
             _log.warning("memory %s: its embedding model is another one now, so all of it is embedded again", self.name)
             model = self._index.add_model(self._embedder.name, self._embedder.probe)
         if self._index.unembedded(model):

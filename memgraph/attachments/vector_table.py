@@ -65,7 +65,7 @@ class VectorTable:
         probe = embedder.probe
         with self._database.writing() as db:
             for number, name, numbers in db.execute(SELECT_MODELS).fetchall():
-                if embedder.is_of(name, _read(numbers)):
+                if embedder.is_same_model(name, _read(numbers)):
                     return number
             return db.execute(INSERT_MODEL, (embedder.name, probe.tobytes())).lastrowid or NO_MODEL
 

@@ -1,4 +1,4 @@
-"""Vectors of texts, by an embedding model of the user's choice: each text is embedded once."""
+"""Configuration of embedding models, checked calls of them, and a cache of the vectors of texts."""
 
 from __future__ import annotations
 
@@ -108,11 +108,73 @@ def config_of(given: object) -> EmbeddingConfig:
 
 Vector = NDArray[np.float32]
 
-KEPT = 20_000
+MAX_VECTORS = 20_000
 BATCH = 256
 """Texts that are embedded in one call."""
 PAUSE_SECONDS = 30.0
-"""After a failure the model is left alone for so long, so that not every recall waits for a server that is down."""
+"""After a failure the model is not called for so long, so that not every recall waits for a server that is down."""
+
+
+def call_model(
+    embed: Callable[[], list[list[float]]],
+    count: int,
+    *,
+    name: str = "",
+    retry: Callable[[Callable[[], Vector]], Vector] = lambda call: call(),
+) -> Vector:
+    """Return the *count* unit vectors that *embed* returns, shape (count, D).
+
+    Args:
+        embed: Calls the model.
+        count: The number of texts.
+        name: Of the model, for errors.
+        retry: Runs its argument, as often as it likes; without it the model is called once.
+
+    Raises:
+        EmbeddingError: If the model fails, or returns anything but *count* vectors.
+    """
+    try:
+        return retry(lambda: normalize(embed(), count))
+    except EmbeddingError:
+        raise
+    except Exception as error:  # the model is the user's own: it may raise anything
+        label = f"the embedding model {name}".rstrip()
+        raise EmbeddingError(f"{label} did not answer: {type(error).__name__}: {error}") from error
+
+
+class CircuitBreaker:
+    """Fails fast for PAUSE_SECONDS after an embedding model has failed.
+
+    Args:
+        name: Of the model, for errors.
+        clock: Seconds that only grow; None is `time.monotonic`.
+    """
+
+    def __init__(self, name: str = "", clock: Callable[[], float] | None = None) -> None:
+        self._label = f"the embedding model {name}".rstrip()
+        self._clock = clock
+        self._resume_at = -np.inf
+
+    def call(self, embed: Callable[[], Vector]) -> Vector:
+        """Return what *embed* returns.
+
+        Raises:
+            EmbeddingError: If it fails, or failed within the last PAUSE_SECONDS.
+        """
+        if self._now() < self._resume_at:
+            raise EmbeddingError(f"{self._label} failed a moment ago and is not called for {PAUSE_SECONDS:.0f} seconds")
+        try:
+            return embed()
+        except EmbeddingError:
+            self._resume_at = self._now() + PAUSE_SECONDS
+            raise
+
+    def _now(self) -> float:
+        return self._clock() if self._clock else time.monotonic()
+
+    def reset(self) -> None:
+        """Allow calls again: the model has answered."""
+        self._resume_at = -np.inf
 
 
 class EmbeddingCache:
@@ -123,12 +185,12 @@ class EmbeddingCache:
         keep: How many vectors of facts are kept, the last used ones.
     """
 
-    def __init__(self, embeddings: Embeddings, *, keep: int = KEPT) -> None:
+    def __init__(self, embeddings: Embeddings, *, keep: int = MAX_VECTORS) -> None:
         self.embeddings = embeddings
         self._keep = keep
         self._vectors: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
-        self._resume_at = 0.0
+        self._breaker = CircuitBreaker()
 
     def of_texts(self, texts: Sequence[str]) -> Vector:
         """Return the unit vectors of *texts*, shape (N, D).
@@ -151,20 +213,10 @@ class EmbeddingCache:
         Raises:
             EmbeddingError: If the model fails, or failed within the last PAUSE_SECONDS.
         """
-        return self._asked(lambda: [self.embeddings.embed_query(text)], 1)[0]
+        return self._breaker.call(lambda: call_model(lambda: [self.embeddings.embed_query(text)], 1))[0]
 
     def _embedded(self, texts: list[str]) -> Vector:
-        return self._asked(lambda: self.embeddings.embed_documents(texts), len(texts))
-
-    def _asked(self, ask: Callable[[], list[list[float]]], count: int) -> Vector:
-        """Ask the model, and check that it answers with *count* vectors."""
-        if time.monotonic() < self._resume_at:
-            raise EmbeddingError("the embedding model failed a moment ago and is left alone for a while")
-        try:
-            return normalised(ask(), count)
-        except Exception as error:  # the model is the user's own: it may raise anything
-            self._resume_at = time.monotonic() + PAUSE_SECONDS
-            raise EmbeddingError(f"the embedding model did not answer: {type(error).__name__}: {error}") from error
+        return self._breaker.call(lambda: call_model(lambda: self.embeddings.embed_documents(texts), len(texts)))
 
     def _remember(self, known: dict[str, Vector]) -> None:
         with self._lock:
@@ -175,7 +227,7 @@ class EmbeddingCache:
                 self._vectors.popitem(last=False)
 
 
-def normalised(vectors: list[list[float]], count: int) -> Vector:
+def normalize(vectors: list[list[float]], count: int) -> Vector:
     """Return *vectors* at length 1.
 
     Raises:

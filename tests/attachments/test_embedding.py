@@ -130,7 +130,7 @@ def test_a_model_knows_itself_again() -> None:
     """A restart embeds nothing anew."""
     one, again = patient(Letters()), patient(Letters())
 
-    assert one.is_of(again.name, again.probe)
+    assert one.is_same_model(again.name, again.probe)
 
 
 @pytest.mark.parametrize("alphabet", ["zyxwvutsrqponmlkjihgfedcba", "abc"], ids=["same size", "other size"])
@@ -139,7 +139,7 @@ def test_another_model_of_the_same_name_is_another(alphabet: str) -> None:
     one, other = patient(Letters()), patient(Letters(alphabet))
 
     assert one.name == other.name
-    assert not one.is_of(other.name, other.probe)
+    assert not one.is_same_model(other.name, other.probe)
 
 
 def test_what_tells_models_apart_is_asked_for_once() -> None:
@@ -147,7 +147,7 @@ def test_what_tells_models_apart_is_asked_for_once() -> None:
     model = Letters()
     embedder = patient(model)
 
-    assert embedder.is_of(embedder.name, embedder.probe)
+    assert embedder.is_same_model(embedder.name, embedder.probe)
 
     assert model.embedded == [PROBE]
 

@@ -19,7 +19,7 @@ from werkzeug import Request, Response
 
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Fact, Memory
-from memgraph.retrieval.chunking import ChunkedEmbeddings, chunks_of
+from memgraph.retrieval.chunking import ChunkedEmbeddings, split_text
 from memgraph.retrieval.embedding_models import embeddings_of, name_of
 from memgraph.retrieval.embeddings import EmbeddingConfig, EmbeddingParams
 from memgraph.retrieval.recall import make_pipeline
@@ -251,7 +251,7 @@ def test_a_long_text_has_one_vector(params: dict[str, Any], expected: list[int])
 @given(st.text(alphabet="ab。. \n茶", max_size=400), st.integers(1, 60))
 def test_nothing_is_lost_between_pieces(text: str, max_length: int) -> None:
     """Every word is in one of them, and each fits."""
-    chunks = list(chunks_of(text, max_length))
+    chunks = list(split_text(text, max_length))
 
     assert "".join("".join(chunks).split()) == "".join(text.split())
     assert all(0 < len(chunk) <= max_length for chunk in chunks)

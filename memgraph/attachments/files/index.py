@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memgraph.attachments.files.loader import Chunk
 from memgraph.attachments.files.sources import FileStat
+from memgraph.retrieval.chunking import Chunk
 
 if TYPE_CHECKING:
     from memgraph.attachments.database import Database

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.attachments.embedding import BATCH
+from memgraph.attachments.embedding import BATCH_SIZE
 from memgraph.attachments.files.index import FileIndex, IndexedFile, Model, ParsedFile
-from memgraph.attachments.files.loader import UnreadableFileError, chunks, read_document
+from memgraph.attachments.files.loader import UnreadableFileError, read_document
 from memgraph.attachments.files.sources import FileSource, FileStat, ScanResult, SkippedFile, scan
+from memgraph.retrieval.chunking import split_overlapping
 
 if TYPE_CHECKING:
     from memgraph.attachments.embedding import Embedder
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called with how many of the files that are to be read are done, and how many those are."""
 
-TEXTS = 4 * BATCH
+TEXTS = 4 * BATCH_SIZE
 """Pieces that are held at once: what they are of is written together."""
 
 
@@ -189,7 +190,7 @@ class Indexer:
             self._tell(path, known.problem)
             return None
         self._indexed.append(path)
-        pieces = chunks(document.text, self._size, self._overlap)
+        pieces = split_overlapping(document.text, self._size, self._overlap)
         return ParsedFile(seen, wanted.root, document.digest, wanted.way, pieces)
 
     def _put(self, batch: Sequence[ParsedFile], model: Model) -> None:
@@ -206,7 +207,7 @@ class Indexer:
         newest = next(iter(self._index.models()), None)
         if newest and newest.name == self._embedder.name:
             idle = not is_needed and not self._index.unembedded(newest)
-            if idle or self._embedder.is_of(newest.name, newest.probe):
+            if idle or self._embedder.is_same_model(newest.name, newest.probe):
                 return newest
         if not is_needed and not self._index.count():
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.attachments.files.loader import chunks
+from memgraph.retrieval.chunking import split_overlapping
 
 ENGLISH = "The first sentence says this. The second one says that, at some length. A third one ends it."
 CHINESE = "第一句话说的是这个。第二句话说的是那个，而且说得很长。第三句话结束了它。"
@@ -15,7 +15,7 @@ TEXTS = st.text(st.sampled_from("ab  \n.。?！,，中文x1"), max_size=400)
 
 def test_a_piece_ends_with_a_sentence() -> None:
     """Half a sentence answers nothing."""
-    pieces = chunks(ENGLISH, 75, 0)
+    pieces = split_overlapping(ENGLISH, 75, 0)
 
     assert [piece.text for piece in pieces] == [
         "The first sentence says this. The second one says that, at some length.",
@@ -25,7 +25,7 @@ def test_a_piece_ends_with_a_sentence() -> None:
 
 def test_a_chinese_piece_ends_with_a_sentence() -> None:
     """Chinese puts no blank after a full stop."""
-    pieces = chunks(CHINESE, 30, 0)
+    pieces = split_overlapping(CHINESE, 30, 0)
 
     assert [piece.text for piece in pieces] == [
         "第一句话说的是这个。第二句话说的是那个，而且说得很长。",
@@ -35,7 +35,7 @@ def test_a_chinese_piece_ends_with_a_sentence() -> None:
 
 def test_the_next_piece_repeats_the_end_of_the_one_before() -> None:
     """What stands on both sides of a cut is found from either."""
-    first, second = chunks(ENGLISH, 75, 20)
+    first, second = split_overlapping(ENGLISH, 75, 20)
 
     assert first.text.endswith("at some length.")
     assert second.text == "that, at some length. A third one ends it."[6:]
@@ -43,27 +43,27 @@ def test_the_next_piece_repeats_the_end_of_the_one_before() -> None:
 
 def test_a_word_without_end_is_cut() -> None:
     """A line of base64 is no reason to fail."""
-    pieces = chunks("x" * 250, 100, 10)
+    pieces = split_overlapping("x" * 250, 100, 10)
 
     assert [len(piece.text) for piece in pieces] == [100, 100, 50]
 
 
 def test_a_heading_stays_with_what_it_is_about() -> None:
     """A piece that is a title only would answer many questions badly."""
-    pieces = chunks("# Setup\n" + "words and more words " * 10, 120, 0)
+    pieces = split_overlapping("# Setup\n" + "words and more words " * 10, 120, 0)
 
     assert pieces[0].text.startswith("# Setup\nwords")
 
 
 def test_a_text_of_blanks_has_no_piece() -> None:
     """There is nothing to find in it."""
-    assert chunks(" \n\n ", 100, 10) == []
+    assert split_overlapping(" \n\n ", 100, 10) == []
 
 
 @given(TEXTS, st.integers(20, 60), st.integers(0, 9))
 def test_pieces_are_short_in_order_and_where_they_say(text: str, size: int, overlap: int) -> None:
     """Every piece can be found again in its file."""
-    pieces = chunks(text, size, overlap)
+    pieces = split_overlapping(text, size, overlap)
 
     assert all(0 < len(piece.text) <= size for piece in pieces)
     assert all(text[piece.start : piece.start + len(piece.text)] == piece.text for piece in pieces)
@@ -73,7 +73,7 @@ def test_pieces_are_short_in_order_and_where_they_say(text: str, size: int, over
 @given(TEXTS, st.integers(20, 60), st.integers(0, 9))
 def test_nothing_but_blanks_is_left_out(text: str, size: int, overlap: int) -> None:
     """All of a document can be found."""
-    pieces = chunks(text, size, overlap)
+    pieces = split_overlapping(text, size, overlap)
 
     covered = {place for piece in pieces for place in range(piece.start, piece.start + len(piece.text))}
     assert all(character.isspace() for place, character in enumerate(text) if place not in covered)
