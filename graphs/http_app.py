@@ -1,12 +1,12 @@
-"""The HTTP API as LangGraph Server serves it: langgraph.json names `app` here, and its routes are below /memory.
+"""The HTTP API of memory, mounted into LangGraph Server: `http.app` in langgraph.json names `app`.
 
-Nobody gets in before a token is set (MEMGRAPH_API_TOKEN, or api_tokens in memgraph.yaml), or the server knows who is
-calling: with `auth` and `"enable_custom_route_auth": true` in langgraph.json each user reaches their own memory.
+All routes are below /memory. Requests are refused until a token is set (`MEMGRAPH_API_TOKEN`, or `api_tokens` in
+memgraph.yaml) or the server authenticates its callers: with `auth` and `"enable_custom_route_auth": true` in
+langgraph.json each user reaches only their own memory.
 """
 
 from __future__ import annotations
 
-from memgraph.api import create_app
-from memgraph.config import load_settings
+from memgraph import create_app, load_settings
 
 app = create_app(load_settings())

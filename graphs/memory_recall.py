@@ -1,21 +1,13 @@
-"""Recall as LangGraph Server runs it: langgraph.json points here.
+"""Recall on LangGraph Server: returns what a prompt should contain about a user.
 
-Whose memory it is comes with the run, as `context: {"user_id": ...}`; the rest is what `memgraph.yaml` and the
-environment say.
+Each run names its user by its context, `{"user_id": ...}`; everything else comes from `memgraph.yaml` and the
+environment.
 """
 
 from __future__ import annotations
 
-from memgraph.config import load_settings, make_context
-from memgraph.nodes.recall import FactsChosen, FactsRanked, MemoryLoaded, TextRendered
-from memgraph.recall_graph import assemble_recall
-from memgraph.retrieval.recall import make_pipeline
-
-
-class Stages(MemoryLoaded, FactsRanked, FactsChosen, TextRendered):
-    """Every stage but the messages that came in: with a narrower schema the server would stream nulls."""
-
+from memgraph import build_recall_graph, load_settings, make_context, make_recall_pipeline
 
 settings = load_settings()
 defaults = make_context(settings).model_copy(update={"enabled": settings.enabled and settings.injection_enabled})
-graph = assemble_recall(defaults, make_pipeline(settings), Stages)
+graph = build_recall_graph(defaults=defaults, pipeline=make_recall_pipeline(settings), output="stages")

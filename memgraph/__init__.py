@@ -7,7 +7,7 @@
     result = graph.invoke({"messages": [HumanMessage("I'm Ada.")]}, context=Context(user_id="ada"))
     print(result["outcome"], result["saved"].facts)
 
-Public names are imported when they are first used, so that importing the package stays cheap.
+Public names are imported on first use, so importing the package stays cheap.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from memgraph.agents.middleware import MemoryMiddleware
     from memgraph.agents.nodes import MemoryState, capture_memory, inject_memory, with_memory
+    from memgraph.agents.offline_agent import answer_from_memory
     from memgraph.agents.tools import memory_tools
+    from memgraph.api.app import create_app
     from memgraph.attachments.attach import attach
     from memgraph.attachments.config import MemoryAttachment
+    from memgraph.attachments.context_message import context_entries
     from memgraph.attachments.manager import MemoryManager
     from memgraph.attachments.registry import register_memory_store
     from memgraph.attachments.store import MemoryStore
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.invoker import Invoker
     from memgraph.background.server_invoker import ServerInvoker
-    from memgraph.config import load_settings
+    from memgraph.config import load_settings, make_chat_model, make_context
     from memgraph.context import Context
     from memgraph.errors import (
         ConfigError,
@@ -53,9 +56,10 @@ if TYPE_CHECKING:
     from memgraph.graph import build_graph
     from memgraph.models import Fact, Memory, MemoryUpdate, Scope, Section
     from memgraph.policy import Policy
+    from memgraph.recall_graph import build_recall_graph
     from memgraph.report import Report
     from memgraph.retrieval.index_cache import IndexCache
-    from memgraph.retrieval.recall import rank_facts, recall
+    from memgraph.retrieval.recall import RecallPipeline, make_recall_pipeline, rank_facts, recall
     from memgraph.retrieval.results import ScoredFact
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage, open_storage
@@ -90,6 +94,7 @@ __all__ = [
     "OutboxError",
     "Policy",
     "QueueFullError",
+    "RecallPipeline",
     "Report",
     "RevisionConflictError",
     "Scope",
@@ -100,11 +105,18 @@ __all__ = [
     "StorageError",
     "UnreadableAnswerError",
     "WrongStorageError",
+    "answer_from_memory",
     "attach",
     "build_graph",
+    "build_recall_graph",
     "capture_memory",
+    "context_entries",
+    "create_app",
     "inject_memory",
     "load_settings",
+    "make_chat_model",
+    "make_context",
+    "make_recall_pipeline",
     "memory_tools",
     "open_outbox",
     "open_storage",
@@ -114,6 +126,7 @@ __all__ = [
     "with_memory",
 ]
 
+# Module of each public name that is not an error
 _MODULES = {
     "BackgroundInvoker": "background.background_invoker",
     "Context": "context",
@@ -130,17 +143,25 @@ _MODULES = {
     "MemoryUpdate": "models",
     "Outbox": "background",
     "Policy": "policy",
+    "RecallPipeline": "retrieval.recall",
     "Report": "report",
     "Scope": "models",
     "ScoredFact": "retrieval.results",
     "Section": "models",
     "ServerInvoker": "background.server_invoker",
     "Settings": "settings",
+    "answer_from_memory": "agents.offline_agent",
     "attach": "attachments.attach",
     "build_graph": "graph",
+    "build_recall_graph": "recall_graph",
     "capture_memory": "agents.nodes",
+    "context_entries": "attachments.context_message",
+    "create_app": "api.app",
     "inject_memory": "agents.nodes",
     "load_settings": "config",
+    "make_chat_model": "config",
+    "make_context": "config",
+    "make_recall_pipeline": "retrieval.recall",
     "memory_tools": "agents.tools",
     "open_outbox": "background",
     "open_storage": "storage",
@@ -151,7 +172,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes are of any type
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - attributes of a module have any type
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"memgraph.{_MODULES.get(name, 'errors')}"), name)

@@ -43,7 +43,7 @@ from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
 from memgraph.review import Review, strictest
-from memgraph.state import Conversation, FilterOutput, LoadOutput, Parsed, Result, Reviewed, Saved, State
+from memgraph.state import Conversation, FilterOutput, LoadOutput, Parsed, Result, Reviewed, Saved, Stages, State
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -60,48 +60,51 @@ def build_graph(
     model: str | BaseChatModel | None = None,
     storage: str | MemoryStorage | None = None,
     policy: Policy | None = None,
-    review: Review = "never",
+    review: Review | None = None,
+    defaults: Context | None = None,
+    output: Literal["result", "stages"] = "result",
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     interrupt_before: Sequence[str] | None = None,
 ) -> UpdateGraph:
     """Compile the memory update.
 
+        graph = build_graph(storage="sqlite:memory.db")
+        graph.invoke({"messages": messages}, context=Context(user_id="ada", thread_id="t1"))
+
     Args:
-        model: The chat model, or its name; default: the built-in offline one.
-        storage: Where memories are kept, or its URL; default: files in the user's data folder.
-        policy: The limits of an update; default: `Policy()`.
-        review: When a person must agree before something is learned: `never`, to `corrections` and removals, or
-            `always`. The run is then interrupted with a `memgraph.review.Proposal` as JSON, and resumed by
-            `Command(resume=...)` with the answer; it needs a checkpointer, its own or that of the graph around it:
-            without one it ends there, and nothing is saved.
-        checkpointer: Keeps every stage, so that a run can be interrupted, edited and resumed.
-        interrupt_before: Names of nodes to stop before; it needs a checkpointer.
+        model: Chat model, or its name such as `openai:gpt-4.1-mini`; default: the built-in offline model.
+        storage: Storage, or its URL such as `sqlite:FILE`; default: files in the user's data folder.
+        policy: Limits of an update; default: `Policy()`.
+        review: When a person must approve the changes before they are saved: `never` (the default), `corrections`
+            (if a correction is added, or a fact is removed or replaced) or `always`. The run is then interrupted
+            with a `memgraph.review.Proposal` as JSON and resumed by `Command(resume=...)` with the decision. This
+            needs a checkpointer, of this graph or of its parent; without one the run ends there and saves nothing.
+        defaults: Values for every field that the context of a run leaves out, such as `make_context(settings)`.
+            *model*, *storage*, *policy* and *review* replace the fields of these names.
+        output: What the graph returns: `result` is `saved`, `outcome` and `report`, which touches no other key of a
+            parent graph; `stages` is every stage of the update, for LangGraph Server and Studio.
+        checkpointer: Stores every stage, so that a run can be interrupted, edited and resumed.
+        interrupt_before: Names of nodes to stop before; needs a checkpointer.
 
     Returns:
-        A graph from `{"messages": [...]}` to `saved`, `outcome` and `report`. Say whose memory it is
-        by `context=Context(user_id=...)`; what else the context says goes before what is said here.
+        A graph from `{"messages": [...]}` to `saved`, `outcome` and `report`. Each run names its user by
+        `context=Context(user_id=...)`; the other fields of that context override what is given here.
 
     Raises:
-        ConfigError: From a run whose context asks for a review that the graph was not built for.
-        IdentityError: From a run without a user, or with an id that may not be used.
+        ConfigError: If the model, the storage or the review is not a valid value; from a run whose context asks for
+            a review that the graph was not built for.
+        IdentityError: From a run without a user, or with an id that is not allowed.
         ModelError: From a run whose model did not answer, or not with a memory update.
         StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
     """
-    defaults = Context(model=model, storage=storage, policy=policy, review=review)
-    return assemble(defaults, Result, checkpointer=checkpointer, interrupt_before=interrupt_before)
+    given = Context(model=model, storage=storage, policy=policy, review=review)
+    graph = _assemble((defaults or Context()).merge(given), Stages if output == "stages" else Result)
+    compiled = graph.compile(name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or []))
+    return UpdateGraph.from_compiled(compiled)
 
 
-def assemble(
-    defaults: Context,
-    output: type[Any],
-    *,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
-    interrupt_before: Sequence[str] | None = None,
-) -> UpdateGraph:
-    """Put nodes and routes together; *output* names the keys that come out.
-
-    What comes out is little by default, so that a parent graph's own `memory` or `prompt` stays as it is.
-    """
+def _assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context, Conversation, Any]:
+    """Put nodes and routes together."""
     bound = partial(bind_context, ContextResolver(defaults))
     graph = StateGraph(State, context_schema=Context, input_schema=Conversation, output_schema=output)
 
@@ -133,8 +136,7 @@ def assemble(
         graph.add_edge("scrub_uploads", "review_changes")
         graph.add_conditional_edges("review_changes", after_review)
     graph.add_conditional_edges("save_memory", after_save)
-    compiled = graph.compile(name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or []))
-    return UpdateGraph.from_compiled(compiled)
+    return graph
 
 
 # A thread keeps the last run's values: a route reads only what its own node wrote in this step.

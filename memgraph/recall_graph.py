@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
@@ -21,6 +21,7 @@ from memgraph.langgraph_adapter import MemoryGraph
 from memgraph.nodes.errors import recall_error_handler
 from memgraph.nodes.recall import (
     Recalling,
+    RecallStages,
     RecallState,
     TextRendered,
     recall_fit,
@@ -46,40 +47,44 @@ class RecallGraph(MemoryGraph[RecallState]):
 def build_recall_graph(
     *,
     storage: str | MemoryStorage | None = None,
-    recaller: RecallPipeline | None = None,
+    pipeline: RecallPipeline | None = None,
+    defaults: Context | None = None,
+    output: Literal["result", "stages"] = "result",
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> RecallGraph:
-    """Compile recall.
+    """Compile recall: what a prompt should contain about a user, step by step.
+
+        graph = build_recall_graph(storage="sqlite:memory.db")
+        graph.invoke({"messages": messages}, context=Context(user_id="ada"))["recalled"].text
 
     Args:
-        storage: Where memories are kept, or its URL; default: files in the user's data folder.
-        recaller: Budget, weights and ranker; default: `Recaller()`.
-        checkpointer: Keeps every stage.
+        storage: Storage, or its URL such as `sqlite:FILE`; default: files in the user's data folder.
+        pipeline: Token budget, weights and ranker, such as `make_recall_pipeline(settings)`; default:
+            `RecallPipeline()`.
+        defaults: Values for every field that the context of a run leaves out, such as `make_context(settings)`.
+            *storage* replaces the field of this name.
+        output: What the graph returns: `result` is `recalled` alone, which touches no other key of a parent graph;
+            `stages` is every stage, for LangGraph Server and Studio.
+        checkpointer: Stores every stage.
 
     Returns:
-        A graph from `{"messages": [...]}` to `recalled`: the text, its tokens, and which facts got in with
-        their scores. Say whose memory it is by `context=Context(user_id=...)`.
+        A graph from `{"messages": [...]}` to `recalled`: the text, its length in tokens, and the selected facts
+        with their scores. Each run names its user by `context=Context(user_id=...)`.
 
     Raises:
-        IdentityError: From a run without a user, or with an id that may not be used.
-        StorageError: From a run whose memory cannot be read. Inside another graph an error is logged, and
+        ConfigError: If the storage is not a valid value.
+        IdentityError: From a run without a user, or with an id that is not allowed.
+        StorageError: From a run whose memory cannot be read. Inside another graph the error is logged, and
             nothing is recalled.
     """
-    return assemble_recall(
-        Context(storage=storage), recaller or RecallPipeline(), TextRendered, checkpointer=checkpointer
+    resolver = ContextResolver((defaults or Context()).merge(Context(storage=storage)))
+    bound = functools.partial(_bound, resolver, pipeline or RecallPipeline())
+    graph = StateGraph(
+        RecallState,
+        context_schema=Context,
+        input_schema=Conversation,
+        output_schema=RecallStages if output == "stages" else TextRendered,
     )
-
-
-def assemble_recall(
-    defaults: Context,
-    recaller: RecallPipeline,
-    output: type[Any],
-    *,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
-) -> RecallGraph:
-    """Put the nodes together; *output* names the keys that come out, by default one, so that a parent's stay."""
-    bound = functools.partial(_bound, ContextResolver(defaults), recaller)
-    graph = StateGraph(RecallState, context_schema=Context, input_schema=Conversation, output_schema=output)
 
     graph.set_node_defaults(error_handler=recall_error_handler)  # pyright: ignore[reportArgumentType] - NodeError is injected
     graph.add_node("recall_load", bound(recall_load))

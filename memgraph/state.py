@@ -202,7 +202,11 @@ class Result(RunOutcome):
 
 
 # A key that is required in one stage is optional in another that may write it too.
-class State(  # pyright: ignore[reportIncompatibleVariableOverride]
-    Conversation, FilterOutput, Signalled, LoadOutput, Prompted, Answered, Parsed, Applied, Scrubbed, Reviewed, Saved
+class Stages(  # pyright: ignore[reportIncompatibleVariableOverride]
+    FilterOutput, Signalled, LoadOutput, Prompted, Answered, Parsed, Applied, Scrubbed, Reviewed, Saved
 ):
-    """All of it."""
+    """Every stage, without the conversation: as an output schema it shows a client all that an update did."""
+
+
+class State(Conversation, Stages):
+    """Every key of the graph."""

@@ -26,7 +26,6 @@ from memgraph import (
     build_graph,
     open_storage,
 )
-from memgraph.graph import assemble
 from memgraph.models import Section
 from memgraph.nodes.apply_update import apply_update
 from memgraph.nodes.build_prompt import build_prompt
@@ -597,7 +596,7 @@ def test_a_run_resumed_with_another_storage_is_refused() -> None:
 def test_all_stages_come_out_where_they_are_asked_for() -> None:
     """As on the server, whose clients show them side by side."""
     model = ScriptedModel(update_answer("Name is Ada."))
-    graph = assemble(Context(model=model, storage="memory:"), State)
+    graph = build_graph(model=model, storage="memory:", output="stages")
 
     state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memgraph._concurrency import DaemonExecutor
 from memgraph.config import make_storage
 from memgraph.models import Scope
-from memgraph.retrieval.recall import make_pipeline
+from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
@@ -43,7 +43,7 @@ class MemoryInjector:
     ) -> None:
         self._storage = storage
         # made now, and not in the time that an agent waits; an embedding model is loaded when it is first asked
-        self._recaller = make_pipeline(settings, embeddings=embeddings)
+        self._recaller = make_recall_pipeline(settings, embeddings=embeddings)
         self._wait_seconds = wait_seconds
         self._hands = DaemonExecutor()
 

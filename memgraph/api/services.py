@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from memgraph.api.backups import Backups
 from memgraph.background.clock import SystemClock
 from memgraph.config import make_storage
-from memgraph.retrieval.recall import make_pipeline
+from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
 from memgraph.storage.paths import absolute, default_folder
 
@@ -46,7 +46,7 @@ class Services:
 
     def __init__(self, settings: Settings, *, storage: MemoryStorage | None = None) -> None:
         self.settings = settings
-        self.recaller = make_pipeline(settings)
+        self.recaller = make_recall_pipeline(settings)
         self._given = storage
         self._lock = threading.Lock()
         self._opened: OpenServices | None = None

@@ -18,7 +18,7 @@ from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 from memgraph.models import Scope
-from memgraph.retrieval.recall import make_pipeline
+from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.retrieval.render import CLOSING, OPENING
 from memgraph.settings import Settings
 from memgraph.text.escape import unescape
@@ -114,7 +114,7 @@ class ProfileMemory(MemoryStore):
 
     @cached_property
     def _recaller(self) -> RecallPipeline:
-        return make_pipeline(self._settings or Settings(), max_tokens=self._config.max_tokens)
+        return make_recall_pipeline(self._settings or Settings(), max_tokens=self._config.max_tokens)
 
     @property
     def _invoker(self) -> Invoker:

@@ -304,10 +304,9 @@ def runner_of(
 
 def _graph_of(settings: Settings, storage: MemoryStorage | None) -> CompiledStateGraph[Any, Context, Any, Any]:
     from memgraph.config import make_context
-    from memgraph.graph import assemble
-    from memgraph.state import Result
+    from memgraph.graph import build_graph
 
-    return assemble(make_context(settings).model_copy(update={"storage": storage}), Result)
+    return build_graph(defaults=make_context(settings).model_copy(update={"storage": storage}))
 
 
 def _checked_key(scope: object, thread_id: str | None) -> ConversationKey:

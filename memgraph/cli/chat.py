@@ -84,12 +84,13 @@ def chat(
     from uuid import uuid4
 
     from memgraph.background.background_invoker import BackgroundInvoker
+    from memgraph.config import make_chat_model
     from memgraph.models import Scope, checked_id
 
     scope = Scope(user, agent)
     thread = checked_id(f"chat-{uuid4().hex[:8]}" if thread is None else thread, "thread")
     settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
-    talker = _chat_model(settings)
+    talker = make_chat_model(settings)
     _say_model(ctx, settings)
     updates: list[UpdateResult] = []  # filled by the invoker's threads, read by this one
     with BackgroundInvoker(
@@ -121,9 +122,9 @@ class Chat:
     learned: list[Fact] = field(default_factory=list["Fact"])
 
     def __post_init__(self) -> None:
-        from memgraph.retrieval.recall import make_pipeline
+        from memgraph.retrieval.recall import make_recall_pipeline
 
-        self._recaller: RecallPipeline = make_pipeline(self.settings)
+        self._recaller: RecallPipeline = make_recall_pipeline(self.settings)
 
     def turn(self, text: str) -> None:
         """Answer what the user says, and have it learned from. Where the model fails that is said, and no more."""
@@ -233,16 +234,6 @@ def answer_from(memory: Memory, text: str) -> str:
         fitting = [scored.fact for scored in rank_facts(facts, "")]  # the surest first
     told = joint.join(fact.content.rstrip(".。 ") for fact in fitting[:MOST_TOLD])
     return f"{opening}{told}{end}" if told else nothing
-
-
-def _chat_model(settings: Settings) -> BaseChatModel | None:
-    """The model that answers; the built-in one knows how to learn, not how to talk."""
-    from memgraph.config import default_model
-    from memgraph.llm import OFFLINE
-    from memgraph.llm.models import chat_model
-
-    name = default_model(settings)
-    return None if name == OFFLINE else chat_model(name)
 
 
 def _say_model(ctx: CommandContext, settings: Settings) -> None:

@@ -27,12 +27,12 @@ def recall(
 ) -> None:
     """Print what an agent would be told."""
     from memgraph.models import Memory, Scope
-    from memgraph.retrieval.recall import make_pipeline
+    from memgraph.retrieval.recall import make_recall_pipeline
     from memgraph.text.tokens import count_tokens
 
     scope = Scope(user, agent)
     is_on = ctx.settings.enabled and ctx.settings.injection_enabled
-    recaller = make_pipeline(ctx.settings, max_tokens=budget)
+    recaller = make_recall_pipeline(ctx.settings, max_tokens=budget)
     text = recaller(ctx.storage.load(scope) if is_on else Memory(), [question])
     for line in text.splitlines():
         ctx.output.line(line)

@@ -73,11 +73,10 @@ def step(
 def _stepper(ctx: CommandContext, settings: Settings, messages: list[AnyMessage], scope: Scope, thread: str) -> Stepper:
     from memgraph.config import make_context
     from memgraph.context import Context
-    from memgraph.graph import assemble
-    from memgraph.state import Result
+    from memgraph.graph import build_graph
     from memgraph.stepper import Stepper
 
-    graph = assemble(make_context(settings).model_copy(update={"storage": ctx.storage}), Result)
+    graph = build_graph(defaults=make_context(settings), storage=ctx.storage)
     context = Context(user_id=scope.user_id, agent_name=scope.agent_name, thread_id=thread)
     return Stepper(graph, messages, context)
 

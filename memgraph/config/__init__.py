@@ -5,7 +5,7 @@ This is floor 4: nothing below reads the environment.
 
 from __future__ import annotations
 
-from memgraph.config.factories import default_model, has_explicit_model, make_context, make_storage
+from memgraph.config.factories import default_model, has_explicit_model, make_chat_model, make_context, make_storage
 from memgraph.config.load import LoadedSettings, load_settings, read_settings
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "default_model",
     "has_explicit_model",
     "load_settings",
+    "make_chat_model",
     "make_context",
     "make_storage",
     "read_settings",

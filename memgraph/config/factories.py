@@ -9,6 +9,8 @@ from memgraph.llm import OFFLINE
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
     from memgraph.context import Context
     from memgraph.storage import MemoryStorage
 
@@ -29,6 +31,24 @@ def has_explicit_model(settings: Settings) -> bool:
     return bool(settings.model_name) or default_model(settings) != OFFLINE
 
 
+def make_chat_model(settings: Settings) -> BaseChatModel | None:
+    """Make the chat model that an agent answers with.
+
+    Retries are off, so that the caller chooses them: `make_chat_model(settings).with_retry(stop_after_attempt=3)`.
+
+    Returns:
+        The model of *settings*, else OpenAI's if the environment has a key or a base URL. None if that leaves only the
+        built-in offline model, which extracts facts but cannot hold a conversation.
+
+    Raises:
+        ModelSetupError: If the model's name is invalid, or its package or API key is missing.
+    """
+    from memgraph.llm.models import chat_model
+
+    name = default_model(settings)
+    return None if name == OFFLINE else chat_model(name)
+
+
 def make_storage(settings: Settings) -> MemoryStorage:
     """Open the storage of *settings*.
 
@@ -45,10 +65,17 @@ def make_storage(settings: Settings) -> MemoryStorage:
 
 
 def make_context(settings: Settings) -> Context:
-    """The defaults of a graph that runs with *settings*.
+    """Make the context that *settings* describe: the `defaults` of `build_graph` and `build_recall_graph`.
+
+        settings = load_settings()
+        graph = build_graph(defaults=make_context(settings))
+
+    Returns:
+        A Context with storage, model, policy, prompt, signals, review and structured_output set, and no user: each
+        run names its own.
 
     Raises:
-        ConfigError: If the storage, the prompt or the signals cannot be read.
+        ConfigError: If the storage cannot be opened, or the prompt or the signal files cannot be read.
     """
     from memgraph.context import Context
     from memgraph.prompts.template import read_instructions

@@ -95,3 +95,7 @@ class Context(BaseModel):
             )
         except ValidationError as error:
             raise to_config_error(error, frozenset({*cls.model_fields, *Policy.model_fields})) from None
+
+    def merge(self, other: Context) -> Context:
+        """Return a copy in which every field that *other* sets replaces the one here."""
+        return self.model_copy(update={name: value for name, value in other if value is not None})

@@ -51,8 +51,12 @@ class TextRendered(TypedDict):
     recalled: Annotated[RecallResult, ValidatedValue]
 
 
-class RecallState(Conversation, MemoryLoaded, FactsRanked, FactsChosen, TextRendered):
-    """All of it."""
+class RecallStages(MemoryLoaded, FactsRanked, FactsChosen, TextRendered):
+    """Every stage, without the conversation."""
+
+
+class RecallState(Conversation, RecallStages):
+    """Every key of the graph."""
 
 
 def recall_load(_: Conversation, runtime: Runtime[Recalling]) -> MemoryLoaded:

@@ -120,7 +120,7 @@ class RecallSettings(Protocol):
     def embedding(self) -> str | Mapping[str, Any] | None: ...
 
 
-def make_pipeline(
+def make_recall_pipeline(
     settings: RecallSettings,
     *,
     embeddings: Embeddings | None = None,

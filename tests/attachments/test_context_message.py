@@ -7,7 +7,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph.attachments.context_message import CLOSING, OPENING, make_context_message, render_context
+from memgraph.attachments.context_message import (
+    CLOSING,
+    OPENING,
+    context_entries,
+    make_context_message,
+    render_context,
+)
 from memgraph.text.turns import turns_of
 
 
@@ -33,6 +39,16 @@ def test_what_is_found_is_numbered_below_the_name_of_its_memory() -> None:
 def test_nothing_found_is_no_block() -> None:
     """A frame around nothing costs tokens, and tells a model that it knows nobody."""
     assert render_context({"notes": [], "board": []}) == ""
+
+
+def test_entries_are_read_back_store_by_store() -> None:
+    """A node without a chat model needs the entries, not the text around them."""
+    notes = [found("Likes <b>tea</b>."), found("a\n\n  b\n1. c", "")]
+    messages = [make_context_message(render_context({"notes": notes, "board": [found("x")]})), HumanMessage("Hi.")]
+
+    assert context_entries(messages, "notes") == ["[desk] Likes <b>tea</b>.", "a\n  b\n1. c"]
+    assert context_entries(messages, "board") == ["[desk] x"]
+    assert context_entries(messages, "papers") == context_entries(messages[1:], "notes") == []
 
 
 @given(st.text(max_size=200), st.text(max_size=50))

