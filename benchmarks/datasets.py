@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 
 from memgraph import Fact, Memory, Section
 from memgraph.models import CATEGORIES
-from memgraph.prompts.blocks import read_turns
+from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import ScriptedModel, update_answer
 
 _NOUNS = """

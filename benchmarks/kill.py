@@ -27,7 +27,7 @@ from common import Measured, Row, Skipped, alone, at_least, at_most
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from memgraph import BackgroundInvoker, Context, Policy, Scope, Settings, build_graph, open_outbox, open_storage
-from memgraph.prompts.blocks import read_turns
+from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import ScriptedModel, update_answer
 
 SCOPES = [Scope(user) for user in ("ada", "bob", "eve")]

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from memgraph.prompts.blocks import read_turns
+from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import update_answer
 
 

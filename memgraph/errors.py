@@ -2,34 +2,40 @@
 
 MemgraphError                    a RuntimeError, since LangGraph Server shows clients those
 |- ConfigError                   a setting is unknown, of the wrong type or out of range
-|- IdentityError                 no user, or a user, agent or thread id that may not be used
-|- ConversationError             what was given as a conversation is none
-|- EditError                     what a person asked to change in a memory cannot be changed so
-|- ModelError                    the chat model did not answer
-|  |- ModelSetupError            the model asked for cannot be built: a package or a key is missing
-|  `- UnreadableAnswerError      the model answered twice, and neither answer is an update
-|- EmbeddingError                there is no embedding model, or it did not answer
-|- MemoryStoreError              an attachable memory could not do its work
-|- OutboxError                   the outbox could not do its work
-|  |- NotInReviewError           what was to be decided does not wait for a decision
-|  `- QueueFullError             too many conversations wait
-`- StorageError                  the storage could not do its work
-   |- DamagedMemoryError         a stored document cannot be read; it is left as it is
-   |- RevisionConflictError      somebody else saved first
+|- IdentityError                 the user is missing, or a user, agent or thread id is invalid
+|- ConversationError             the input is not a conversation
+|- EditError                     a manual edit of a memory is invalid
+|- ModelError                    the chat model failed
+|  |- ModelSetupError            the chat model cannot be created: a package or a key is missing
+|  `- UnreadableAnswerError      the model answered twice, and neither answer is a memory update
+|- EmbeddingError                the embedding model is missing or failed
+|- MemoryStoreError              an attachable memory failed
+|- OutboxError                   the outbox failed
+|  |- NotInReviewError           the update is not waiting for review
+|  `- QueueFullError             too many conversations are queued
+`- StorageError                  the storage failed
+   |- DamagedMemoryError         a stored document cannot be read; it is left unchanged
+   |- RevisionConflictError      another writer saved first
    |- ForgottenError             the memory was deleted after it was loaded
-   `- WrongStorageError          a run would save elsewhere than it loaded from
+   `- WrongStorageError          a run would save to another storage than it loaded from
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from memgraph.models import Scope
+
+class ScopeLike(Protocol):
+    """The part of a `Scope` that errors keep; models.py imports this file, so it cannot be imported here."""
+
+    @property
+    def user_id(self) -> str: ...
+    @property
+    def agent_name(self) -> str | None: ...
 
 
 class MemgraphError(RuntimeError):
-    """Something memgraph was asked to do cannot be done."""
+    """Base class of all errors of memgraph."""
 
 
 class ConfigError(MemgraphError):
@@ -37,106 +43,106 @@ class ConfigError(MemgraphError):
 
 
 class IdentityError(MemgraphError, ValueError):
-    """There is no user to remember for, or an id that may not be used."""
+    """The user is missing, or a user, agent or thread id is invalid."""
 
 
 class ConversationError(MemgraphError, ValueError):
-    """What was given as a conversation is none."""
+    """The input is not a conversation."""
 
 
 class EditError(MemgraphError, ValueError):
-    """What a person asked to change in a memory cannot be changed so."""
+    """A manual edit of a memory is invalid."""
 
 
 class ModelError(MemgraphError):
-    """The chat model did not answer."""
+    """The chat model failed."""
 
 
 class ModelSetupError(ModelError):
-    """The model asked for cannot be built: a package or a key is missing."""
+    """The chat model cannot be created: a package or a key is missing."""
 
 
 class UnreadableAnswerError(ModelError):
-    """The model was asked twice, and neither answer is a memory update."""
+    """The model answered twice, and neither answer is a memory update."""
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"the model's answer is no memory update, also when asked again: {problem}")
+        super().__init__(f"the model's answer is not a memory update, even after a retry: {problem}")
         self.problem = problem
 
 
 class EmbeddingError(MemgraphError):
-    """There is no embedding model, or it did not answer: rank by words, by `ranker="lexical"`, or try again later."""
+    """The embedding model is missing or failed: retry later, or rank without it by `ranker="lexical"`."""
 
 
 class MemoryStoreError(MemgraphError):
-    """An attachable memory could not do its work; what it held before is intact."""
+    """An attachable memory failed; its content is unchanged."""
 
 
 class OutboxError(MemgraphError):
-    """The outbox could not do its work; what it held before is intact."""
+    """The outbox failed; its content is unchanged."""
 
 
 class NotInReviewError(OutboxError):
-    """What was to be decided does not wait for a decision: somebody else decided, or it was forgotten."""
+    """The update is not waiting for review: it was decided already, or the memory was deleted."""
 
     def __init__(self, review_id: str) -> None:
         super().__init__(
-            f"nothing waits for review under {review_id[:80]!r}: it was decided already, was forgotten, or something "
-            "else is proposed by now (`memgraph review` lists what waits)"
+            f"no update is waiting for review under {review_id[:80]!r}: it was decided already, was deleted, or was "
+            "replaced by a newer proposal (`memgraph review` lists the pending ones)"
         )
         self.review_id = review_id
 
 
 class QueueFullError(OutboxError):
-    """Too many conversations wait to be learned from, so one more is refused."""
+    """Too many conversations are queued, so another one is rejected."""
 
     def __init__(self, outbox: str, limit: int) -> None:
         super().__init__(
-            f"{limit:,} conversations wait in {outbox}, and no more may: see whether updates run and succeed "
-            "(`memgraph pending` tells), submit again later, or raise max_queued"
+            f"{limit:,} conversations are queued in {outbox}, which is the maximum: check that updates run and succeed "
+            "(`memgraph pending`), submit again later, or raise max_queued"
         )
         self.outbox = outbox
         self.limit = limit
 
 
 class StorageError(MemgraphError):
-    """The storage could not do its work; what was stored before is intact."""
+    """The storage failed; the stored documents are unchanged."""
 
 
 class DamagedMemoryError(StorageError):
-    """A stored document cannot be read. It is left as it is: repair it, or put the last good one back."""
+    """A stored document cannot be read. It is left unchanged: repair it, or restore the last good one."""
 
-    def __init__(self, place: str, reason: str) -> None:
-        super().__init__(f"{place} is no memory document: {reason}. It was left as it is; repair or remove it")
-        self.place = place
+    def __init__(self, location: str, reason: str) -> None:
+        super().__init__(f"{location} is not a memory document: {reason}. It was left unchanged; repair or remove it")
+        self.location = location
         self.reason = reason
 
 
 class RevisionConflictError(StorageError):
     """The memory changed between load and save: load it again and re-apply."""
 
-    def __init__(self, scope: Scope, revision: int) -> None:
-        super().__init__(f"the memory of {scope} is no longer the one loaded at revision {revision}")
+    def __init__(self, scope: ScopeLike, revision: int) -> None:
+        super().__init__(f"the memory of {scope} has changed since it was loaded at revision {revision}")
         self.scope = scope
         self.revision = revision
 
 
 class ForgottenError(StorageError):
-    """The memory was deleted after it was loaded: what was learned from before must not come back."""
+    """The memory was deleted after it was loaded: nothing learned before the deletion may be saved."""
 
-    def __init__(self, scope: Scope, revision: int) -> None:
+    def __init__(self, scope: ScopeLike, revision: int) -> None:
         super().__init__(f"the memory of {scope} was deleted after it was loaded at revision {revision}")
         self.scope = scope
         self.revision = revision
 
 
 class WrongStorageError(StorageError):
-    """A run would save into another storage than the one it loaded from."""
+    """A run would save to another storage than it loaded from."""
 
-    def __init__(self, loaded_from: str, in_hand: str) -> None:
+    def __init__(self, loaded_from: str, resumed_with: str) -> None:
         super().__init__(
-            f"this run loaded its memory from {loaded_from} but was resumed with {in_hand}: "
+            f"this run loaded its memory from {loaded_from} but was resumed with {resumed_with}: "
             "resume it with the context it was started with"
         )
         self.loaded_from = loaded_from
-        self.in_hand = in_hand
+        self.resumed_with = resumed_with

@@ -1,8 +1,7 @@
-"""The values memgraph works on: Scope, Turn, Fact, Section, Memory, MemoryUpdate. All frozen.
+"""The frozen values of memgraph: Scope, Turn, Fact, Section, Memory, MemoryUpdate.
 
-Loading is forgiving, since a stored document is somebody's memory: older shapes load, unknown keys
-survive, and what cannot be understood is kept rather than dropped. What is newly written is judged
-elsewhere, by `memgraph.rules`.
+Reading a stored document is lenient, since users must not lose their memory: older formats load, unknown keys are
+preserved, and unreadable values are kept rather than dropped. New content is validated by `memgraph.rules`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import math
 import re
 import secrets
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, cast
@@ -32,13 +31,13 @@ CATEGORIES: Mapping[str, str] = MappingProxyType(
         "correction": "a mistake and the right way",
     }
 )
-"""What a fact can be about, and what each category means."""
+"""The categories of facts, and what each means."""
 
 MANUAL = "manual"
 """The source of a fact that a person wrote or edited."""
 
 UNKNOWN_THREAD = "unknown"
-"""Where learned facts come from, and marks are kept, when the conversation has no thread id."""
+"""The thread of learned facts and watermarks if the conversation has no thread id."""
 
 
 # -- times ----------------------------------------------------------------------------------------
@@ -52,9 +51,9 @@ def timestamp(moment: datetime) -> str:
 
 
 def _read_time(value: object) -> object:
-    """Bring a stored time into the one form, reading times without a zone as UTC.
+    """Convert a stored time to the canonical form, reading times without a zone as UTC.
 
-    A text that is no time stays as it is: it was stored, so it is not ours to lose.
+    A text that is not a time is kept: stored data is never dropped.
     """
     if value is None:
         return ""
@@ -71,7 +70,7 @@ def _read_time(value: object) -> object:
 
 
 Timestamp = Annotated[str, BeforeValidator(_read_time)]
-"""ISO 8601, UTC, ending in Z, so that later times sort later; empty when not known."""
+"""ISO 8601, UTC, ending in Z, so that later times sort later; empty if unknown."""
 
 
 # -- identity -------------------------------------------------------------------------------------
@@ -80,31 +79,31 @@ MAX_ID_CHARS = 256
 _AGENT_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def checked_id(value: str, what: str) -> str:
-    """Return *value* if it can serve as an id.
+def validate_id(value: str, name: str) -> str:
+    """Return *value* if it is a valid id; *name* is the field that an error refers to.
 
     Raises:
-        IdentityError: If it is empty, longer than 256 characters, or holds a control character
-            or half of a surrogate pair.
+        IdentityError: If it is empty, longer than 256 characters, or contains a control character
+            or an unpaired surrogate.
     """
     if not value:
-        raise IdentityError(f"{what} is empty: give one of 1 to {MAX_ID_CHARS} characters")
+        raise IdentityError(f"{name} is empty: use 1 to {MAX_ID_CHARS} characters")
     if len(value) > MAX_ID_CHARS:
-        raise IdentityError(f"{what} {value[:20]!r}... has {len(value)} characters; {MAX_ID_CHARS} are allowed")
+        raise IdentityError(f"{name} {value[:20]!r}... has {len(value)} characters; at most {MAX_ID_CHARS} are allowed")
     if any(unicodedata.category(character) in {"Cc", "Cs"} for character in value):
-        raise IdentityError(f"{what} {value!r} holds a control character")
+        raise IdentityError(f"{name} {value!r} contains a control character")
     return value
 
 
 class Scope(BaseModel):
-    """Whose memory: a user's, or a user's with one agent.
+    """The owner of a memory: a user, or a user with one agent.
 
     Args:
-        user_id: 1-256 characters without control characters. "default" is the scope without a user.
-        agent_name: Letters, digits, `-` and `_`, at most 64, lower-cased. None or "" is the user's own memory.
+        user_id: 1-256 characters without control characters. "default" is the memory without a user.
+        agent_name: Letters, digits, `-` and `_`, at most 64, lower-cased. None or "" is the user's shared memory.
 
     Raises:
-        IdentityError: If either may not be used.
+        IdentityError: If an id is invalid.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -115,16 +114,16 @@ class Scope(BaseModel):
     def __init__(self, user_id: str, agent_name: str | None = None) -> None:
         if agent_name and not _AGENT_NAME.fullmatch(agent_name):
             raise IdentityError(
-                f"agent_name {agent_name[:80]!r} may hold letters, digits, - and _ only, at most 64 of them"
+                f"agent_name {agent_name[:80]!r} is invalid: use letters, digits, - and _ only, at most 64 characters"
             )
-        super().__init__(user_id=checked_id(user_id, "user_id"), agent_name=agent_name.lower() if agent_name else None)
+        super().__init__(user_id=validate_id(user_id, "user_id"), agent_name=agent_name.lower() if agent_name else None)
 
     def __str__(self) -> str:
         return f"{self.user_id!r} with agent {self.agent_name!r}" if self.agent_name else f"{self.user_id!r}"
 
     @property
     def shared(self) -> Scope:
-        """The user's memory that all agents share; itself where no agent is named."""
+        """The user's memory that all agents share; the scope itself if it has no agent."""
         return Scope(self.user_id) if self.agent_name else self
 
 
@@ -132,25 +131,21 @@ class Scope(BaseModel):
 
 
 class Turn(BaseModel):
-    """One kept message of a conversation."""
+    """One message of the user or the assistant that memory may learn from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
-    """The message's own id, or a hash that stands for it."""
+    """The message's own id, or a hash of its text if it has none."""
     role: Literal["human", "ai"]
     text: str
 
-    @property
-    def is_human(self) -> bool:
-        return self.role == "human"
 
-
-# -- what the model is asked, and says ------------------------------------------------------------
+# -- prompt and answer ----------------------------------------------------------------------------
 
 
 class Prompt(BaseModel):
-    """What the model is asked. Texts, not messages: a lead agent's stream shows any message a node returns."""
+    """The prompt. Plain texts, not messages: a lead agent's stream shows every message that a node returns."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -160,12 +155,12 @@ class Prompt(BaseModel):
 
 
 class Answer(BaseModel):
-    """What the model said."""
+    """The answer of the chat model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str
-    """Its words, or the arguments of the tool call it was asked to answer by."""
+    """The text, or the arguments of the tool call that structured output asks for."""
     cut_off: bool = False
     """The provider stopped it at a length limit."""
     refused: bool = False
@@ -175,7 +170,7 @@ class Answer(BaseModel):
 
 
 class DocumentModel(BaseModel):
-    """A part of the document: camelCase in JSON, snake_case here, unknown keys kept."""
+    """A part of the document: camelCase in JSON, snake_case in Python; unknown keys are preserved."""
 
     model_config = ConfigDict(
         frozen=True, extra="allow", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
@@ -187,7 +182,7 @@ def _read_text(value: object) -> object:
 
 
 def _read_confidence(value: object) -> object:
-    """Read a stored confidence: what is no number in any form counts as 0.5."""
+    """Read a stored confidence, clamped to [0, 1]; a value that is not a number counts as 0.5."""
     if isinstance(value, str):
         try:
             value = float(value)
@@ -227,7 +222,7 @@ Count = Annotated[int, BeforeValidator(_read_count)]
 
 
 def new_fact_id() -> str:
-    """Draw an id for a new fact: `fact_` and 8 hex digits."""
+    """Generate a random fact id: `fact_` and 8 hex digits."""
     return f"fact_{secrets.token_hex(4)}"
 
 
@@ -237,19 +232,19 @@ class Fact(DocumentModel):
     id: Text = Field(default_factory=new_fact_id)
     content: Text = ""
     category: Text = "context"
-    """One of CATEGORIES; one that is not known stays and counts as context."""
+    """One of CATEGORIES; an unknown one is kept and ranks as "context"."""
     confidence: Confidence = 0.5
-    """How sure we are, in [0, 1]."""
+    """How certain the fact is, in [0, 1]."""
     created_at: Timestamp = ""
     source: Text = UNKNOWN_THREAD
-    """The thread it was learned in, or "manual" when a person wrote it."""
+    """The thread it was learned in, or "manual" if a person wrote it."""
     source_error: Annotated[str | None, BeforeValidator(_read_optional)] = Field(default=None, exclude_if=_is_empty)
     """On corrections: what went wrong."""
     last_confirmed_at: Timestamp = Field(default="", exclude_if=_is_empty)
     confirmations: Count = Field(default=0, exclude_if=_is_empty)
-    """How often it was said again."""
+    """How often it was repeated."""
     replaces: Annotated[tuple[str, ...], BeforeValidator(_read_ids)] = Field(default=(), exclude_if=_is_empty)
-    """Ids of the facts whose place it took."""
+    """Ids of the facts it replaced."""
 
     @property
     def is_manual(self) -> bool:
@@ -257,7 +252,7 @@ class Fact(DocumentModel):
 
     @property
     def effective_category(self) -> str:
-        """The category it ranks as."""
+        """The category that ranking uses."""
         return self.category if self.category in CATEGORIES else "context"
 
 
@@ -274,25 +269,25 @@ class Section(DocumentModel):
 
 
 class UserSections(DocumentModel):
-    """What is true of the user now."""
+    """The user's current situation."""
 
     work_context: Section = Section()
     """Role, company, projects, main technologies."""
     personal_context: Section = Section()
     """Languages, communication, interests outside work."""
     top_of_mind: Section = Section()
-    """What the user is busy with at the moment."""
+    """What the user is working on at the moment."""
 
 
 class HistorySections(DocumentModel):
-    """What was true over time."""
+    """The user's history."""
 
     recent_months: Section = Section()
     """The last 1-3 months."""
     earlier_context: Section = Section()
     """3-12 months ago."""
     long_term_background: Section = Section()
-    """What does not change."""
+    """Stable background."""
 
 
 SectionName = Literal[
@@ -308,7 +303,7 @@ SECTIONS: Mapping[SectionName, Literal["user", "history"]] = MappingProxyType(
         "long_term_background": "history",
     }
 )
-"""The six summaries in reading order, and which part of the document holds each."""
+"""The six summaries in reading order, and which part of the document contains each."""
 
 
 class Watermark(DocumentModel):
@@ -326,14 +321,14 @@ class Watermark(DocumentModel):
 
 
 class Deletion(DocumentModel):
-    """That the memory was deleted: nothing loaded before *revision* may be saved any more."""
+    """A deletion of the memory: nothing loaded before *revision* may be saved any more."""
 
     revision: Count
     at: Timestamp
 
 
 class Memory(DocumentModel):
-    """What is remembered for one scope."""
+    """The memory document of one scope."""
 
     version: Text = "1.0"
     revision: Count = 0
@@ -345,7 +340,7 @@ class Memory(DocumentModel):
     threads: Mapping[str, Watermark] = Field(default_factory=dict[str, Watermark])
     """Learning progress by thread id."""
     forgotten: Deletion | None = Field(default=None, exclude_if=_is_empty)
-    """The last deletion, where there was one."""
+    """The last deletion, if any."""
 
     @field_validator("user", "history", "threads", mode="before")
     @classmethod
@@ -355,44 +350,44 @@ class Memory(DocumentModel):
     @field_validator("facts", mode="before")
     @classmethod
     def _read_facts(cls, value: object) -> object:
-        """Give every fact an id of its own, the same one at every load."""
+        """Give every fact a unique id, the same one at every load."""
         if value is None:
             return ()
         if not isinstance(value, list | tuple):
             return value
         seen: set[str] = set()
-        return tuple(_with_own_id(item, seen) for item in cast("list[object]", value))
+        return tuple(_with_unique_id(item, seen) for item in cast("list[object]", value))
 
     def section(self, name: SectionName) -> Section:
-        """The summary called *name*."""
+        """The summary named *name*."""
         return getattr(getattr(self, SECTIONS[name]), name)
 
-    def sections(self) -> Iterator[tuple[SectionName, Section]]:
+    def sections(self) -> tuple[tuple[SectionName, Section], ...]:
         """The six summaries in reading order, with their names."""
-        return ((name, self.section(name)) for name in SECTIONS)
+        return tuple((name, self.section(name)) for name in SECTIONS)
 
     def with_section(self, name: SectionName, section: Section) -> Memory:
-        """A copy in which the summary called *name* is *section*."""
+        """A copy in which the summary named *name* is *section*."""
         part = SECTIONS[name]
-        holder: UserSections | HistorySections = getattr(self, part)
-        return self.model_copy(update={part: holder.model_copy(update={name: section})})
+        parent: UserSections | HistorySections = getattr(self, part)
+        return self.model_copy(update={part: parent.model_copy(update={name: section})})
 
     def with_facts(self, facts: tuple[Fact, ...]) -> Memory:
-        """A copy that holds *facts*."""
+        """A copy with *facts* in place of its own."""
         return self.model_copy(update={"facts": facts})
 
     def fact(self, fact_id: str) -> Fact | None:
-        """The fact with that id, if there is one."""
+        """The fact with that id, or None."""
         return next((fact for fact in self.facts if fact.id == fact_id), None)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all is known."""
+        """Whether it has neither facts nor summaries."""
         return not self.facts and not any(section.summary for _, section in self.sections())
 
 
-def _with_own_id(item: object, seen: set[str]) -> object:
-    """Return a stored fact under an id that none in *seen* has, and note it there."""
+def _with_unique_id(item: object, seen: set[str]) -> object:
+    """Return a stored fact with an id that is not in *seen*, and add the id to it."""
     if isinstance(item, Fact):
         fact_id = _unique_id(item.id, item.content, seen)
         return item if fact_id == item.id else item.model_copy(update={"id": fact_id})
@@ -403,7 +398,7 @@ def _with_own_id(item: object, seen: set[str]) -> object:
 
 
 def _unique_id(fact_id: str, content: str, seen: set[str]) -> str:
-    """Return *fact_id*, or one drawn from *content* where it is missing or taken."""
+    """Return *fact_id*, or a hash of *content* if it is missing or taken."""
     salt = 0
     while not fact_id or fact_id in seen:
         fact_id = f"fact_{hashlib.sha256(f'{salt}:{content}'.encode('utf-8', 'replace')).hexdigest()[:8]}"
@@ -416,7 +411,7 @@ def _unique_id(fact_id: str, content: str, seen: set[str]) -> str:
 
 
 class ChangeModel(BaseModel):
-    """A part of a change set. A client may edit it as JSON, so both spellings of a key are read."""
+    """A part of a change set. Clients may edit it as JSON, so camelCase and snake_case keys are both accepted."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
@@ -429,47 +424,47 @@ class Rewrite(ChangeModel):
     section: SectionName
     summary: str
     base: str
-    """The summary the model saw; when it is another by now, somebody else's text stays."""
+    """The summary that the model saw; if it changed since, the newer text is kept."""
     edited_by_user: bool = False
-    """A person put it so in review: it is neither cut nor scrubbed."""
+    """A reviewer wrote it: it is neither shortened nor scrubbed."""
 
 
 class Addition(ChangeModel):
-    """A fact the model proposes."""
+    """A fact that the model proposes."""
 
     id: str
-    """Drawn when the answer was read, so that applying it again adds nothing."""
+    """Generated when the answer is parsed, so that applying it twice adds one fact."""
     content: str
     category: str = "context"
     confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
     source_error: str | None = None
     durable: bool = True
-    """False: it matters to the task at hand only."""
+    """False: it matters only to the current task."""
     about_user: bool = True
     replaces: tuple[str, ...] = ()
     edited_by_user: bool = False
-    """A person put it so in review: it is manual from the start, and good enough."""
+    """A reviewer wrote it: it becomes a manual fact, and no quality check applies."""
 
 
 class Removal(ChangeModel):
-    """A fact the model holds to be no longer true."""
+    """A fact that the model considers no longer true."""
 
     id: str
     reason: str = "contradicted"
 
 
 class Refusal(ChangeModel):
-    """Something that was not kept, and why."""
+    """A change that was not applied, and why."""
 
     item: str
     reason: str
 
 
 class MemoryUpdate(ChangeModel):
-    """What the model proposed, understood: the change set. Applying it again changes nothing."""
+    """The change set that the model proposed. Applying it twice has the effect of applying it once."""
 
     at: Timestamp
-    """When the answer was read; the time of everything it changes."""
+    """When the answer was parsed; the time of everything it changes."""
     thread: str
     """The thread learned from, or "unknown"; the source of its new facts."""
     message_ids: tuple[str, ...]
@@ -478,4 +473,4 @@ class MemoryUpdate(ChangeModel):
     additions: tuple[Addition, ...] = ()
     removals: tuple[Removal, ...] = ()
     refused: tuple[Refusal, ...] = ()
-    """Items of the answer that could not be understood."""
+    """Items of the answer that are not valid changes."""

@@ -25,7 +25,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from memgraph import Scope, open_storage
-from memgraph.prompts.blocks import read_turns
+from memgraph.prompts.update_prompt import read_turns
 from memgraph.settings import Settings
 from memgraph.testing import update_answer
 

@@ -145,7 +145,7 @@ def test_a_document_of_an_older_shape_is_read() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"a": 1}', b'{"facts": 3}', b"\xff", b"[" * 100_000])
 def test_what_is_no_document_is_refused(data: bytes) -> None:
-    with pytest.raises(EditError, match="file is no memory document"):
+    with pytest.raises(EditError, match="file is not a memory document"):
         read_document(data, "file")
 
 

@@ -11,7 +11,7 @@ from langchain_core.runnables.config import ensure_config
 
 from memgraph.context import Context, ContextResolver, get_field
 from memgraph.errors import IdentityError
-from memgraph.models import Scope, checked_id
+from memgraph.models import Scope, validate_id
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class IdentityResolver:
             )
         return Identity(
             Scope(found.user_id, found.agent_name),
-            checked_id(found.thread_id, "thread_id") if found.thread_id else None,
+            validate_id(found.thread_id, "thread_id") if found.thread_id else None,
             self._settings.injection_enabled and not _is_off(NOT_INJECTED, places),
         )
 

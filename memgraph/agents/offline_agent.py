@@ -10,8 +10,8 @@ from langchain_core.messages import AIMessage
 
 from memgraph.agents.messages import last_user_index
 from memgraph.agents.nodes import MemoryState
-from memgraph.text.escape import unescape
 from memgraph.text.language import language_of
+from memgraph.text.normalize import unescape
 
 SAID: Mapping[Literal["en", "zh"], tuple[str, str]] = MappingProxyType(
     {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from memgraph.attachments.media import Block, MediaAttachment, extract_media, restore_media
-from memgraph.text.content import text_of
+from memgraph.text.message import text_of
 from memgraph.text.normalize import clean
 from memgraph.text.sentences import cut_at_sentence
 

@@ -12,7 +12,7 @@ from typing import cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from memgraph.text.content import MEDIA, UNTYPED
+from memgraph.text.message import MEDIA, UNTYPED
 
 Block = dict[str, object]
 

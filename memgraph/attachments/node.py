@@ -21,7 +21,7 @@ from memgraph.attachments.node_io import NodeInput, find_answer, new_messages, r
 from memgraph.attachments.runner import Action, StoreCall, StoreResult
 from memgraph.attachments.runs import Run, current_runtime
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, Stage
-from memgraph.text.content import text_of
+from memgraph.text.message import text_of
 
 if TYPE_CHECKING:
     from memgraph.attachments.manager import MemoryManager

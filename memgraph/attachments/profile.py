@@ -21,7 +21,7 @@ from memgraph.models import Scope
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.retrieval.render import CLOSING, OPENING
 from memgraph.settings import Settings
-from memgraph.text.escape import unescape
+from memgraph.text.normalize import unescape
 
 if TYPE_CHECKING:
     from memgraph.background.invoker import Invoker

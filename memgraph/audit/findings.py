@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from memgraph.audit.secrets import mask, redact
 from memgraph.models import Fact, Memory, SectionName
+from memgraph.text.normalize import single_line
 from memgraph.text.uploads import without_uploads
 
 Kind = Literal[
@@ -73,7 +74,7 @@ def section_finding(kind: Kind, section: SectionName, text: str, why: str, rewri
 
 def quoted(text: str) -> str:
     """*text* on one line, cut, its secrets masked."""
-    text = " ".join(mask(text).split())
+    text = single_line(mask(text))
     return f"{text[: SHOWN - 3]}..." if len(text) > SHOWN else text
 
 

@@ -12,8 +12,7 @@ from types import MappingProxyType
 from memgraph.audit.findings import Finding, latest, pair_finding
 from memgraph.models import Fact, Memory
 from memgraph.retrieval.terms import terms
-from memgraph.rules.draft import fact_key
-from memgraph.text.normalize import fold
+from memgraph.text.normalize import fact_key, fold, single_line
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NOT = re.compile(
@@ -205,7 +204,7 @@ def _slots(memory: Memory) -> Iterator[Pair]:
 
 
 def _agree(mine: str, theirs: str) -> bool:
-    one, other = " ".join(fold(mine).split()), " ".join(fold(theirs).split())
+    one, other = single_line(fold(mine)), single_line(fold(theirs))
     return one in other or other in one
 
 

@@ -20,7 +20,7 @@ from memgraph.background.serialization import checked_messages, dump_messages
 from memgraph.background.shared import REGISTRY, WorkerGroup
 from memgraph.config import make_storage
 from memgraph.errors import ConfigError, IdentityError, NotInReviewError, OutboxError
-from memgraph.models import Scope, checked_id
+from memgraph.models import Scope, validate_id
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
@@ -312,4 +312,4 @@ def _graph_of(settings: Settings, storage: MemoryStorage | None) -> CompiledStat
 def _checked_key(scope: object, thread_id: str | None) -> ConversationKey:
     if not isinstance(scope, Scope):
         raise IdentityError(f"scope is a {type(scope).__name__}: say whose memory it is, as in Scope('ada')")
-    return ConversationKey(scope, checked_id(thread_id, "thread_id") if thread_id else None)
+    return ConversationKey(scope, validate_id(thread_id, "thread_id") if thread_id else None)

@@ -22,7 +22,7 @@ from memgraph.background.reviews import PendingReview, StoredDecision
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import Raw, checked_messages, dump_messages, load_messages, load_raw
 from memgraph.errors import ConfigError, IdentityError, NotInReviewError
-from memgraph.models import Scope, checked_id
+from memgraph.models import Scope, validate_id
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
@@ -271,7 +271,7 @@ class ServerInvoker:
 def _checked_key(scope: object, thread_id: str | None) -> ConversationKey:
     if not isinstance(scope, Scope):
         raise IdentityError(f"scope is a {type(scope).__name__}: say whose memory it is, as in Scope('ada')")
-    return ConversationKey(scope, checked_id(thread_id, "thread_id") if thread_id else None)
+    return ConversationKey(scope, validate_id(thread_id, "thread_id") if thread_id else None)
 
 
 def _as_raw(messages: Sequence[MessageLikeRepresentation]) -> list[Raw]:

@@ -85,10 +85,10 @@ def chat(
 
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.config import make_chat_model
-    from memgraph.models import Scope, checked_id
+    from memgraph.models import Scope, validate_id
 
     scope = Scope(user, agent)
-    thread = checked_id(f"chat-{uuid4().hex[:8]}" if thread is None else thread, "thread")
+    thread = validate_id(f"chat-{uuid4().hex[:8]}" if thread is None else thread, "thread")
     settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
     talker = make_chat_model(settings)
     _say_model(ctx, settings)

@@ -49,14 +49,14 @@ def step(
     from memgraph.cli.format import format_scope, pluralize
     from memgraph.cli.step_session import StepSession
     from memgraph.errors import ConversationError
-    from memgraph.models import Scope, checked_id
+    from memgraph.models import Scope, validate_id
 
     if file == STDIN:
         raise ConversationError("the commands come from stdin, so the conversation cannot: give a file")
     scope = Scope(user, agent)
     settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
     messages = read_conversation(read_input(file, ConversationError), name_of(file))
-    thread = checked_id(default_thread(file) if thread is None else thread, "thread")
+    thread = validate_id(default_thread(file) if thread is None else thread, "thread")
     if not settings.enabled:
         say_off(ctx)
         return

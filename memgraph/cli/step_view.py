@@ -55,7 +55,7 @@ def _messages(_stage: str, _before: Before, messages: Sequence[object]) -> Stage
 
 
 def _turns(_stage: str, _before: Before, turns: Sequence[Turn]) -> StageView:
-    said = [f"{'user' if turn.is_human else 'assistant'}: {cut(turn.text)}" for turn in turns]
+    said = [f"{'user' if turn.role == 'human' else 'assistant'}: {cut(turn.text)}" for turn in turns]
     return StageView(pluralize(len(turns), "turn"), said)
 
 

@@ -60,14 +60,14 @@ def update(
     from memgraph.cli.conversation import read_conversation
     from memgraph.cli.format import pluralize
     from memgraph.errors import ConversationError
-    from memgraph.models import Scope, checked_id
+    from memgraph.models import Scope, validate_id
 
     scope = Scope(user, agent)
     settings = ctx.settings.model_copy(
         update={**({"model_name": model} if model else {}), **({"review": "always"} if review else {})}
     )
     messages = read_conversation(read_input(file, ConversationError), name_of(file))
-    thread = checked_id(default_thread(file) if thread is None else thread, "thread")
+    thread = validate_id(default_thread(file) if thread is None else thread, "thread")
     if not settings.enabled:
         say_off(ctx)
         return

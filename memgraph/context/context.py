@@ -21,7 +21,7 @@ from pydantic.json_schema import WithJsonSchema
 from memgraph.context.schema import flatten_schema, fold_policy_fields, to_config_error
 from memgraph.policy import Policy
 from memgraph.prompts.schema import StructuredOutput
-from memgraph.prompts.template import checked_instructions
+from memgraph.prompts.template import validate_instructions
 from memgraph.review import Review
 from memgraph.storage import MemoryStorage
 from memgraph.text.signals import Signals
@@ -83,7 +83,7 @@ class Context(BaseModel):
     @field_validator("prompt")
     @classmethod
     def _describes_the_answer(cls, prompt: str | None) -> str | None:
-        return checked_instructions(prompt, where="prompt") if prompt else None
+        return validate_instructions(prompt, source="prompt") if prompt else None
 
     @model_validator(mode="wrap")
     @classmethod

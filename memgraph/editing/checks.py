@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from memgraph.errors import EditError
 from memgraph.models import Memory, new_fact_id, timestamp
-from memgraph.rules.draft import fact_key
 from memgraph.rules.validation import checked_category, checked_confidence, checked_source_error, checked_text
+from memgraph.text.normalize import fact_key
 
 __all__ = ["checked_category", "checked_confidence", "checked_content", "checked_source_error", "now", "unique_fact_id"]
 

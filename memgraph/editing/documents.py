@@ -5,8 +5,8 @@ from __future__ import annotations
 from memgraph.editing.checks import now, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
 from memgraph.models import Memory
-from memgraph.rules.draft import fact_key
 from memgraph.storage.serialization import decode
+from memgraph.text.normalize import fact_key
 
 
 def read_document(data: bytes, place: str) -> Memory:
@@ -17,14 +17,14 @@ def read_document(data: bytes, place: str) -> Memory:
         place: Where it comes from, for the error.
 
     Raises:
-        EditError: If it is no memory document.
+        EditError: If it is not a memory document.
     """
     try:
         memory = decode(data, place)
     except DamagedMemoryError as error:
-        raise EditError(f"{place} is no memory document: {error.reason}") from None
+        raise EditError(f"{place} is not a memory document: {error.reason}") from None
     if not memory.model_fields_set & {"user", "history", "facts"}:
-        raise EditError(f"{place} is no memory document: there is no user, history or facts in it")
+        raise EditError(f"{place} is not a memory document: there is no user, history or facts in it")
     return memory
 
 

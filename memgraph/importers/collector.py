@@ -9,8 +9,7 @@ from memgraph.importers.documents import Item, as_item, select_owner
 from memgraph.importers.report import ImportReport, ImportResult, Note
 from memgraph.models import CATEGORIES, Fact, Memory, new_fact_id
 from memgraph.policy import Policy
-from memgraph.rules.draft import fact_key
-from memgraph.text.normalize import clean
+from memgraph.text.normalize import clean, fact_key, single_line
 from memgraph.text.sentences import cut_at_sentence
 
 SHOWN = 80
@@ -148,5 +147,5 @@ class FactCollector:
 
 
 def _short(what: object) -> str:
-    text = " ".join(str(what).split())
+    text = single_line(str(what))
     return f"{text[: SHOWN - 3]}..." if len(text) > SHOWN else text

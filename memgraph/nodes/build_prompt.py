@@ -7,8 +7,7 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.models import Turn
 from memgraph.nodes.progress import emit_progress
-from memgraph.prompts.blocks import shorten
-from memgraph.prompts.update_prompt import update_prompt
+from memgraph.prompts.update_prompt import shorten, update_prompt
 from memgraph.rules.watermark import first_batch
 from memgraph.state import Filtered, Loaded, Prompted, Signalled
 from memgraph.text.tokens import count_tokens

@@ -10,8 +10,7 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.llm.call import acall, answer_of, call, usage_of
 from memgraph.models import Answer
-from memgraph.prompts.blocks import shorten
-from memgraph.prompts.update_prompt import correction_request
+from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
 from memgraph.state import Answered, ConflictCount, Problem, Prompted
 

@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.errors import ConfigError, IdentityError
-from memgraph.models import Scope, checked_id
+from memgraph.models import Scope, validate_id
 from memgraph.report import Report
 from memgraph.state import Conversation, FilterOutput, Origin
 from memgraph.text.turns import turns_of
@@ -20,7 +20,7 @@ def filter_messages(state: Conversation, runtime: Runtime[RunContext]) -> Filter
         "origin": resolve_origin(given),
         "report": Report(),
     }
-    if not any(turn.is_human for turn in begun["turns"]):
+    if not any(turn.role == "human" for turn in begun["turns"]):
         begun["outcome"] = "nothing_new"
     return begun
 
@@ -44,7 +44,7 @@ def resolve_origin(context: RunContext) -> Origin:
         )
     return Origin(
         scope=Scope(context.user_id, context.agent_name),
-        thread_id=checked_id(context.thread_id, "thread_id") if context.thread_id else None,
+        thread_id=validate_id(context.thread_id, "thread_id") if context.thread_id else None,
         storage=context.storage.name,
         review=context.review,
     )

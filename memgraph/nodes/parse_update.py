@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 from memgraph.errors import UnreadableAnswerError
 from memgraph.models import timestamp
-from memgraph.prompts.parse import UnreadableError, read_answer
-from memgraph.prompts.template import leaked_example_words
+from memgraph.prompts.parse import UnreadableError, leaked_example_words, parse_answer
 from memgraph.state import Answered, Filtered, Loaded, Parsed, Prompted
 
 _ATTEMPTS = 2
@@ -20,13 +19,13 @@ class ParseInput(Filtered, Loaded, Prompted, Answered):
 def parse_update(state: ParseInput) -> Parsed:
     """Understand the answer. The first that cannot be read is asked for again; the second ends the run."""
     try:
-        changes = read_answer(
+        changes = parse_answer(
             state["response"],
             state["memory"],
             at=timestamp(datetime.now(UTC)),
             thread=state["origin"].thread,
             message_ids=state["batch"],
-            copied=leaked_example_words(state["prompt"]),
+            example_words=leaked_example_words(state["prompt"]),
         )
     except UnreadableError as error:
         if state["attempt"] >= _ATTEMPTS:

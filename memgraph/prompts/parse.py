@@ -1,11 +1,14 @@
-"""Read a model's answer: text in, change set out. Items are judged one by one, never the batch."""
+"""Parse a model's answer into a change set. Invalid items are refused one by one; the others are used."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, TypeVar, cast
+from itertools import islice
+from typing import Any, TypeVar, cast, get_args
 
 from pydantic.alias_generators import to_camel
 
@@ -16,51 +19,68 @@ from memgraph.models import (
     Answer,
     Memory,
     MemoryUpdate,
+    Prompt,
     Refusal,
     Removal,
     Rewrite,
     SectionName,
     new_fact_id,
 )
-from memgraph.prompts.schema import JsonObject, find_object
+from memgraph.prompts.template import Language, load_template
 from memgraph.text.normalize import clean
 
-_SHOWN = 200
+JsonObject = dict[str, Any]
+
+PREVIEW_CHARS = 200
+"""Characters of an invalid item, or of a reason, that are kept."""
+
+MAX_READ = 256_000
+"""Characters of an answer that are read."""
+MAX_OPENINGS = 100
+"""Opening braces that are tried."""
+MAX_REPAIRED = 32_000
+"""Characters of a candidate that is repaired."""
+MAX_REPAIR_DEPTH = 12
+"""Nesting of a candidate that is repaired; an update has 3."""
+MAX_REPAIRS = 3
+"""Candidates that are repaired."""
+MAX_REPAIR_COST = 2_000_000
+"""Characters of a candidate times its misplaced quotes, which is how the time of a repair grows: about 0.2 s."""
 
 T = TypeVar("T")
 
 
 class UnreadableError(ValueError):
-    """The answer holds no memory update; the text says what is wrong, for the model to read."""
+    """The answer contains no memory update; the message explains the problem to the model."""
 
 
 class InvalidItemError(ValueError):
-    """An item of the answer cannot be used; the others can."""
+    """One item of the answer is invalid; the others can be used."""
 
 
-def read_answer(
+def parse_answer(
     answer: Answer,
     memory: Memory,
     *,
     at: str,
     thread: str,
     message_ids: tuple[str, ...],
-    copied: AbstractSet[str] = frozenset(),
-    draw_id: Callable[[], str] = new_fact_id,
+    example_words: AbstractSet[str] = frozenset(),
+    make_id: Callable[[], str] = new_fact_id,
 ) -> MemoryUpdate:
-    """Understand what the model proposed.
+    """Return the change set that the model proposed.
 
     Args:
-        answer: What the model said; the first memory update in it counts, whatever surrounds it.
-        memory: What the model saw.
+        answer: The model's answer; the first memory update in it counts, whatever surrounds it.
+        memory: The memory that the model saw.
         at: When it answered, ISO 8601 in UTC.
         thread: The thread learned from, or "unknown".
         message_ids: The messages learned from, the newest last.
-        copied: Words, case-folded, that only the prompt's example has: an item with one of them is not about the user.
-        draw_id: Gives ids for new facts.
+        example_words: Case-folded words that occur only in the prompt's example: an item with one of them was copied.
+        make_id: Generates the ids of new facts.
 
     Raises:
-        UnreadableError: If the answer holds no memory update.
+        UnreadableError: If the answer contains no memory update.
     """
     found = _find_update(answer)
     refused: list[Refusal] = []
@@ -72,12 +92,16 @@ def read_answer(
         rewrites=tuple(
             rewrite
             for name in SECTIONS
-            if (rewrite := _collect(lambda name=name: _rewrite(found, name, memory, copied), refused))
+            if (rewrite := _collect(lambda name=name: _rewrite(found, name, memory, example_words), refused))
         ),
         additions=tuple(
             addition
             for item in _items(found, "newFacts", refused)
-            if (addition := _collect(lambda item=item: _addition(item, _free(draw_id, taken), copied), refused))
+            if (
+                addition := _collect(
+                    lambda item=item: _addition(item, _unused_id(make_id, taken), example_words), refused
+                )
+            )
         ),
         removals=tuple(
             removal
@@ -86,6 +110,16 @@ def read_answer(
         ),
         refused=tuple(refused),
     )
+
+
+def leaked_example_words(prompt: Prompt) -> frozenset[str]:
+    """Return the example's made-up names, case-folded, that neither the conversation nor the memory contains.
+
+    An answer with one of them was copied from the example.
+    """
+    words = {word.casefold() for language in get_args(Language) for word in load_template(language).example_words}
+    shown = prompt.human.casefold()
+    return frozenset(word for word in words if word not in shown)
 
 
 def _find_update(answer: Answer) -> JsonObject:
@@ -121,66 +155,68 @@ def _items(found: JsonObject, key: str, refused: list[Refusal]) -> list[object]:
     items = found.get(key)
     if items is None or isinstance(items, list):
         return cast("list[object]", items or [])
-    refused.append(Refusal(item=_shown(items), reason=f"{key} is no list"))
+    refused.append(Refusal(item=_preview(items), reason=f"{key} is not a list"))
     return []
 
 
-def _rewrite(found: JsonObject, name: SectionName, memory: Memory, copied: AbstractSet[str]) -> Rewrite | None:
+def _rewrite(found: JsonObject, name: SectionName, memory: Memory, example_words: AbstractSet[str]) -> Rewrite | None:
     part: object = found.get(SECTIONS[name])
     section = cast("JsonObject", part).get(to_camel(name)) if isinstance(part, dict) else None
     if section is None:
         return None
     if not isinstance(section, dict):
-        raise InvalidItemError(_shown(section), f"{to_camel(name)} is no object")
+        raise InvalidItemError(_preview(section), f"{to_camel(name)} is not an object")
     fields = cast("JsonObject", section)
-    summary = _text(fields.get("summary"))
-    if not summary or not _bool(fields.get("shouldUpdate"), or_else=False):
+    if not _bool(fields.get("shouldUpdate"), default=False):
         return None
-    _check_own(summary, copied)
+    summary = _text(fields.get("summary"))
+    if not summary:
+        return None
+    _refuse_copy(summary, example_words)
     return Rewrite(section=name, summary=summary, base=memory.section(name).summary)
 
 
-def _addition(item: object, fact_id: str, copied: AbstractSet[str]) -> Addition:
-    fields = _fields(item, or_as="content")
+def _addition(item: object, fact_id: str, example_words: AbstractSet[str]) -> Addition:
+    fields = _fields(item, main_key="content")
     content = fields.get("content")
     if not isinstance(content, str) or not content.strip():
-        raise InvalidItemError(_shown(item), "it has no content")
-    _check_own(content, copied)
-    category = _text(fields.get("category")).lower()
+        raise InvalidItemError(_preview(item), "it has no content")
+    _refuse_copy(content, example_words)
+    category = str(fields.get("category")).strip().lower()
     return Addition(
         id=fact_id,
         content=clean(content).strip(),
         category=category if category in CATEGORIES else "context",
         confidence=_confidence(fields.get("confidence", 0.5), item),
         source_error=_text(fields.get("sourceError")) or None,
-        durable=_bool(fields.get("durable"), or_else=True),
-        about_user=_bool(fields.get("aboutUser"), or_else=True),
+        durable=_bool(fields.get("durable"), default=True),
+        about_user=_bool(fields.get("aboutUser"), default=True),
         replaces=_ids(fields.get("replaces")),
     )
 
 
 def _removal(item: object) -> Removal:
-    fields = _fields(item, or_as="id")
+    fields = _fields(item, main_key="id")
     fact_id = fields.get("id")
     if not isinstance(fact_id, str) or not fact_id:
-        raise InvalidItemError(_shown(item), "it names no fact to remove")
-    return Removal(id=clean(fact_id), reason=_text(fields.get("reason"))[:_SHOWN] or "contradicted")
+        raise InvalidItemError(_preview(item), "it names no fact to remove")
+    return Removal(id=clean(fact_id), reason=_text(fields.get("reason"))[:PREVIEW_CHARS] or "contradicted")
 
 
-def _check_own(text: str, copied: AbstractSet[str]) -> None:
-    """Refuse what a small model took from the prompt's example instead of from the conversation."""
+def _refuse_copy(text: str, example_words: AbstractSet[str]) -> None:
+    """Refuse an item that a small model copied from the prompt's example instead of the conversation."""
     folded = text.casefold()
-    if any(word in folded for word in copied):
-        raise InvalidItemError(text[:_SHOWN], "it was copied from the example in the prompt")
+    if any(word in folded for word in example_words):
+        raise InvalidItemError(text[:PREVIEW_CHARS], "it was copied from the example in the prompt")
 
 
-def _fields(item: object, *, or_as: str) -> Mapping[str, object]:
-    """The item's keys and values; a bare value counts as the one that matters."""
-    return cast("JsonObject", item) if isinstance(item, dict) else {or_as: item}
+def _fields(item: object, *, main_key: str) -> Mapping[str, object]:
+    """Return the item's keys and values; a bare value is read as the value of *main_key*."""
+    return cast("JsonObject", item) if isinstance(item, dict) else {main_key: item}
 
 
 def _confidence(value: object, item: object) -> float:
-    """Read a confidence: numeric strings too, clamped to [0, 1]."""
+    """Parse a confidence, clamped to [0, 1]; numeric strings are accepted."""
     if value is None:
         return 0.5
     try:
@@ -188,14 +224,14 @@ def _confidence(value: object, item: object) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise InvalidItemError(_shown(item), f"confidence {_shown(value)} is no number")
+        raise InvalidItemError(_preview(item), f"confidence {_preview(value)} is not a number")
     return min(1.0, max(0.0, number))
 
 
-def _bool(value: object, *, or_else: bool) -> bool:
+def _bool(value: object, *, default: bool) -> bool:
     if isinstance(value, str):
         return value.strip().lower() in {"true", "yes", "1"}
-    return value if isinstance(value, bool) else or_else
+    return value if isinstance(value, bool) else default
 
 
 def _ids(value: object) -> tuple[str, ...]:
@@ -207,14 +243,93 @@ def _text(value: object) -> str:
     return clean(value).strip() if isinstance(value, str) else ""
 
 
-def _shown(value: object) -> str:
-    """A bad item, short enough for a report."""
-    return clean(repr(value))[:_SHOWN]
+def _preview(value: object) -> str:
+    """Return an invalid item, short enough for a report."""
+    return clean(repr(value))[:PREVIEW_CHARS]
 
 
-def _free(draw_id: Callable[[], str], taken: set[str]) -> str:
-    """Draw an id that no fact has."""
-    while (fact_id := draw_id()) in taken:
+def _unused_id(make_id: Callable[[], str], taken: set[str]) -> str:
+    """Generate an id that no fact has."""
+    while (fact_id := make_id()) in taken:
         pass
     taken.add(fact_id)
     return fact_id
+
+
+# -- JSON in free text ----------------------------------------------------------------------------
+
+_DECODER = json.JSONDecoder(strict=False)
+_BRACE_OR_STRING = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+# a quote that neither opens a string, after one of {[,: nor closes one, before one of ]},:
+_MISPLACED = {quotes: re.compile(rf"(?<![{{\[,:])(?<![{{\[,:]\s){quotes}(?!\s*[\]}},:])") for quotes in ('"', "[\"']")}
+_OPENING = re.compile(r"\{(?=\s*[\"'A-Za-z_/])")
+
+
+def find_object(text: str, predicate: Callable[[JsonObject], bool], hint: str) -> JsonObject | None:
+    """Return the first JSON object in *text* for which *predicate* is true, repaired if necessary.
+
+    Args:
+        text: Any text: prose, code fences, several objects, a truncated end.
+        predicate: Returns whether an object is the right one.
+        hint: A word that the object's text contains; no opening brace after its last occurrence is tried.
+
+    Returns:
+        The object, or None. Malicious text takes well under a second.
+    """
+    text = text[:MAX_READ]
+    end = text.rfind(hint)
+    openings = [match.start() for match in _OPENING.finditer(text, 0, max(end, 0))][:MAX_OPENINGS]
+    for candidates in (_valid(text, openings), _repaired(text, openings)):
+        for candidate in candidates:
+            if predicate(candidate):
+                return candidate
+    return None
+
+
+def _valid(text: str, openings: list[int]) -> Iterator[JsonObject]:
+    """Yield the objects that are valid JSON, without the objects inside them."""
+    read_to = 0
+    for opening in openings:
+        if opening < read_to:
+            continue
+        try:
+            found, read_to = _DECODER.raw_decode(text, opening)
+        except (ValueError, RecursionError):
+            continue
+        yield cast("JsonObject", found)
+
+
+def _repaired(text: str, openings: list[int]) -> Iterator[JsonObject]:
+    """Yield the objects that can be repaired: trailing commas, single quotes, comments, a truncated end."""
+    import json_repair
+
+    candidates = filter(_is_cheap, (_candidate(text, opening) for opening in openings))
+    for candidate in islice(candidates, MAX_REPAIRS):
+        try:
+            found = json_repair.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        for item in cast("list[object]", found) if isinstance(found, list) else [found]:
+            if isinstance(item, dict):
+                yield cast("JsonObject", item)
+
+
+def _is_cheap(candidate: str) -> bool:
+    """Return whether json_repair is fast enough on *candidate*: it scans far ahead at every misplaced quote."""
+    single = candidate.find("'", 0, 100)
+    quotes = "[\"']" if single >= 0 and '"' not in candidate[:single] else '"'
+    misplaced = sum(1 for _ in _MISPLACED[quotes].finditer(candidate)) + candidate.count('\\"') // 8
+    return bool(candidate) and misplaced * len(candidate) <= MAX_REPAIR_COST
+
+
+def _candidate(text: str, opening: int) -> str:
+    """Return the text from *opening* to its closing brace, or to the end; empty if it is too long or too deep."""
+    depth = 0
+    for token in _BRACE_OR_STRING.finditer(text, opening):
+        brace = token.group()
+        if token.start() - opening > MAX_REPAIRED or depth > MAX_REPAIR_DEPTH:
+            return ""
+        depth += 1 if brace in "{[" else -1 if brace in "}]" else 0
+        if depth == 0:
+            return text[opening : token.end()]
+    return text[opening:] if len(text) - opening <= MAX_REPAIRED else ""

@@ -1,56 +1,48 @@
-"""The text of the prompt: a data file a language, and a user's own instructions checked."""
+"""The texts of the prompt: one packaged YAML file per language, or the user's own instructions."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict
 
 from memgraph.errors import ConfigError
-from memgraph.models import Prompt
 
 Language = Literal["en", "zh"]
 
 
 class Template(BaseModel):
-    """The parts of a prompt; `{name}` marks what is filled in."""
+    """The parts of a prompt; `{name}` is a placeholder."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
     """Static instructions."""
     human: str
-    """Frame of {memory}, {conversation} and {hints}."""
+    """Contains {memory}, {conversation} and {hints}."""
     hints: str
-    """Frame of the hints, left out where there are none."""
+    """Contains {hints}; omitted without hints."""
     problem: str
-    """What is said when an answer could not be read: {problem}."""
+    """The correction request after an unreadable answer; contains {problem}."""
     nothing: str
-    """Stands where there is nothing to show."""
+    """Shown if there are no facts."""
     example_words: tuple[str, ...]
-    """Made-up names that only the example in `system` has."""
+    """Made-up names that occur only in the example in `system`."""
 
 
 @cache
 def load_template(language: Language) -> Template:
-    """Read the packaged prompt of *language*, once."""
+    """Return the packaged prompt of *language*; it is read once."""
     text = files("memgraph.prompts").joinpath(f"update.{language}.yaml").read_text(encoding="utf-8")
     return Template.model_validate(yaml.safe_load(text))
 
 
-def leaked_example_words(prompt: Prompt) -> frozenset[str]:
-    """Names of the example that neither the conversation nor the memory holds: who says one has copied it."""
-    words = {word for language in get_args(Language) for word in load_template(language).example_words}
-    shown = prompt.human.casefold()
-    return frozenset(word.casefold() for word in words if word.casefold() not in shown)
-
-
-def checked_instructions(text: str, *, where: str) -> str:
-    """Return a user's own instructions, if an answer to them could be read.
+def validate_instructions(text: str, *, source: str) -> str:
+    """Return the user's own instructions if they describe a readable answer; *source* is named in the error.
 
     Raises:
         ConfigError: If they do not name the keys of the answer.
@@ -58,14 +50,14 @@ def checked_instructions(text: str, *, where: str) -> str:
     missing = [key for key in ("user", "history", "newFacts") if key not in text]
     if missing:
         raise ConfigError(
-            f"{where} does not describe the answer: it must ask for a JSON object with the keys "
+            f"{source} does not describe the answer: it must ask for a JSON object with the keys "
             f"user, history, newFacts (and factsToRemove); {', '.join(missing)} not found in it"
         )
     return text
 
 
 def read_instructions(path: Path) -> str:
-    """Read a user's own instructions from a file.
+    """Read the user's own instructions from a file.
 
     Raises:
         ConfigError: If the file cannot be read, or does not describe the answer.
@@ -74,14 +66,4 @@ def read_instructions(path: Path) -> str:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"prompt_path {path} cannot be read: {error}") from error
-    return checked_instructions(text, where=f"prompt_path {path}")
-
-
-def substitute(frame: str, **values: str) -> str:
-    """Put *values* where *frame* names them; braces in the values are left alone."""
-    parts: list[str] = []
-    rest = frame
-    for name, value in values.items():
-        before, _, rest = rest.partition(f"{{{name}}}")
-        parts += [before, value]
-    return "".join([*parts, rest])
+    return validate_instructions(text, source=f"prompt_path {path}")

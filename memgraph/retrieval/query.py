@@ -62,8 +62,8 @@ def _weighted(turns: Sequence[Turn], exchanges: int) -> Iterator[tuple[str, floa
     """Weigh *turns* from the last back, until that many people's turns are counted."""
     weight = 1.0
     for turn in reversed(turns):
-        yield _shortened(turn.text), weight if turn.is_human else weight * ANSWER
-        if turn.is_human:
+        yield _shortened(turn.text), weight if turn.role == "human" else weight * ANSWER
+        if turn.role == "human":
             exchanges -= 1
             weight *= FADING
         if not exchanges:

@@ -9,8 +9,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from memgraph.models import Fact, Memory, SectionName
-from memgraph.text.escape import escape
-from memgraph.text.normalize import clean
+from memgraph.text.normalize import clean, escape, single_line
 from memgraph.text.sentences import cut_at_sentence
 from memgraph.text.tokens import count_tokens
 
@@ -40,7 +39,7 @@ _LOOKALIKES = str.maketrans({"＜": "<", "＞": ">", "﹤": "<", "﹥": ">"})
 
 def one_line(text: str) -> str:
     """Return *text* on one line, without unseen characters, and so that it can open or close no tag."""
-    return escape(" ".join(_INVISIBLE.sub("", clean(text)).translate(_LOOKALIKES).split()))
+    return escape(single_line(_INVISIBLE.sub("", clean(text)).translate(_LOOKALIKES)))
 
 
 def fact_line(fact: Fact) -> str:

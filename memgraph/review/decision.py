@@ -9,7 +9,7 @@ from memgraph.models import Addition, MemoryUpdate, Refusal, Removal, Rewrite
 from memgraph.report import REJECTED
 from memgraph.review.models import Edit, Proposal, ReviewItem, Verdict
 from memgraph.review.parse import parse_decision
-from memgraph.rules.draft import fact_key
+from memgraph.text.normalize import fact_key
 
 Decided = Mapping[str, Verdict | Edit]
 

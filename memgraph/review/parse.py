@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from memgraph._validation import field_errors
 from memgraph.errors import EditError
 from memgraph.review.models import Decision, Edit, Proposal, ReviewItem, Verdict
-from memgraph.rules.draft import fact_key
 from memgraph.rules.validation import (
     checked_category,
     checked_confidence,
@@ -18,7 +17,7 @@ from memgraph.rules.validation import (
     checked_summary,
     checked_text,
 )
-from memgraph.text.normalize import clean
+from memgraph.text.normalize import clean, fact_key
 
 _SHOWN = 80
 

@@ -10,8 +10,8 @@ from memgraph.report import Report, diff
 from memgraph.review.models import FactRef, Proposal, Review, ReviewItem
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.apply import apply
-from memgraph.rules.draft import fact_key
 from memgraph.rules.scrub import WHY, scrub
+from memgraph.text.normalize import fact_key
 from memgraph.text.uploads import mentions_upload
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from memgraph.models import CATEGORIES, MANUAL, Addition, Fact
 from memgraph.policy import Policy
-from memgraph.rules.draft import Draft, fact_key
+from memgraph.rules.draft import Draft
+from memgraph.text.normalize import fact_key
 from memgraph.text.sentences import cut_at_sentence
 
 

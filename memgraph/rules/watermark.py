@@ -89,7 +89,7 @@ def count_unlearned(turns: Sequence[Turn], mark: Watermark | None) -> int:
     """How many of the last turns are new; none where nothing a person said is among them."""
     count = count_new(turns, mark)
     new = turns[len(turns) - count :]
-    return count if any(turn.is_human for turn in new) else 0
+    return count if any(turn.role == "human" for turn in new) else 0
 
 
 def first_batch(new: Sequence[Turn], max_tokens: int, cost: Callable[[Turn], int]) -> Sequence[Turn]:
@@ -100,7 +100,7 @@ def first_batch(new: Sequence[Turn], max_tokens: int, cost: Callable[[Turn], int
     spent, whole = 0, 0
     for place, turn in enumerate(new):
         spent += cost(turn)
-        if turn.is_human:
+        if turn.role == "human":
             whole = place
         if place and spent > max_tokens:
             return new[: whole or place]

@@ -110,7 +110,7 @@ class FileStorage(MemoryStorage):
             return data, detect(FileBytes(str(path), data), FileBytes(str(_last(path)), last), self._parsed.decode)
         except DamagedMemoryError as error:
             hint = f" (the last good one is {_last(path)})" if last is not None else ""
-            raise DamagedMemoryError(error.place, error.reason + hint) from None
+            raise DamagedMemoryError(error.location, error.reason + hint) from None
 
     def _record(self, path: Path, seen: FileState) -> Memory | None:
         """Make an edited document the last good one, at the next revision."""

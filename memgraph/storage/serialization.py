@@ -1,7 +1,7 @@
 """Bytes <-> Memory: the one form in which every storage keeps a document.
 
 Reading is forgiving about form (a byte order mark, halves of surrogate pairs) and strict about damage:
-what is no memory document is an error that names the place, so that nobody saves over it.
+what is not a memory document is an error that names the place, so that nobody saves over it.
 """
 
 from __future__ import annotations

@@ -1,24 +1,175 @@
-"""One message of a conversation as it was said: by whom, in which words, and whether it counts."""
+"""One message of a conversation: who wrote it, its text, and whether memory may learn from it.
+
+Content comes in the block formats of LangChain, OpenAI, Anthropic, Google and Bedrock. Text parts are joined;
+everything else becomes a short placeholder such as `[image]`, so base64 never reaches a prompt.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage
 
-from memgraph.text.content import MEMORY, UPLOADS, text_of, without_blocks
 from memgraph.text.normalize import clean
+
+Span = tuple[int, int]
+
+UPLOADS = ("uploaded_files", "current_uploads")
+"""Tags in which an application lists the files uploaded with a message."""
+
+MEMORY = ("memory",)
+"""Tags in which memory itself was injected."""
+
+_OPENING = r"<{0}(?:\s[^<>]{{0,500}})?>"
+
+
+def without_blocks(text: str, names: tuple[str, ...]) -> str:
+    """Return *text* without every block `<name>...</name>`, in any case, and its content.
+
+    A closing tag matches the nearest opening one, so `#include <memory>` opens nothing. An opening tag that is
+    never closed removes the rest of the text if it is alone on its line, since a block was truncated there;
+    anywhere else it only mentions the tag. Runs in linear time.
+    """
+    if "<" not in text:
+        return text
+    spans = sorted(span for name in names for span in _blocks(text, name))
+    kept, end = list[str](), 0
+    for start, stop in spans:
+        kept.append(text[end:start])
+        end = max(end, stop)
+    return "".join([*kept, text[end:]])
+
+
+@cache
+def _tag(name: str) -> re.Pattern[str]:
+    return re.compile(rf"</{name}\s*>|{_OPENING.format(name)}", re.IGNORECASE)
+
+
+def _blocks(text: str, name: str) -> Iterator[Span]:
+    opened: list[re.Match[str]] = []
+    for tag in _tag(name).finditer(text):
+        if not tag[0].startswith("</"):
+            opened.append(tag)
+        elif opened:
+            yield opened.pop().start(), tag.end()
+    alone = {tag.start(1) for tag in _lone_tag(name).finditer(text)} if opened else frozenset[int]()
+    if (cut := next((tag.start() for tag in opened if tag.start() in alone), None)) is not None:
+        yield cut, len(text)
+
+
+@cache
+def _lone_tag(name: str) -> re.Pattern[str]:
+    return re.compile(rf"^[ \t]*({_OPENING.format(name)})[ \t]*$", re.IGNORECASE | re.MULTILINE)
+
+
+Block = Mapping[str, object]
+
+TEXT_KEYS: Mapping[str, str] = MappingProxyType(
+    {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+)
+"""Types of text blocks, and the key of their text."""
+
+MEDIA: Mapping[str, str] = MappingProxyType(
+    {
+        "image": "image",
+        "image_url": "image",
+        "input_image": "image",
+        "audio": "audio",
+        "audio_url": "audio",
+        "input_audio": "audio",
+        "video": "video",
+        "video_url": "video",
+        "input_video": "video",
+        "file": "file",
+        "file_url": "file",
+        "input_file": "file",
+        "document": "file",
+        "text-plain": "file",
+        "media": "file",
+        "container_upload": "file",
+    }
+)
+"""Types of other blocks in LangChain, OpenAI, Anthropic, Google and Bedrock, and what kind of media they are."""
+
+UNTYPED = ("text", "image", "document", "video", "audio")
+"""Bedrock's blocks have no type: the key is the type."""
+
+MAX_NAME_CHARS = 80
+
+_SPACE = re.compile(r"\s+")
+_DATA_URL = re.compile(
+    r"data:([a-z]{1,20})/[\w.+-]{1,100}(?:;[\w=.-]{1,60}){0,4};base64,[A-Za-z0-9+/=_\-]*", re.IGNORECASE
+)
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content, its parts joined by a space; never base64."""
+    parts = cast("list[object]", content) if isinstance(content, list) else [content]
+    texts = (_part_text(part) for part in parts)
+    return clean(" ".join(text for text in texts if text and not text.isspace()))
+
+
+def _part_text(part: object) -> str:
+    if isinstance(part, str):
+        return _without_data(part)
+    return _block_text(cast("Block", part)) if isinstance(part, Mapping) else ""
+
+
+def _block_text(block: Block) -> str:
+    # LangChain wraps a block that it does not know as {"type": "non_standard", "value": block}
+    inner = block.get("value") if block.get("type") == "non_standard" else block
+    if not isinstance(inner, Mapping):
+        return ""
+    block = cast("Block", inner)
+    kind = str(block.get("type") or next((key for key in UNTYPED if key in block), ""))
+    if kind in TEXT_KEYS:
+        text = block.get(TEXT_KEYS[kind])
+        return _without_data(text) if isinstance(text, str) else ""
+    return _placeholder(block, MEDIA[kind]) if kind in MEDIA else ""
+
+
+def _placeholder(block: Block, kind: str) -> str:
+    if kind == "file":
+        kind = _kind_by_mime(block)
+    name = _file_name(block) if kind == "file" else ""
+    return f"[{kind}: {name}]" if name else f"[{kind}]"
+
+
+def _kind_by_mime(block: Block) -> str:
+    mime = block.get("mime_type") or block.get("mimeType")
+    kind = mime.split("/")[0] if isinstance(mime, str) else ""
+    return kind if kind in {"image", "audio", "video"} else "file"
+
+
+def _file_name(block: Block) -> str:
+    """Return the file's name without its path, from whichever key the provider uses."""
+    nested = (block.get(key) for key in ("file", "extras", "metadata", "document"))
+    blocks = [block, *(cast("Block", inner) for inner in nested if isinstance(inner, Mapping))]
+    names = (inner.get(key) for inner in blocks for key in ("filename", "file_name", "name", "title"))
+    name = next((name for name in names if isinstance(name, str) and name.strip()), "")
+    return _SPACE.sub(" ", name[-1000:].replace("\\", "/").rsplit("/", 1)[-1]).strip(" []")[-MAX_NAME_CHARS:]
+
+
+def _without_data(text: str) -> str:
+    return _DATA_URL.sub(_named_kind, text) if "base64," in text else text
+
+
+def _named_kind(match: re.Match[str]) -> str:
+    kind = match[1].lower()
+    return f"[{kind}]" if kind in {"image", "audio", "video"} else "[file]"
+
 
 Role = Literal["human", "ai"]
 
 ROLES: Mapping[str, Role] = MappingProxyType(
     {"user": "human", "human": "human", "assistant": "ai", "ai": "ai", "model": "ai"}
 )
-"""The roles of a ChatMessage that are a person's or the assistant's."""
+"""Roles of a ChatMessage that are the user's or the assistant's."""
 
 TOOL_CALL_BLOCKS = frozenset({"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"})
 INJECTED_NAMES = frozenset({"memory_context", "summary"})
@@ -27,32 +178,31 @@ _ONLY_FILES = re.compile(r"(?:\[(?:image|audio|video|file)(?:: [^\]]*)?\]\s*)*")
 
 @dataclass(frozen=True, slots=True)
 class MessageText:
-    """What one message says, without what machines put into it."""
+    """The text of one message, without the blocks that an application added to it."""
 
     role: Role
     text: str
     id: str
     is_answer: bool
-    """A person's answer to a question that the application asked for the assistant."""
+    """The user's answer to a question that the application asked on behalf of the assistant."""
     is_upload: bool
-    """Nothing but files."""
+    """It consists of uploaded files only."""
 
 
 def read_message(message: BaseMessage) -> MessageText | None:
-    """Return what a person or the assistant says in *message*; None where it is a machine's, or hidden."""
+    """Return the text of a message of the user or the assistant; None if it is neither's, hidden or injected."""
     role = role_of(message)
     if role is None or is_hidden(message) or is_injected(message):
         return None
-    whole = text_of(message.content)
-    remembered = without_blocks(whole, MEMORY).strip()
-    text = without_blocks(remembered, UPLOADS).strip()
-    is_upload = text != remembered and _ONLY_FILES.fullmatch(text) is not None
-    own_id = clean(message.id) if isinstance(message.id, str) else ""
-    return MessageText(role, text, own_id, is_answer=_is_answer(message), is_upload=is_upload)
+    without_memory = without_blocks(text_of(message.content), MEMORY).strip()
+    text = without_blocks(without_memory, UPLOADS).strip()
+    is_upload = text != without_memory and _ONLY_FILES.fullmatch(text) is not None
+    message_id = clean(message.id) if isinstance(message.id, str) else ""
+    return MessageText(role, text, message_id, is_answer=_is_answer(message), is_upload=is_upload)
 
 
 def role_of(message: BaseMessage) -> Role | None:
-    """Return who speaks in *message*, None for a machine."""
+    """Return the role of the author of *message*; None for system, tool and other messages."""
     if isinstance(message, HumanMessage):
         return "human"
     if isinstance(message, AIMessage):
@@ -61,8 +211,8 @@ def role_of(message: BaseMessage) -> Role | None:
 
 
 def has_tool_calls(message: BaseMessage) -> bool:
-    """Tell whether the assistant goes on working after *message*, in any of the ways a call was ever written down."""
-    extra = _extra(message)
+    """Return whether *message* calls tools, in any of the formats in use, so that it is not a final answer."""
+    extra = _additional(message)
     if extra.get("tool_calls") or extra.get("function_call"):
         return True
     if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
@@ -72,23 +222,23 @@ def has_tool_calls(message: BaseMessage) -> bool:
 
 
 def is_hidden(message: BaseMessage) -> bool:
-    """Tell whether *message* was kept from the user's eyes, and is not the user's own answer."""
-    return bool(_extra(message).get("hide_from_ui")) and not _is_answer(message)
+    """Return whether the application hid *message* from the user, and it is not the user's own answer."""
+    return bool(_additional(message).get("hide_from_ui")) and not _is_answer(message)
 
 
 def is_injected(message: BaseMessage) -> bool:
-    """Tell whether *message* is memory, or a summary, that was put into the conversation."""
-    places = (_extra(message), cast("object", message.response_metadata), getattr(message, "metadata", None))
-    sources = (cast("Mapping[str, object]", place).get("lc_source") for place in places if isinstance(place, Mapping))
+    """Return whether *message* is injected memory or a summary."""
+    metadata = (_additional(message), cast("object", message.response_metadata), getattr(message, "metadata", None))
+    sources = (cast("Mapping[str, object]", data).get("lc_source") for data in metadata if isinstance(data, Mapping))
     return message.name in INJECTED_NAMES or "summarization" in sources
 
 
 def _is_answer(message: BaseMessage) -> bool:
-    response = _extra(message).get("human_input_response")
+    response = _additional(message).get("human_input_response")
     return role_of(message) == "human" and response is not None and response is not False
 
 
-def _extra(message: BaseMessage) -> Mapping[str, object]:
+def _additional(message: BaseMessage) -> Mapping[str, object]:
     return cast("Mapping[str, object]", message.additional_kwargs)
 
 

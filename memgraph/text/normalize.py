@@ -1,7 +1,8 @@
-"""Text in the one form that word lists and patterns are written in."""
+"""Text normalisation: every form in which text is compared, matched, stored or embedded in a tagged block."""
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 
@@ -17,35 +18,53 @@ _BLANKS = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r" ?\n\s*")
 _LATIN_THEN_HAN = re.compile(rf"(?<=[a-z0-9])(?=[{HAN}])|(?<=[{HAN}])(?=[a-z0-9])")
 _WORDS = re.compile(rf"[{HAN}]|(?:(?![{HAN}_])\w)+(?:'(?:(?![{HAN}_])\w)+)*")
-_DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}")
+_REPEATED_LETTER = re.compile(r"([^\W\d_])\1{2,}")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Return *text* without NUL and unpaired surrogates, so that it encodes as UTF-8 and fits any database."""
+    if not _UNSTORABLE.search(text):
+        return text
+    joined = text.replace("\0", "").encode("utf-16-le", "surrogatepass")
+    return joined.decode("utf-16-le", "replace")
 
 
 def fold(text: str) -> str:
-    r"""Return *text* in lower case, simplified characters, ASCII punctuation and single blanks.
+    r"""Return *text* in lower case, simplified characters, ASCII punctuation and single spaces, for matching patterns.
 
-    Full-width forms become ASCII ("。" and "、" have none and stay), curly quotes straight, and a blank stands
-    between Chinese and Latin, so that `\b` means in a mixed sentence what it means elsewhere.
+    Full-width forms become ASCII ("。" and "、" have no ASCII form and stay), curly quotes become straight, and a
+    space separates Chinese from Latin, so that `\b` works in mixed sentences as well.
     """
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_ASCII).translate(_SIMPLIFIED)
     spaced = _LINES.sub("\n", _BLANKS.sub(" ", plain)).strip()
     return _LATIN_THEN_HAN.sub(" ", spaced)
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words of *text*, a Chinese character being one; its emoji, where it has no words.
+def fact_key(content: str) -> str:
+    """Return the key under which two wordings are the same fact: case, width and spacing do not count."""
+    return "".join(unicodedata.normalize("NFKC", content).casefold().split())
 
-    Drawn-out letters count once: "thanksss" is "thanks".
+
+def single_line(text: str) -> str:
+    """Return *text* on one line, with single spaces."""
+    return " ".join(text.split())
+
+
+def words_of(text: str) -> list[str]:
+    """Return the folded words of *text*, each Chinese character being one; its emoji if it has no words.
+
+    A letter repeated three times or more counts once: "thanksss" is "thanks".
     """
-    words = [_DRAWN_OUT.sub(r"\1", word) for word in _WORDS.findall(fold(text))]
+    words = [_REPEATED_LETTER.sub(r"\1", word) for word in _WORDS.findall(fold(text))]
     return words or [sign for sign in text if unicodedata.category(sign) == "So"]
 
 
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+def escape(text: str) -> str:
+    """Return *text* so that it cannot open or close a tag of the block around it."""
+    return html.escape(text, quote=False)
 
 
-def clean(text: str) -> str:
-    """Return *text* so that it encodes as UTF-8 and fits a database: no NUL, no half of a surrogate pair."""
-    if not _UNSTORABLE.search(text):
-        return text
-    joined = text.replace("\0", "").encode("utf-16-le", "surrogatepass")
-    return joined.decode("utf-16-le", "replace")
+def unescape(text: str) -> str:
+    """Undo `escape`."""
+    return html.unescape(text)

@@ -182,7 +182,7 @@ class Signals:
 
 def detect(turns: Sequence[Turn], signals: Signals) -> tuple[str, ...]:
     """Return the names of the signals that fire on any human turn of *turns*, in the table's order."""
-    texts = [fold(_clipped(turn.text)) for turn in turns if turn.is_human]
+    texts = [fold(_clipped(turn.text)) for turn in turns if turn.role == "human"]
     return tuple(signal.name for signal in signals.table if any(signal.matches(text) for text in texts))
 
 

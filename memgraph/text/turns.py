@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from memgraph.models import Turn
-from memgraph.text.content import text_of
-from memgraph.text.message import MessageText, has_tool_calls, is_hidden, read_message, role_of
+from memgraph.text.message import MessageText, has_tool_calls, is_hidden, read_message, role_of, text_of
 from memgraph.text.normalize import words_of
 from memgraph.text.signals import load_signals
 

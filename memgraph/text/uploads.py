@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memgraph.text.content import UPLOADS, without_blocks
+from memgraph.text.message import UPLOADS, without_blocks
 from memgraph.text.normalize import fold
 from memgraph.text.sentences import sentences
 

@@ -17,7 +17,7 @@ from memgraph.background.outbox import ConversationKey
 from memgraph.background.runner import JobRunner, Limits
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_messages
-from memgraph.prompts.blocks import read_turns
+from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import ScriptedModel, update_answer
 
 if TYPE_CHECKING:

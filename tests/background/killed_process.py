@@ -23,7 +23,7 @@ from langchain_core.messages import HumanMessage
 import memgraph.graph
 from memgraph import BackgroundInvoker, Context, Policy, Scope, Settings, build_graph
 from memgraph.background.sqlite_outbox import SqliteOutbox
-from memgraph.prompts.blocks import read_turns
+from memgraph.prompts.update_prompt import read_turns
 from memgraph.storage.file import FileStorage
 from memgraph.testing import ScriptedModel, update_answer
 

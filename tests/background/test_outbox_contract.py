@@ -158,7 +158,9 @@ def test_a_full_outbox_refuses_a_new_key(outbox: Outbox) -> None:
     put(outbox, key=KEY, max_jobs=2)
     put(outbox, key=OTHER, max_jobs=2)
 
-    with pytest.raises(QueueFullError, match=r"2 conversations wait in .*submit again later, or raise max_queued"):
+    with pytest.raises(
+        QueueFullError, match=r"2 conversations are queued in .*submit again later, or raise max_queued"
+    ):
         put(outbox, key=ConversationKey(BOB), max_jobs=2)
 
     assert len(outbox.pending(now=0)) == 2

@@ -218,7 +218,7 @@ def test_of_two_who_decide_at_once_one_is_told(desk: Any, say: Any, learned: Any
 
 
 def test_what_is_not_there_cannot_be_decided(desk: Any) -> None:
-    with pytest.raises(NotInReviewError, match="nothing waits for review under 'x'"):
+    with pytest.raises(NotInReviewError, match="no update is waiting for review under 'x'"):
         decide_review(desk.outbox, "x", "accept", now=0)
 
 

@@ -9,7 +9,7 @@ import math
 import pytest
 
 from memgraph.models import Answer, Fact, Memory, MemoryUpdate, Section
-from memgraph.prompts.parse import UnreadableError, read_answer
+from memgraph.prompts.parse import UnreadableError, parse_answer
 from memgraph.testing import update_answer
 
 TEA = update_answer("Likes tea.")
@@ -18,13 +18,13 @@ TEA = update_answer("Likes tea.")
 def read(answer: str | Answer, memory: Memory | None = None) -> MemoryUpdate:
     """Read an answer to a conversation of thread t1."""
     ids = (f"fact_{n:08x}" for n in itertools.count(1))
-    return read_answer(
+    return parse_answer(
         Answer(text=answer) if isinstance(answer, str) else answer,
         memory or Memory(),
         at="2026-05-01T10:00:00Z",
         thread="t1",
         message_ids=("m1",),
-        draw_id=lambda: next(ids),
+        make_id=lambda: next(ids),
     )
 
 

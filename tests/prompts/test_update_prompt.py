@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 
 from memgraph import ConfigError, Fact, Memory, Policy, Section
 from memgraph.models import Prompt, Turn
-from memgraph.prompts.blocks import read_facts, read_turns, shorten
-from memgraph.prompts.template import Language, checked_instructions, load_template, read_instructions, substitute
-from memgraph.prompts.update_prompt import correction_request, shown_facts, update_prompt
+from memgraph.prompts.template import Language, load_template, read_instructions, validate_instructions
+from memgraph.prompts.update_prompt import (
+    correction_request,
+    read_facts,
+    read_turns,
+    select_facts,
+    shorten,
+    substitute,
+    update_prompt,
+)
 from memgraph.text.signals import load_signals
 from memgraph.text.tokens import count_tokens
 
@@ -137,7 +144,7 @@ def test_of_too_many_facts_the_relevant_and_the_newest_are_shown() -> None:
     facts[50] = Fact(id="ship", content="Builds ships in Oslo.", created_at="2025-01-01T00:00:00Z")
     facts[10] = Fact(id="new", content="Likes tea.", created_at="2026-02-01T00:00:00Z")
 
-    shown = shown_facts(facts, [turn("How are the ships?")], 300)
+    shown = select_facts(facts, [turn("How are the ships?")], 300)
 
     assert {"ship", "new"} <= {fact.id for fact in shown}
     assert len(shown) < 25
@@ -148,7 +155,7 @@ def test_one_huge_fact_blocks_no_other() -> None:
     """What does not fit is passed over."""
     facts = [Fact(content="ships " * 3_000), *(Fact(content=f"Likes ships {n}.") for n in range(5))]
 
-    assert len(shown_facts(facts, [turn("ships")], 300)) == 5
+    assert len(select_facts(facts, [turn("ships")], 300)) == 5
 
 
 def test_what_was_wrong_is_said_in_the_language_of_the_prompt() -> None:
@@ -177,7 +184,7 @@ def test_instructions_of_ones_own_take_the_place_of_ours(tmp_path: Path) -> None
 def test_instructions_that_no_answer_could_follow_are_refused(text: str, missing: str) -> None:
     """Better now than at the first update."""
     with pytest.raises(ConfigError, match=missing):
-        checked_instructions(text, where="prompt")
+        validate_instructions(text, source="prompt")
 
 
 def test_instructions_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:

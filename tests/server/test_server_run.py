@@ -16,10 +16,10 @@ pytestmark = pytest.mark.xdist_group("server")
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"thread_id": "t1"}, "no user_id: say whose memory this is"),
-    ({"user_id": "run\nada"}, "holds a control character"),
+    ({"user_id": "run\nada"}, "contains a control character"),
     ({"user_id": "u" * 300}, "has 300 characters; 256 are allowed"),
     ({"user_id": ["bea"]}, "user_id must be a valid string"),
-    ({"user_id": "run-bea", "agent_name": "no/slash"}, "agent_name 'no/slash' may hold letters"),
+    ({"user_id": "run-bea", "agent_name": "no/slash"}, "agent_name 'no/slash' is invalid"),
     ({"user_id": "run-bea", "polcy": {}}, "polcy is unknown; did you mean policy?"),
     ({"user_id": "run-bea", "policy": {"max_facts": 3}}, "policy.max_facts must be greater than or equal to 10, not 3"),
     ({"user_id": "run-bea", "max_facts": "few"}, "policy.max_facts must be a valid integer"),

@@ -50,7 +50,7 @@ def test_escaped_halves_of_surrogate_pairs_load() -> None:
     ],
 )
 def test_damage_is_an_error_that_names_the_place(data: bytes) -> None:
-    with pytest.raises(DamagedMemoryError, match=r"^here is no memory document: .*left as it is"):
+    with pytest.raises(DamagedMemoryError, match=r"^here is not a memory document: .*left unchanged"):
         decode(data, "here")
 
 

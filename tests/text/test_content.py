@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.text.content import text_of
+from memgraph.text.message import text_of
 
 B64 = "iVBORw0KGgo="
 

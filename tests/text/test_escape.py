@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.text.escape import escape, unescape
+from memgraph.text.normalize import escape, unescape
 
 
 @given(st.text())

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from memgraph.text.content import MEMORY, UPLOADS, without_blocks
+from memgraph.text.message import MEMORY, UPLOADS, without_blocks
 
 
 @pytest.mark.parametrize(

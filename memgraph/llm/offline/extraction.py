@@ -6,7 +6,7 @@ from memgraph.llm.offline import chinese, english
 from memgraph.llm.offline.reply import Reply, read_confirmation, read_correction
 from memgraph.llm.offline.rules import LANGUAGES, Extraction, pattern
 from memgraph.llm.offline.sentences import Sentence, read_sentences
-from memgraph.prompts.blocks import ShownTurn
+from memgraph.prompts.update_prompt import ShownTurn
 
 
 def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:

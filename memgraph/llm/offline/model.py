@@ -15,8 +15,8 @@ from memgraph.llm.offline.extraction import find_all
 from memgraph.llm.offline.rules import Extraction, Section
 from memgraph.llm.offline.sentences import MAX_CHARS
 from memgraph.llm.offline.supersession import find_ended, resolve_finding
-from memgraph.prompts.blocks import ShownFact, ShownTurn, read_facts, read_turns
-from memgraph.text.escape import unescape
+from memgraph.prompts.update_prompt import ShownFact, ShownTurn, read_facts, read_turns
+from memgraph.text.normalize import unescape
 
 SECTION_NAMES = (
     "workContext", "personalContext", "topOfMind", "recentMonths", "earlierContext", "longTermBackground",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from memgraph.llm.offline import chinese_entities, english_entities
 from memgraph.llm.offline.rules import LANGUAGES, Extraction, holders, pattern
-from memgraph.prompts.blocks import ShownFact
+from memgraph.prompts.update_prompt import ShownFact
 
 _BESIDE = re.compile(
     r"student|owner|founder|writer|author|artist|musician|photographer|freelancer|coach|tutor|volunteer|学生|作家|作者|博主|志愿者",

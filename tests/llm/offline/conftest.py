@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 
 from memgraph.llm.offline import OfflineChatModel
 from memgraph.models import Fact, Turn
-from memgraph.prompts.blocks import render_fact, render_turn
+from memgraph.prompts.update_prompt import render_fact, render_turn
 
 Answer = dict[str, Any]
 
