@@ -147,9 +147,7 @@ class ResourceCache(Generic[T]):
         self._resources: LRUCache[str, T] = LRUCache(max_entries)
         self._lock = threading.Lock()
 
-    def __call__(self, resource: str | T) -> T:
-        """Return the object itself, or the one that the string describes."""
-        if not isinstance(resource, str):
-            return resource
+    def __call__(self, name: str) -> T:
+        """Return the object that *name* describes."""
         with self._lock:  # two runs at once must not open two pools
-            return self._resources.get(resource, lambda: self._open(resource))
+            return self._resources.get(name, lambda: self._open(name))

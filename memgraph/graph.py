@@ -24,13 +24,12 @@ A graph that is built to be reviewed has one node more, before save_memory:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.graph import START, StateGraph
 
 from memgraph.context import Context, ContextResolver
-from memgraph.langgraph_adapter import UpdateGraph, bind_context, sync_async_node
+from memgraph.langgraph_adapter import UpdateGraph, sync_async_node
 from memgraph.nodes.apply_update import apply_update
 from memgraph.nodes.build_prompt import build_prompt
 from memgraph.nodes.call_model import CallModelInput, call_model, call_model_async
@@ -105,7 +104,7 @@ def build_graph(
 
 def _assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context, Conversation, Any]:
     """Put nodes and routes together."""
-    bound = partial(bind_context, ContextResolver(defaults))
+    bound = ContextResolver(defaults).bind
     graph = StateGraph(State, context_schema=Context, input_schema=Conversation, output_schema=output)
 
     graph.set_node_defaults(error_handler=fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected

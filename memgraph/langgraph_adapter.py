@@ -1,20 +1,17 @@
-"""How nodes are wired to LangGraph: a complete context, a twin for the event loop, a clean drawing."""
+"""How nodes are wired to LangGraph: a twin for the event loop, a clean drawing."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args, get_type_hints
 
 from langchain_core.runnables import RunnableLambda
-from langgraph.config import get_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.typing import StateT
 from pydantic import BaseModel
 
-from memgraph.context import Context, ContextResolver, RunContext
+from memgraph.context import Context
 from memgraph.state import Conversation, State
 
 if TYPE_CHECKING:
@@ -24,34 +21,6 @@ if TYPE_CHECKING:
 
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 Node = Callable[[Any, Runtime[Any]], Any]
-
-
-def bind_context(resolver: ContextResolver, node: Callable[..., Any]) -> Callable[..., Any]:
-    """Give *node* a runtime whose context is complete, and of our own type.
-
-    A node that works on the scope in the state does so only for whom it belongs to. functools.wraps keeps the
-    annotations, by which LangGraph knows what the node may see.
-    """
-    if inspect.iscoroutinefunction(node):
-
-        @functools.wraps(node)
-        async def call_async(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-            return await node(state, runtime.override(context=_resolved(resolver, state, runtime)))
-
-        return call_async
-
-    @functools.wraps(node)
-    def call(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-        return node(state, runtime.override(context=_resolved(resolver, state, runtime)))
-
-    return call
-
-
-def _resolved(resolver: ContextResolver, state: Mapping[str, Any], runtime: Runtime[Any]) -> RunContext:
-    resolved = resolver(runtime, get_config())
-    if "origin" in state:
-        resolved.check(state["origin"].scope)
-    return resolved
 
 
 def sync_async_node(node: Node, twin: Callable[[Any, Runtime[Any]], Awaitable[Any]]) -> RunnableLambda[Any, Any]:

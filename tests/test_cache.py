@@ -283,13 +283,6 @@ def test_many_threads_keep_the_bounds() -> None:
 # -- opened objects -------------------------------------------------------------------------------
 
 
-def test_an_object_is_returned_as_it_is() -> None:
-    cache = ResourceCache[object](lambda name: name.upper())
-    pool = object()
-
-    assert cache(pool) is pool
-
-
 def test_opened_objects_are_bounded() -> None:
     """A client may name any number of them; the most recently used ones stay."""
     opened: list[str] = []

@@ -235,10 +235,10 @@ def test_code_on_the_server_can_choose_it_for_a_known_caller() -> None:
 @pytest.mark.parametrize("caller", [Caller("ada"), None])
 def test_a_scope_of_the_state_is_worked_on_for_whom_it_belongs_to(caller: Caller | None) -> None:
     """Or where the server knows nobody."""
-    resolved(Context(user_id="ada"), caller=caller).check(Scope("ada", "coach"))
+    resolved(Context(user_id="ada"), caller=caller).authorize(Scope("ada", "coach"))
 
 
 def test_a_scope_of_the_state_is_not_worked_on_for_anybody_else() -> None:
     """A thread may be another user's, and its state can be edited."""
     with pytest.raises(IdentityError, match="another user's memory"):
-        resolved(caller=Caller("eve")).check(Scope("ada"))
+        resolved(caller=Caller("eve")).authorize(Scope("ada"))

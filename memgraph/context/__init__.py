@@ -1,8 +1,8 @@
-"""Context: who is remembered, and with which model, storage and policy - and how a node finds them.
+"""Context: whose memory a run works on, with which model, storage and policy, and how nodes read it.
 
-In Python pass objects; over HTTP and in YAML pass strings. What a run does not say, the graph it
-runs on does. A graph inside another one gets its parent's context, of whatever type: identity is
-taken from it, but a model, a storage or a policy only ever from a Context of ours.
+In Python, fields hold objects; over HTTP and in YAML, strings. A field that a run leaves out has the value that its
+graph was built with. A graph inside another one gets the context of its parent, of whatever type: ids are taken from
+it, but a model, a storage or a policy only from a `Context`.
 """
 
 from memgraph.context.context import Context

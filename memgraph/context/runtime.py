@@ -1,7 +1,9 @@
-"""How a node finds its context: what the run says, else what the graph was built with."""
+"""The context of a run, as its nodes see it: the run's own values, else the graph's defaults."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunContext:
-    """What a node finds in `runtime.context`: everything is there."""
+    """The complete context that a node finds in `runtime.context`."""
 
     user_id: str | None
     agent_name: str | None
@@ -37,11 +39,11 @@ class RunContext:
     enabled: bool
     structured_output: StructuredOutput
     review: Review
-    """When a person must agree: the stricter of what the run and the graph say."""
+    """When a person must agree: the stricter of what the run and the graph require."""
     has_review_node: bool
-    """Whether the graph was built to ask."""
-    caller: str | None
-    """The user whom the server knows to be calling."""
+    """Whether the graph was built with a node that asks for a review."""
+    authenticated_user_id: str | None
+    """The user that the server has authenticated."""
     open_model: Callable[[], BaseChatModel]
     open_storage: Callable[[], MemoryStorage]
 
@@ -56,100 +58,128 @@ class RunContext:
         return self.open_storage()
 
     def require_storage(self, name: str) -> MemoryStorage:
-        """The storage, if it is the one called *name*.
+        """Return the storage, whose name must be *name*.
 
         Raises:
-            WrongStorageError: If it is another: the run was resumed without its context.
+            WrongStorageError: If it is another one, because the run was resumed without its context.
         """
         storage = self.storage
         if storage.name != name:
             raise WrongStorageError(name, storage.name)
         return storage
 
-    def check(self, scope: Scope) -> None:
-        """See to it that who is calling may work on *scope*, which the state of a thread says.
+    def authorize(self, scope: Scope) -> None:
+        """Check that the run may work on *scope*, which the state of its thread names.
 
         Raises:
-            IdentityError: If the server knows the caller to be another. A thread may have been started by
-                somebody else, and its state can be edited.
+            IdentityError: If the server has authenticated another user. The thread may be another user's, and its
+                state can be edited.
         """
-        if self.caller is not None and self.caller != scope.user_id:
-            raise IdentityError(
-                "the state of this thread is of another user's memory than the caller's: start a thread of your own"
-            )
+        if self.authenticated_user_id not in (None, scope.user_id):
+            raise IdentityError("the state of this thread belongs to another user's memory: start a thread of your own")
 
 
 class ContextResolver:
-    """Finds the context of a run: what it says, else what the graph was built with."""
+    """Resolves the context of each run of a graph against the graph's *defaults*."""
 
     def __init__(self, defaults: Context) -> None:
         self._defaults = defaults
         self._models = ResourceCache(chat_model)
         self._storages = ResourceCache(open_storage)
         self._signals = defaults.signals or load_signals()
+        self._review: Review = strictest(defaults.review)
 
     def __call__(self, runtime: Runtime[Any], config: RunnableConfig) -> RunContext:
-        """Return the whole context of the run.
+        """Return the complete context of the run.
 
         Raises:
-            IdentityError: If a caller whom the server knows names a storage.
+            IdentityError: If the run of an authenticated user names a storage.
         """
-        given = runtime.context
-        ours = given if isinstance(given, Context) else Context()
-        caller = _authenticated(runtime)
-        model = ours.model or self._defaults.model or "offline"
-        storage = _allowed(ours.storage, caller) or self._defaults.storage or "file:"
+        # inside another graph the context is the parent's, of any type: only ids are taken from it
+        given, defaults = runtime.context, self._defaults
+        run = given if isinstance(given, Context) else Context()
+        authenticated = _authenticated_user_id(runtime)
+        model = run.model or defaults.model or "offline"
+        storage = _checked_storage(run.storage, authenticated) or defaults.storage or "file:"
+        enabled = defaults.enabled if run.enabled is None else run.enabled
         return RunContext(
-            user_id=caller or self._named("user_id", given, config),
-            agent_name=self._named("agent_name", given, config),
-            thread_id=self._named("thread_id", given, config),
-            policy=_merged(ours.policy, self._defaults.policy or Policy()),
-            prompt=ours.prompt or self._defaults.prompt,
-            signals=ours.signals or self._signals,
-            enabled=_first(ours.enabled, self._defaults.enabled, or_else=True),
-            structured_output=ours.structured_output or self._defaults.structured_output or "none",
-            review=strictest(ours.review, self._defaults.review),
-            has_review_node=strictest(self._defaults.review) != "never",
-            caller=caller,
-            open_model=lambda: self._models(model),
-            open_storage=lambda: self._storages(storage),
+            user_id=authenticated or self._find_id("user_id", given, config),
+            agent_name=self._find_id("agent_name", given, config),
+            thread_id=self._find_id("thread_id", given, config),
+            policy=_override(defaults.policy or Policy(), run.policy),
+            prompt=run.prompt or defaults.prompt,
+            signals=run.signals or self._signals,
+            enabled=True if enabled is None else enabled,
+            structured_output=run.structured_output or defaults.structured_output or "none",
+            review=strictest(run.review, self._review) if run.review else self._review,
+            has_review_node=self._review != "never",
+            authenticated_user_id=authenticated,
+            open_model=lambda: self._models(model) if isinstance(model, str) else model,
+            open_storage=lambda: self._storages(storage) if isinstance(storage, str) else storage,
         )
 
-    def _named(self, name: str, given: object, config: RunnableConfig) -> str | None:
-        """Find an id in the context, whatever its type, else in configurable; empty counts as absent."""
+    def bind(self, node: Callable[..., Any]) -> Callable[..., Any]:
+        """Return *node*, sync or async, with a runtime whose context is the complete RunContext.
+
+        A node that works on the scope in its state is refused if the scope is another user's. functools.wraps keeps
+        the annotations, from which LangGraph reads what the node may see.
+        """
+        from langgraph.config import get_config
+
+        def resolve(state: Mapping[str, Any], runtime: Runtime[Any]) -> Runtime[Any]:
+            context = self(runtime, get_config())
+            if "origin" in state:
+                context.authorize(state["origin"].scope)
+            return runtime.override(context=context)
+
+        if inspect.iscoroutinefunction(node):
+
+            @functools.wraps(node)
+            async def call_async(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
+                return await node(state, resolve(state, runtime))
+
+            return call_async
+
+        @functools.wraps(node)
+        def call(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
+            return node(state, resolve(state, runtime))
+
+        return call
+
+    def _find_id(self, name: str, context: object, config: RunnableConfig) -> str | None:
+        """Find an id in the context, of whatever type, else in configurable; an empty one counts as absent."""
         found = (
-            get_field(given, name) or get_field(config.get("configurable", {}), name) or getattr(self._defaults, name)
+            get_field(context, name) or get_field(config.get("configurable", {}), name) or getattr(self._defaults, name)
         )
         return str(found) if found else None
 
 
-def get_field(given: object, name: str) -> object:
-    """What *given*, of whatever type, has under *name*: as a key or as an attribute."""
-    if isinstance(given, Mapping):
-        return cast("Mapping[str, object]", given).get(name)
-    return getattr(given, name, None)
+def get_field(source: object, name: str) -> object:
+    """Return the key or the attribute *name* of *source*; None if it has neither."""
+    if isinstance(source, Mapping):
+        return cast("Mapping[str, object]", source).get(name)
+    return getattr(source, name, None)
 
 
-def _first(*said: bool | None, or_else: bool) -> bool:
-    return next((value for value in said if value is not None), or_else)
+def _override(policy: Policy, run: Policy | None) -> Policy:
+    """Return *policy* with the fields that the run sets itself."""
+    return policy.model_copy(update={name: getattr(run, name) for name in run.model_fields_set}) if run else policy
 
 
-def _merged(said: Policy | None, graphs: Policy) -> Policy:
-    """The policy of the graph, but for what the run says."""
-    return graphs.model_copy(update={name: getattr(said, name) for name in said.model_fields_set}) if said else graphs
-
-
-def _authenticated(runtime: Runtime[Any]) -> str | None:
-    """The user whom the server knows to be calling; nobody can claim to be another."""
+def _authenticated_user_id(runtime: Runtime[Any]) -> str | None:
+    """Return the user that the server has authenticated; no context can override it."""
     user = runtime.server_info.user if runtime.server_info else None
     return user.identity if user is not None and user.is_authenticated else None
 
 
-def _allowed(storage: str | MemoryStorage | None, caller: str | None) -> str | MemoryStorage | None:
-    """A storage of somebody else's would be their memory by another road. Over HTTP only strings come."""
-    if caller is not None and storage and isinstance(storage, str):
+def _checked_storage(storage: str | MemoryStorage | None, authenticated: str | None) -> str | MemoryStorage | None:
+    """Refuse a storage URL from an authenticated user, since it could name another user's memory.
+
+    Only strings come over HTTP: an object is passed by code on the server, which is trusted.
+    """
+    if authenticated is not None and storage and isinstance(storage, str):
         raise IdentityError(
-            "a caller whom the server knows cannot choose the storage: leave it out of the context. "
-            "Where memories are kept is configured with the server, in memgraph.yaml"
+            "an authenticated user cannot choose the storage: leave it out of the context. "
+            "Where memories are kept is configured on the server, in memgraph.yaml"
         )
     return storage
