@@ -71,7 +71,7 @@ def audit(
         return
     scope = Scope(user, agent)
     memory = ctx.storage.load(scope)
-    findings = _look(ctx, memory, ctx.storage.where(scope), is_all=not fix)
+    findings = _look(ctx, memory, ctx.storage.location(scope), is_all=not fix)
     if fix:
         _fix(ctx, scope, memory, findings, yes=yes)
 

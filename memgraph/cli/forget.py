@@ -38,7 +38,7 @@ def forget(
         ctx.output.line("Nothing was deleted.")
         return
     buried = storage.delete(scope)
-    ctx.output.line(f"Forgot {format_scope(scope)} in {storage.where(scope)}.")
+    ctx.output.line(f"Forgot {format_scope(scope)} in {storage.location(scope)}.")
     left = _agents_left(ctx, scope)
     if left:
         ctx.output.line(f"These agents still remember something: {', '.join(left)}. Forget each with --agent.")

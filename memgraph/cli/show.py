@@ -33,13 +33,13 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
 
     line = ctx.output.line
     if memory.is_empty:
-        line(f"Nothing is remembered of {format_scope(scope)} in {ctx.storage.where(scope)}.")
+        line(f"Nothing is remembered of {format_scope(scope)} in {ctx.storage.location(scope)}.")
         return
     line(
         f"Memory of {format_scope(scope)}, revision {memory.revision}, last changed {memory.last_updated or 'unknown'}",
         "bold",
     )
-    line(f"in {ctx.storage.where(scope)}", "dim")
+    line(f"in {ctx.storage.location(scope)}", "dim")
     for name, section in memory.sections():
         if section.summary:
             line()

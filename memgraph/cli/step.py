@@ -64,7 +64,7 @@ def step(
     ctx.output.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
     is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not ctx.output.as_json
     session = StepSession(
-        ctx.output, _stepper(ctx, settings, messages, scope, thread), ctx.storage.where(scope), is_typed=is_typed
+        ctx.output, _stepper(ctx, settings, messages, scope, thread), ctx.storage.location(scope), is_typed=is_typed
     )
     _obey(session, PROMPT if is_typed else "")
     ctx.output.result(session.document)

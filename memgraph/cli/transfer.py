@@ -177,7 +177,7 @@ def _tell(ctx: CommandContext, scope: Scope, counts: dict[str, int], backup: str
     from memgraph.cli.format import pluralize
 
     facts = f"{pluralize(counts['added'], 'fact')} added, {counts['removed']} removed"
-    ctx.output.line(f"{facts}, {pluralize(counts['rewritten'], 'summary')} changed, in {ctx.storage.where(scope)}.")
+    ctx.output.line(f"{facts}, {pluralize(counts['rewritten'], 'summary')} changed, in {ctx.storage.location(scope)}.")
     if backup:
         ctx.output.line(f"What was there before is in {backup}.")
 

@@ -91,7 +91,7 @@ def _learn(ctx: CommandContext, scope: Scope, messages: list[AnyMessage], contex
         return
     if not final.get("outcome"):
         raise MemgraphError("the update ended before it came to anything")
-    place = ctx.storage.where(scope)
+    place = ctx.storage.location(scope)
     show_result(ctx.output, final, place)
     ctx.output.result(result_document(final, context, place, progress.nodes))
 

@@ -1,6 +1,6 @@
-"""Storages: where memories are kept.
+"""Storages: backends that store one memory document per user.
 
-A new one is a module with a `MemoryStorage` and one line in STORAGES.
+To add one, write a module with a `MemoryStorage` subclass and add a line to STORAGES.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ STORAGES: Mapping[str, str] = MappingProxyType(
         "sqlite": "memgraph.storage.sqlite.SqliteStorage",
     }
 )
-"""The class behind each URL scheme, imported when it is used."""
+"""Class path of the storage for each URL scheme, imported at first use."""
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)  # one letter would be a Windows drive
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)  # a single letter is a Windows drive
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 _LOADING_ERRORS = (
-    *(ImportError, SyntaxError, NameError, AttributeError, TypeError),  # there is no such class
-    *(ValueError, LookupError, ArithmeticError, AssertionError, OSError, RuntimeError),  # it does not want to be made
+    *(ImportError, SyntaxError, NameError, AttributeError, TypeError),  # the class does not exist
+    *(ValueError, LookupError, ArithmeticError, AssertionError, OSError, RuntimeError),  # its constructor failed
 )
 
 logger = logging.getLogger(__name__)
@@ -44,19 +44,18 @@ logger = logging.getLogger(__name__)
 def open_storage(
     url: str | MemoryStorage = "file:", *, storage_path: str | None = None, fallback: bool = True
 ) -> MemoryStorage:
-    """Return the storage that *url* names.
+    """Open the storage at *url*.
 
     Args:
-        url: A storage, which is returned as it is; a URL (`file:DIR`, `file:DIR/NAME.json`, `sqlite:FILE`,
-            `memory:`); a path, which is a file storage; or the dotted path of a MemoryStorage class, which
-            is called with *storage_path*.
-        storage_path: Where to keep memories when *url* does not say: a folder, NAME.json, or a URL.
-            None is the platform's folder for user data.
-        fallback: Whether a class that cannot be loaded is logged as an error and replaced by the storage
-            at *storage_path*.
+        url: A storage, which is returned unchanged; a URL (`file:DIR`, `file:DIR/NAME.json`, `sqlite:FILE`,
+            `postgresql://...`, `langgraph:`, `memory:`); a path, which opens a file storage; or the dotted path of
+            a MemoryStorage class, which is called with *storage_path*.
+        storage_path: The location if *url* has none: a folder, NAME.json, or a URL. None is the platform's
+            folder for user data.
+        fallback: Whether to log an error and open the storage at *storage_path* if a class cannot be loaded.
 
     Raises:
-        ConfigError: If the scheme is unknown, the URL names no place, or a class cannot be loaded and
+        ConfigError: If the scheme is unknown, the URL is incomplete, or a class cannot be loaded and
             *fallback* is False.
     """
     if isinstance(url, MemoryStorage):
@@ -64,32 +63,32 @@ def open_storage(
     if _DOTTED.fullmatch(url) and not url.endswith(".json"):
         return _open_class(url, storage_path, fallback=fallback)
     if url in {"", "file:"} and storage_path:
-        return _open_place(storage_path)
-    return _open_place(url)
+        return _open_url(storage_path)
+    return _open_url(url)
 
 
-def _open_place(place: str) -> MemoryStorage:
-    match = _URL.fullmatch(place)
-    scheme, location = (match[1].lower(), match[2]) if match else ("file", place)
+def _open_url(url: str) -> MemoryStorage:
+    match = _URL.fullmatch(url)
+    scheme, location = (match[1].lower(), match[2]) if match else ("file", url)
     if scheme not in STORAGES:
-        raise ConfigError(f"no storage is called {scheme!r}; there are {', '.join(sorted(STORAGES))}")
-    return _storage_class(STORAGES[scheme]).from_url(location)
+        raise ConfigError(f"unknown storage scheme {scheme!r}; supported are {', '.join(sorted(STORAGES))}")
+    return _import_class(STORAGES[scheme]).from_url(location)
 
 
 def _open_class(dotted: str, storage_path: str | None, *, fallback: bool) -> MemoryStorage:
     try:
-        return _storage_class(dotted)(storage_path)  # pyright: ignore[reportCallIssue] - what such a class has to take
+        return _import_class(dotted)(storage_path)  # pyright: ignore[reportCallIssue] - the contract of such a class
     except _LOADING_ERRORS as error:
-        problem = f"storage {dotted} cannot be used: {type(error).__name__}: {error}"
+        problem = f"cannot open storage {dotted}: {type(error).__name__}: {error}"
         if not fallback:
             raise ConfigError(problem) from error
-        logger.error("%s; the file storage is used", problem)  # noqa: TRY400 - one line says it
-    return _open_place(storage_path or "file:")
+        logger.error("%s; using the file storage", problem)  # noqa: TRY400 - the message has the cause
+    return _open_url(storage_path or "file:")
 
 
-def _storage_class(dotted: str) -> type[MemoryStorage]:
+def _import_class(dotted: str) -> type[MemoryStorage]:
     module, _, name = dotted.rpartition(".")
-    found: object = getattr(import_module(module), name)
-    if not isinstance(found, type) or not issubclass(found, MemoryStorage):
-        raise TypeError(f"{dotted} is no MemoryStorage")
-    return found
+    imported: object = getattr(import_module(module), name)
+    if not isinstance(imported, type) or not issubclass(imported, MemoryStorage):
+        raise TypeError(f"{dotted} is not a MemoryStorage")
+    return imported

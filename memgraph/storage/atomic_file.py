@@ -1,9 +1,9 @@
-"""Writing a file so that it is there whole or not at all, whenever the process dies."""
+"""Atomic and durable file writes under a lock file. Every error of the operating system is a StorageError."""
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 POLL_SECONDS = 0.005
-"""Between two looks at a lock that somebody else holds."""
+"""Interval between attempts to take a lock that another writer holds."""
 
 
 @contextmanager
 def wrap_os_errors(path: Path) -> Generator[None]:
-    """Turn what the operating system refuses into a StorageError that names the file."""
+    """Raise errors of the operating system as StorageErrors that name the file."""
     try:
         yield
     except OSError as error:
@@ -30,38 +30,80 @@ def wrap_os_errors(path: Path) -> Generator[None]:
 
 
 def read(path: Path) -> bytes | None:
-    """Return the bytes of a file; None if there is none."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
+    """Return the bytes of a file; None if it does not exist."""
+    with wrap_os_errors(path):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
 
 
 def make_folder(folder: Path) -> None:
-    """Make *folder* and what is missing above it, readable by nobody else, and there after a power cut."""
-    if folder.is_dir():
-        return
-    make_folder(folder.parent)
-    folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
-    sync_folder(folder.parent)
+    """Create *folder* and its missing parents, private to this user and durable."""
+    with wrap_os_errors(folder):
+        if folder.is_dir():
+            return
+        make_folder(folder.parent)
+        folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
+        _sync_folder(folder.parent)
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames in *folder* last. Windows has no way to ask for it, and needs none."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def create_private(path: Path) -> None:
+    """Create an empty file that only this user may read, unless the file exists."""
+    with wrap_os_errors(path), suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
 
 
 @contextmanager
-def atomic_write(path: Path, data: bytes, *, durable: bool = True) -> Generator[Path]:
-    """Write *data* to a temporary file beside *path*, to be renamed to it; what was not renamed is removed.
+def locked(path: Path, timeout: float) -> Generator[None]:
+    """Lock out other writers of *path*, in this process and in others. Creates the folder of *path*.
 
-    Its name is fixed, so that what a killed process left is written over: hold the lock of *path*.
+    Raises:
+        StorageError: If another writer holds the lock for *timeout* seconds.
+    """
+    with wrap_os_errors(path):
+        make_folder(path.parent)
+        lock = FileLock(path.with_name(f"{path.name}.lock"), timeout, PRIVATE_FILE, poll_interval=POLL_SECONDS)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise StorageError(f"{lock.lock_file} was held by another writer for {timeout:g} s") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Replace the file at *path* by *data*, atomically and durably. Hold the lock of *path*."""
+    with wrap_os_errors(path), _staged(path, data) as temporary:
+        temporary.replace(path)
+        _sync_folder(path.parent)
+
+
+def compare_and_replace(path: Path, data: bytes, *, expected: bytes | None, copy: Path) -> bool:
+    """Replace the files at *path* and *copy* by *data*, unless *path* no longer holds *expected*.
+
+    Only *path* is durable. If just its *copy* cannot be replaced, the write still counts.
+
+    Returns:
+        Whether *path* held *expected*. If not, nothing was written.
+    """
+    with wrap_os_errors(path), _staged(copy, data, durable=False) as staged_copy, _staged(path, data) as staged:
+        if read(path) != expected:
+            return False
+        staged.replace(path)
+        with suppress(OSError):
+            staged_copy.replace(copy)
+        _sync_folder(path.parent)
+    return True
+
+
+@contextmanager
+def _staged(path: Path, data: bytes, *, durable: bool = True) -> Generator[Path]:
+    """Write *data* to a temporary file next to *path*, for a rename; remove it if it was not renamed.
+
+    Its name is fixed, so that the next write replaces what a killed process left: hold the lock of *path*.
     """
     temporary = path.with_name(f"{path.name}.tmp")
     try:
@@ -75,38 +117,16 @@ def atomic_write(path: Path, data: bytes, *, durable: bool = True) -> Generator[
         temporary.unlink(missing_ok=True)
 
 
-def replace(path: Path, data: bytes) -> None:
-    """Put *data* in the place of the file at *path*, durably."""
-    with atomic_write(path, data) as temporary:
-        temporary.replace(path)
-        sync_folder(path.parent)
-
-
-@contextmanager
-def locked(path: Path, timeout: float) -> Generator[None]:
-    """Keep other writers of *path*, in this process or another, out. Its folder must exist.
-
-    Raises:
-        StorageError: If somebody else held the lock for *timeout* seconds.
-    """
-    lock = FileLock(path.with_name(f"{path.name}.lock"), timeout, PRIVATE_FILE, poll_interval=POLL_SECONDS)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise StorageError(f"{lock.lock_file} was held by another writer for {timeout:g} s") from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def create_private(path: Path) -> None:
-    """Make an empty file that nobody else can read, where there is none."""
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
-    except FileExistsError:
-        return
-
-
 def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, PRIVATE_FILE)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make renames in *folder* durable. Windows has no call for it and needs none."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,61 +1,80 @@
-"""Memories as JSON files that a person can read and edit."""
+"""FileStorage: memories as JSON files that a person can read and edit."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import DamagedMemoryError, RevisionConflictError, StorageError
 from memgraph.models import Memory
-from memgraph.storage.atomic_file import atomic_write, locked, make_folder, read, replace, sync_folder, wrap_os_errors
-from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision, tombstone
-from memgraph.storage.manual_edits import FileBytes, FileState, bump_revision, detect
+from memgraph.storage.atomic_file import compare_and_replace, locked, read, replace, wrap_os_errors
+from memgraph.storage.base import (
+    MemoryStorage,
+    is_deleted,
+    latest_deletion,
+    load_with_fallback,
+    next_revision,
+    tombstone,
+)
 from memgraph.storage.paths import Layout, absolute, path_of_url
-from memgraph.storage.serialization import DocumentCache, serialize
+from memgraph.storage.serialization import DocumentCache, encode, serialize
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from memgraph.models import Scope
 
 LOCK_TIMEOUT_SECONDS = 30.0
 RECORD_TIMEOUT_SECONDS = 1.0
-"""How long a load waits to record a hand edit; it goes on without."""
+"""Maximum seconds a load waits to record a manual edit; after that it loads without recording."""
+
+
+@dataclass(frozen=True)
+class _FileState:
+    """A document on disk, compared with its last good version."""
+
+    data: bytes | None
+    """The bytes of the document; None if there is none."""
+    memory: Memory | None
+    is_recorded: bool
+    """Whether the last good version has the same content. If not, the document was edited manually."""
+    revision: int
+    """The highest known revision; that of *memory* if there is one."""
 
 
 class FileStorage(MemoryStorage):
-    """One JSON file a scope; any number of threads and processes, and people with an editor.
+    """One human-readable JSON document per user. Manual edits are preserved.
 
-    A save writes a temporary file and renames it, under a lock file; a reader needs no lock to see a whole
-    document. Beside `memory.json` lies `memory.json.last`, the last good one: what to go back to when an
-    edit broke the document, and what tells an edit from a save.
+    Any number of threads and processes may use the same folder. A save writes a temporary file and renames
+    it, under a lock file; readers need no lock to see a complete document. Next to `memory.json` there is
+    `memory.json.last`, the last good version: a backup if an edit breaks the document, and the reference that
+    shows whether the document was edited.
 
-    A hand edit counts as a writer, in three steps that need nothing but these two files, so that they hold
-    for any process:
+    A manual edit counts as a writer. This needs only these two files, so it works across processes:
 
-    1. A document that does not say what the last good one says was edited by hand. Its revision is never
-       below that of the last good one, whatever stands in it.
-    2. The first load that sees an edit records it: the edited document becomes the last good one, one
-       revision higher. Whoever loaded before is thereby out of date. The document itself is not touched.
-    3. A save over an edit that is not recorded is a conflict: nobody can have loaded it.
+    1. A document whose content differs from the last good version was edited. Its revision is never lower
+       than that of the last good version.
+    2. The first load after an edit records it: the edited content becomes the last good version, one revision
+       higher, which outdates all earlier loads. The document itself is not touched.
+    3. A save over an unrecorded edit is a conflict, since that edit cannot have been loaded.
 
-    So a run that meets an edit loses one race, loads again, and wins the next. Where an edit cannot be
-    recorded (a read-only folder) it is still loaded. A removed document reads as a missing one, and what is
-    saved next takes its revision from the last good one.
+    So a run that meets an edit loses one race, loads again and wins the next one. If an edit cannot be recorded
+    (in a read-only folder), it is loaded anyway. A removed document reads as missing; the next save continues
+    the revisions of the last good version.
 
     Args:
-        path: The base folder, or NAME.json: then NAME.json is the global document, its folder the base.
+        path: The base folder, or NAME.json: then NAME.json is the global document and its folder the base.
             None is the platform's folder for user data.
         lock_timeout: Seconds to wait for another writer.
     """
 
     def __init__(self, path: str | Path | None = None, *, lock_timeout: float = LOCK_TIMEOUT_SECONDS) -> None:
-        place = absolute(path)
-        self._layout = Layout(place.parent, place.name) if place.suffix == ".json" else Layout(place)
-        self._name = f"file:{place}"
+        base = absolute(path)
+        self._layout = Layout(base.parent, base.name) if base.suffix == ".json" else Layout(base)
+        self._name = f"file:{base}"
         self._lock_timeout = lock_timeout
-        self._parsed = DocumentCache()
+        self._cache = DocumentCache()
 
     @property
     def name(self) -> str:
@@ -65,30 +84,36 @@ class FileStorage(MemoryStorage):
     def from_url(cls, location: str) -> Self:
         return cls(path_of_url("file", location))
 
-    def where(self, scope: Scope) -> str:
+    def location(self, scope: Scope) -> str:
         return str(self._layout.document(scope))
 
     def load(self, scope: Scope) -> Memory:
         return load_with_fallback(scope, self._read)
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
-        path = self._layout.document(scope)
-        with self._writing(scope, path):
-            data, seen = self._look(path)
-            saved = next_revision(scope, seen.memory, memory)
-            if not seen.recorded:
+        path, user_id_file = self._layout.document(scope), self._layout.user_id_file(scope)
+        with locked(path, self._lock_timeout):
+            state = self._read_state(path)
+            saved = next_revision(scope, state.memory, memory)
+            if not state.is_recorded:
                 raise RevisionConflictError(scope, memory.revision)
-            return self._write(scope, path, saved.model_copy(update={"revision": seen.revision + 1}), data)
+            if user_id_file:
+                self._write_user_id(scope, user_id_file)
+            return self._write(scope, path, saved.model_copy(update={"revision": state.revision + 1}), state.data)
 
     def delete(self, scope: Scope) -> Memory:
-        path = self._layout.document(scope)
+        path, user_id_file = self._layout.document(scope), self._layout.user_id_file(scope)
         while True:
             try:
-                with self._writing(scope, path):
-                    data, seen = self._look(path)
-                    return self._write(scope, path, _deleted(seen), data)
+                with locked(path, self._lock_timeout):
+                    state = self._read_state(path)
+                    # of a removed document, only the revision continues
+                    known = (state.memory or Memory()).model_copy(update={"revision": state.revision})
+                    if user_id_file:
+                        self._write_user_id(scope, user_id_file)
+                    return self._write(scope, path, tombstone(known), state.data)
             except RevisionConflictError:
-                continue  # edited while we were at it: the edit is to go too
+                continue  # edited meanwhile: delete the edit, too
 
     def scopes(self) -> Iterator[Scope]:
         with wrap_os_errors(self._layout.base):
@@ -97,80 +122,94 @@ class FileStorage(MemoryStorage):
                 if data is not None and not self._is_deleted(path, data):
                     yield scope
 
+    def _is_deleted(self, path: Path, data: bytes) -> bool:
+        return b"forgotten" in data and is_deleted(lambda: self._cache.decode(data, str(path)))
+
     def _read(self, scope: Scope) -> Memory | None:
         path = self._layout.document(scope)
-        with wrap_os_errors(path):
-            _, seen = self._look(path)
-            return seen.memory if seen.recorded else self._record(path, seen)
+        state = self._read_state(path)
+        return state.memory if state.is_recorded else self._record_edit(path, state)
 
-    def _look(self, path: Path) -> tuple[bytes | None, FileState]:
-        """Read the document at *path*: its bytes, and what they say."""
-        data, last = read(path), read(_last(path))
-        try:
-            return data, detect(FileBytes(str(path), data), FileBytes(str(_last(path)), last), self._parsed.decode)
-        except DamagedMemoryError as error:
-            hint = f" (the last good one is {_last(path)})" if last is not None else ""
-            raise DamagedMemoryError(error.location, error.reason + hint) from None
-
-    def _record(self, path: Path, seen: FileState) -> Memory | None:
-        """Make an edited document the last good one, at the next revision."""
-        try:
-            with locked(path, RECORD_TIMEOUT_SECONDS):
-                _, seen = self._look(path)
-                if seen.recorded or seen.memory is None:
-                    return seen.memory
-                memory, data = serialize(bump_revision(seen.memory))
-                replace(_last(path), data)
-                return memory
-        except DamagedMemoryError:
-            raise
-        except (StorageError, OSError):
-            return seen.memory
-
-    def _write(self, scope: Scope, path: Path, memory: Memory, replaced: bytes | None) -> Memory:
-        """Put *memory* in the place of the bytes *replaced*, unless somebody edited them meanwhile."""
-        stored, data = serialize(memory)
-        with atomic_write(_last(path), data, durable=False) as last, atomic_write(path, data) as document:
-            if read(path) != replaced:
-                raise RevisionConflictError(scope, memory.revision - 1)
-            document.replace(path)
-            with suppress(OSError):  # the save has happened; without this the document merely looks edited
-                last.replace(_last(path))
-        sync_folder(path.parent)
-        self._parsed.put(data, str(path), stored)
+    def _write(self, scope: Scope, path: Path, memory: Memory, expected: bytes | None) -> Memory:
+        """Replace the document at *path*, unless it was edited since *expected* was read."""
+        last_good = _last_good(path)
+        stored, data = self._cache.serialize(memory, str(path))
+        if not compare_and_replace(path, data, expected=expected, copy=last_good):
+            raise RevisionConflictError(scope, memory.revision - 1)
         return stored
 
-    @contextmanager
-    def _writing(self, scope: Scope, path: Path) -> Generator[None]:
-        """Keep other writers of the document at *path* out, after making the folder it belongs to."""
-        with wrap_os_errors(path):
-            make_folder(path.parent)
-            self._keep_user_id(scope)
-            with locked(path, self._lock_timeout):
-                yield
-
-    def _keep_user_id(self, scope: Scope) -> None:
-        path = self._layout.user_id_file(scope)
+    def _write_user_id(self, scope: Scope, path: Path) -> None:
+        """Store the user id next to documents whose folder name cannot hold it."""
         user_id = scope.user_id.encode()
-        if path and read(path) != user_id:
+        if read(path) != user_id:
             with locked(path, self._lock_timeout):
                 replace(path, user_id)
 
-    def _is_deleted(self, path: Path, data: bytes) -> bool:
-        """Whether a document is a tombstone. A damaged one is not: somebody has to look at it."""
-        if b"forgotten" not in data:
-            return False
+    # -- manual edits -----------------------------------------------------------------------------
+
+    def _read_state(self, path: Path) -> _FileState:
+        """Read the document at *path*, and find out whether it was edited since the last save.
+
+        The revision in an edited document may be anything, so the one in the last good version counts. Only
+        content is compared: reformatting a document is not an edit.
+
+        Raises:
+            DamagedMemoryError: If the document is damaged. A damaged last good version counts as missing.
+        """
+        last_good = _last_good(path)
+        data, last = read(path), read(last_good)
+        if data is None:
+            known = self._decode_last_good(last_good, last)
+            return _FileState(None, None, is_recorded=True, revision=known.revision if known else 0)
+        memory = self._decode(path, data, has_last_good=last is not None)
+        if data == last:
+            return _FileState(data, memory, is_recorded=True, revision=memory.revision)
+        known = self._decode_last_good(last_good, last)
+        if known is None:
+            return _FileState(data, memory, is_recorded=False, revision=memory.revision)
+        unedited = _with_revision(memory, known, known.revision)
+        if encode(unedited) == last:
+            return _FileState(data, unedited, is_recorded=True, revision=unedited.revision)
+        edited = _with_revision(memory, known, max(memory.revision, known.revision))
+        return _FileState(data, edited, is_recorded=False, revision=edited.revision)
+
+    def _record_edit(self, path: Path, state: _FileState) -> Memory | None:
+        """Make an edited document the last good version, at the next revision, so that earlier loads are outdated."""
         try:
-            return is_tombstone(self._parsed.decode(data, str(path)))
+            with locked(path, RECORD_TIMEOUT_SECONDS):
+                state = self._read_state(path)
+                if state.is_recorded or state.memory is None:
+                    return state.memory
+                memory, data = serialize(state.memory.model_copy(update={"revision": state.revision + 1}))
+                replace(_last_good(path), data)
+                return memory
         except DamagedMemoryError:
-            return False
+            raise
+        except StorageError:
+            return state.memory
+
+    def _decode(self, path: Path, data: bytes, *, has_last_good: bool) -> Memory:
+        try:
+            return self._cache.decode(data, str(path))
+        except DamagedMemoryError as error:
+            hint = f" (the last good version is {_last_good(path)})" if has_last_good else ""
+            raise DamagedMemoryError(error.location, error.reason + hint) from None
+
+    def _decode_last_good(self, last_good: Path, data: bytes | None) -> Memory | None:
+        if data is None:
+            return None
+        try:
+            return self._cache.decode(data, str(last_good))
+        except DamagedMemoryError:
+            return None
 
 
-def _last(path: Path) -> Path:
-    """Where the last good one of the document at *path* is."""
+def _last_good(path: Path) -> Path:
+    """The path of the last good version of the document at *path*."""
     return path.with_name(f"{path.name}.last")
 
 
-def _deleted(seen: FileState) -> Memory:
-    """Return what stays of a document that is deleted; of a missing one, that revisions go on where they were."""
-    return tombstone((seen.memory or Memory()).model_copy(update={"revision": seen.revision}))
+def _with_revision(memory: Memory, known: Memory, revision: int) -> Memory:
+    """Return *memory* at *revision*, with the later deletion of the two."""
+    forgotten = latest_deletion(memory.forgotten, known.forgotten)
+    return memory.model_copy(update={"revision": revision, "forgotten": forgotten})

@@ -1,16 +1,17 @@
-"""Memories in a LangGraph store: any BaseStore, also the one that the running graph or server has."""
+"""LangGraphStorage: memories in a LangGraph store, for example the one of the running graph or server."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Self, cast
 
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Scope
-from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision, tombstone
+from memgraph.storage.base import MemoryStorage, is_deleted, load_with_fallback, next_revision, tombstone
 from memgraph.storage.langgraph_locks import exclusive
 from memgraph.storage.paths import folder_name
-from memgraph.storage.serialization import DocumentCache, serialize
+from memgraph.storage.serialization import DocumentCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -21,35 +22,35 @@ if TYPE_CHECKING:
 
 ROOT = "memgraph"
 SHARED = "=shared"
-"""In the place of an agent's name; no agent can be called so."""
+"""The label for a scope without an agent; no agent name may contain `=`."""
 
 KEY = "memory"
 PAGE = 100
 
 
 class LangGraphStorage(MemoryStorage):
-    """Memories in a LangGraph store, as items `memory` below `("memgraph", user, agent)`.
+    """One item per user in a LangGraph store: key `memory` in namespace `("memgraph", user, agent)`.
 
-    The document is kept as a text, which every store keeps as it is, unembedded and without an end. A
-    store has no compare-and-set, so a lock keeps others out between reading and writing:
+    The document is stored as a string, which every store keeps unchanged; it is not embedded and never
+    expires. A store has no compare-and-set, so a lock is held between reading and writing:
 
-    - PostgresStore, AsyncPostgresStore: an advisory lock of the server. Any number of machines.
-    - SqliteStore, AsyncSqliteStore: a lock file beside the database. Any number of processes of one machine.
-    - every other store, LangGraph Server's among them: a lock of this process. **Of two processes that save
-      the same memory at the same moment, one overwrites the other**: let one process do the
-      learning, or keep memories in `postgresql:` or `sqlite:`.
+    - PostgresStore, AsyncPostgresStore: an advisory lock in the server. Safe for any number of machines.
+    - SqliteStore, AsyncSqliteStore: a lock file next to the database. Safe for all processes of one machine.
+    - Any other store, including that of LangGraph Server: a lock in this process. **If two processes save the
+      same memory at the same time, one overwrites the other**: learn in one process only, or use `postgresql:`
+      or `sqlite:`.
 
-    A call blocks its thread. The event loop of an asynchronous store must run in another.
+    Calls block. The event loop of an asynchronous store must run in another thread.
 
     Args:
-        store: Any BaseStore; it is not closed with the storage. None, and `langgraph:` as a URL, is the store
+        store: Any BaseStore; closing the storage does not close it. None, or `langgraph:` as a URL, is the store
             of the graph that runs at the time of the call.
     """
 
     def __init__(self, store: BaseStore | None = None) -> None:
-        self._given = store
+        self._store = store
         self._name = f"langgraph:{'' if store is None else type(store).__qualname__}"
-        self._parsed = DocumentCache()
+        self._cache = DocumentCache()
 
     @property
     def name(self) -> str:
@@ -58,12 +59,12 @@ class LangGraphStorage(MemoryStorage):
     @classmethod
     def from_url(cls, location: str) -> Self:
         if location:
-            raise ConfigError("langgraph: takes no name; it is the store of the graph that runs")
+            raise ConfigError("langgraph: takes no name; it is the store of the running graph")
         return cls()
 
     def load(self, scope: Scope) -> Memory:
-        with self._reported() as store:
-            return load_with_fallback(scope, lambda wanted: self._read(store, wanted))
+        with self._open() as store:
+            return load_with_fallback(scope, lambda each: self._read(store, each))
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
         return self._replace(scope, lambda stored: next_revision(scope, stored, memory))
@@ -72,79 +73,68 @@ class LangGraphStorage(MemoryStorage):
         return self._replace(scope, tombstone)
 
     def scopes(self) -> Iterator[Scope]:
-        with self._reported() as store:
+        with self._open() as store:
             found = list(self._scopes(store))
         yield from found
 
     def _replace(self, scope: Scope, change: Callable[[Memory | None], Memory]) -> Memory:
         namespace = _namespace(scope)
-        with self._reported() as shared, exclusive(shared, ".".join(namespace)) as store:
-            stored, data = serialize(change(self._read(store, scope)))
+        with self._open() as opened, exclusive(opened, ".".join(namespace)) as store:
+            stored, data = self._cache.serialize(change(self._read(store, scope)), self._document_name(scope))
             value = {"user_id": scope.user_id, "agent_name": scope.agent_name, "document": data.decode()}
             store.put(namespace, KEY, value, index=False, ttl=None)
-        self._parsed.put(data, self._place(scope), stored)
         return stored
 
     def _read(self, store: BaseStore, scope: Scope) -> Memory | None:
         item = store.get(_namespace(scope), KEY, refresh_ttl=False)
-        return self._decoded(item, scope) if item else None
+        return self._decode(item, scope) if item else None
 
-    def _decoded(self, item: Item, scope: Scope) -> Memory:
+    def _decode(self, item: Item, scope: Scope) -> Memory:
         document = item.value.get("document")
         if not isinstance(document, str):
-            raise DamagedMemoryError(self._place(scope), "its item has no document")
-        return self._parsed.decode(document.encode(), self._place(scope))
+            raise DamagedMemoryError(self._document_name(scope), "its item has no document")
+        return self._cache.decode(document.encode(), self._document_name(scope))
 
     def _scopes(self, store: BaseStore) -> Iterator[Scope]:
         for user, agent in _labels(store):
             item = store.get((ROOT, user, agent), KEY, refresh_ttl=False)
             if item and "user_id" in item.value:
                 scope = Scope(item.value["user_id"], item.value.get("agent_name"))
-                if not self._is_deleted(item, scope):
+                if not is_deleted(partial(self._decode, item, scope)):
                     yield scope
 
-    def _is_deleted(self, item: Item, scope: Scope) -> bool:
-        """Whether a document is a tombstone. A damaged one is not: somebody has to look at it."""
-        try:
-            return is_tombstone(self._decoded(item, scope))
-        except DamagedMemoryError:
-            return False
-
-    def _place(self, scope: Scope) -> str:
-        return f"{self._name}, memory of {scope}"
-
     @contextmanager
-    def _reported(self) -> Generator[BaseStore]:
-        """The store. A store is anybody's, and so are its errors: they become StorageErrors."""
+    def _open(self) -> Generator[BaseStore]:
+        """Yield the store, and raise its errors as StorageErrors: a store may raise any exception."""
         try:
-            yield _running() if self._given is None else self._given
+            yield _store_of_running_graph() if self._store is None else self._store
         except MemgraphError:
             raise
         except Exception as error:
             raise StorageError(f"{self._name}: {type(error).__name__}: {error}") from error
 
 
-def _running() -> BaseStore:
+def _store_of_running_graph() -> BaseStore:
     from langgraph.config import get_store
 
     try:
         store = cast("BaseStore | None", get_store())
     except (RuntimeError, KeyError):
         raise StorageError(
-            "langgraph: is the store of the graph that runs, and none runs here: give LangGraphStorage(store)"
+            "langgraph: is the store of the running graph, but no graph is running: use LangGraphStorage(store)"
         ) from None
     if store is None:
-        raise StorageError("langgraph: is the store of the graph that runs, and it has none: compile(store=...)")
+        raise StorageError("langgraph: is the store of the running graph, but it has none: use compile(store=...)")
     return store
 
 
 def _namespace(scope: Scope) -> tuple[str, str, str]:
-    """Labels without dots, and none of them empty."""
+    """Return labels that every store accepts: not empty, without dots."""
     return ROOT, folder_name(scope.user_id), scope.agent_name or SHARED
 
 
 def _labels(store: BaseStore) -> Iterator[tuple[str, str]]:
-    """User and agent of every namespace of ours."""
+    """Yield the user and agent labels of every namespace that `_namespace` made."""
     offset = 0
     while page := store.list_namespaces(prefix=(ROOT,), limit=PAGE, offset=offset):
         yield from ((labels[1], labels[2]) for labels in page if len(labels) == 3)  # noqa: PLR2004 - as _namespace

@@ -1,6 +1,6 @@
-"""Having one memory of a LangGraph store to oneself, as far as the store offers it.
+"""Exclusive access to one memory in a LangGraph store, as far as the store supports it.
 
-A BaseStore has no compare-and-set, so reading and writing have to be held together by a lock.
+A BaseStore has no compare-and-set, so a lock has to cover reading and writing.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ FILE_OF_DATABASE = "SELECT file FROM pragma_database_list WHERE name = 'main'"
 WAIT_SECONDS = 30.0
 
 _IN_PROCESS = tuple(threading.Lock() for _ in range(64))
-"""By label, not by store: two stores may be two handles of one."""
+"""By label, not by store, since two store objects may use the same database."""
 
 
 @contextmanager
 def exclusive(store: BaseStore, label: str) -> Generator[BaseStore]:
-    """Keep out everybody else who asks for *label*; yields the store to use meanwhile.
+    """Hold the lock called *label*, and yield the store to use meanwhile.
 
-    Those in this process always, and those in others where LOCKS has a line for the store.
+    It excludes other threads of this process, and other processes if LOCKS has an entry for the store.
     """
-    lock = next((LOCKS[name] for name in map(_name, type(store).__mro__) if name in LOCKS), None)
-    with _IN_PROCESS[_number(label) % len(_IN_PROCESS)]:
+    lock = next((LOCKS[name] for name in map(_class_path, type(store).__mro__) if name in LOCKS), None)
+    with _IN_PROCESS[_lock_number(label) % len(_IN_PROCESS)]:
         if lock is None:
             yield store
         else:
@@ -52,24 +52,24 @@ def exclusive(store: BaseStore, label: str) -> Generator[BaseStore]:
 
 @contextmanager
 def _in_postgres(store: PostgresStore, label: str) -> Generator[BaseStore]:
-    """An advisory lock, in a transaction that reading and writing are parts of: it needs one connection only."""
+    """Hold an advisory lock in the transaction that also reads and writes, so one connection is enough."""
     from langgraph.store.postgres import PostgresStore
     from psycopg import Connection
 
     with ExitStack() as stack:
         if isinstance(store.conn, Connection):
-            stack.enter_context(store.lock)  # other threads would become part of the transaction
+            stack.enter_context(store.lock)  # or other threads would join the transaction
             db = store.conn
         else:
             db = stack.enter_context(store.conn.connection())
         stack.enter_context(db.transaction())
-        db.execute(ADVISORY_LOCK, (_number(label),))
+        db.execute(ADVISORY_LOCK, (_lock_number(label),))
         yield PostgresStore(db)
 
 
 @contextmanager
 def _in_async_postgres(store: AsyncPostgresStore, label: str) -> Generator[BaseStore]:
-    """The same on the store's event loop, seen from another thread."""
+    """Do the same on the store's event loop, called from another thread."""
     from langgraph.store.postgres import AsyncPostgresStore
     from psycopg import AsyncConnection
 
@@ -82,21 +82,21 @@ def _in_async_postgres(store: AsyncPostgresStore, label: str) -> Generator[BaseS
         else:
             db = await stack.enter_async_context(store.conn.connection())
         await stack.enter_async_context(db.transaction())
-        await db.execute(ADVISORY_LOCK, (_number(label),))
+        await db.execute(ADVISORY_LOCK, (_lock_number(label),))
         return AsyncPostgresStore(db)
 
     try:
-        yield _on_loop(store.loop, enter())
+        yield _run_on_loop(store.loop, enter())
     except BaseException as error:
-        _on_loop(store.loop, stack.__aexit__(type(error), error, error.__traceback__))
+        _run_on_loop(store.loop, stack.__aexit__(type(error), error, error.__traceback__))
         raise
     else:
-        _on_loop(store.loop, stack.aclose())
+        _run_on_loop(store.loop, stack.aclose())
 
 
 @contextmanager
 def _in_sqlite(store: SqliteStore, label: str) -> Generator[BaseStore]:
-    """A lock file beside the database. One in RAM belongs to this process alone."""
+    """Hold a lock file next to the database. A database in RAM belongs to this process and needs none."""
     del label
     with store.lock:
         found = store.conn.execute(FILE_OF_DATABASE).fetchone()
@@ -112,7 +112,7 @@ def _in_async_sqlite(store: AsyncSqliteStore, label: str) -> Generator[BaseStore
         async with store.lock, store.conn.execute(FILE_OF_DATABASE) as cursor:
             return await cursor.fetchone()
 
-    with _locked_file(_on_loop(store.loop, find())):
+    with _locked_file(_run_on_loop(store.loop, find())):
         yield store
 
 
@@ -124,7 +124,7 @@ LOCKS: Mapping[str, Callable[[Any, str], AbstractContextManager[BaseStore]]] = M
         "langgraph.store.sqlite.aio.AsyncSqliteStore": _in_async_sqlite,
     }
 )
-"""What keeps other processes out, by the class of the store; by name, so that none is imported for the asking."""
+"""The lock that excludes other processes, by class path of the store, so that no store has to be imported."""
 
 
 @contextmanager
@@ -137,21 +137,21 @@ def _locked_file(row: tuple[Any, ...] | sqlite3.Row | None) -> Generator[None]:
             yield
 
 
-def _on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
+def _run_on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
     try:
-        inside = asyncio.get_running_loop() is loop
+        is_inside = asyncio.get_running_loop() is loop
     except RuntimeError:
-        inside = False
-    if inside:
+        is_inside = False
+    if is_inside:
         work.close()
-        raise StorageError("a store cannot be waited for in its own event loop; call from another thread")
+        raise StorageError("the storage would block the event loop of its own store; call it from another thread")
     return asyncio.run_coroutine_threadsafe(work, loop).result()
 
 
-def _name(of: type) -> str:
+def _class_path(of: type) -> str:
     return f"{of.__module__}.{of.__qualname__}"
 
 
-def _number(label: str) -> int:
-    """A number that stands for *label* in every process: 64 bits, signed, as advisory locks have it."""
+def _lock_number(label: str) -> int:
+    """Return the same number for *label* in every process: 64 bits, signed, as advisory locks require."""
     return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], signed=True)

@@ -1,14 +1,15 @@
-"""Memories in RAM: for tests, for trying things out, and for runs that should leave nothing behind."""
+"""InMemoryStorage: memories in RAM, for tests, experiments and runs that must leave nothing on disk."""
 
 from __future__ import annotations
 
 import secrets
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ConfigError
-from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision, tombstone
-from memgraph.storage.serialization import DocumentCache, serialize
+from memgraph.storage.base import MemoryStorage, is_deleted, load_with_fallback, next_revision, tombstone
+from memgraph.storage.serialization import DocumentCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class InMemoryStorage(MemoryStorage):
-    """Documents in this process, gone with it. They are kept as bytes, so that they read as from a file."""
+    """One document per user in this process, lost when it ends. Stored as bytes, like a file, to behave like one."""
 
     def __init__(self) -> None:
         self._name = f"memory:{secrets.token_hex(4)}"
         self._lock = threading.Lock()
         self._documents: dict[Scope, bytes] = {}
-        self._parsed = DocumentCache()
+        self._cache = DocumentCache()
 
     @property
     def name(self) -> str:
@@ -32,7 +33,7 @@ class InMemoryStorage(MemoryStorage):
     @classmethod
     def from_url(cls, location: str) -> Self:
         if location:
-            raise ConfigError("memory: takes no name; each one opened is a storage of its own")
+            raise ConfigError("memory: takes no name; each call opens a new, empty storage")
         return cls()
 
     def load(self, scope: Scope) -> Memory:
@@ -48,19 +49,14 @@ class InMemoryStorage(MemoryStorage):
 
     def scopes(self) -> Iterator[Scope]:
         for scope in tuple(self._documents):
-            memory = self._read(scope)
-            if memory and not is_tombstone(memory):
+            if not is_deleted(partial(self._read, scope)):
                 yield scope
 
     def _read(self, scope: Scope) -> Memory | None:
         data = self._documents.get(scope)
-        return self._parsed.decode(data, self._place(scope)) if data else None
+        return self._cache.decode(data, self._document_name(scope)) if data else None
 
     def _write(self, scope: Scope, memory: Memory) -> Memory:
-        stored, data = serialize(memory)
+        stored, data = self._cache.serialize(memory, self._document_name(scope))
         self._documents[scope] = data
-        self._parsed.put(data, self._place(scope), stored)
         return stored
-
-    def _place(self, scope: Scope) -> str:
-        return f"{self._name}, memory of {scope}"

@@ -1,4 +1,4 @@
-"""Scope <-> path: where the document of a scope lies below the base folder.
+"""Scope <-> path: the folder layout of file storages, and absolute paths of files in general.
 
 {base}/memory.json                                 user "default", the scope without a user
 {base}/agents/{agent}/memory.json                  the same, with an agent
@@ -20,15 +20,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+DEFAULT_USER = "default"
+DOCUMENT = "memory.json"
+MAX_NAME_BYTES = 120
+USER_ID_FILE = "user_id"
+"""Holds the user id, in the folder of a user whose id does not fit into the folder name."""
+
+_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
+_ENCODED = re.compile(r"(?:[a-z0-9_-]|=[0-9a-f]{2})+")
+_DIGEST = re.compile(r"=-[0-9a-f]{32}\Z")
+_AGENT = re.compile(r"[a-z0-9_-]{1,64}")
+
+
 def default_folder() -> Path:
-    """The platform's folder for user data."""
+    """Return the platform's folder for user data."""
     import platformdirs
 
     return platformdirs.user_data_path("memgraph", appauthor=False)
 
 
 def absolute(path: str | Path | None) -> Path:
-    """Return *path* from the working folder, `~` expanded; the platform's folder for user data without one."""
+    """Return *path* as an absolute path, `~` expanded; None or "" is the platform's folder for user data."""
     if not path:
         return default_folder()
     try:
@@ -50,23 +62,11 @@ def path_of_url(scheme: str, location: str) -> str:
     return location[2:]
 
 
-DEFAULT_USER = "default"
-DOCUMENT = "memory.json"
-MAX_NAME_BYTES = 120
-USER_ID_FILE = "user_id"
-"""Beside the document of a user whose folder name is too short for the id: the id."""
-
-_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
-_SPELLED = re.compile(r"(?:[a-z0-9_-]|=[0-9a-f]{2})+")
-_DIGEST = re.compile(r"=-[0-9a-f]{32}\Z")
-_AGENT = re.compile(r"[a-z0-9_-]{1,64}")
-
-
 def folder_name(user_id: str) -> str:
-    """Return the folder name of *user_id*: no other id has it, also where case does not count.
+    """Return the folder name of *user_id*, unique even on case-insensitive file systems.
 
-    What is not [a-z0-9_-] becomes `=` and two hex digits for each byte of its UTF-8. A name over 120 bytes
-    becomes its beginning, `=-`, and 32 hex digits of the sha256 of the id; `=-` is in no name spelled out.
+    Characters outside [a-z0-9_-] become `=` and two hex digits per UTF-8 byte. A name over 120 bytes becomes its
+    beginning, `=-`, and 32 hex digits of the id's sha256; `=-` does not occur in other names.
     """
     name = "".join(chr(byte) if byte in _PLAIN else f"={byte:02x}" for byte in user_id.encode())
     if len(name) <= MAX_NAME_BYTES:
@@ -76,17 +76,17 @@ def folder_name(user_id: str) -> str:
 
 
 def is_shortened(name: str) -> bool:
-    """Whether a folder name does not tell its id."""
+    """Whether the id cannot be decoded from a folder name."""
     return _DIGEST.search(name) is not None
 
 
 def user_id_of(name: str) -> str | None:
-    """Return the id whose folder name is *name*; None if it is none, or a shortened one."""
-    if not _SPELLED.fullmatch(name):
+    """Return the id whose folder name is *name*; None if it is shortened or not such a name."""
+    if not _ENCODED.fullmatch(name):
         return None
-    spelled = re.sub("=(..)", lambda match: chr(int(match[1], 16)), name)
+    decoded = re.sub("=(..)", lambda match: chr(int(match[1], 16)), name)
     try:
-        user_id = spelled.encode("latin-1").decode()
+        user_id = decoded.encode("latin-1").decode()
     except UnicodeDecodeError:
         return None
     return user_id if folder_name(user_id) == name else None
@@ -100,26 +100,26 @@ class Layout:
         self.global_name = global_name
 
     def document(self, scope: Scope) -> Path:
-        """The path of the document of *scope*."""
+        """Return the path of the document of *scope*."""
         home = self.base if scope.user_id == DEFAULT_USER else self.base / "users" / folder_name(scope.user_id)
         if scope.agent_name:
             return home / "agents" / scope.agent_name / DOCUMENT
         return home / (self.global_name if home == self.base else DOCUMENT)
 
     def user_id_file(self, scope: Scope) -> Path | None:
-        """Where the id of the user is kept, for users whose folder name does not tell it."""
+        """Return the path of the file that holds the user id; None if the folder name already encodes it."""
         name = folder_name(scope.user_id)
         return self.base / "users" / name / USER_ID_FILE if is_shortened(name) else None
 
     def documents(self) -> Iterator[tuple[Scope, Path]]:
-        """Every document there is, by user and agent. What is not ours is passed over."""
-        yield from self._of(DEFAULT_USER, self.base)
+        """Yield the scope and path of every document, sorted; other files are ignored."""
+        yield from self._documents_below(DEFAULT_USER, self.base)
         for home in _folders(self.base / "users"):
             user_id = _stored_id(home) if is_shortened(home.name) else user_id_of(home.name)
             if user_id is not None and user_id != DEFAULT_USER:
-                yield from self._of(user_id, home)
+                yield from self._documents_below(user_id, home)
 
-    def _of(self, user_id: str, home: Path) -> Iterator[tuple[Scope, Path]]:
+    def _documents_below(self, user_id: str, home: Path) -> Iterator[tuple[Scope, Path]]:
         agents = (folder.name for folder in _folders(home / "agents") if _AGENT.fullmatch(folder.name))
         for agent in (None, *agents):
             try:
@@ -136,7 +136,7 @@ def _folders(parent: Path) -> list[Path]:
 
 
 def _stored_id(home: Path) -> str | None:
-    """Return the id kept in a shortened folder, if it is the one the folder was made for."""
+    """Return the id stored in a shortened folder, if the folder name matches it."""
     try:
         user_id = (home / USER_ID_FILE).read_text("utf-8")
     except (FileNotFoundError, UnicodeDecodeError):

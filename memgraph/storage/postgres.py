@@ -1,12 +1,13 @@
-"""Memories in PostgreSQL, for several machines."""
+"""PostgresStorage: memories in PostgreSQL, for several machines."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memgraph.errors import DamagedMemoryError, RevisionConflictError
+from memgraph.errors import RevisionConflictError
 from memgraph.models import Scope
-from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision
+from memgraph.storage.base import MemoryStorage, is_deleted, load_with_fallback, next_revision
 from memgraph.storage.postgres_pool import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
 from memgraph.storage.serialization import DocumentCache, serialize
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from memgraph.storage.postgres_pool import Connection
 
 MIGRATIONS = (
-    # json keeps the text as it was written, \u0000 too; jsonb would order the keys anew and refuse \u0000
+    # json keeps the text unchanged, \u0000 included; jsonb would reorder keys and reject \u0000
     """
     CREATE TABLE memgraph_memory (
         user_id text COLLATE "C" NOT NULL,
@@ -49,18 +50,18 @@ UPDATE = """
 
 
 class PostgresStorage(MemoryStorage):
-    """One database, any number of machines.
+    """One row per user in a PostgreSQL database, for any number of machines.
 
-    The revision is compared and raised in a single statement, so two writers can race and exactly one of them
-    wins. A save whose connection broke before the answer came is looked for before it is tried again, so it
-    neither gets lost nor fails because of itself. Tables are made at first use, in the first schema of the
-    search path. What is deleted is gone from the tables; how long it stays in the server's free pages, log and
-    backups is for the server to say.
+    The revision is compared and incremented in a single statement, so two writers can race and exactly one of
+    them wins. If the connection breaks before a save is confirmed, the retry first checks whether that save
+    arrived, so it is neither lost nor reported as a conflict with itself. Tables are created at first use, in the
+    first schema of the search path. Deleted text is removed from the tables; how long it remains in free pages,
+    the write-ahead log and backups depends on the server.
 
     Args:
-        location: What follows `postgresql:`, as in `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE`.
-        wait_seconds: How long to wait for a connection while the server is away, or all are in use.
-        max_connections: Of each process.
+        location: The part after `postgresql:`, as in `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE`.
+        wait_seconds: Seconds to wait for a connection while the server is unavailable or all are in use.
+        max_connections: Maximum number of connections per process.
     """
 
     def __init__(
@@ -73,64 +74,53 @@ class PostgresStorage(MemoryStorage):
             wait_seconds=wait_seconds,
             max_connections=max_connections,
         )
-        self._parsed = DocumentCache()
+        self._cache = DocumentCache()
 
     @property
     def name(self) -> str:
         return self._database.name
 
     def load(self, scope: Scope) -> Memory:
-        return self._database.run(lambda db, _: load_with_fallback(scope, lambda wanted: self._read(db, wanted)))
+        return self._database.run(lambda db, _: load_with_fallback(scope, lambda each: self._read(db, each)))
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
-        return self._database.run(lambda db, again: self._save(db, scope, memory, again=again))
+        return self._database.run(lambda db, is_retry: self._save(db, scope, memory, is_retry=is_retry))
 
     def scopes(self) -> Iterator[Scope]:
         rows = self._database.run(lambda db, _: db.execute(SELECT_SCOPES.encode()).fetchall())
         for user_id, agent_name, revision, document in rows:
             scope = Scope(user_id, agent_name)
-            if not document or not self._is_deleted(scope, revision, document):
+            if not document or not is_deleted(partial(self._decode, scope, revision, document)):
                 yield scope
 
     def close(self) -> None:
         self._database.close()
 
-    def _save(self, db: Connection, scope: Scope, memory: Memory, *, again: bool) -> Memory:
+    def _save(self, db: Connection, scope: Scope, memory: Memory, *, is_retry: bool) -> Memory:
         stored = self._read(db, scope)
-        if again and stored and _is_saved(stored, memory):
+        if is_retry and stored and _is_saved(stored, memory):
             return stored
         for _ in range(2):
             written = self._write(db, scope, next_revision(scope, stored, memory))
             if written:
                 return written
-            stored = self._read(db, scope)  # another writer was faster: what it did says how this ends
+            stored = self._read(db, scope)  # another writer was faster: next_revision decides what that means
         raise RevisionConflictError(scope, memory.revision)
 
     def _read(self, db: Connection, scope: Scope) -> Memory | None:
         row = db.execute(SELECT, _key(scope)).fetchone()
-        return self._decoded(scope, *row) if row else None
+        return self._decode(scope, *row) if row else None
 
     def _write(self, db: Connection, scope: Scope, memory: Memory) -> Memory | None:
-        stored, data = serialize(memory)
+        stored, data = self._cache.serialize(memory, self._document_name(scope))
         row = _key(scope) | {"revision": stored.revision, "document": data.decode()}
         if not db.execute(UPDATE if stored.revision > 1 else INSERT, row).rowcount:
             return None
-        self._parsed.put(data, self._place(scope), stored)
         return stored
 
-    def _decoded(self, scope: Scope, revision: int, document: str) -> Memory:
-        memory = self._parsed.decode(document.encode(), self._place(scope))
+    def _decode(self, scope: Scope, revision: int, document: str) -> Memory:
+        memory = self._cache.decode(document.encode(), self._document_name(scope))
         return memory.model_copy(update={"revision": revision})
-
-    def _is_deleted(self, scope: Scope, revision: int, document: str) -> bool:
-        """Whether a document is a tombstone. A damaged one is not: somebody has to look at it."""
-        try:
-            return is_tombstone(self._decoded(scope, revision, document))
-        except DamagedMemoryError:
-            return False
-
-    def _place(self, scope: Scope) -> str:
-        return f"{self.name}, memory of {scope}"
 
 
 def _key(scope: Scope) -> dict[str, Any]:
@@ -138,6 +128,6 @@ def _key(scope: Scope) -> dict[str, Any]:
 
 
 def _is_saved(stored: Memory, memory: Memory) -> bool:
-    """Whether *stored* is what became of saving *memory*."""
+    """Whether *stored* is the result of saving *memory*."""
     update = {"revision": memory.revision + 1, "forgotten": stored.forgotten}
     return stored == serialize(memory.model_copy(update=update))[0]

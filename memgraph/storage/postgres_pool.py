@@ -1,4 +1,4 @@
-"""What a `postgresql:` URL names: the options of a connection, and a name that holds no secret."""
+"""A pool of PostgreSQL connections that survives server restarts and forks, and the URL it is opened from."""
 
 from __future__ import annotations
 
@@ -11,71 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from memgraph.errors import ConfigError, StorageError
-from memgraph.storage.postgres_migrations import set_up
+from memgraph.storage.postgres_migrations import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-
-DEFAULTS: Mapping[str, str] = MappingProxyType(
-    {
-        "application_name": "memgraph",
-        "connect_timeout": "10",
-        # a server that is gone without a word is noticed within 30 s, not within 15 minutes
-        "keepalives_idle": "10",
-        "keepalives_interval": "5",
-        "keepalives_count": "4",
-        "tcp_user_timeout": "30000",
-    }
-)
-"""Unless the URL says otherwise."""
-
-_SEARCH_PATH = re.compile(r"search_path\s*=\s*([\w$,\"-]+)")
-
-
-def options_of(location: str) -> Mapping[str, Any]:
-    """Return what *location*, the URL without its scheme and colon, says about connections.
-
-    What it does not say, libpq finds in its environment, its service file and its password file.
-
-    Raises:
-        ConfigError: If it is no such URL. The message quotes nothing of it, since it may hold a password.
-    """
-    from psycopg import ProgrammingError
-    from psycopg.conninfo import conninfo_to_dict
-
-    rest = location or "//"
-    try:
-        options = conninfo_to_dict(f"postgresql:{rest}")
-    except ProgrammingError:
-        options = None
-    if not rest.startswith("//") or options is None or _is_torn(rest, options):
-        raise ConfigError(
-            "this is no URL of a PostgreSQL database; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, "
-            "with : / @ and % in user and password as %3A %2F %40 and %25"
-        )
-    return {**DEFAULTS, **options, "client_encoding": "utf8"}
-
-
-def name_of(options: Mapping[str, Any]) -> str:
-    """Return a URL of the same place, without user and password."""
-    host = quote(str(options.get("host") or options.get("hostaddr") or ""), safe=":,[]")
-    port = f":{options['port']}" if options.get("port") else ""
-    path = _SEARCH_PATH.search(str(options.get("options") or ""))
-    schema = f"?options=-csearch_path%3D{quote(path[1])}" if path else ""
-    return f"postgresql://{host}{port}/{quote(str(options.get('dbname') or ''))}{schema}"
-
-
-def _is_torn(rest: str, options: Mapping[str, Any]) -> bool:
-    """Whether a password seems to have been cut by a character of its own, and so to be in the host's place."""
-    authority, _, path = rest.removeprefix("//").partition("/")
-    ports = str(options.get("port") or "")
-    return authority.count("@") > 1 or "@" in path.partition("?")[0] or not re.fullmatch(r"[\d,]*", ports)
-
-
 try:
     import psycopg
     import psycopg_pool
+    from psycopg.conninfo import conninfo_to_dict
 except ImportError as error:
     raise ConfigError(f"postgresql: needs psycopg ({error}): pip install 'langgraph-memgraph[postgres]'") from None
 
@@ -86,22 +30,37 @@ Pool = psycopg_pool.ConnectionPool[Connection]
 WAIT_SECONDS = 10.0
 MAX_CONNECTIONS = 4
 
+DEFAULTS: Mapping[str, str] = MappingProxyType(
+    {
+        "application_name": "memgraph",
+        "connect_timeout": "10",
+        # detect a server that vanished within 30 s instead of 15 minutes
+        "keepalives_idle": "10",
+        "keepalives_interval": "5",
+        "keepalives_count": "4",
+        "tcp_user_timeout": "30000",
+    }
+)
+"""Connection options that a URL can override."""
+
+_SEARCH_PATH = re.compile(r"search_path\s*=\s*([\w$,\"-]+)")
+
 
 class PostgresDatabase:
-    """A small pool of connections, opened at first use; one a process, so that a fork shares none.
+    """A small connection pool, opened at first use; one per process, so that forks never share a connection.
 
-    A connection found broken - the server was restarted, say - is replaced, and what was being done is
-    done once more. Nothing is prepared on the server, so that a pooler may stand in between.
+    If a connection is broken, for example since the server restarted, it is replaced and the operation is retried
+    once. No statements are prepared on the server, so connections may go through a pooler.
 
     Args:
-        location: A URL without its scheme and colon; see `options_of`.
-        part: Whose tables they are.
-        migrations: What makes the tables, see `set_up`.
-        wait_seconds: How long to wait for a connection while the server is away, or all are in use.
-        max_connections: Of each process.
+        location: A URL without its scheme and colon; see `parse_location`.
+        part: The feature that owns the tables.
+        migrations: Statements that create the tables; see `migrate`.
+        wait_seconds: Seconds to wait for a connection while the server is unavailable or all are in use.
+        max_connections: Maximum number of connections per process.
 
     Raises:
-        ConfigError: If *location* is no URL of a database.
+        ConfigError: If *location* is not a valid database URL.
     """
 
     def __init__(
@@ -113,72 +72,72 @@ class PostgresDatabase:
         wait_seconds: float = WAIT_SECONDS,
         max_connections: int = MAX_CONNECTIONS,
     ) -> None:
-        self._options = options_of(location)
-        self.name = name_of(self._options)
+        self._options = parse_location(location)
+        self.name = format_name(self._options)
         self._part = part
         self._migrations = migrations
         self._wait_seconds = wait_seconds
         self._max_connections = max_connections
-        self._states: dict[int, _State] = {}
+        self._states: dict[int, _ProcessState] = {}
 
-    def run(self, act: Callable[[Connection, bool], T]) -> T:
-        """Return what *act* does on a connection in autocommit mode, with nobody else on it.
+    def run(self, operation: Callable[[Connection, bool], T]) -> T:
+        """Run *operation* on a connection of its own, in autocommit mode, and return its result.
 
-        Its second argument says whether a try before this one may have been done without telling.
+        Its second argument is whether this is a retry; the first attempt may have succeeded unnoticed.
 
         Raises:
-            StorageError: If the server is away, or refuses.
+            StorageError: If the server is unavailable or reports an error.
         """
         try:
             pool = self._pool()
             with pool.connection() as db:
                 try:
-                    return act(db, False)  # noqa: FBT003 - two callers, and both name it
+                    return operation(db, False)  # noqa: FBT003 - operations name the parameter
                 except psycopg.OperationalError:
                     if not db.closed:
                         raise
-            pool.check()  # the others are as old, and as dead
+            pool.check()  # the other connections are as old, so they are broken, too
             with pool.connection() as db:
-                return act(db, True)  # noqa: FBT003
+                return operation(db, True)  # noqa: FBT003
         except psycopg_pool.PoolTimeout:
             raise StorageError(f"{self.name} gave no connection within {self._wait_seconds:g} s") from None
         except psycopg.Error as error:
             raise StorageError(f"{self.name}: {_reason(error)}") from error
 
     def skew(self) -> float:
-        """Seconds that the server's clock is ahead of this machine's; 0 where that is less than one. After a `run`."""
+        """Return the seconds by which the server's clock is ahead; 0 if below one. Measured before the first `run`."""
         return self._state().skew
 
     def close(self) -> None:
-        """Close the connections; they are opened again when used again."""
+        """Close the connections; the next use opens new ones."""
         state = self._state()
         with state.lock:
             if state.pool:
                 state.pool.close()
             state.pool = None
 
-    def _state(self) -> _State:
-        """This process's own. Those of its parents stay as they are: to close them would be to use them."""
-        return self._states.setdefault(os.getpid(), _State())
+    def _state(self) -> _ProcessState:
+        """Return the state of this process. Connections inherited by a fork are never touched: closing is use, too."""
+        return self._states.setdefault(os.getpid(), _ProcessState())
 
     def _pool(self) -> Pool:
         state = self._state()
         with state.lock:
             if state.pool is None:
-                state.skew = self._set_up()
-                state.pool = self._opened()
+                state.skew = self._prepare()
+                state.pool = self._open_pool()
             return state.pool
 
-    def _set_up(self) -> float:
-        """Look at the tables and the clock, on a connection of its own: what is wrong with the URL is told at once."""
+    def _prepare(self) -> float:
+        """Run migrations and measure clock skew on a separate connection, so a bad URL fails immediately."""
         with psycopg.connect(**self._options, autocommit=True, prepare_threshold=None) as db:
             try:
-                set_up(db, self._part, self._migrations)
+                migrate(db, self._part, self._migrations)
             except StorageError as error:
                 raise StorageError(f"{self.name}: {error}") from None
-            return _skew(db)
+            return _measure_skew(db)
 
-    def _opened(self) -> Pool:
+    def _open_pool(self) -> Pool:
         return psycopg_pool.ConnectionPool(
             connection_class=Connection,
             kwargs={**self._options, "autocommit": True, "prepare_threshold": None},
@@ -187,13 +146,13 @@ class PostgresDatabase:
             open=True,
             name=self.name,
             timeout=self._wait_seconds,
-            reconnect_timeout=self._wait_seconds,  # a try that waits longer would keep the next from starting
+            reconnect_timeout=self._wait_seconds,  # a longer wait would delay the next attempt
             num_workers=2,
         )
 
 
-class _State:
-    """What one process holds open."""
+class _ProcessState:
+    """The pool of one process."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -201,7 +160,47 @@ class _State:
         self.skew = 0.0
 
 
-def _skew(db: Connection) -> float:
+# -- the URL --------------------------------------------------------------------------------------
+
+
+def parse_location(location: str) -> Mapping[str, Any]:
+    """Parse *location*, a URL without its scheme and colon, into connection options.
+
+    For missing options, libpq reads environment variables, its service file and its password file.
+
+    Raises:
+        ConfigError: If the URL is invalid. The message never quotes it, since it may contain a password.
+    """
+    rest = location or "//"
+    try:
+        options = conninfo_to_dict(f"postgresql:{rest}")
+    except psycopg.ProgrammingError:
+        options = None
+    if not rest.startswith("//") or options is None or _has_unescaped_password(rest, options):
+        raise ConfigError(
+            "not a valid PostgreSQL URL; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, "
+            "with : / @ and % in user and password as %3A %2F %40 and %25"
+        )
+    return {**DEFAULTS, **options, "client_encoding": "utf8"}
+
+
+def format_name(options: Mapping[str, Any]) -> str:
+    """Return the URL of the same database, without user and password."""
+    host = quote(str(options.get("host") or options.get("hostaddr") or ""), safe=":,[]")
+    port = f":{options['port']}" if options.get("port") else ""
+    path = _SEARCH_PATH.search(str(options.get("options") or ""))
+    schema = f"?options=-csearch_path%3D{quote(path[1])}" if path else ""
+    return f"postgresql://{host}{port}/{quote(str(options.get('dbname') or ''))}{schema}"
+
+
+def _has_unescaped_password(rest: str, options: Mapping[str, Any]) -> bool:
+    """Whether a `/` or `@` in a password seems to have cut it, which would make the rest of it part of the host."""
+    authority, _, path = rest.removeprefix("//").partition("/")
+    ports = str(options.get("port") or "")
+    return authority.count("@") > 1 or "@" in path.partition("?")[0] or not re.fullmatch(r"[\d,]*", ports)
+
+
+def _measure_skew(db: Connection) -> float:
     before = time.time()
     row = db.execute("SELECT extract(epoch FROM clock_timestamp())::double precision").fetchone()
     skew: float = row[0] - (before + time.time()) / 2 if row else 0.0
@@ -209,5 +208,5 @@ def _skew(db: Connection) -> float:
 
 
 def _reason(error: psycopg.Error) -> str:
-    """What went wrong in a line. The server's details are left out: they quote rows."""
+    """Return the error message in one line, without the server's details, since they quote rows."""
     return error.diag.message_primary or " ".join(str(error).split()) or type(error).__name__

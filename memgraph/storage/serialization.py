@@ -1,7 +1,7 @@
-"""Bytes <-> Memory: the one form in which every storage keeps a document.
+"""Memory <-> bytes: the JSON that every storage keeps, and a cache of parsed documents.
 
-Reading is forgiving about form (a byte order mark, halves of surrogate pairs) and strict about damage:
-what is not a memory document is an error that names the place, so that nobody saves over it.
+Decoding tolerates odd encodings (a byte order mark, unpaired surrogates) but not damage: anything that is not
+a memory document raises an error that names its location, so that it is not overwritten.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ from memgraph.models import Memory
 
 
 def encode(memory: Memory) -> bytes:
-    """Write *memory* as JSON: camelCase, indent 2, non-ASCII as it is, a newline at the end.
+    """Return *memory* as JSON: camelCase, indent 2, non-ASCII unescaped, a newline at the end.
 
     Raises:
-        PydanticSerializationError: If it holds half a surrogate pair; `storable` has none.
+        PydanticSerializationError: If it contains an unpaired surrogate, which `serialize` replaces.
     """
     return f"{memory.model_dump_json(by_alias=True, indent=2)}\n".encode()
 
 
 def serialize(memory: Memory) -> tuple[Memory, bytes]:
-    """Return *memory* as it will read when it is loaded again, and its bytes.
+    """Return *memory* as a later load will return it, and its bytes.
 
-    Halves of surrogate pairs, which no file can hold, become U+FFFD.
+    Unpaired surrogates, which UTF-8 cannot encode, become U+FFFD.
     """
     try:
         return memory, encode(memory)
     except PydanticSerializationError:
-        whole = Memory.model_validate(_with_whole_characters(memory.model_dump(by_alias=True)))
-        return whole, encode(whole)
+        repaired = Memory.model_validate(_repair_surrogates(memory.model_dump(by_alias=True)))
+        return repaired, encode(repaired)
 
 
-def decode(data: bytes, place: str) -> Memory:
-    """Read the document found at *place*.
+def decode(data: bytes, location: str) -> Memory:
+    """Parse the document found at *location*.
 
     Raises:
-        DamagedMemoryError: If it is not UTF-8, not JSON, or not a memory. The reason quotes nothing of it.
+        DamagedMemoryError: If it is not UTF-8, not JSON, or not a memory. The reason never quotes the document.
     """
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         memory = _validate(data)
     except ValidationError as error:
-        raise DamagedMemoryError(place, _first_reason(error)) from None
+        raise DamagedMemoryError(location, _first_reason(error)) from None
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise DamagedMemoryError(place, f"it is not JSON in UTF-8 ({type(error).__name__})") from None
-    return _with_possible_mark(memory)
+        raise DamagedMemoryError(location, f"it is not JSON in UTF-8 ({type(error).__name__})") from None
+    return _cap_deletion(memory)
 
 
 def _validate(data: bytes) -> Memory:
@@ -62,8 +62,8 @@ def _validate(data: bytes) -> Memory:
     except ValidationError as error:
         if field_errors(error)[0].type != "json_invalid" or b"\\u" not in data:
             raise
-        # Python's json writes and reads half a surrogate pair, which pydantic's parser takes for bad JSON.
-        return Memory.model_validate(_with_whole_characters(json.loads(data.decode())))
+        # Python's json module writes and reads unpaired surrogates; pydantic's parser rejects them as bad JSON.
+        return Memory.model_validate(_repair_surrogates(json.loads(data.decode())))
 
 
 def _first_reason(error: ValidationError) -> str:
@@ -71,48 +71,50 @@ def _first_reason(error: ValidationError) -> str:
     return f"{first.message} at {first.path}" if first.path else first.message
 
 
-def _with_whole_characters(value: object) -> object:
-    """Return *value* with pairs of surrogates joined and halves replaced, in every text it holds."""
+def _repair_surrogates(value: object) -> object:
+    """Return *value* with surrogate pairs joined and unpaired ones replaced, in every string it contains."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
         items = cast("dict[object, object]", value).items()
-        return {_with_whole_characters(key): _with_whole_characters(item) for key, item in items}
+        return {_repair_surrogates(key): _repair_surrogates(item) for key, item in items}
     if isinstance(value, list | tuple):
-        return [_with_whole_characters(item) for item in cast("list[object]", value)]
+        return [_repair_surrogates(item) for item in cast("list[object]", value)]
     return value
 
 
-def _with_possible_mark(memory: Memory) -> Memory:
-    """A deletion cannot be newer than the document: such a mark would refuse every save to come."""
-    mark = memory.forgotten
-    if mark is None or mark.revision <= memory.revision:
+def _cap_deletion(memory: Memory) -> Memory:
+    """Cap the revision of the deletion at that of the document; a later one would reject every future save."""
+    deletion = memory.forgotten
+    if deletion is None or deletion.revision <= memory.revision:
         return memory
-    return memory.model_copy(update={"forgotten": mark.model_copy(update={"revision": memory.revision})})
+    return memory.model_copy(update={"forgotten": deletion.model_copy(update={"revision": memory.revision})})
 
 
 class DocumentCache:
     """Recently read or written documents, so that an unchanged one is not parsed again.
 
-    Parsing 1,000 facts takes 15 ms. The bytes are read every time and compared, so a stale document is never
-    returned; values are frozen and therefore shared.
+    Parsing 1,000 facts takes 15 ms. The bytes are read and compared every time, so a stale document is never
+    returned. The values are frozen, so callers can share them.
 
     Args:
-        max_entries: The number of documents kept, the most recently used ones.
+        max_entries: Maximum number of documents; the least recently used one is evicted.
     """
 
     def __init__(self, max_entries: int = 32) -> None:
-        self._parsed: LRUCache[str, tuple[bytes, Memory]] = LRUCache(max_entries)
+        self._cache: LRUCache[str, tuple[bytes, Memory]] = LRUCache(max_entries)
 
-    def decode(self, data: bytes, place: str) -> Memory:
-        """Read the document at *place*, as `decode` does."""
-        known = self._parsed.get(place)
-        if known and known[0] == data:
-            return known[1]
-        memory = decode(data, place)
-        self.put(data, place, memory)
+    def decode(self, data: bytes, location: str) -> Memory:
+        """Parse the document found at *location*, unless the cache has it; see the function `decode`."""
+        cached = self._cache.get(location)
+        if cached and cached[0] == data:
+            return cached[1]
+        memory = decode(data, location)
+        self._cache.put(location, (data, memory))
         return memory
 
-    def put(self, data: bytes, place: str, memory: Memory) -> None:
-        """Note that *data*, at *place*, reads as *memory*."""
-        self._parsed.put(place, (data, memory))
+    def serialize(self, memory: Memory, location: str) -> tuple[Memory, bytes]:
+        """Return what the function `serialize` returns, and cache it. It does no harm if it is never written."""
+        stored, data = serialize(memory)
+        self._cache.put(location, (data, stored))
+        return stored, data

@@ -1,17 +1,18 @@
-"""Memories in one SQLite file."""
+"""SqliteStorage: memories in one SQLite file."""
 
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from memgraph._sqlite import connect, create_file, migrate, schema_version, transaction, wrap_errors
-from memgraph.errors import ConfigError, DamagedMemoryError, RevisionConflictError, StorageError
+from memgraph.errors import ConfigError, RevisionConflictError, StorageError
 from memgraph.models import Scope
 from memgraph.storage.atomic_file import wrap_os_errors
-from memgraph.storage.base import MemoryStorage, is_tombstone, load_with_fallback, next_revision, tombstone
+from memgraph.storage.base import MemoryStorage, is_deleted, load_with_fallback, next_revision, tombstone
 from memgraph.storage.paths import absolute, default_folder, path_of_url
-from memgraph.storage.serialization import DocumentCache, serialize
+from memgraph.storage.serialization import DocumentCache
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,11 +54,11 @@ UPDATE = """
 
 
 class SqliteStorage(MemoryStorage):
-    """One file, any number of threads and processes on one machine.
+    """One row per user in a SQLite file, for any number of threads and processes on one machine.
 
-    The revision is compared and raised in a single statement, inside a transaction that also reads the mark
-    of the last deletion, so two writers can race and exactly one of them wins. A connection lives for one
-    operation: none is shared by threads or inherited by a fork.
+    The revision is compared and incremented in a single statement, inside a transaction that also reads the
+    last deletion, so two writers can race and exactly one of them wins. A connection lives for one operation:
+    none is shared by threads or inherited by a fork.
 
     Args:
         path: The file. None is `memory.db` in the platform's folder for user data.
@@ -68,7 +69,7 @@ class SqliteStorage(MemoryStorage):
         self._path = absolute(path or default_folder() / DATABASE)
         self._name = f"sqlite:{self._path}"
         self._busy_timeout = busy_timeout
-        self._parsed = DocumentCache()
+        self._cache = DocumentCache()
 
     @property
     def name(self) -> str:
@@ -76,16 +77,16 @@ class SqliteStorage(MemoryStorage):
 
     @classmethod
     def from_url(cls, location: str) -> Self:
-        """Open what follows `sqlite:`, a path; as in SQLAlchemy, `///FILE` is relative and `////FILE` absolute."""
+        """Open the path after `sqlite:`; as in SQLAlchemy, `///FILE` is relative and `////FILE` absolute."""
         if location == ":memory:":
-            raise ConfigError("sqlite::memory: would be empty at every load; use memory:")
+            raise ConfigError("sqlite::memory: would be empty at every load; write memory:")
         return cls(path_of_url("sqlite", location).removeprefix("/") if location.startswith("//") else location)
 
     def load(self, scope: Scope) -> Memory:
         if not self._exists():
             return load_with_fallback(scope, lambda _: None)
         with self._connected() as db:
-            return load_with_fallback(scope, lambda wanted: self._read(db, wanted))
+            return load_with_fallback(scope, lambda each: self._read(db, each))
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
         with self._writing() as db:
@@ -100,34 +101,23 @@ class SqliteStorage(MemoryStorage):
             return
         with self._connected() as db:
             rows = db.execute(SELECT_SCOPES).fetchall()
-            found = [scope for scope in (Scope(*row) for row in rows) if not self._is_deleted(db, scope)]
+            stored = [Scope(*row) for row in rows]
+            found = [scope for scope in stored if not is_deleted(partial(self._read, db, scope))]
         yield from found
 
     def _read(self, db: sqlite3.Connection, scope: Scope) -> Memory | None:
         row = db.execute(SELECT, _key(scope)).fetchone()
         if row is None:
             return None
-        memory = self._parsed.decode(row[1], self._place(scope))
+        memory = self._cache.decode(row[1], self._document_name(scope))
         return memory.model_copy(update={"revision": row[0]})
 
     def _write(self, db: sqlite3.Connection, scope: Scope, memory: Memory) -> Memory:
-        stored, data = serialize(memory)
+        stored, data = self._cache.serialize(memory, self._document_name(scope))
         row = _key(scope) | {"revision": stored.revision, "document": data.decode()}
         if not db.execute(UPDATE if stored.revision > 1 else INSERT, row).rowcount:
             raise RevisionConflictError(scope, memory.revision - 1)
-        self._parsed.put(data, self._place(scope), stored)
         return stored
-
-    def _place(self, scope: Scope) -> str:
-        return f"{self._name}, memory of {scope}"
-
-    def _is_deleted(self, db: sqlite3.Connection, scope: Scope) -> bool:
-        """Whether a document is a tombstone. A damaged one is not: somebody has to look at it."""
-        try:
-            memory = self._read(db, scope)
-        except DamagedMemoryError:
-            return False
-        return memory is None or is_tombstone(memory)
 
     # -- the file ---------------------------------------------------------------------------------
 

@@ -20,8 +20,8 @@ from memgraph.background.postgres_sql import MIGRATIONS
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.errors import OutboxError
 from memgraph.models import Scope
-from memgraph.storage.postgres_migrations import set_up
-from memgraph.storage.postgres_pool import options_of
+from memgraph.storage.postgres_migrations import migrate
+from memgraph.storage.postgres_pool import parse_location
 
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
@@ -70,8 +70,8 @@ def test_it_shares_a_database_with_memories(postgres_url: str, postgres: Postgre
 
 def test_tables_of_before_there_was_review_are_brought_up_to_date(postgres_url: str, outbox: Outbox) -> None:
     """What waited when memgraph was upgraded waits on."""
-    with psycopg.connect(**options_of(postgres_url.removeprefix("postgresql:")), autocommit=True) as db:
-        set_up(db, "outbox", MIGRATIONS[:5])
+    with psycopg.connect(**parse_location(postgres_url.removeprefix("postgresql:")), autocommit=True) as db:
+        migrate(db, "outbox", MIGRATIONS[:5])
         db.execute(
             "INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)"
             " VALUES ('ada', '', 't1', false, 0, 0, 5)"

@@ -29,7 +29,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"user_id": "run-bea", "review": "always"}, "build_graph(review='always')"),
     ({"user_id": "run-bea", "model": "gpt"}, "'gpt' names no model"),
     ({"user_id": "run-bea", "model": "nobody:gpt"}, "'nobody:gpt' cannot be used"),
-    ({"user_id": "run-bea", "storage": "cloud:x"}, "no storage is called 'cloud'"),
+    ({"user_id": "run-bea", "storage": "cloud:x"}, "unknown storage scheme 'cloud'"),
     ({"user_id": "run-bea", "storage": "sqlite:/proc/none/memory.db"}, "/proc/none"),
 ]
 """What a run may say wrongly, and what it is told."""

@@ -356,7 +356,7 @@ def test_a_damaged_document_is_an_error_and_left_as_it_is(
         acts[act]()
 
     assert document.read_bytes() == damage
-    assert caught.value.place == str(document)
+    assert caught.value.location == str(document)
     assert str(document.with_name("memory.json.last")) in str(caught.value)
 
 

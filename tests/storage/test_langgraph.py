@@ -351,7 +351,7 @@ def test_one_storage_serves_graphs_with_stores_of_their_own() -> None:
 
 
 def test_where_no_graph_runs_the_error_says_so() -> None:
-    with pytest.raises(StorageError, match="none runs here"):
+    with pytest.raises(StorageError, match="no graph is running"):
         open_storage("langgraph:").load(ADA)
 
 

@@ -90,7 +90,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(postgres: PostgresSer
     postgres.execute("CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0")
     try:
         storage = PostgresStorage(location_of(postgres.url).replace("/postgres", "/latin"))
-        with pytest.raises(StorageError, match=r"/latin: the database is kept in LATIN1"):
+        with pytest.raises(StorageError, match=r"/latin: the encoding of the database is LATIN1"):
             storage.load(ADA)
     finally:
         postgres.execute("DROP DATABASE latin")

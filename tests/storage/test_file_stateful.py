@@ -1,4 +1,4 @@
-"""Hand edits in any order with loads, saves, deletions and removals, by two instances: nothing is ever lost."""
+"""Manual edits in any order with loads, saves, deletions and removals, by two FileStorages: nothing is ever lost."""
 
 from __future__ import annotations
 
