@@ -1,4 +1,4 @@
-"""Threads: small daemon executors, and calls that may take only so long.
+"""Daemon threads: small executors, and calls with a timeout.
 
 All threads are daemons and none belongs to a `ThreadPoolExecutor`, whose threads are joined at interpreter exit
 even if they hang.
@@ -56,7 +56,7 @@ class DaemonExecutor:
         """Return the result of *call*, waiting at most *seconds*.
 
         Raises:
-            TimeoutError: If it takes longer. A call that has started goes on; a queued one is cancelled.
+            TimeoutError: If it takes longer. A running call goes on; a queued one is cancelled.
         """
         future = self.submit(call)
         try:
@@ -69,7 +69,7 @@ class DaemonExecutor:
         return await asyncio.wait_for(asyncio.wrap_future(self.submit(call)), seconds)
 
     def _forget_dead_threads(self) -> None:
-        """Reset the pool in a forked child, where none of the parent's threads exists."""
+        """Reset the pool in a forked child, which has none of the parent's threads."""
         if self._threads and not any(thread.is_alive() for thread in self._threads):
             self._threads.clear()
             self._idle = 0
@@ -95,9 +95,9 @@ class DaemonExecutor:
 
 
 class SerialExecutor:
-    """Runs calls one at a time, in the order of submission, on one daemon thread of its own.
+    """Runs calls one at a time, in the order of submission, on its own daemon thread.
 
-    A thread of its own, since asyncio's default executor is small and shared with the application.
+    It does not use asyncio's default executor, which is small and shared with the application.
     """
 
     def __init__(self) -> None:
@@ -112,10 +112,12 @@ class SerialExecutor:
         """
         if self._closed:
             raise RuntimeError("cannot submit: the executor is closed")
-        return self._executor.submit(call, Context())  # empty: a run of the caller's must not see what happens here
+        return self._executor.submit(
+            call, Context()
+        )  # an empty context: the stream of the caller's run must not see the call
 
     def close(self) -> None:
-        """Accept no more calls; those submitted before still run."""
+        """Reject further calls; those submitted before still run."""
         self._closed = True
 
 
@@ -130,7 +132,7 @@ def run_with_timeout(seconds: float, call: Callable[[], T], name: str) -> T:
     """Return the result of *call*, run on a daemon thread called *name* in a copy of the caller's context.
 
     Raises:
-        TimeoutError: After *seconds*. The call itself goes on; nothing waits for it, not even at interpreter exit.
+        TimeoutError: After *seconds*. The call itself goes on; nothing waits for it, not even the interpreter at exit.
     """
     return run_in_thread(partial(copy_context().run, call), name).result(seconds)
 

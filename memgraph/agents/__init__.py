@@ -1,5 +1,4 @@
-"""Memory inside a lead agent: a middleware, nodes, and tools.
+"""Memory for agents: a middleware, graph nodes, and tools.
 
-Each of them finds user, agent and thread in the run, and none of them costs an agent its answer: what fails is
-logged, and the agent goes on without.
+Each of them reads user, agent and thread from the run. A memory that fails is logged and never stops the agent.
 """

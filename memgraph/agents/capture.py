@@ -1,4 +1,4 @@
-"""How an agent's conversations get to where they are learned from."""
+"""Capture: submits an agent's conversations to an invoker, which learns from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextvars import Context
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import DaemonExecutor
-from memgraph.agents.identity import Identity
+from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS
 from memgraph.background.invoker import Invoker
 from memgraph.settings import Settings
@@ -24,59 +24,61 @@ logger = logging.getLogger("memgraph.agents")
 
 
 class ConversationCapture:
-    """Hands conversations over. Where that fails it is logged: the next turn hands over all of it again.
+    """Submits conversations to an invoker. A failure is logged; the next turn submits the whole conversation again.
 
     Args:
-        invoker: Where to.
-        wait_seconds: How long is waited; handing over then goes on beside the agent. None is for ever.
+        invoker: Receives the conversations.
+        wait_seconds: The timeout, after which submitting goes on in the background; None waits without limit.
     """
 
     def __init__(self, invoker: Invoker, *, wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS) -> None:
         self._invoker = invoker
         self._wait_seconds = wait_seconds
-        self._hands = DaemonExecutor()
+        self._executor = DaemonExecutor()
 
-    def capture(self, caller: Identity, messages: Sequence[BaseMessage]) -> None:
-        """Hand *messages* over."""
+    def capture(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
+        """Submit *messages*."""
         try:
-            self._submitted(caller, messages).result(self._wait_seconds)
-        except Exception as error:  # noqa: BLE001 - the last resort: it is logged, and the agent has its answer
-            self._log(caller, error)
+            self._submit(identity, messages).result(self._wait_seconds)
+        except Exception as error:  # noqa: BLE001 - an invoker may raise anything; the agent goes on
+            self._log(identity, error)
 
-    async def acapture(self, caller: Identity, messages: Sequence[BaseMessage]) -> None:
-        """As `learn`, without blocking the event loop."""
-        future = asyncio.wrap_future(self._submitted(caller, messages))
+    async def acapture(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
+        """Like `capture`, without blocking the event loop."""
+        future = asyncio.wrap_future(self._submit(identity, messages))
         try:
             await asyncio.wait_for(asyncio.shield(future), self._wait_seconds)
         except Exception as error:  # noqa: BLE001 - as above
-            self._log(caller, error)
+            self._log(identity, error)
 
-    def _submitted(self, caller: Identity, messages: Sequence[BaseMessage]) -> Future[None]:
-        """An invoker may run the update at once; in a context of its own that does not leak into the agent's stream."""
-        said = list(messages)
-        return self._hands.submit(lambda: self._invoker.submit(said, caller.scope, caller.thread_id), Context())
+    def _submit(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> Future[None]:
+        conversation = list(messages)
+        # An invoker may run the update at once: in an empty context nothing of it leaks into the agent's stream.
+        return self._executor.submit(
+            lambda: self._invoker.submit(conversation, identity.scope, identity.thread_id), Context()
+        )
 
-    def _log(self, caller: Identity, error: Exception) -> None:
+    def _log(self, identity: UserIdentity, error: Exception) -> None:
         if isinstance(error, TimeoutError):
             logger.warning(
-                "handing over what %s said takes longer than %s s; the agent goes on, and so does that",
-                caller.scope,
+                "submitting the conversation of %s takes longer than %s s; it goes on in the background",
+                identity.scope,
                 self._wait_seconds,
             )
         else:
-            logger.error("what %s said was not handed over; the agent goes on", caller.scope, exc_info=error)
+            logger.error("the conversation of %s was not submitted; the agent goes on", identity.scope, exc_info=error)
 
 
 def make_invoker(
-    model: str | BaseChatModel | None, storage: MemoryStorage, settings: Settings | None, given: Invoker | None
+    model: str | BaseChatModel | None, storage: MemoryStorage, settings: Settings | None, invoker: Invoker | None
 ) -> Invoker:
-    """Return the invoker that an agent was *given*, else one that runs the update in the background.
+    """Return *invoker*, or if it is None, one that runs the update in the background.
 
     Raises:
-        ConfigError: If another model or other settings are used in this process with the same outbox.
+        ConfigError: If this process already uses the same outbox with another model or other settings.
     """
-    if given is not None:
-        return given
+    if invoker is not None:
+        return invoker
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.graph import build_graph
 

@@ -1,4 +1,4 @@
-"""Consent: what a person wrote is changed by a model only if the person agrees."""
+"""Confirmation: a model may change a fact that a person wrote only if that person agrees."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ AFFIRMATIVE = frozenset(
     {"yes", "y", "true", "ok", "okay", "agree", "agreed", "approve", "approved", "是", "好", "可以", "同意"}
 )
 
-
-_CHECKPOINTER = "__pregel_checkpointer"  # LangGraph exports no name for it; were it another, a run would end at `ask`
+# LangGraph does not export this key. If it were renamed, a run without a checkpointer would end at `interrupt`.
+_CHECKPOINTER = "__pregel_checkpointer"
 
 
 class ConfirmationRequiredError(Exception):
-    """A change would touch a fact that a person wrote. It never leaves the tools."""
+    """A change would touch a fact that a person wrote. The tools handle it; it never reaches the agent."""
 
     def __init__(self, fact: Fact) -> None:
         super().__init__(fact.id)
@@ -26,14 +26,14 @@ class ConfirmationRequiredError(Exception):
 
 
 def can_interrupt(config: RunnableConfig) -> bool:
-    """Tell whether a run that is interrupted can be resumed: without a checkpointer it would end without an answer."""
+    """Return whether an interrupted run can be resumed; without a checkpointer it would end without an answer."""
     return config.get("configurable", {}).get(_CHECKPOINTER, ...) is not None
 
 
 def request_confirmation(action: str, fact: Fact, change: dict[str, Any]) -> bool:
-    """Interrupt the run to ask whether *fact* may be changed so; return the answer it is resumed with.
+    """Interrupt the run to ask whether *change* may be applied to *fact*, and return the answer.
 
-    The run is resumed by `Command(resume="yes")`; True counts too, and everything else is a no.
+    `Command(resume="yes")` resumes the run. True counts as agreement too; any other value as refusal.
     """
     answer: object = interrupt(
         {

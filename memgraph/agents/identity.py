@@ -1,4 +1,4 @@
-"""Who is calling: user, agent and thread of a run, found in whatever the run brings, and what is switched off."""
+"""Identity: the user, agent and thread of a run, and which parts of memory the run has turned off."""
 
 from __future__ import annotations
 
@@ -20,69 +20,92 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("memgraph.agents")
 
-OFF = "memory_enabled"
-"""False in a run's context or configurable: memory does nothing in this run."""
-NOT_INJECTED = "memory_injection_enabled"
-"""False there: this run is learned from, but told nothing."""
+ENABLED_KEY = "memory_enabled"
+"""False in a run's context or configurable turns memory off for the run."""
+INJECTION_KEY = "memory_injection_enabled"
+"""False there turns injection off; the conversation is still learned from."""
 
-_NO = frozenset({"false", "0", "no", "off"})
+_FALSE_WORDS = frozenset({"false", "0", "no", "off"})
+_PLACEHOLDER_USER = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose memory a run may see, and in which conversation."""
+    """Whose memory a run may use, and in which conversation."""
 
-    scope: Scope
+    scope: Scope | None
+    """None if the run has no user."""
     thread_id: str | None
     inject: bool = True
-    """Whether the model may be told what is remembered."""
+    """Whether memory may be injected into model calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserIdentity(Identity):
+    """The identity of a run whose user is known."""
+
+    scope: Scope
 
 
 class IdentityResolver:
-    """Finds the caller of a run.
+    """Finds the identity of a run.
 
-    Only identity is taken from a run. Where memories are is said by whoever builds the agent, so that what
-    is told and what is learned are of one storage.
+    A run determines identity only. The storage is chosen by the code that builds the agent, so that injecting and
+    learning use the same one.
     """
 
     def __init__(self, settings: Settings, *, agent_name: str | None = None) -> None:
         self._settings = settings
-        self._resolve = ContextResolver(Context(agent_name=agent_name))
+        self._resolve_context = ContextResolver(Context(agent_name=agent_name))
 
-    def resolve(self, runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
-        """Return who calls, None where memory is off.
+    def resolve(self, runtime: Runtime[Any], config: RunnableConfig) -> UserIdentity | None:
+        """Return the identity of a run, or None if memory is off.
 
         Raises:
-            IdentityError: If nobody says whose memory it is, or an id may not be used.
+            IdentityError: If the run has no user, or an id is invalid.
         """
-        found = self._resolve(runtime, config)
-        places: tuple[object, ...] = (runtime.context, config.get("configurable"))
-        if not (self._settings.enabled and found.enabled) or _is_off(OFF, places):
+        identity = self.resolve_anonymous(runtime, config)
+        if identity is None:
             return None
-        if not found.user_id:
+        if identity.scope is None:
             raise IdentityError(
-                "no user_id: say whose memory it is, in the run's context or in configurable; "
-                "'default' is the memory without a user"
+                "no user_id: set it in the run's context or in configurable; 'default' is the memory without a user"
             )
+        return UserIdentity(identity.scope, identity.thread_id, identity.inject)
+
+    def resolve_anonymous(self, runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
+        """Return the identity of a run that may have no user, or None if memory is off.
+
+        Raises:
+            IdentityError: If an id is invalid.
+        """
+        found = self._resolve_context(runtime, config)
+        sources: tuple[object, ...] = (runtime.context, config.get("configurable"))
+        if not (self._settings.enabled and found.enabled) or _is_disabled(ENABLED_KEY, sources):
+            return None
+        scope = Scope(found.user_id or _PLACEHOLDER_USER, found.agent_name)  # checks agent_name in any case
         return Identity(
-            Scope(found.user_id, found.agent_name),
+            scope if found.user_id else None,
             validate_id(found.thread_id, "thread_id") if found.thread_id else None,
-            self._settings.injection_enabled and not _is_off(NOT_INJECTED, places),
+            self._settings.injection_enabled and not _is_disabled(INJECTION_KEY, sources),
         )
 
-    def resolve_or_none(self, runtime: Runtime[Any], *, log: bool = True) -> Identity | None:
-        """Return who calls the running node. Where nobody does it is logged, if *log*, and nothing is remembered."""
+    def resolve_or_none(self, runtime: Runtime[Any], *, log: bool = True) -> UserIdentity | None:
+        """Return the identity of the running node, or None if memory is off or the user is unknown.
+
+        An unknown user is logged if *log*; a context that cannot be read is logged in any case.
+        """
         try:
             return self.resolve(runtime, ensure_config())
         except IdentityError as error:
             if log:
-                logger.warning("nothing is remembered in this run: %s", error)
-        except Exception:  # the last resort: a context may be anything, and the agent has its answer
-            logger.exception("nothing is remembered in this run: its context cannot be read")
+                logger.warning("memory is off in this run: %s", error)
+        except Exception:  # a context may be of any class; the agent must answer all the same
+            logger.exception("memory is off in this run: its context cannot be read")
         return None
 
 
-def _is_off(name: str, places: tuple[object, ...]) -> bool:
-    """Tell whether any of *places* says no; over HTTP it may be said in a word."""
-    said = (get_field(cast("Mapping[str, object] | None", place), name) for place in places)
-    return any(value is False or (isinstance(value, str) and value.lower() in _NO) for value in said)
+def _is_disabled(key: str, sources: tuple[object, ...]) -> bool:
+    """Return whether *key* is false in any of *sources*. Over HTTP it may be a word, such as "no"."""
+    values = (get_field(cast("Mapping[str, object] | None", source), key) for source in sources)
+    return any(value is False or (isinstance(value, str) and value.lower() in _FALSE_WORDS) for value in values)

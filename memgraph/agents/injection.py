@@ -1,4 +1,4 @@
-"""What an agent is told: the memory loaded and recalled from, within a time that an agent can spare."""
+"""Injection: renders what is remembered of a user for a model call, within a timeout."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger("memgraph.agents")
 
 DEFAULT_TIMEOUT_SECONDS = 2.0
-"""How long an agent waits for its memory, where nobody says."""
+"""Seconds that an agent waits for its memory by default."""
 
 
 class MemoryInjector:
-    """Tells what is remembered. Where that fails, or takes too long, it is logged, and nothing is told.
+    """Renders the user's memory for model calls. A failure or timeout is logged and renders nothing.
 
     Args:
-        storage: Where memories are.
-        settings: How much is told, and how it is ranked.
-        embeddings: In place of the embedding model of *settings*.
-        wait_seconds: How long is waited; None is for ever.
+        storage: Where memories are stored.
+        settings: The token budget and the ranking.
+        embeddings: Used instead of the embedding model of *settings*.
+        wait_seconds: The timeout; None waits without limit.
     """
 
     def __init__(
@@ -42,29 +42,29 @@ class MemoryInjector:
         wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
     ) -> None:
         self._storage = storage
-        # made now, and not in the time that an agent waits; an embedding model is loaded when it is first asked
-        self._recaller = make_recall_pipeline(settings, embeddings=embeddings)
+        # built before the first model call, so that building does not count against the timeout
+        self._pipeline = make_recall_pipeline(settings, embeddings=embeddings)
         self._wait_seconds = wait_seconds
-        self._hands = DaemonExecutor()
+        self._executor = DaemonExecutor()
 
     def render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
-        """Return what is known of the user that fits *messages*; "" where nothing is, or memory fails."""
+        """Return the part of the memory that is relevant to *messages*; "" if there is none, or if memory fails."""
         try:
-            return self._hands.run(self._wait_seconds, lambda: self._told(scope, messages))
-        except Exception as error:  # noqa: BLE001 - the last resort: it is logged, and the agent has its answer
+            return self._executor.run(self._wait_seconds, lambda: self._load_and_render(scope, messages))
+        except Exception as error:  # noqa: BLE001 - storages and models may raise anything; the agent goes on
             self._log(scope, error)
             return ""
 
     async def arender(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
-        """As `tell`, without blocking the event loop."""
+        """Like `render`, without blocking the event loop."""
         try:
-            return await self._hands.arun(self._wait_seconds, lambda: self._told(scope, messages))
+            return await self._executor.arun(self._wait_seconds, lambda: self._load_and_render(scope, messages))
         except Exception as error:  # noqa: BLE001 - as above
             self._log(scope, error)
             return ""
 
-    def _told(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
-        return self._recaller(self._storage.load(scope), messages)
+    def _load_and_render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
+        return self._pipeline(self._storage.load(scope), messages)
 
     def _log(self, scope: Scope, error: Exception) -> None:
         if isinstance(error, TimeoutError):
@@ -72,13 +72,13 @@ class MemoryInjector:
                 "the memory of %s did not answer within %s s; the agent goes on without", scope, self._wait_seconds
             )
         else:
-            logger.error("the memory of %s cannot be told; the agent goes on without", scope, exc_info=error)
+            logger.error("the memory of %s cannot be injected; the agent goes on without", scope, exc_info=error)
 
 
 def resolve_storage(storage: str | MemoryStorage | None, settings: Settings) -> MemoryStorage:
-    """Open the storage that an agent names, else that of *settings*.
+    """Return *storage*, opened if it is a URL; None opens the storage of *settings*.
 
     Raises:
-        ConfigError: If it names none.
+        ConfigError: If the URL does not name a storage.
     """
     return make_storage(settings) if storage is None else open_storage(storage)

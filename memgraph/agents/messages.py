@@ -1,4 +1,4 @@
-"""What a running agent's messages tell: where the turn began, whether it was answered, what a summary took away."""
+"""Messages of a running agent: the start of a turn, whether it has a reply, and what a summary removed."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from memgraph.text.message import has_tool_calls, is_hidden, is_injected, role_of
 
 REVISION = "memory_revision"
-"""In the artifact of a tool that changed the memory: what it changed it to."""
+"""Key in the artifact of a tool that changed the memory: the new revision."""
 
 
 def is_user_message(message: BaseMessage) -> bool:
-    """Tell whether a person said this, and not a machine in their place."""
+    """Return whether a person wrote *message*, not a program on their behalf."""
     return role_of(message) == "human" and not is_hidden(message) and not is_injected(message)
 
 
 def last_user_index(messages: Sequence[BaseMessage]) -> int | None:
-    """Return the place of the last thing the user said, None where there is none."""
-    return next((at for at in reversed(range(len(messages))) if is_user_message(messages[at])), None)
+    """Return the index of the last message of the user, or None."""
+    return next((index for index in reversed(range(len(messages))) if is_user_message(messages[index])), None)
 
 
 def has_reply(messages: Sequence[BaseMessage], *, by_structure: bool = False) -> bool:
-    """Tell whether the user said something, and the agent has answered it.
+    """Return whether there is a message of the user and the agent has replied to the last one.
 
     Args:
-        messages: The conversation, the oldest first.
-        by_structure: Whether a structured response, which may come as a tool call, is the answer.
+        messages: The conversation, oldest first.
+        by_structure: Whether the run has a structured response, which is a reply even if it came as a tool call.
     """
     start = last_user_index(messages)
     if start is None:
@@ -37,7 +37,7 @@ def has_reply(messages: Sequence[BaseMessage], *, by_structure: bool = False) ->
 
 
 def latest_tool_revision(messages: Sequence[BaseMessage]) -> int:
-    """Return the revision to which tools of this turn have changed the memory, 0 where they have not."""
+    """Return the latest revision that tools of this turn made, or 0."""
     start = last_user_index(messages)
     return max(_revisions(messages[start or 0 :]), default=0)
 
@@ -51,17 +51,17 @@ def _revisions(messages: Sequence[BaseMessage]) -> Iterator[int]:
 
 
 def removed_by_summary(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-    """Return what has to be learned from since a summary took the place of messages; empty where none did.
+    """Return the messages to learn from because a summary replaced some of *before*; empty without a summary.
 
-    That is all of *before* and not only what is gone, since how far a conversation was learned from is known
-    by its last messages. A turn that still is there is left out: it is learned from with its answer.
+    Returns all of *before*, not just the removed messages, because the watermark of a conversation is found by its
+    last messages. A turn that is still in *now* is excluded: it is captured with its reply.
     """
-    kept = {message.id for message in now}
-    gone = [message for message in before if message.id not in kept]
-    if not any(map(is_user_message, gone)) or not _is_summarized(before, now):
+    remaining = {message.id for message in now}
+    removed = [message for message in before if message.id not in remaining]
+    if not any(map(is_user_message, removed)) or not _is_summarized(before, now):
         return ()
     start = last_user_index(before)
-    return before[:start] if start is not None and before[start].id in kept else before
+    return before[:start] if start is not None and before[start].id in remaining else before
 
 
 def _is_summarized(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> bool:

@@ -1,4 +1,4 @@
-"""MemoryMiddleware: an agent of `create_agent` that remembers its users."""
+"""MemoryMiddleware: adds memory to an agent made by `create_agent`."""
 
 # LangGraph leaves some of its types open
 # pyright: reportUnknownMemberType=false
@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from memgraph.agents.capture import ConversationCapture, make_invoker
-from memgraph.agents.identity import Identity, IdentityResolver
+from memgraph.agents.identity import IdentityResolver, UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector, resolve_storage
 from memgraph.agents.messages import has_reply
 from memgraph.agents.turn_cache import TurnCache
@@ -36,40 +36,40 @@ State = AgentState[Any]
 
 
 class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
-    """Tells the model what is remembered of its user, and has what is said learned from.
+    """Injects the user's memory into model calls and learns from the conversation in the background.
 
         agent = create_agent("openai:gpt-4.1-mini", middleware=[MemoryMiddleware("sqlite:memory.db")])
         agent.invoke({"messages": "Hi, I'm Ada."}, {"configurable": {"thread_id": "t1", "user_id": "ada"}})
 
-    What is remembered goes to the end of the system message of a model call, and nowhere else: not into the
-    agent's messages, its stream or its checkpoints. It stays the same within a turn, so that providers
-    can cache the prompt, unless tools of `memory_tools` changed the memory in that turn. After the
-    agent, and where a summarization takes messages away, the conversation is handed to *invoker*.
+    The memory is appended to the system message of each model call. It never enters the agent's messages, stream or
+    checkpoints. The text stays the same during a turn, so that providers can cache the prompt, unless tools of
+    `memory_tools` change the memory in that turn. The conversation is submitted to *invoker* after the agent has
+    replied, and before a summarization removes messages.
 
-    User, agent and thread come from the run: from its context, of whatever type, or from configurable, and where the
-    server authenticated its caller, that user wins. Without a user nothing is told or learned, without a thread
-    nothing is learned. `memory_enabled: False` in either switches a single run off,
-    `memory_injection_enabled: False` only what is told. Memory that fails is logged and costs the agent nothing.
+    User, agent and thread come from the run's context, of any type, or from configurable. If the server has
+    authenticated a user, that user wins. A run without a user is neither injected into nor learned from; a run without
+    a thread is not learned from. `memory_enabled: False` in the context or configurable turns memory off for one run,
+    `memory_injection_enabled: False` only injection. Failures of memory are logged and never stop the agent.
 
-    Put it last among the middlewares, so that what it tells stands last. Give each agent one of its own, and those that
-    talk with other agents, not with people, `capture=False`.
+    Add it as the last middleware, so that memory stays at the end of the system message. Use one instance for each
+    agent, and `capture=False` for agents whose messages come from other agents and not from people.
 
     Args:
-        storage: Where memories are, or its URL; None is where *settings* say, else files in the user's data folder.
-        invoker: Where conversations are handed to. None is a BackgroundInvoker of the same storage;
+        storage: A storage or its URL; None is the storage of *settings*, by default files in the user's data folder.
+        invoker: Receives the conversations. None is a BackgroundInvoker of the same storage;
             `BackgroundInvoker(graph, immediate=True)` learns before the agent returns.
-        model: The chat model that learns, where no invoker is given; None is the one of *settings*, else the
-            provider whose key is set, else the built-in offline one.
-        agent_name: Whose memory of the user it is, where the run does not say; None is the user's own.
-        settings: How much is told and learned, such as `load_settings()` returns; None is the defaults.
-        inject: Whether the model is told anything.
-        capture: Whether anything is learned.
+        model: The chat model that learns if *invoker* is None. None is the model of *settings*, else the provider
+            whose key is set, else the built-in offline model.
+        agent_name: The agent whose memory is used, unless the run names one; None is the user's own memory.
+        settings: What is injected and learned, such as the result of `load_settings()`; None is the defaults.
+        inject: Whether to inject memory into model calls.
+        capture: Whether to learn from conversations.
         embeddings: The model of the ranker "hybrid".
-        wait_seconds: How long the agent waits for its memory, once a turn; None is for ever.
+        wait_seconds: Seconds to wait for memory, once a turn; None waits without limit.
 
     Raises:
-        ConfigError: If the storage cannot be opened, or *model* and *settings* do not fit an invoker that this
-            process has already: then make one, and give it to all.
+        ConfigError: If the storage cannot be opened, or if this process already has an invoker for the same outbox
+            with another model or other settings. In that case create one invoker and pass it to all agents.
     """
 
     def __init__(
@@ -86,95 +86,95 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
         wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
     ) -> None:
         super().__init__()
-        said = settings or Settings()
-        opened = resolve_storage(storage, said)
-        self._callers = IdentityResolver(said, agent_name=agent_name)
-        self._recollection = MemoryInjector(opened, said, embeddings=embeddings, wait_seconds=wait_seconds)
+        effective = settings or Settings()
+        opened = resolve_storage(storage, effective)
+        self._identities = IdentityResolver(effective, agent_name=agent_name)
+        self._injector = MemoryInjector(opened, effective, embeddings=embeddings, wait_seconds=wait_seconds)
         self._turns = TurnCache()
         self._inject = inject
-        self.invoker = make_invoker(model, opened, settings, invoker) if capture and said.enabled else None
-        self._learner = ConversationCapture(self.invoker, wait_seconds=wait_seconds) if self.invoker else None
+        self.invoker = make_invoker(model, opened, settings, invoker) if capture and effective.enabled else None
+        self._capture = ConversationCapture(self.invoker, wait_seconds=wait_seconds) if self.invoker else None
 
-    # -- the hooks --
+    # -- hooks of the agent --
 
     def before_agent(self, state: State, runtime: Runtime[Any]) -> None:
-        """Note that a turn begins."""
-        caller = self._callers.resolve_or_none(runtime)
-        if caller:
-            self._turns.start(caller, state["messages"])
+        """Record the start of a turn."""
+        identity = self._identities.resolve_or_none(runtime)
+        if identity:
+            self._turns.start(identity, state["messages"])
 
     async def abefore_agent(self, state: State, runtime: Runtime[Any]) -> None:
-        """As `before_agent`, which waits for nothing."""
+        """Like `before_agent`, which does not block."""
         self.before_agent(state, runtime)
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], Response]) -> Response:
-        """Tell the model what is remembered."""
-        caller = self._callers.resolve_or_none(request.runtime, log=False)
-        if caller is None:
+        """Inject the memory into a model call."""
+        identity = self._identities.resolve_or_none(request.runtime, log=False)
+        if identity is None:
             return handler(request)
         messages = _messages(request)
-        look = self._turns.lookup(caller, messages)
-        if look.taken_away and self._learner:
-            self._learner.capture(caller, look.taken_away)
-        if not (self._inject and caller.inject):
+        lookup = self._turns.lookup(identity, messages)
+        if lookup.removed and self._capture:
+            self._capture.capture(identity, lookup.removed)
+        if not (self._inject and identity.inject):
             return handler(request)
-        text = look.told
+        text = lookup.text
         if text is None:
-            text = self._recollection.render(caller.scope, messages)
-            self._turns.store(look, text)
+            text = self._injector.render(identity.scope, messages)
+            self._turns.store(lookup, text)
         return handler(append_to_system_message(request, text))
 
     async def awrap_model_call(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
-        """As `wrap_model_call`, without blocking the event loop."""
-        caller = self._callers.resolve_or_none(request.runtime, log=False)
-        if caller is None:
+        """Like `wrap_model_call`, without blocking the event loop."""
+        identity = self._identities.resolve_or_none(request.runtime, log=False)
+        if identity is None:
             return await handler(request)
         messages = _messages(request)
-        look = self._turns.lookup(caller, messages)
-        if look.taken_away and self._learner:
-            await self._learner.acapture(caller, look.taken_away)
-        if not (self._inject and caller.inject):
+        lookup = self._turns.lookup(identity, messages)
+        if lookup.removed and self._capture:
+            await self._capture.acapture(identity, lookup.removed)
+        if not (self._inject and identity.inject):
             return await handler(request)
-        text = look.told
+        text = lookup.text
         if text is None:
-            text = await self._recollection.arender(caller.scope, messages)
-            self._turns.store(look, text)
+            text = await self._injector.arender(identity.scope, messages)
+            self._turns.store(lookup, text)
         return await handler(append_to_system_message(request, text))
 
     def after_agent(self, state: State, runtime: Runtime[Any]) -> None:
-        """Hand the conversation over to be learned from."""
-        caller = self._answered(state, runtime)
-        if caller and self._learner:
-            self._learner.capture(caller, state["messages"])
+        """Submit the conversation to be learned from."""
+        identity = self._finish_turn(state, runtime)
+        if identity and self._capture:
+            self._capture.capture(identity, state["messages"])
 
     async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> None:
-        """As `after_agent`, without blocking the event loop."""
-        caller = self._answered(state, runtime)
-        if caller and self._learner:
-            await self._learner.acapture(caller, state["messages"])
+        """Like `after_agent`, without blocking the event loop."""
+        identity = self._finish_turn(state, runtime)
+        if identity and self._capture:
+            await self._capture.acapture(identity, state["messages"])
 
-    def _answered(self, state: State, runtime: Runtime[Any]) -> Identity | None:
-        """Return the caller whose turn ended, None where it is not to be learned from."""
-        caller = self._callers.resolve_or_none(runtime, log=False)
-        if caller is None:
+    def _finish_turn(self, state: State, runtime: Runtime[Any]) -> UserIdentity | None:
+        """Remove the turn from the cache; return its identity if the conversation should be captured."""
+        identity = self._identities.resolve_or_none(runtime, log=False)
+        if identity is None:
             return None
-        self._turns.finish(caller, state["messages"])
+        self._turns.finish(identity, state["messages"])
         by_structure = state.get("structured_response") is not None
-        return caller if caller.thread_id and has_reply(state["messages"], by_structure=by_structure) else None
+        return identity if identity.thread_id and has_reply(state["messages"], by_structure=by_structure) else None
 
 
 def append_to_system_message(request: Request, text: str) -> Request:
-    """Return *request* with *text* at the end of its system message; *request* stays as it is."""
+    """Return a copy of *request* with *text* at the end of its system message."""
     if not text:
         return request
     system = request.system_message
     if system is None:
         return request.override(system_message=SystemMessage(text))
     content = system.content
-    longer = [*content, {"type": "text", "text": text}] if isinstance(content, list) else f"{content}\n\n{text}"
-    return request.override(system_message=system.model_copy(update={"content": longer}))
+    extended = [*content, {"type": "text", "text": text}] if isinstance(content, list) else f"{content}\n\n{text}"
+    return request.override(system_message=system.model_copy(update={"content": extended}))
 
 
 def _messages(request: Request) -> Sequence[BaseMessage]:
-    """The agent's own messages: another middleware may show its model less."""
+    """Return the agent's own messages; another middleware may have shortened those of the request."""
     return cast("Sequence[BaseMessage]", request.state.get("messages") or request.messages)

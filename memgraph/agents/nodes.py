@@ -1,4 +1,4 @@
-"""inject_memory and capture_memory: the nodes that give a StateGraph of your own a memory."""
+"""inject_memory and capture_memory: nodes that add memory to your own StateGraph."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ class MemoryContextUpdate(TypedDict, total=False):
     """What inject_memory returns."""
 
     memory_context: Annotated[str, UntrackedValue]
-    """What is remembered, as a prompt is told it. It lives for one run: no checkpoint holds it."""
+    """The user's memory as a prompt shows it. It lasts for one run and is not in checkpoints."""
 
 
 class MemoryState(MessagesState):
-    """The messages, and what is remembered. A node that asks the model names it as its state's type."""
+    """The messages and the memory. Use it as the state type of the node that calls the model."""
 
     memory_context: NotRequired[Annotated[str, UntrackedValue]]
 
 
 class InjectNode(Protocol):
-    """The node inject_memory, as LangGraph takes it."""
+    """The type of the node inject_memory."""
 
     def __call__(self, state: MemoryState, runtime: Runtime[Any]) -> MemoryContextUpdate: ...
 
 
 class CaptureNode(Protocol):
-    """The node capture_memory, as LangGraph takes it."""
+    """The type of the node capture_memory."""
 
     def __call__(self, state: MessagesState, runtime: Runtime[Any]) -> None: ...
 
 
 def with_memory(state: MemoryState, system: str = "") -> list[AnyMessage]:
-    """Return the messages of *state* below a system message: *system*, and at its end what is remembered."""
+    """Return the messages of *state* after a system message that contains *system* and then the memory."""
     parts = [part for part in (system, state.get("memory_context", "")) if part]
     head: list[AnyMessage] = [SystemMessage("\n\n".join(parts))] if parts else []
     return [*head, *state["messages"]]
@@ -64,7 +64,7 @@ def inject_memory(
     embeddings: Embeddings | None = None,
     wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
 ) -> InjectNode:
-    """Make the node that looks up what is remembered of the user; it belongs before the one that asks the model.
+    """Make the node that retrieves the user's memory; add it before the node that calls the model.
 
         def call_model(state: MemoryState):
             return {"messages": [model.invoke(with_memory(state))]}
@@ -73,29 +73,29 @@ def inject_memory(
         builder.add_node(inject_memory("sqlite:memory.db"))
         builder.add_node(call_model)
 
-    It writes `memory_context`, which is in no message, no result and no checkpoint; only streams of values and updates
-    show it, as they show all state. Whoever wants to read it names `MemoryState` as its state. A run that is resumed
-    after an interrupt does not have it any more, unless it passes this node again.
+    It writes `memory_context`, which is not part of messages, results or checkpoints; only streams of values and
+    updates contain it, as they contain all state. A node reads it by using `MemoryState` as its state type. A run that
+    is resumed after an interrupt has lost it, unless it runs this node again.
 
     Args:
-        storage: Where memories are, or its URL; None is where *settings* say, else files in the user's data folder.
-        agent_name: Whose memory of the user it is, where the run does not say.
-        settings: How much is told; None is the defaults.
+        storage: A storage or its URL; None is the storage of *settings*, by default files in the user's data folder.
+        agent_name: The agent whose memory is used, unless the run names one.
+        settings: The token budget and the ranking; None is the defaults.
         embeddings: The model of the ranker "hybrid".
-        wait_seconds: How long the graph waits for its memory; None is for ever.
+        wait_seconds: Seconds to wait for memory; None waits without limit.
 
     Raises:
         ConfigError: If the storage cannot be opened.
     """
-    given = settings or Settings()
-    callers = IdentityResolver(given, agent_name=agent_name)
-    recollection = MemoryInjector(
-        resolve_storage(storage, given), given, embeddings=embeddings, wait_seconds=wait_seconds
+    effective = settings or Settings()
+    identities = IdentityResolver(effective, agent_name=agent_name)
+    injector = MemoryInjector(
+        resolve_storage(storage, effective), effective, embeddings=embeddings, wait_seconds=wait_seconds
     )
 
     def inject_memory(state: MemoryState, runtime: Runtime[Any]) -> MemoryContextUpdate:
-        caller = callers.resolve_or_none(runtime)
-        text = recollection.render(caller.scope, state["messages"]) if caller and caller.inject else ""
+        identity = identities.resolve_or_none(runtime)
+        text = injector.render(identity.scope, state["messages"]) if identity and identity.inject else ""
         return {"memory_context": text}
 
     return inject_memory
@@ -110,32 +110,32 @@ def capture_memory(
     settings: Settings | None = None,
     wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
 ) -> CaptureNode:
-    """Make the node that has the conversation learned from; it belongs after the one that asks the model.
+    """Make the node that submits the conversation to be learned from; add it after the node that calls the model.
 
         builder.add_node(capture_memory("sqlite:memory.db"))
 
-    It hands over what the user said and the model answered, and waits for no update. To learn before the graph
-    ends, put the update itself there, as a subgraph: `builder.add_node("memory_update", build_graph(...))`.
+    It submits the messages and does not wait for the update. To learn before the graph ends, add the update itself
+    as a subgraph: `builder.add_node("memory_update", build_graph(...))`.
 
     Args:
-        storage: Where memories are, or its URL; None is where *settings* say, else files in the user's data folder.
-        invoker: Where conversations are handed to; None is a BackgroundInvoker of that storage.
-        model: The chat model that learns, where no invoker is given; see `MemoryMiddleware`.
-        agent_name: Whose memory of the user it is, where the run does not say.
-        settings: How much is learned, and when; None is the defaults.
-        wait_seconds: How long the graph waits for handing over; None is for ever.
+        storage: A storage or its URL; None is the storage of *settings*, by default files in the user's data folder.
+        invoker: Receives the conversations; None is a BackgroundInvoker of that storage.
+        model: The chat model that learns if *invoker* is None; see `MemoryMiddleware`.
+        agent_name: The agent whose memory is updated, unless the run names one.
+        settings: What is learned, and when; None is the defaults.
+        wait_seconds: Seconds to wait for submitting; None waits without limit.
 
     Raises:
-        ConfigError: As `MemoryMiddleware`.
+        ConfigError: For the same reasons as `MemoryMiddleware`.
     """
-    given = settings or Settings()
-    callers = IdentityResolver(given, agent_name=agent_name)
-    used = make_invoker(model, resolve_storage(storage, given), settings, invoker)
-    learner = ConversationCapture(used, wait_seconds=wait_seconds)
+    effective = settings or Settings()
+    identities = IdentityResolver(effective, agent_name=agent_name)
+    used = make_invoker(model, resolve_storage(storage, effective), settings, invoker)
+    conversations = ConversationCapture(used, wait_seconds=wait_seconds)
 
     def capture_memory(state: MessagesState, runtime: Runtime[Any]) -> None:
-        caller = callers.resolve_or_none(runtime)
-        if caller and caller.thread_id and has_reply(state["messages"]):
-            learner.capture(caller, state["messages"])
+        identity = identities.resolve_or_none(runtime)
+        if identity and identity.thread_id and has_reply(state["messages"]):
+            conversations.capture(identity, state["messages"])
 
     return capture_memory

@@ -1,4 +1,4 @@
-"""An agent without a model: it can still tell what it remembers."""
+"""An agent without a model, which answers with the memories that it found."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from memgraph.agents.nodes import MemoryState
 from memgraph.text.language import language_of
 from memgraph.text.normalize import unescape
 
-SAID: Mapping[Literal["en", "zh"], tuple[str, str]] = MappingProxyType(
+ANSWERS: Mapping[Literal["en", "zh"], tuple[str, str]] = MappingProxyType(
     {
         "en": (
-            "No model is configured, so I can only tell what I remember of you:",
-            "No model is configured, and I remember nothing of you yet. Tell me about yourself, then ask again.",
+            "No model is configured, so I can only list what I remember about you:",
+            "No model is configured, and I remember nothing about you yet. Introduce yourself, then ask again.",
         ),
         "zh": (
             "没有配置模型，我只能告诉你我记得的事：",
@@ -25,17 +25,17 @@ SAID: Mapping[Literal["en", "zh"], tuple[str, str]] = MappingProxyType(
         ),
     }
 )
-"""Where something is remembered, and where nothing is."""
+"""The first line of an answer with memories, and the answer without any, by language."""
 
 
 def answer_from_memory(state: MemoryState) -> AIMessage:
-    """Answer with what inject_memory found, and say that this is all there is.
+    """Answer with what inject_memory found.
 
-    The answer is named as memory is, so that memory does not learn from itself.
+    The answer is named `memory_context`, so that memory does not learn from itself.
     """
     messages = state["messages"]
     start = last_user_index(messages)
-    something, nothing = SAID[language_of([messages[start].text] if start is not None else [])]
-    told = state.get("memory_context", "").splitlines()
-    lines = [unescape(line) for line in told if line.startswith("- ") or line.endswith(":")]
-    return AIMessage("\n".join([something, "", *lines]) if lines else nothing, name="memory_context")
+    heading, no_memory = ANSWERS[language_of([messages[start].text] if start is not None else [])]
+    context = state.get("memory_context", "").splitlines()
+    lines = [unescape(line) for line in context if line.startswith("- ") or line.endswith(":")]
+    return AIMessage("\n".join([heading, "", *lines]) if lines else no_memory, name="memory_context")

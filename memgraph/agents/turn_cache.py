@@ -1,4 +1,4 @@
-"""What is kept in RAM of turns that run: what the model was told, and which messages were there."""
+"""Turn cache: the memory text and the messages of turns in progress, kept in RAM and out of checkpoints."""
 
 from __future__ import annotations
 
@@ -8,86 +8,87 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage
 
 from memgraph._cache import LRUCache
-from memgraph.agents.identity import Identity
+from memgraph.agents.identity import UserIdentity
 from memgraph.agents.messages import last_user_index, latest_tool_revision, removed_by_summary
 from memgraph.models import Scope
 
 
 @dataclass(frozen=True, slots=True)
 class TurnKey:
-    """From one thing the user says to the next."""
+    """A turn: from one message of the user to the next."""
 
     scope: Scope
     thread_id: str | None
-    said: Hashable
-    """Which message of the user's began it."""
+    user_message: Hashable
+    """Identifies the message of the user that started the turn; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageSnapshot:
-    """A conversation when a model was last asked."""
+    """A conversation as it was at the last model call."""
 
-    said: Hashable
+    user_message: Hashable
     messages: Sequence[BaseMessage]
 
 
 @dataclass(frozen=True, slots=True)
 class TurnLookup:
-    """What there is to do before a model is asked."""
+    """What the cache has for the next model call."""
 
     turn: TurnKey
     revision: int
-    """To which the turn's own tools changed the memory."""
-    told: str | None
-    """What the model was told in this turn; None where that is no longer, or not yet, so."""
-    taken_away: Sequence[BaseMessage]
-    """What a summary took away, to be learned from."""
+    """The latest revision that the turn's own tools made."""
+    text: str | None
+    """The memory text of this turn; None if it has to be rendered."""
+    removed: Sequence[BaseMessage]
+    """Messages that a summary removed and that have to be captured."""
 
 
 class TurnCache:
-    """The turns that run at the moment. Nothing of them is in an agent's state, so no checkpoint holds it.
+    """The turns in progress. They are not in an agent's state, so no checkpoint contains memory.
 
     Args:
-        keep: Conversations at once; of more than that the oldest is told afresh at its next step.
+        max_turns: Conversations at the same time; the text of an evicted one is rendered again at its next step.
     """
 
-    def __init__(self, keep: int = 1_024) -> None:
-        self._told: LRUCache[TurnKey, tuple[int, str]] = LRUCache(keep)
-        self._seen: LRUCache[tuple[Scope, str], MessageSnapshot] = LRUCache(keep)
+    def __init__(self, max_turns: int = 1_024) -> None:
+        self._texts: LRUCache[TurnKey, tuple[int, str]] = LRUCache(max_turns)
+        self._snapshots: LRUCache[tuple[Scope, str], MessageSnapshot] = LRUCache(max_turns)
 
-    def start(self, caller: Identity, messages: Sequence[BaseMessage]) -> None:
-        """Note that an agent starts; also when it does so for the same message again."""
-        said = _said(messages)
-        self._told.pop(TurnKey(caller.scope, caller.thread_id, said))
-        if caller.thread_id:
-            self._seen.put((caller.scope, caller.thread_id), MessageSnapshot(said, tuple(messages)))
+    def start(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
+        """Record the start of a turn; a turn that is run again starts without a text."""
+        key = _key(messages)
+        self._texts.pop(TurnKey(identity.scope, identity.thread_id, key))
+        if identity.thread_id:
+            self._snapshots.put((identity.scope, identity.thread_id), MessageSnapshot(key, tuple(messages)))
 
-    def lookup(self, caller: Identity, messages: Sequence[BaseMessage]) -> TurnLookup:
-        """Note that a model is about to be asked, and return what there is to do before."""
-        said, away = _said(messages), ()
-        if caller.thread_id:
-            key = (caller.scope, caller.thread_id)
-            seen = self._seen.get(key)
-            said = said or (seen.said if seen else None)
-            away = removed_by_summary(seen.messages, messages) if seen else ()
-            self._seen.put(key, MessageSnapshot(said, tuple(messages)))
-        turn, revision = TurnKey(caller.scope, caller.thread_id, said), latest_tool_revision(messages)
-        told = self._told.get(turn) if said else None
-        return TurnLookup(turn, revision, told[1] if told and told[0] == revision else None, away)
+    def lookup(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> TurnLookup:
+        """Record *messages* before a model call, and return what the cache has for it."""
+        user_message, removed = _key(messages), ()
+        if identity.thread_id:
+            thread = (identity.scope, identity.thread_id)
+            before = self._snapshots.get(thread)
+            # a summary may have removed the user's message: then the turn is still the one before
+            user_message = user_message or (before.user_message if before else None)
+            removed = removed_by_summary(before.messages, messages) if before else ()
+            self._snapshots.put(thread, MessageSnapshot(user_message, tuple(messages)))
+        turn, revision = TurnKey(identity.scope, identity.thread_id, user_message), latest_tool_revision(messages)
+        cached = self._texts.get(turn) if user_message else None
+        return TurnLookup(turn, revision, cached[1] if cached and cached[0] == revision else None, removed)
 
-    def store(self, look: TurnLookup, text: str) -> None:
-        """Keep what the model is told, until the turn ends or changes the memory itself."""
-        if look.turn.said:
-            self._told.put(look.turn, (look.revision, text))
+    def store(self, lookup: TurnLookup, text: str) -> None:
+        """Keep the memory text until the turn ends or one of its tools changes the memory."""
+        if lookup.turn.user_message:
+            self._texts.put(lookup.turn, (lookup.revision, text))
 
-    def finish(self, caller: Identity, messages: Sequence[BaseMessage]) -> None:
-        """Let go of a turn."""
-        self._told.pop(TurnKey(caller.scope, caller.thread_id, _said(messages)))
-        if caller.thread_id:
-            self._seen.pop((caller.scope, caller.thread_id))
+    def finish(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
+        """Remove a turn that has ended."""
+        self._texts.pop(TurnKey(identity.scope, identity.thread_id, _key(messages)))
+        if identity.thread_id:
+            self._snapshots.pop((identity.scope, identity.thread_id))
 
 
-def _said(messages: Sequence[BaseMessage]) -> Hashable:
-    """What the last message of the user is known by: its words too, since ids may be a caller's own."""
+def _key(messages: Sequence[BaseMessage]) -> Hashable:
+    """Return the key of the user's last message. It includes the text, since clients may reuse message ids."""
     start = last_user_index(messages)
     return None if start is None else (messages[start].id, hash(messages[start].text))

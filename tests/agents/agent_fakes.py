@@ -1,4 +1,4 @@
-"""Fakes for tests of agents: a model that calls tools, storages that watch, hang or break, an invoker that notes."""
+"""Fakes for tests of agents: a model that calls tools, a storage that hangs or breaks, an invoker that records."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from memgraph import Fact, Memory, MemoryMiddleware, MemoryStorage, Scope, Stora
 from memgraph.testing import ScriptedModel
 
 ADA = Scope("ada")
-SECRET = "Collects pewter owls."  # noqa: S105 - a word that no fake model says by itself
+SECRET = "Collects pewter owls."  # noqa: S105 - a text that no fake model generates by itself
 IN_T1: Any = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
 
 
 class AgentModel(ScriptedModel):
-    """A scripted model that may be given tools."""
+    """A scripted model that accepts tools."""
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> AgentModel:
         return self
 
     @property
     def systems(self) -> list[str]:
-        """The system messages it was given, in order."""
+        """The system message of each call, in order."""
         return [asked[0].text if asked[0].type == "system" else "" for asked in self.asked]
 
 
 def calls(name: str, **args: Any) -> AIMessage:
-    """An answer that calls a tool."""
+    """A reply that calls a tool."""
     return AIMessage("", tool_calls=[ToolCall(name=name, args=args, id=f"call_{name}_{args}")])
 
 
-class NotingInvoker:
-    """Notes what is handed over."""
+class RecordingInvoker:
+    """Records what is submitted."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
-        self.given: list[tuple[list[str], Scope, str | None]] = []
+        self.submitted: list[tuple[list[str], Scope, str | None]] = []
 
     def submit(self, messages: Sequence[BaseMessage], scope: Scope, thread_id: str | None = None) -> None:
         if self.error:
             raise self.error
-        self.given.append(([message.text for message in messages], scope, thread_id))
+        self.submitted.append(([message.text for message in messages], scope, thread_id))
 
 
-class WatchedStorage(MemoryStorage):
-    """Counts how often it is loaded from; may hang until it is released, or break."""
+class CountingStorage(MemoryStorage):
+    """Counts loads; may hang until it is released, or fail."""
 
     def __init__(self, *, hangs: bool = False, breaks: bool = False) -> None:
         self.inner = open_storage("memory:")
@@ -61,7 +61,7 @@ class WatchedStorage(MemoryStorage):
 
     def load(self, scope: Scope) -> Memory:
         self.loads += 1
-        self.released.wait(10)
+        self.released.wait(120)
         if self.breaks:
             raise StorageError("disk on fire at /secret/place")
         return self.inner.load(scope)
@@ -70,20 +70,23 @@ class WatchedStorage(MemoryStorage):
         return self.inner.save(scope, memory)
 
 
-def remembering(*facts: str | Fact, scope: Scope = ADA, storage: MemoryStorage | None = None) -> MemoryStorage:
-    """A storage in which something is remembered of Ada."""
+def storage_with(*facts: str | Fact, scope: Scope = ADA, storage: MemoryStorage | None = None) -> MemoryStorage:
+    """Return a storage with facts about Ada."""
     storage = storage or open_storage("memory:")
     known = tuple(fact if isinstance(fact, Fact) else Fact(content=fact, confidence=0.9) for fact in facts)
     storage.save(scope, storage.load(scope).with_facts(known))
     return storage
 
 
-def agent_of(model: AgentModel, storage: MemoryStorage, **options: Any) -> Any:
-    """An agent with a memory; *options* are those of the middleware, and of create_agent."""
-    around = {name: options.pop(name) for name in ("tools", "context_schema", "system_prompt") if name in options}
+def make_agent(model: AgentModel, storage: MemoryStorage, **options: Any) -> Any:
+    """Return an agent with a memory; *options* are those of the middleware and of create_agent."""
+    agent_options = {
+        name: options.pop(name) for name in ("tools", "context_schema", "system_prompt") if name in options
+    }
     before, after = options.pop("before", []), options.pop("after", [])
-    options.setdefault("invoker", NotingInvoker())
+    options.setdefault("invoker", RecordingInvoker())
+    options.setdefault("wait_seconds", 60)  # busy machines are slow
     memory = MemoryMiddleware(storage, **options)
     return create_agent(
-        model, middleware=[*before, memory, *after], checkpointer=InMemorySaver(), **({"tools": []} | around)
+        model, middleware=[*before, memory, *after], checkpointer=InMemorySaver(), **({"tools": []} | agent_options)
     )

@@ -1,4 +1,4 @@
-"""graphs/lead_agent.py: the agent that a newcomer copies."""
+"""graphs/lead_agent.py: the example agent to start from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ADA: Any = {"user_id": "ada"}
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The file as a server loads it, with a storage of its own and no provider."""
+    """The file as a server loads it, with its own storage and without a provider."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMGRAPH_STORAGE_PATH", str(tmp_path / "memories"))
     spec = importlib.util.spec_from_file_location("lead_agent", GRAPH)
@@ -33,39 +33,39 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return loaded
 
 
-def say(module: Any, text: str, thread: str = "t1") -> str:
+def send(module: Any, text: str, thread: str = "t1") -> str:
     config: Any = {"configurable": {"thread_id": thread}}
     state = module.graph.invoke({"messages": [HumanMessage(text)]}, config, context=ADA)
     return str(state["messages"][-1].text)
 
 
-def test_the_update_is_seen_inside_it(module: Any) -> None:
-    """As a subgraph."""
+def test_the_update_is_a_subgraph(module: Any) -> None:
+    """It is visible in drawings and streams of the graph."""
     nodes = module.graph.get_graph(xray=True).nodes
 
     assert {"inject_memory", "answer", "memory_update:call_model", "memory_update:save_memory"} <= set(nodes)
 
 
-def test_without_a_model_it_answers_from_what_it_remembers(module: Any) -> None:
-    """And says so."""
-    assert "remember nothing of you yet" in say(module, "I'm Ada. I work at Acme as a data engineer.")
+def test_without_a_model_it_answers_from_memory(module: Any) -> None:
+    """The answer states why."""
+    assert "remember nothing about you yet" in send(module, "I'm Ada. I work at Acme as a data engineer.")
 
-    answer = say(module, "Where do I work?", "t2")
+    answer = send(module, "Where do I work?", "t2")
 
     assert "No model is configured" in answer
     assert "Works at Acme" in answer
     assert "<memory>" not in answer
 
 
-def test_in_chinese_it_says_so_in_chinese(module: Any) -> None:
-    """The language of what was asked."""
-    assert "没有配置模型" in say(module, "你记得什么?")
+def test_it_answers_in_the_language_of_the_question(module: Any) -> None:
+    """English or Chinese."""
+    assert "没有配置模型" in send(module, "你记得什么?")
 
 
 def test_it_does_not_learn_from_itself(module: Any) -> None:
-    """What it remembers, told, is no turn of the conversation."""
-    said = {"messages": [HumanMessage("I'm Ada. I work at Acme as a data engineer.")]}
-    module.graph.invoke(said, IN_T1, context=ADA)
+    """An answer from memory is not a turn of the conversation."""
+    inputs = {"messages": [HumanMessage("I'm Ada. I work at Acme as a data engineer.")]}
+    module.graph.invoke(inputs, IN_T1, context=ADA)
 
     state = module.graph.invoke({"messages": [HumanMessage("Where do I work?")]}, IN_T1, context=ADA)
 
@@ -73,20 +73,20 @@ def test_it_does_not_learn_from_itself(module: Any) -> None:
     assert [turn.role for turn in turns_of(state["messages"])] == ["human"]
 
 
-def test_with_a_model_the_model_is_told(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is remembered stands after its instructions."""
+def test_memory_is_injected_into_model_calls(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the instructions of the agent."""
     model = ScriptedModel("You work at Acme.")
-    say(module, "I'm Ada. I work at Acme as a data engineer.")
+    send(module, "I'm Ada. I work at Acme as a data engineer.")
     monkeypatch.setattr(module, "model", model)
 
-    assert say(module, "Where do I work?", "t2") == "You work at Acme."
+    assert send(module, "Where do I work?", "t2") == "You work at Acme."
 
     assert model.asked[0][0].text.startswith(module.INSTRUCTIONS)
     assert "Works at Acme" in model.asked[0][0].text
 
 
-def test_it_is_short_and_the_server_knows_it() -> None:
-    """About 40 lines of code, an entry with a description."""
+def test_it_is_short_and_registered() -> None:
+    """At most 40 lines of code, and an entry with a description."""
     code = GRAPH.read_text().split('"""', 2)[2]
 
     entry = json.loads((ROOT / "langgraph.json").read_text())["graphs"]["lead_agent"]
