@@ -1,18 +1,19 @@
-"""What a person does to a memory: add, edit and remove facts, import a document. Memory in, memory out.
+"""Manual edits: add, change and remove facts, rewrite summaries, import documents. Memory in, memory out.
 
-A fact that a person wrote or edited has the source "manual", so no update removes or rewrites it.
+A fact that a person wrote or edited has the source "manual"; learning never removes or rewrites it.
 """
 
 from __future__ import annotations
 
 from memgraph.editing.documents import merge_memory, read_document, replace_memory
-from memgraph.editing.facts import add_fact, edit_fact, find_fact, remove_fact
+from memgraph.editing.facts import add_fact, edit_fact, edit_section, find_fact, remove_fact
 from memgraph.editing.update import Change, update_memory
 
 __all__ = [
     "Change",
     "add_fact",
     "edit_fact",
+    "edit_section",
     "find_fact",
     "merge_memory",
     "read_document",

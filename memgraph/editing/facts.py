@@ -1,19 +1,20 @@
-"""Add, edit and remove facts, by a person's hand."""
+"""Manual edits of facts and summaries."""
 
 from __future__ import annotations
 
 import difflib
+from datetime import UTC, datetime
 
-from memgraph.editing.checks import (
+from memgraph.errors import EditError
+from memgraph.models import MANUAL, Fact, Memory, Section, SectionName, new_fact_id, timestamp
+from memgraph.rules.validation import (
     checked_category,
     checked_confidence,
-    checked_content,
     checked_source_error,
-    now,
-    unique_fact_id,
+    checked_summary,
+    checked_text,
 )
-from memgraph.errors import EditError
-from memgraph.models import MANUAL, Fact, Memory
+from memgraph.text.normalize import fact_key
 
 DEFAULT_CATEGORY = "context"
 DEFAULT_CONFIDENCE = 1.0
@@ -28,28 +29,28 @@ def add_fact(
     confidence: float = DEFAULT_CONFIDENCE,
     source_error: str | None = None,
 ) -> Memory:
-    """Add a fact that a person wrote; it is the last one of the memory returned.
+    """Return *memory* with a manual fact appended.
 
     Args:
-        memory: What is remembered.
+        memory: The memory to change.
         content: 1-2,000 characters.
         category: One of CATEGORIES.
-        confidence: How sure it is, in [0, 1].
-        source_error: What went wrong; on corrections only.
+        confidence: From 0 to 1.
+        source_error: What went wrong; for corrections only.
 
     Raises:
-        EditError: If one of these may not be so, or a fact says the same already.
+        EditError: If an argument is invalid, or another fact has the same content.
     """
     fact = Fact(
         id=unique_fact_id(memory),
-        content=checked_content(content, memory),
+        content=_validate_content(content, memory),
         category=checked_category(category),
         confidence=checked_confidence(confidence),
-        created_at=now(),
+        created_at=current_time(),
         source=MANUAL,
         source_error=checked_source_error(source_error, category),
     )
-    return _changed(memory, (*memory.facts, fact))
+    return _with_facts(memory, (*memory.facts, fact))
 
 
 def edit_fact(
@@ -61,52 +62,93 @@ def edit_fact(
     confidence: float | None = None,
     source_error: str | None = None,
 ) -> Memory:
-    """Change what is given of the fact *fact_id*; from then on it counts as written by a person.
+    """Return *memory* with the given fields of the fact *fact_id* changed; the fact is manual from then on.
 
     Raises:
-        EditError: If there is no such fact, nothing is given, or something may not be so.
+        EditError: If there is no such fact, no field is given, or a field is invalid.
     """
     if content is None and category is None and confidence is None and source_error is None:
         raise EditError(f"nothing to change in {fact_id}: give a content, a category, a confidence or what went wrong")
     fact = find_fact(memory, fact_id)
-    kind = fact.category if category is None else checked_category(category)
+    new_category = fact.category if category is None else checked_category(category)
     edited = fact.model_copy(
         update={
-            "content": fact.content if content is None else checked_content(content, memory, besides=fact_id),
-            "category": kind,
+            "content": fact.content if content is None else _validate_content(content, memory, ignored_id=fact_id),
+            "category": new_category,
             "confidence": fact.confidence if confidence is None else checked_confidence(confidence),
             "source": MANUAL,
-            "source_error": checked_source_error(source_error, kind)
-            or (fact.source_error if kind == "correction" else None),
+            "source_error": checked_source_error(source_error, new_category)
+            or (fact.source_error if new_category == "correction" else None),
         }
     )
-    return _changed(memory, tuple(edited if known.id == fact_id else known for known in memory.facts))
+    return _with_facts(memory, tuple(edited if other.id == fact_id else other for other in memory.facts))
 
 
 def remove_fact(memory: Memory, fact_id: str) -> Memory:
-    """Remove the fact *fact_id*, whoever wrote it.
+    """Return *memory* without the fact *fact_id*, which may be learned or manual.
 
     Raises:
         EditError: If there is no such fact.
     """
     find_fact(memory, fact_id)
-    return _changed(memory, tuple(fact for fact in memory.facts if fact.id != fact_id))
+    return _with_facts(memory, tuple(fact for fact in memory.facts if fact.id != fact_id))
 
 
 def find_fact(memory: Memory, fact_id: str) -> Fact:
     """Return the fact *fact_id*.
 
     Raises:
-        EditError: If there is none, naming the nearest id.
+        EditError: If there is none; the error suggests the most similar id.
     """
     fact = memory.fact(fact_id)
     if fact:
         return fact
-    ids = [known.id for known in memory.facts]
-    near = difflib.get_close_matches(fact_id, ids, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"{len(ids)} facts are known" if ids else "no facts are known"
+    ids = [other.id for other in memory.facts]
+    similar = difflib.get_close_matches(fact_id, ids, n=1)
+    hint = (
+        f"did you mean {similar[0]!r}?" if similar else f"{len(ids)} facts are known" if ids else "no facts are known"
+    )
     raise EditError(f"there is no fact {fact_id[:80]!r}; {hint}")
 
 
-def _changed(memory: Memory, facts: tuple[Fact, ...]) -> Memory:
-    return memory.model_copy(update={"facts": facts, "last_updated": now()})
+def edit_section(memory: Memory, name: SectionName, summary: str) -> Memory:
+    """Return *memory* with the summary *name* replaced; an empty text removes the summary.
+
+    An update whose model saw the old text will not overwrite the new one.
+
+    Raises:
+        EditError: If *summary* contains control characters, or more than 1,000 tokens.
+    """
+    text = checked_summary(summary) if summary.strip() else ""
+    section = memory.section(name)
+    if text == section.summary:
+        return memory
+    at = current_time()
+    edited = section.model_copy(update={"summary": text, "updated_at": at}) if text else Section(updated_at=at)
+    return memory.with_section(name, edited).model_copy(update={"last_updated": at})
+
+
+def unique_fact_id(memory: Memory) -> str:
+    """Return a new id that no fact of *memory* has."""
+    while memory.fact(fact_id := new_fact_id()):
+        pass
+    return fact_id
+
+
+def current_time() -> str:
+    """Return the time of an edit that is made now."""
+    return timestamp(datetime.now(UTC))
+
+
+def _validate_content(content: str, memory: Memory, *, ignored_id: str | None = None) -> str:
+    """Return *content*, stripped, if it is valid and no fact but *ignored_id* has the same content."""
+    content = checked_text(content, "a fact")
+    key = fact_key(content)
+    same = next((fact for fact in memory.facts if fact.id != ignored_id and fact_key(fact.content) == key), None)
+    if same:
+        raise EditError(f"{same.id} already has the same content")
+    return content
+
+
+def _with_facts(memory: Memory, facts: tuple[Fact, ...]) -> Memory:
+    return memory.model_copy(update={"facts": facts, "last_updated": current_time()})

@@ -14,8 +14,7 @@ from memgraph.api.preconditions import require_if_match
 from memgraph.api.responses import etag_header_docs, json_response
 from memgraph.api.routes.documents import GUARDED
 from memgraph.api.schemas import ScopeQuery, SummaryResponse, SummaryUpdate
-from memgraph.editing import update_memory
-from memgraph.editing.update import edit_section
+from memgraph.editing import edit_section, update_memory
 from memgraph.models import Memory, SectionName
 
 router = APIRouter(tags=["summaries"])

@@ -1,0 +1,69 @@
+"""update_memory saves a change, and retries after conflicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memgraph.editing import add_fact, remove_fact, update_memory
+from memgraph.errors import EditError, RevisionConflictError
+from memgraph.models import Memory, Scope
+from memgraph.storage import open_storage
+
+ADA = Scope("ada")
+
+
+def test_a_change_is_saved(tmp_path: Path) -> None:
+    storage = open_storage(f"file:{tmp_path}")
+
+    saved = update_memory(storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+
+    assert storage.load(ADA) == saved
+    assert json.loads((tmp_path / "users/ada/memory.json").read_text())["revision"] == 1
+
+
+def test_an_unchanged_memory_is_not_saved() -> None:
+    storage = open_storage("memory:")
+
+    assert update_memory(storage, ADA, lambda memory: memory).revision == 0
+    assert list(storage.scopes()) == []
+
+
+@pytest.mark.parametrize("meanwhile", ["saved", "deleted"])
+def test_a_change_is_retried_after_a_conflict(meanwhile: str) -> None:
+    storage = open_storage("memory:")
+    revisions: list[int] = []
+
+    def change(memory: Memory) -> Memory:
+        revisions.append(memory.revision)
+        if len(revisions) == 1:
+            _ = storage.save(ADA, memory) if meanwhile == "saved" else storage.delete(ADA)
+        return add_fact(memory, "Likes tea.")
+
+    saved = update_memory(storage, ADA, change)
+
+    assert revisions == [0, 1]
+    assert [fact.content for fact in saved.facts] == ["Likes tea."]
+
+
+def test_retries_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = open_storage("memory:")
+    monkeypatch.setattr("memgraph.editing.update.MAX_ATTEMPTS", 3)
+
+    def change(memory: Memory) -> Memory:
+        storage.save(ADA, memory)
+        return add_fact(memory, "Likes tea.")
+
+    with pytest.raises(RevisionConflictError):
+        update_memory(storage, ADA, change)
+
+
+def test_a_rejected_change_saves_nothing() -> None:
+    storage = open_storage("memory:")
+
+    with pytest.raises(EditError):
+        update_memory(storage, ADA, lambda memory: remove_fact(memory, "fact_1"))
+
+    assert list(storage.scopes()) == []
