@@ -1,4 +1,4 @@
-"""What a configuration class tells of its fields, so that a form, or a template, can be made of it."""
+"""Field descriptions of configuration classes, from which forms and templates are generated."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
 TYPES: Mapping[object, str] = {bool: "boolean", int: "integer", float: "number", tuple: "array", list: "array"}
-"""As JSON Schema calls them; what is not here, and no model or mapping, is a string."""
+"""The names of types in JSON Schema."""
 
 
 class ChoiceLabels:
-    """What each choice of a field means: `Annotated[Literal["a", "b"], Summaries(a="...", b="...")]`."""
+    """The meaning of each choice of a field: `Annotated[Literal["a", "b"], ChoiceLabels(a="...", b="...")]`."""
 
-    def __init__(self, **of: str) -> None:
-        self.of: Mapping[str, str] = of
+    def __init__(self, **labels: str) -> None:
+        self.labels: Mapping[str, str] = labels
 
 
 class Choice(BaseModel):
-    """A value that a field may have."""
+    """One of the values that a field may have."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -37,13 +37,13 @@ class Choice(BaseModel):
 
 
 class FieldSpec(BaseModel):
-    """A field of a configuration."""
+    """The description of one field."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     type: str
-    """`boolean`, `integer`, `number`, `string`, `array` or `object`, or several with ` or ` between them."""
+    """`boolean`, `integer`, `number`, `string`, `array` or `object`, or several of them joined by ` or `."""
     default: JsonValue = None
     required: bool = False
     choices: tuple[Choice, ...] = ()
@@ -51,55 +51,55 @@ class FieldSpec(BaseModel):
     minimum: int | float | None = None
     maximum: int | float | None = None
     is_secret: bool = False
-    """Whether a form hides what is typed."""
+    """Whether a form must hide the value."""
     fields: tuple[FieldSpec, ...] = ()
-    """Of the object, or of each object in the array."""
+    """The fields of the object, or of each object in the array."""
 
 
 class FieldSpecMixin:
-    """A configuration class that tells its fields."""
+    """Mixin for configuration classes that describe their fields."""
 
     @classmethod
     def field_specs(cls) -> tuple[FieldSpec, ...]:
-        """Return what there is to say, in the order of the fields."""
-        return specs_of(cast("type[BaseModel]", cls))
+        """Describe every field, in the order of definition."""
+        return describe_fields(cast("type[BaseModel]", cls))
 
 
-def specs_of(model: type[BaseModel]) -> tuple[FieldSpec, ...]:
-    """Return the fields of *model*: types and ranges as it checks them, the help as its docstrings say it."""
-    helps = _docstrings(model)
-    return tuple(_spec(name, field, helps.get(name, "")) for name, field in model.model_fields.items())
+def describe_fields(model: type[BaseModel]) -> tuple[FieldSpec, ...]:
+    """Describe the fields of *model*: types and ranges come from its annotations, help texts from its docstrings."""
+    docstrings = _docstrings(model)
+    return tuple(_spec(name, field, docstrings.get(name, "")) for name, field in model.model_fields.items())
 
 
 def _spec(name: str, field: FieldInfo, help_text: str) -> FieldSpec:
     parts = list(_parts(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation))
     values = [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
-    summaries = next((part for part in parts if isinstance(part, ChoiceLabels)), ChoiceLabels())
+    labels = next((part for part in parts if isinstance(part, ChoiceLabels)), ChoiceLabels()).labels
     nested = next((part for part in parts if inspect.isclass(part) and issubclass(part, BaseModel)), None)
-    kinds = dict.fromkeys(kind for part in _members(field.annotation) if (kind := _kind(part)))
+    type_names = dict.fromkeys(_type_name(part) for part in _members(field.annotation))
     return FieldSpec(
         name=name,
-        type=" or ".join(kinds) or "object",
+        type=" or ".join(filter(None, type_names)) or "object",
         default=_default(field),
         required=field.is_required(),
-        choices=tuple(Choice(value=str(value), summary=summaries.of.get(str(value), "")) for value in values),
+        choices=tuple(Choice(value=str(value), summary=labels.get(str(value), "")) for value in values),
         help=help_text or field.description or "",
         minimum=next((_number(part, "ge", "gt") for part in parts if isinstance(part, Ge | Gt)), None),
         maximum=next((_number(part, "le", "lt") for part in parts if isinstance(part, Le | Lt)), None),
         is_secret=SecretStr in parts,
-        fields=specs_of(nested) if nested else (),
+        fields=describe_fields(nested) if nested else (),
     )
 
 
 def _parts(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
-    """Every part of a type, and what it is annotated with."""
+    """Iterate over a type, its arguments at any depth, and their metadata."""
     yield annotation
     for part in get_args(annotation) if get_origin(annotation) is not Literal else ():
         yield from part.metadata if isinstance(part, FieldInfo) else _parts(part)
 
 
 def _members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
-    """The members of a union, each without its annotations; itself where it is none."""
+    """Iterate over the members of a union without their metadata; any other type is its only member."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _members(get_args(annotation)[0])
@@ -110,8 +110,8 @@ def _members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
         yield annotation
 
 
-def _kind(part: Any) -> str:  # noqa: ANN401 - a type form
-    """The type as JSON calls it; "" for what JSON has no word for, such as a function."""
+def _type_name(part: Any) -> str:  # noqa: ANN401 - a type form
+    """Return the name of the type in JSON Schema; "" for types that JSON does not have, such as a function."""
     origin = get_origin(part) or part
     if origin is Literal:
         return "string"
@@ -135,15 +135,15 @@ def _number(bound: object, *names: str) -> int | float | None:
 
 @cache
 def _docstrings(model: type[BaseModel]) -> Mapping[str, str]:
-    """The text below each field in the source, those of base classes included; none where there is no source."""
-    found: dict[str, str] = {}
+    """Read the docstring below each field, including inherited ones; empty if the source is not available."""
+    docstrings: dict[str, str] = {}
     for base in reversed(model.__mro__):
         if issubclass(base, BaseModel) and base is not BaseModel:
-            found |= dict(_documented(base))
-    return found
+            docstrings |= dict(_field_docstrings(base))
+    return docstrings
 
 
-def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+def _field_docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(model)))
     except (OSError, TypeError, SyntaxError):
@@ -152,7 +152,7 @@ def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     for field, text in pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             match text:
-                case ast.Expr(value=ast.Constant(value=str(said))):
-                    yield field.target.id, " ".join(said.split())
+                case ast.Expr(value=ast.Constant(value=str(docstring))):
+                    yield field.target.id, " ".join(docstring.split())
                 case _:
                     pass

@@ -1,4 +1,4 @@
-"""Policy: every number that limits what a memory learns, keeps and costs; and when a person is asked."""
+"""Policy: the limits of a memory update, and when a person must approve it."""
 
 from __future__ import annotations
 
@@ -8,51 +8,51 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
 
-LANGUAGES = ChoiceLabels(auto="that of the human turns", en="English", zh="Chinese")
+LANGUAGES = ChoiceLabels(auto="the language of the user's messages", en="English", zh="Chinese")
 
 Review = Literal["never", "corrections", "always"]
-"""When a person has to agree before something is learned.
+"""When a person must approve a change before it is saved.
 
-- never: nobody is asked.
-- corrections: where a correction would be added, or a known fact removed or replaced.
-- always: where anything would change.
+- never: no approval is needed.
+- corrections: if a correction would be added, or a known fact removed or replaced.
+- always: if anything would change.
 """
 
 
 class Policy(FieldSpecMixin, BaseModel):
-    """The limits of a memory update. Tokens are those of tiktoken's cl100k_base."""
+    """The limits of a memory update. Tokens are counted by tiktoken's cl100k_base."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
     max_facts: Annotated[int, Field(ge=10, le=10_000)] = 100
-    """Learned facts kept; what a person wrote does not count."""
+    """Maximum number of learned facts; manual facts do not count."""
     fact_confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.7
-    """A proposed fact below this is not kept."""
+    """Minimum confidence of a learned fact; facts below it are rejected."""
     max_fact_chars: Annotated[int, Field(ge=100, le=2_000)] = 2_000
-    """Characters of a newly written fact."""
+    """Maximum characters of a new fact."""
     max_summary_tokens: Annotated[int, Field(ge=50, le=4_000)] = 1_000
-    """Tokens of a newly written summary; longer ones are cut at a sentence end."""
+    """Maximum tokens of a new summary; a longer one is cut at the end of a sentence."""
     max_threads: Annotated[int, Field(ge=1, le=100_000)] = 1_000
-    """Threads whose progress is remembered, the newest first."""
+    """Number of threads whose progress is stored, the most recent ones."""
     thread_mark_ids: Annotated[int, Field(ge=1, le=100)] = 8
-    """Message ids remembered a thread, so that a deleted message does not make all of it new."""
+    """Message ids stored for each thread, so that deleting a message does not make the thread count as new."""
     batch_tokens: Annotated[int, Field(ge=500, le=100_000)] = 3_000
-    """Tokens of new turns learned in one pass."""
+    """Maximum tokens of new turns learned in one pass; the rest is learned in further passes."""
     context_turns: Annotated[int, Field(ge=0, le=10)] = 2
-    """Earlier turns shown to the model before the new ones."""
+    """Number of earlier turns shown to the model as context for the new ones."""
     signal_turns: Annotated[int, Field(ge=1, le=100)] = 6
-    """Last turns searched for signals."""
+    """Number of latest turns searched for signals, such as a correction."""
     max_turn_chars: Annotated[int, Field(ge=100, le=100_000)] = 1_000
-    """Characters of a turn in the prompt; of a longer one head and tail are shown."""
+    """Maximum characters of a turn in the prompt; a longer one is shortened in the middle."""
     prompt_facts_tokens: Annotated[int, Field(ge=200, le=20_000)] = 2_000
-    """Tokens of known facts in the prompt; beyond it the most relevant and the newest are shown."""
+    """Maximum tokens of known facts in the prompt; if there are more, the most relevant and the newest are shown."""
     prompt_language: Annotated[Literal["auto", "en", "zh"], LANGUAGES] = "auto"
-    """Language of the prompt; auto is that of the human turns."""
+    """Language of the prompt; auto uses the language of the user's messages."""
     model_tries: Annotated[int, Field(ge=1, le=10)] = 4
-    """Calls of the model in all when it fails for a passing reason."""
+    """Maximum attempts to call the model; only transient errors are retried."""
     model_timeout_seconds: Annotated[float, Field(ge=1, le=600)] = 60
-    """Time limit of one call of the model."""
+    """Timeout of one call of the model, in seconds."""
     retry_wait_seconds: Annotated[float, Field(ge=0, le=60)] = 1
-    """Wait before the second try; it doubles with each further one, with jitter."""
+    """Seconds before the first retry; doubled for each further one, with jitter."""
     max_races: Annotated[int, Field(ge=1, le=1_000)] = 50
-    """Saves one update may lose to other writers before it gives up."""
+    """Maximum number of conflicts with other writers before an update fails."""

@@ -1,4 +1,4 @@
-"""Settings: every key of `memgraph.yaml`, with its range and unit. It reads no file and no environment."""
+"""Settings: every key of `memgraph.yaml`, with its range and unit. `memgraph.config` loads them."""
 
 from __future__ import annotations
 
@@ -20,126 +20,128 @@ def _as_text(value: object) -> object:
     return os.fspath(value) if isinstance(value, Path) else value
 
 
-TOKEN = "a text of 16 to 512 ASCII characters without spaces"  # noqa: S105 - says what one is
+TOKEN = "a text of 16 to 512 ASCII characters without spaces"  # noqa: S105 - a description
 
 _TOKEN = re.compile(r"[!-~]{16,512}")
 
 
-def _sendable(token: SecretStr) -> SecretStr:
+def _check_token(token: SecretStr) -> SecretStr:
     if not _TOKEN.fullmatch(token.get_secret_value()):
-        raise ValueError(f"a token is {TOKEN}: a header has to carry it")
+        raise ValueError(f"a token must be {TOKEN}, since it is sent in a header")
     return token
 
 
-Secret = Annotated[SecretStr, AfterValidator(_sendable)]
+Secret = Annotated[SecretStr, AfterValidator(_check_token)]
 Token = Annotated[Secret | None, Field(description=TOKEN)]
 Tokens = Annotated[Mapping[str, Secret], Field(description=f"user ids, each with {TOKEN}, no two the same")]
 
-SHAPES = ChoiceLabels(none="the prompt alone", json_schema="a JSON schema", function_calling="a tool call")
-REVIEWS = ChoiceLabels(never="nobody is asked", corrections="to corrections and removals", always="to everything")
+OUTPUT_FORMATS = ChoiceLabels(none="the prompt alone", json_schema="a JSON schema", function_calling="a tool call")
+REVIEWS = ChoiceLabels(
+    never="no approval is needed", corrections="corrections and removals need approval", always="every change does"
+)
 
 
 class Settings(Policy):
-    """What can be configured: the policy of an update, and all around it. Paths are relative to the working folder."""
+    """Everything that can be configured, the policy included. Paths are relative to the working directory."""
 
     enabled: bool = True
-    """False: nothing is learned and nothing is recalled."""
+    """False turns learning and recall off."""
 
-    # -- where memories are kept --
+    # -- storage --
     storage_path: Annotated[str | None, BeforeValidator(_as_text)] = None
-    """A folder, NAME.json, or a URL such as `sqlite:FILE`; none is the platform's folder for user data."""
+    """A folder, NAME.json, or a URL such as `sqlite:FILE`; default: the platform's user data folder."""
     storage_class: str | None = None
-    """Dotted path of a MemoryStorage of your own; it is called with storage_path."""
+    """Dotted path of a custom MemoryStorage class; it is called with storage_path."""
     storage_fallback: bool = True
-    """Whether files take over, and an error is logged, where storage_class cannot be loaded."""
+    """Whether to log an error and use file storage if storage_class cannot be loaded."""
 
     # -- learning in the background --
     outbox: Annotated[str | None, BeforeValidator(_as_text)] = None
-    """The file that holds waiting conversations; none is one in the platform's folder for user data."""
+    """The file that stores pending conversations; default: a file in the platform's user data folder."""
     debounce_seconds: Annotated[float, Field(ge=0, le=3_600)] = 30
-    """Quiet seconds after which a conversation is learned from."""
+    """Seconds of inactivity after which a conversation is processed."""
     max_wait_seconds: Annotated[float, Field(ge=0, le=86_400)] = 300
-    """Seconds after which it is learned from although it goes on."""
+    """Maximum seconds an active conversation waits before it is processed."""
     max_concurrency: Annotated[int, Field(ge=1, le=64)] = 4
-    """Updates at once, never two for one memory."""
+    """Maximum number of concurrent updates; updates of the same memory run one after another."""
     lease_seconds: Annotated[float, Field(ge=3, le=3_600)] = 30
-    """Seconds after which another process takes over the work of one that died; a lease is renewed at a third of it."""
+    """Seconds after which another process takes over the jobs of a crashed one; renewed every third of that time."""
     max_queued: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
-    """Conversations that may wait; one more is refused."""
+    """Maximum number of pending conversations; further ones are rejected."""
 
     # -- the model --
     model_name: str | None = None
-    """Such as `openai:gpt-4.1-mini`; none is the provider whose key is set, else the built-in `offline` one."""
-    structured_output: Annotated[StructuredOutput, SHAPES] = "none"
-    """How the model is held to the answer's shape: by the prompt alone, a JSON schema, or a tool call."""
+    """Such as `openai:gpt-4.1-mini`; default: OpenAI if its key is set, else the built-in `offline` model."""
+    structured_output: Annotated[StructuredOutput, OUTPUT_FORMATS] = "none"
+    """How the format of the model's answer is enforced: by the prompt alone, a JSON schema, or a tool call."""
     prompt_path: Path | None = None
-    """A file with instructions to the model, in place of the packaged ones."""
+    """A file with instructions for the model; it replaces the built-in ones."""
     signals_dir: Path | None = None
-    """A folder of signal files that extend or replace the packaged ones."""
+    """A folder of signal files that extend or replace the built-in ones."""
     review: Annotated[Review, REVIEWS] = "never"
-    """When a person has to agree before something is learned: `never`, to `corrections` and removals, or `always`."""
+    """When a person must approve a change before it is saved: `never`, for `corrections` and removals, or `always`."""
 
     # -- recall --
     injection_enabled: bool = True
-    """False: memory is learned, but not put into prompts."""
+    """False: memory is learned, but not injected into prompts."""
     max_injection_tokens: Annotated[int, Field(ge=100, le=100_000)] = 2_000
-    """Tokens of memory in a prompt, tags and framing counted."""
+    """Maximum tokens of memory in a prompt, including tags and headings."""
     max_context_turns: Annotated[int, Field(ge=0, le=100)] = 3
-    """Last exchanges that recall compares facts with; 0 ranks by confidence alone."""
+    """Number of latest exchanges that facts are compared with; 0 ranks by confidence alone."""
     similarity_weight: Annotated[float, Field(ge=0, le=1)] = 0.6
-    """How much the similarity of a fact to the conversation counts in its rank."""
+    """Weight of a fact's similarity to the conversation in its rank."""
     confidence_weight: Annotated[float, Field(ge=0, le=1)] = 0.4
-    """How much the confidence of a fact counts in its rank."""
+    """Weight of a fact's confidence in its rank."""
     guaranteed_share: Annotated[float, Field(ge=0, le=1)] = 0.25
-    """Share of the tokens that corrections and preferences are sure of."""
+    """Share of the tokens that is reserved for corrections and preferences."""
     ranker: str | None = None
-    """Name of the ranker; none is the default one."""
+    """Name of the ranker; default: `hybrid` with an embedding model, else `lexical`."""
     embedding: str | Mapping[str, Any] | None = None
-    """The embedding model that recall ranks by, besides words: `local`, `openai:MODEL`, or provider and its keys."""
+    """Embedding model for semantic ranking: `local`, `openai:MODEL`, or a mapping with `provider` and its keys."""
 
     # -- the HTTP API --
     api_token: Token = None
-    """Who shows it may act for every user; none: nobody may, but for `memgraph serve`, which makes one for each run."""
+    """Token with access to every user's memory; default: none, except that `memgraph serve` generates one per run."""
     api_tokens: Tokens = Field(default_factory=dict[str, SecretStr])
-    """By user id, a token that may act for this user alone."""
+    """Tokens by user id; each has access to the memory of that user only."""
     api_max_body_bytes: Annotated[int, Field(ge=1_000, le=1_000_000_000)] = 10_000_000
-    """Bytes of the longest request; a longer one is refused."""
+    """Maximum bytes of a request body; larger requests are rejected."""
     api_backups: Annotated[str | None, BeforeValidator(_as_text)] = None
-    """The folder for what an import replaced; none is one in the platform's folder for user data."""
+    """Folder for backups of memories that an import changed; default: a folder in the platform's user data folder."""
 
-    # -- attachable memories, keys of the file's root --
+    # -- attachable memories: top-level keys of the file --
     memories: tuple[Mapping[str, Any], ...] = ()
-    """Memories that nodes may attach: name, type, config."""
+    """Memories that nodes can attach, each with name, type and config."""
     attachments: Mapping[str, Any] = Field(default_factory=dict[str, Any])
-    """By node, what is attached to it."""
+    """The memories attached to each node, by node name."""
 
     @field_validator("embedding")
     @classmethod
     def _check_embedding(cls, value: str | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
-        """It stays as it is written, and is read again where a model is made of it."""
+        """Check the value, and keep it as written: it is parsed again when the model is made."""
         if value is not None:
             config_of(value)
         return value
 
     @field_validator("*", mode="before")
     @classmethod
-    def _keep_booleans_apart(cls, value: object, info: ValidationInfo) -> object:
-        """Python counts True as 1; a setting does not."""
-        kind = cls.model_fields[info.field_name or ""].annotation
-        if isinstance(value, bool) and kind is not bool:
-            raise ValueError("a boolean is no number and no text")
+    def _reject_booleans(cls, value: object, info: ValidationInfo) -> object:
+        """Reject True for a number, which Python would accept as 1."""
+        annotation = cls.model_fields[info.field_name or ""].annotation
+        if isinstance(value, bool) and annotation is not bool:
+            raise ValueError("a boolean is neither a number nor a text")
         return value
 
     @field_validator("api_tokens")
     @classmethod
-    def _are_different(cls, tokens: Mapping[str, SecretStr], info: ValidationInfo) -> Mapping[str, SecretStr]:
-        """A token stands for one user, or for all."""
-        every: list[SecretStr | None] = [*tokens.values(), info.data.get("api_token")]
-        if len({token.get_secret_value() for token in every if token}) < sum(token is not None for token in every):
+    def _check_tokens_differ(cls, tokens: Mapping[str, SecretStr], info: ValidationInfo) -> Mapping[str, SecretStr]:
+        """Check that each token identifies one user, or the administrator."""
+        values = [token.get_secret_value() for token in (*tokens.values(), info.data.get("api_token")) if token]
+        if len(set(values)) < len(values):
             raise ValueError("two users have the same token")
         return tokens
 
     @property
     def policy(self) -> Policy:
-        """The part that limits an update."""
+        """The settings that limit an update."""
         return Policy(**{name: getattr(self, name) for name in Policy.model_fields})

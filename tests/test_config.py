@@ -1,4 +1,4 @@
-"""Settings come from the call, the environment, the file and the defaults, in this order; what is wrong is named."""
+"""Settings: the precedence of arguments, environment, file and defaults, and the errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memgraph.settings import Settings
 
 
 @pytest.fixture(autouse=True)
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the settings of whoever runs the tests out."""
+def isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the settings of the developer who runs the tests."""
     for name in [name for name in os.environ if name.startswith(("MEMGRAPH_", "OPENAI_"))]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
@@ -27,19 +27,21 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "memgraph.yaml"
 
 
-def refusal(file: Path, text: str, **overrides: Any) -> str:
+def config_error(file: Path, text: str, **overrides: Any) -> str:
     file.write_text(text)
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError) as error:
         load_settings(**overrides)
-    assert "\n" not in str(refused.value)
-    return str(refused.value)
+    assert "\n" not in str(error.value)
+    return str(error.value)
 
 
-def test_without_anything_the_defaults_hold() -> None:
+def test_settings_without_any_source_are_the_defaults() -> None:
     assert load_settings() == Settings()
 
 
-def test_the_call_goes_before_the_environment_before_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_override_the_environment_and_it_overrides_the_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file.write_text("memory: {max_facts: 20, max_threads: 20, max_races: 20}")
     monkeypatch.setenv("MEMGRAPH_MAX_FACTS", "30")
     monkeypatch.setenv("MEMGRAPH_MAX_THREADS", "30")
@@ -49,7 +51,7 @@ def test_the_call_goes_before_the_environment_before_the_file(file: Path, monkey
     assert (settings.max_facts, settings.max_threads, settings.max_races) == (40, 30, 20)
 
 
-def test_a_file_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_can_be_chosen_by_variable_or_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.yaml").write_text("memory: {max_facts: 20}")
     (tmp_path / "b.yaml").write_text("memory: {max_facts: 30}")
     monkeypatch.setenv("MEMGRAPH_CONFIG", "a.yaml")
@@ -58,14 +60,14 @@ def test_a_file_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert load_settings(tmp_path / "b.yaml").max_facts == 30
 
 
-def test_a_named_file_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chosen_file_must_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMGRAPH_CONFIG", "nowhere.yaml")
 
     with pytest.raises(ConfigError, match=r"nowhere\.yaml cannot be read: No such file"):
         load_settings()
 
 
-def test_variables_are_filled_in_at_any_depth(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_are_expanded_at_any_depth(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLACE", "here")
     file.write_text("memory: {storage_path: 'file:${PLACE}/x'}\nmemories: [{name: a, config: {dirs: ['${PLACE}']}}]")
 
@@ -75,20 +77,20 @@ def test_variables_are_filled_in_at_any_depth(file: Path, monkeypatch: pytest.Mo
     assert settings.memories[0]["config"] == {"dirs": ["here"]}
 
 
-def test_a_variable_that_is_not_set_is_named_with_its_place(file: Path) -> None:
-    message = refusal(file, "memories: [{config: {key: '${NOPE}'}}]")
+def test_an_unset_variable_is_an_error_that_names_the_key(file: Path) -> None:
+    message = config_error(file, "memories: [{config: {key: '${NOPE}'}}]")
 
     assert message == "memgraph.yaml: memories[0].config.key needs the environment variable NOPE, which is not set"
 
 
-def test_another_products_variables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database of this name has MEMGRAPH_ variables of its own."""
+def test_unknown_variables_with_the_prefix_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Memgraph database uses the same prefix."""
     monkeypatch.setenv("MEMGRAPH_BOLT_PORT", "7687")
 
     assert load_settings() == Settings()
 
 
-def test_an_empty_variable_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_variable_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMGRAPH_MAX_FACTS", "")
 
     assert load_settings().max_facts == 100
@@ -104,7 +106,7 @@ def test_a_list_under_memory_is_read_as_memories(file: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "memory:", "memories:"])
-def test_what_is_empty_says_nothing(file: Path, text: str) -> None:
+def test_an_empty_file_or_section_changes_nothing_but_empty_memories_are_an_error(file: Path, text: str) -> None:
     file.write_text(text)
 
     if text == "memories:":
@@ -137,38 +139,40 @@ def test_what_is_empty_says_nothing(file: Path, text: str) -> None:
         ("memory: 5", "memory is 5, but must be keys and their values"),
         ("- a", "memgraph.yaml is ['a'], but must be keys and their values"),
         ("memory: [{}]\nmemories: [{}]", "listed twice"),
-        ("memory: {", "memgraph.yaml is no YAML at line 1"),
-        ("[" * 5_000, "memgraph.yaml is no YAML"),
+        ("memory: {", "memgraph.yaml is not valid YAML at line 1"),
+        ("[" * 5_000, "memgraph.yaml is not valid YAML"),
         ("memories: &a [*a]", "nested too deep"),
-        ("a: 2024-99-99", "memgraph.yaml is no YAML"),
+        ("a: 2024-99-99", "memgraph.yaml is not valid YAML"),
     ],
 )
-def test_what_is_wrong_is_named(file: Path, text: str, message: str) -> None:
-    assert message in refusal(file, text)
+def test_an_invalid_file_is_an_error_that_names_the_key_and_what_is_allowed(
+    file: Path, text: str, message: str
+) -> None:
+    assert message in config_error(file, text)
 
 
-def test_what_is_wrong_in_the_environment_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMGRAPH_MAX_FACTS", "5")
 
     with pytest.raises(ConfigError, match="MEMGRAPH_MAX_FACTS is '5', but must be a whole number from 10 to 10000"):
         load_settings()
 
 
-def test_an_unknown_keyword_names_the_nearest() -> None:
+def test_the_error_for_an_unknown_argument_suggests_the_nearest() -> None:
     with pytest.raises(ConfigError, match="max_fact is unknown; did you mean max_facts"):
         load_settings(max_fact=1)
 
 
-def test_a_secret_is_not_quoted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_quote_the_variable_and_not_its_value(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "hush")
 
-    message = refusal(file, "memory: {max_facts: '${SECRET}'}")
+    message = config_error(file, "memory: {max_facts: '${SECRET}'}")
 
     assert "hush" not in message
     assert "'${SECRET}'" in message
 
 
-def test_the_policy_of_an_update_is_in_the_settings() -> None:
+def test_settings_contain_the_policy() -> None:
     settings = load_settings(max_facts=20, debounce_seconds=0)
 
     assert settings.policy == Policy(max_facts=20)
@@ -184,7 +188,7 @@ def test_the_policy_of_an_update_is_in_the_settings() -> None:
         ({"OPENAI_API_KEY": ""}, None, "offline"),
     ],
 )
-def test_the_model_is_the_provider_whose_key_is_set(
+def test_the_default_model_depends_on_the_environment(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], configured: str | None, name: str
 ) -> None:
     for variable, value in environment.items():
@@ -193,23 +197,23 @@ def test_the_model_is_the_provider_whose_key_is_set(
     assert default_model(load_settings(model_name=configured)) == name
 
 
-def test_the_storage_of_the_settings_is_opened(tmp_path: Path) -> None:
+def test_make_storage_opens_the_configured_storage(tmp_path: Path) -> None:
     assert make_storage(load_settings(storage_path=tmp_path)).name == f"file:{tmp_path}"
     assert make_storage(load_settings(storage_path="sqlite:x.db")).name == f"sqlite:{tmp_path / 'x.db'}"
 
 
-def test_a_class_that_cannot_be_loaded_falls_back_only_where_allowed(
+def test_a_storage_class_that_cannot_be_loaded_falls_back_to_files_unless_disabled(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    wanted = {"storage_path": tmp_path, "storage_class": "no.such.Storage"}
+    settings = {"storage_path": tmp_path, "storage_class": "no.such.Storage"}
 
-    assert make_storage(load_settings(**wanted)).name == f"file:{tmp_path}"
+    assert make_storage(load_settings(**settings)).name == f"file:{tmp_path}"
     assert "no.such.Storage" in caplog.text
     with pytest.raises(ConfigError, match=r"no\.such\.Storage"):
-        make_storage(load_settings(**wanted, storage_fallback=False))
+        make_storage(load_settings(**settings, storage_fallback=False))
 
 
-def test_the_context_holds_what_the_settings_say(tmp_path: Path) -> None:
+def test_make_context_takes_over_the_settings(tmp_path: Path) -> None:
     (tmp_path / "prompt.txt").write_text("Answer with user, history and newFacts.")
 
     context = make_context(load_settings(max_facts=20, prompt_path="prompt.txt", storage_path="memory:"))
@@ -219,16 +223,16 @@ def test_the_context_holds_what_the_settings_say(tmp_path: Path) -> None:
     assert (context.user_id, context.structured_output) == (None, "none")
 
 
-def test_a_prompt_that_cannot_be_read_is_named() -> None:
+def test_the_error_for_an_unreadable_prompt_names_the_file() -> None:
     with pytest.raises(ConfigError, match=r"prompt_path nowhere\.txt cannot be read"):
         make_context(load_settings(prompt_path="nowhere.txt"))
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)
-def test_every_setting_says_what_it_is(name: str) -> None:
-    """Ranges and units are read in the source; a setting without a sentence is no setting."""
+def test_every_setting_has_a_description(name: str) -> None:
+    """Forms, the template of memgraph.yaml and readers of the source show it."""
     sources = [Path(__file__).parents[1] / "memgraph" / file for file in ("settings.py", "policy.py")]
     lines = "\n".join(source.read_text() for source in sources).splitlines()
-    place = next(number for number, line in enumerate(lines) if line.startswith(f"    {name}: "))
+    index = next(number for number, line in enumerate(lines) if line.startswith(f"    {name}: "))
 
-    assert any(line.startswith('    """') for line in lines[place + 1 : place + 3])
+    assert any(line.startswith('    """') for line in lines[index + 1 : index + 3])

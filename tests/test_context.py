@@ -1,4 +1,4 @@
-"""Who is remembered, and with what: what a run says, else what the graph was built with."""
+"""Context: a run's own values, else the graph's defaults; reading of forms; identity checks."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from memgraph.context import ContextResolver
 from memgraph.testing import ScriptedModel
 
 
-class Caller(dict[str, Any]):
-    """Whom the server knows to be calling."""
+class ServerUser(dict[str, Any]):
+    """The user that the server has authenticated."""
 
     def __init__(self, identity: str, *, is_authenticated: bool = True) -> None:
         super().__init__(identity=identity)
@@ -46,25 +46,25 @@ class Caller(dict[str, Any]):
         self.permissions: list[str] = []
 
 
-def resolved(
-    context: object = None, *, caller: Caller | None = None, defaults: Context | None = None, **ids: str
+def resolve(
+    context: object = None, *, user: ServerUser | None = None, defaults: Context | None = None, **ids: str
 ) -> Any:
-    """What a node would find."""
-    server = ServerInfo(assistant_id="a", graph_id="g", user=caller) if caller else None
+    """Return the context as a node would get it."""
+    server = ServerInfo(assistant_id="a", graph_id="g", user=user) if user else None
     runtime: Any = Runtime(context=context, server_info=server)  # type: ignore[type-var]
     return ContextResolver(defaults or Context())(runtime, {"configurable": ids})
 
 
-def test_nobody_can_claim_to_be_another_than_the_server_knows() -> None:
-    """Not in the context, and not in configurable."""
-    assert resolved(Context(user_id="eve"), caller=Caller("ada"), user_id="eve").user_id == "ada"
+def test_the_authenticated_user_overrides_every_user_id() -> None:
+    """In the context and in configurable."""
+    assert resolve(Context(user_id="eve"), user=ServerUser("ada"), user_id="eve").user_id == "ada"
 
 
-def test_a_caller_who_is_not_authenticated_is_whom_the_context_says() -> None:
+def test_a_user_who_is_not_authenticated_is_ignored() -> None:
     """As on a development server."""
-    caller = Caller("anonymous", is_authenticated=False)
+    user = ServerUser("anonymous", is_authenticated=False)
 
-    assert resolved(Context(user_id="ada"), caller=caller).user_id == "ada"
+    assert resolve(Context(user_id="ada"), user=user).user_id == "ada"
 
 
 @pytest.mark.parametrize(
@@ -75,59 +75,57 @@ def test_a_caller_who_is_not_authenticated_is_whom_the_context_says() -> None:
         SimpleNamespace(user_id="ada", agent_name="coder", thread_id="t1"),
     ],
 )
-def test_ids_are_found_in_a_context_of_any_type(context: object) -> None:
+def test_ids_are_read_from_a_context_of_any_type(context: object) -> None:
     """An attribute or a key."""
-    found = resolved(context, user_id="other", thread_id="other")
+    run = resolve(context, user_id="other", thread_id="other")
 
-    assert (found.user_id, found.agent_name, found.thread_id) == ("ada", "coder", "t1")
+    assert (run.user_id, run.agent_name, run.thread_id) == ("ada", "coder", "t1")
 
 
 @pytest.mark.parametrize("context", [None, Context(user_id=""), {"user_id": ""}, SimpleNamespace(user_id="")])
 def test_an_empty_id_counts_as_absent(context: object) -> None:
-    """Then configurable says who."""
-    assert resolved(context, user_id="ada").user_id == "ada"
+    """The id in configurable is used instead."""
+    assert resolve(context, user_id="ada").user_id == "ada"
 
 
-def test_what_a_run_says_goes_before_what_the_graph_was_built_with() -> None:
+def test_a_run_overrides_the_defaults_of_the_graph() -> None:
     """Field by field."""
     ours, defaults = ScriptedModel("run"), ScriptedModel("graph")
-    found = resolved(
-        Context(model=ours), defaults=Context(model=defaults, policy=Policy(max_facts=50), storage="memory:")
-    )
+    run = resolve(Context(model=ours), defaults=Context(model=defaults, policy=Policy(max_facts=50), storage="memory:"))
 
-    assert found.model is ours
-    assert found.policy.max_facts == 50
+    assert run.model is ours
+    assert run.policy.max_facts == 50
 
 
-def test_model_storage_and_policy_are_never_taken_from_a_foreign_context() -> None:
-    """A field that happens to have the name is not ours."""
+def test_model_storage_and_policy_are_not_taken_from_a_foreign_context() -> None:
+    """A field of the same name may have another meaning there."""
     storage = open_storage("memory:")
     foreign = SimpleNamespace(user_id="ada", model="openai:gpt", storage="sqlite:x.db", policy="strict", prompt="x")
 
-    found = resolved(foreign, defaults=Context(storage=storage))
+    run = resolve(foreign, defaults=Context(storage=storage))
 
-    assert (found.storage, found.policy, found.prompt) == (storage, Policy(), None)
+    assert (run.storage, run.policy, run.prompt) == (storage, Policy(), None)
 
 
-def test_a_string_is_opened_once_and_only_when_it_is_needed() -> None:
-    """A pool a run would be one too many; a model that is never asked needs no key."""
-    found = resolved(Context(model="openai", storage="memory:"))
+def test_a_storage_or_model_named_by_a_string_is_opened_once_and_only_when_used() -> None:
+    """One pool per run would be too many; a model that is never called needs no key."""
+    run = resolve(Context(model="openai", storage="memory:"))
 
-    assert found.storage is found.storage
+    assert run.storage is run.storage
     with pytest.raises(ModelSetupError):
-        _ = found.model
+        _ = run.model
 
 
-def test_another_storage_than_the_one_loaded_from_is_refused() -> None:
-    """Both are named."""
-    found = resolved(Context(storage=open_storage("memory:")))
+def test_a_run_cannot_continue_on_another_storage() -> None:
+    """The error names both."""
+    run = resolve(Context(storage=open_storage("memory:")))
 
     with pytest.raises(WrongStorageError, match="file:/elsewhere"):
-        found.require_storage("file:/elsewhere")
+        run.require_storage("file:/elsewhere")
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"user": "ada"}, "user is unknown; did you mean user_id?"),
         ({"policy": {"max_facts": 5}}, "policy.max_facts must be greater than or equal to 10, not 5"),
@@ -143,9 +141,9 @@ def test_another_storage_than_the_one_loaded_from_is_refused() -> None:
         ),
     ],
 )
-def test_a_bad_context_says_what_is_wrong(fields: dict[str, Any], said: str) -> None:
-    """Before any node runs, field by field, in words for whoever filled in a form."""
-    with pytest.raises(ConfigError, match=re.escape(said)):
+def test_an_invalid_context_is_an_error_that_names_every_field(fields: dict[str, Any], message: str) -> None:
+    """It is raised before any node runs, and worded for a user who submits a form."""
+    with pytest.raises(ConfigError, match=re.escape(message)):
         Context(**fields)
 
 
@@ -158,23 +156,23 @@ def test_a_bad_context_says_what_is_wrong(fields: dict[str, Any], said: str) -> 
     )
 )
 @settings(max_examples=50)
-def test_whatever_comes_over_http_is_a_context_or_an_error_of_ours(form: dict[str, Any]) -> None:
-    """A client may send any JSON."""
+def test_any_json_is_a_context_or_a_config_error(form: dict[str, Any]) -> None:
+    """Contexts are sent over HTTP."""
     with contextlib.suppress(ConfigError):
         context = Context.model_validate(form)
         assert Context.model_validate(context.model_dump(exclude_unset=True)) == context
 
 
-def test_no_error_quotes_what_may_be_a_secret() -> None:
-    """Errors are logged, and shown to clients."""
+def test_errors_do_not_quote_secrets() -> None:
+    """Errors are logged, and returned to clients."""
     with pytest.raises(ConfigError, match="storage must be") as error:
         Context.model_validate({"storage": 5, "model": {"key": "hunter2"}})
 
     assert not any(secret in str(error.value) for secret in ("5", "hunter2"))
 
 
-def test_the_context_has_a_form() -> None:
-    """Clients draw it from the JSON schema: flat, every field of one type and described, with choices and ranges."""
+def test_the_json_schema_is_a_flat_form() -> None:
+    """Every field has one type and a description, and choices and ranges if it has them."""
     fields = Context.model_json_schema()["properties"]
 
     assert all(field["description"] for field in fields.values())
@@ -184,61 +182,62 @@ def test_the_context_has_a_form() -> None:
     assert (fields["max_facts"]["minimum"], fields["max_facts"]["maximum"]) == (10, 10_000)
 
 
-def test_the_form_has_no_defaults() -> None:
-    """A client would send them back, and so overrule what the graph was configured with."""
+def test_the_json_schema_has_no_defaults() -> None:
+    """A client would send them back, and so override the configuration of the graph."""
     assert not any("default" in field for field in Context.model_json_schema()["properties"].values())
 
 
-def test_the_form_names_every_field_that_can_be_said_as_json() -> None:
-    """A new one must not be forgotten."""
-    said = {*Context.model_fields, *Policy.model_fields} - {"policy", "signals"}
+def test_the_json_schema_has_every_field_that_json_can_express() -> None:
+    """New fields are included."""
+    expected = {*Context.model_fields, *Policy.model_fields} - {"policy", "signals"}
 
-    assert set(Context.model_json_schema()["properties"]) == said
+    assert set(Context.model_json_schema()["properties"]) == expected
 
 
-def test_a_form_that_is_filled_in_is_a_context() -> None:
-    """What was left empty is not said, and the numbers are the policy's."""
+def test_a_submitted_form_is_a_context() -> None:
+    """Empty fields are ignored, and limits belong to the policy."""
     form = {"user_id": "ada", "agent_name": "", "model": None, "structured_output": "", "max_facts": 50}
 
     assert Context.model_validate(form) == Context(user_id="ada", policy=Policy(max_facts=50))
 
 
-def test_a_number_of_the_form_goes_before_that_of_a_policy_beside_it() -> None:
-    """Whoever fills in the form sees only the form."""
+def test_a_limit_at_the_top_level_overrides_the_policy() -> None:
+    """The form shows only the top level."""
     context = Context.model_validate({"policy": {"max_facts": 40, "context_turns": 1}, "max_facts": 50})
 
     assert context.policy == Policy(max_facts=50, context_turns=1)
 
 
-def test_of_a_policy_only_what_it_says_counts() -> None:
-    """Who asks for fewer facts does not ask for another language."""
-    found = resolved(
+def test_only_the_fields_that_a_policy_sets_override_the_defaults() -> None:
+    """A lower limit of facts does not change the language."""
+    run = resolve(
         Context(policy=Policy(max_facts=50)), defaults=Context(policy=Policy(max_facts=90, prompt_language="zh"))
     )
 
-    assert found.policy == Policy(max_facts=50, prompt_language="zh")
+    assert run.policy == Policy(max_facts=50, prompt_language="zh")
 
 
-def test_a_known_caller_cannot_choose_the_storage() -> None:
-    """It could be the storage where somebody else's memory is."""
+def test_an_authenticated_user_cannot_choose_the_storage() -> None:
+    """It could be one that contains another user's memory."""
     with pytest.raises(IdentityError, match="leave it out of the context"):
-        resolved(Context(storage="sqlite:of-eve.db"), caller=Caller("ada"))
+        resolve(Context(storage="sqlite:of-eve.db"), user=ServerUser("ada"))
 
 
-def test_code_on_the_server_can_choose_it_for_a_known_caller() -> None:
+def test_code_on_the_server_can_choose_the_storage_of_an_authenticated_user() -> None:
     """An object does not come over HTTP."""
     storage = open_storage("memory:")
 
-    assert resolved(Context(storage=storage), caller=Caller("ada")).storage is storage
+    assert resolve(Context(storage=storage), user=ServerUser("ada")).storage is storage
 
 
-@pytest.mark.parametrize("caller", [Caller("ada"), None])
-def test_a_scope_of_the_state_is_worked_on_for_whom_it_belongs_to(caller: Caller | None) -> None:
-    """Or where the server knows nobody."""
-    resolved(Context(user_id="ada"), caller=caller).authorize(Scope("ada", "coach"))
+@pytest.mark.parametrize("user", [ServerUser("ada"), None])
+def test_the_scope_in_the_state_is_accepted_from_its_own_user_or_without_authentication(
+    user: ServerUser | None,
+) -> None:
+    resolve(Context(user_id="ada"), user=user).authorize(Scope("ada", "coach"))
 
 
-def test_a_scope_of_the_state_is_not_worked_on_for_anybody_else() -> None:
-    """A thread may be another user's, and its state can be edited."""
+def test_the_scope_in_the_state_is_refused_to_another_authenticated_user() -> None:
+    """The thread may be another user's, and its state can be edited."""
     with pytest.raises(IdentityError, match="another user's memory"):
-        resolved(caller=Caller("eve")).authorize(Scope("ada"))
+        resolve(user=ServerUser("eve")).authorize(Scope("ada"))

@@ -63,7 +63,7 @@ def _said(ctx: CommandContext, name: str) -> dict[str, Any]:
     from memgraph._validation import redact
 
     value = redact(ctx.settings.model_dump(mode="json")[name])
-    place = ctx.loaded.places.get(name, "default")
+    place = ctx.loaded.sources.get(name, "default")
     return {"value": value, "from": "the command line" if place == name else place}
 
 

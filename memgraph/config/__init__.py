@@ -1,6 +1,6 @@
-"""Config: what `memgraph.yaml` and the environment say, as Settings, and what those settings open.
+"""Config: Settings from `memgraph.yaml` and the environment, and the objects that they describe.
 
-This is floor 4: nothing below reads the environment.
+Nothing below this layer reads the environment.
 """
 
 from __future__ import annotations

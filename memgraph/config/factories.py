@@ -1,4 +1,4 @@
-"""What settings open: a storage, a chat model, and the context that a graph starts from."""
+"""Factories: the storage, the chat model and the context that settings describe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPENAI_DEFAULT = "gpt-4.1-mini"
 
 
 def default_model(settings: Settings) -> str:
-    """Name the model: the configured one, else OpenAI's where the environment has a key or a server, else `offline`."""
+    """Return the model's name: the configured one, else OpenAI's if its key or base URL is set, else `offline`."""
     if settings.model_name:
         return settings.model_name
     if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL"):
@@ -27,7 +27,7 @@ def default_model(settings: Settings) -> str:
 
 
 def has_explicit_model(settings: Settings) -> bool:
-    """Whether somebody chose a model, rather than nobody."""
+    """Whether a model is configured, by the settings or by OpenAI's environment variables."""
     return bool(settings.model_name) or default_model(settings) != OFFLINE
 
 
@@ -53,7 +53,7 @@ def make_storage(settings: Settings) -> MemoryStorage:
     """Open the storage of *settings*.
 
     Raises:
-        ConfigError: If storage_path names no place, or storage_class cannot be loaded and storage_fallback is off.
+        ConfigError: If storage_path is invalid, or storage_class cannot be loaded and storage_fallback is off.
     """
     from memgraph.storage import open_storage
 

@@ -1,4 +1,4 @@
-"""Settings from all places where they can be said."""
+"""Loading of settings: arguments override the environment, which overrides the file, which overrides the defaults."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ CONFIG_FILE = "memgraph.yaml"
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """Settings, and where each that is no default was said."""
+    """Settings, and where they come from."""
 
     settings: Settings
-    places: Mapping[str, str]
+    sources: Mapping[str, str]
+    """The source of each setting that is not a default."""
     file: Path | None
     """The file that was read."""
 
@@ -31,11 +32,11 @@ class LoadedSettings:
 def load_settings(path: str | Path | None = None, **overrides: object) -> Settings:
     """Return the settings in force.
 
-    What *overrides* say goes before `MEMGRAPH_*` environment variables, these before the file, and
-    that before the defaults.
+    *overrides* take precedence over `MEMGRAPH_*` environment variables, these over the file, and the file over the
+    defaults.
 
     Args:
-        path: The YAML file; None is the one that $MEMGRAPH_CONFIG names, else ./memgraph.yaml if there is one.
+        path: The YAML file; default: the file that $MEMGRAPH_CONFIG names, else ./memgraph.yaml if it exists.
         overrides: Settings by name.
 
     Raises:
@@ -46,34 +47,34 @@ def load_settings(path: str | Path | None = None, **overrides: object) -> Settin
 
 
 def read_settings(path: str | Path | None = None, **overrides: object) -> LoadedSettings:
-    """As `load_settings`, telling also where each setting was said."""
-    every = tuple(Settings.model_fields)
-    single = tuple(name for name in every if name not in ROOT_KEYS)
-    file = _find(path)
-    given = {
+    """Load settings as `load_settings` does, and return where each comes from."""
+    names = tuple(Settings.model_fields)
+    single = tuple(name for name in names if name not in ROOT_KEYS)
+    file = _find_file(path)
+    values = {
         **(from_file(file, single) if file else {}),
         **from_environment(single),
-        **from_call(overrides, every),
+        **from_call(overrides, names),
     }
-    return LoadedSettings(_checked(given), {name: value.source for name, value in given.items()}, file)
+    return LoadedSettings(_validate(values), {name: value.source for name, value in values.items()}, file)
 
 
-def _find(path: str | Path | None) -> Path | None:
+def _find_file(path: str | Path | None) -> Path | None:
     named = path or os.environ.get(CONFIG_VARIABLE)
     if named:
         return Path(named)
-    found = Path(CONFIG_FILE)
-    return found if found.is_file() else None
+    default = Path(CONFIG_FILE)
+    return default if default.is_file() else None
 
 
-def _checked(given: Mapping[str, SettingValue]) -> Settings:
+def _validate(values: Mapping[str, SettingValue]) -> Settings:
     try:
-        return Settings.model_validate({name: said.value for name, said in given.items()})
+        return Settings.model_validate({name: value.value for name, value in values.items()})
     except ValidationError as error:
-        raise _explained(error, given) from None  # what pydantic says may quote a secret
+        raise _to_config_error(error, values) from None  # pydantic's message may quote a secret
 
 
-def _explained(error: ValidationError, given: Mapping[str, SettingValue]) -> ConfigError:
+def _to_config_error(error: ValidationError, values: Mapping[str, SettingValue]) -> ConfigError:
     name = str(field_errors(error)[0].loc[0])
-    said, field = given[name], Settings.model_fields[name]
-    return invalid_value(said.source, "***" if is_secret(field) else said.raw, describe_constraint(field))
+    value, field = values[name], Settings.model_fields[name]
+    return invalid_value(value.source, "***" if is_secret(field) else value.raw, describe_constraint(field))

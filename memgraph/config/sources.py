@@ -1,4 +1,4 @@
-"""What somebody said a setting should be, and where: in the file, in the environment, in the call."""
+"""The values of settings as the file, the environment and the caller give them, each with its source."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ from memgraph.errors import ConfigError
 
 PREFIX = "MEMGRAPH_"
 ROOT_KEYS = ("memory", "memories", "attachments")
+MAX_DEPTH = 50
+"""Levels of nesting; a YAML alias can make a value contain itself."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class SettingValue:
-    """A value, and where it was said."""
+    """The value of a setting, and where it comes from."""
 
     value: object
     raw: object
-    """As it stands there: `${VAR}` in place of what may be a secret."""
+    """The value before `${VAR}` was expanded, which may have inserted a secret: only this is quoted in errors."""
     source: str
+    """The key in the file, the environment variable, or the argument."""
 
 
 def from_call(overrides: Mapping[str, object], known: Iterable[str]) -> dict[str, SettingValue]:
-    """What the caller says."""
+    """Return the settings passed as arguments."""
     known = tuple(known)
     for name in overrides:
         if name not in known:
@@ -38,52 +41,56 @@ def from_call(overrides: Mapping[str, object], known: Iterable[str]) -> dict[str
 
 
 def from_environment(known: Iterable[str]) -> dict[str, SettingValue]:
-    """What MEMGRAPH_* variables say. Others of that name are another product's; an empty one says nothing."""
-    found = ((name, f"{PREFIX}{name.upper()}") for name in known)
+    """Return the settings in MEMGRAPH_* variables; empty ones are ignored.
+
+    Unknown variables are not reported: the Memgraph database uses the same prefix.
+    """
+    variables = ((name, f"{PREFIX}{name.upper()}") for name in known)
     return {
-        name: SettingValue(value, value, variable) for name, variable in found if (value := os.environ.get(variable))
+        name: SettingValue(value, value, variable)
+        for name, variable in variables
+        if (value := os.environ.get(variable))
     }
 
 
 def from_file(path: Path, known: Iterable[str]) -> dict[str, SettingValue]:
-    """What the file at *path* says.
+    """Return the settings in the YAML file at *path*.
 
     Raises:
-        ConfigError: If it cannot be read, holds an unknown key, or names a variable that is not set.
+        ConfigError: If it cannot be read, contains an unknown key, or names a variable that is not set.
     """
     known = tuple(known)
-    root = _mapping(_read(path), str(path))
-    given: dict[str, SettingValue] = {}
-    for key, value in root.items():
-        place = f"{path}: {key}"
+    settings: dict[str, SettingValue] = {}
+    for key, value in _mapping(_read(path), str(path)).items():
+        source = f"{path}: {key}"
         if key not in ROOT_KEYS:
-            raise unknown_key(key, place, [*ROOT_KEYS, *(f"memory.{name}" for name in known)], listed=ROOT_KEYS)
+            raise unknown_key(key, source, [*ROOT_KEYS, *(f"memory.{name}" for name in known)], listed=ROOT_KEYS)
         if key == "memory" and not isinstance(value, list):
-            given |= _section(_mapping(value, place), place, known)
+            settings |= _section(_mapping(value, source), source, known)
             continue
-        name = "memories" if key == "memory" else key
-        if name in given:
-            raise ConfigError(f"{place}: memories are listed twice, under memory and under memories; keep one list")
-        said = cast("object", value)
-        given[name] = SettingValue(_expand_env(said, place), said, place)
-    return given
+        name = "memories" if key == "memory" else key  # a list under `memory:` is one of memories
+        if name in settings:
+            raise ConfigError(f"{source}: memories are listed twice, under memory and under memories; keep one list")
+        settings[name] = _setting(cast("object", value), source)
+    return settings
 
 
-def _section(section: Mapping[str, object], place: str, known: tuple[str, ...]) -> dict[str, SettingValue]:
+def _section(section: Mapping[str, object], source: str, known: tuple[str, ...]) -> dict[str, SettingValue]:
     for key in section:
         if key not in known:
-            raise unknown_key(key, f"{place}.{key}", known)
-    return {
-        key: SettingValue(_expand_env(value, f"{place}.{key}"), value, f"{place}.{key}")
-        for key, value in section.items()
-    }
+            raise unknown_key(key, f"{source}.{key}", known)
+    return {key: _setting(value, f"{source}.{key}") for key, value in section.items()}
 
 
-def _mapping(value: object, place: str) -> dict[str, object]:
+def _setting(raw: object, source: str) -> SettingValue:
+    return SettingValue(_expand_env(raw, source), raw, source)
+
+
+def _mapping(value: object, source: str) -> dict[str, object]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise invalid_value(place, value, "keys and their values")
+        raise invalid_value(source, value, "keys and their values")
     return {str(key): item for key, item in cast("dict[object, object]", value).items()}
 
 
@@ -96,29 +103,30 @@ def _read(path: Path) -> object:
         raise ConfigError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     except yaml.YAMLError as error:
         mark: Any = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigError(f"{path} is no YAML{where}: {getattr(error, 'problem', None) or error}") from error
-    except (RecursionError, ValueError) as error:  # nested without end; a date that is none
-        raise ConfigError(f"{path} is no YAML: {error}") from error
+        position = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        reason = getattr(error, "problem", None) or error
+        raise ConfigError(f"{path} is not valid YAML{position}: {reason}") from error
+    except (RecursionError, ValueError) as error:  # too deeply nested, or an impossible date
+        raise ConfigError(f"{path} is not valid YAML: {error}") from error
 
 
-def _expand_env(value: object, place: str, depth: int = 0) -> object:
-    """Put the environment's values where a string names them as `${VAR}`."""
-    if depth > 50:  # noqa: PLR2004 - an alias may hold itself
-        raise ConfigError(f"{place} is nested too deep")
+def _expand_env(value: object, source: str, depth: int = 0) -> object:
+    """Replace `${VAR}` in every string of *value* by the environment variable."""
+    if depth > MAX_DEPTH:
+        raise ConfigError(f"{source} is nested too deep")
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda match: _variable(match[1], place), value)
+        return _VARIABLE.sub(lambda match: _variable(match[1], source), value)
     if isinstance(value, list):
         items = cast("list[object]", value)
-        return [_expand_env(item, f"{place}[{number}]", depth + 1) for number, item in enumerate(items)]
+        return [_expand_env(item, f"{source}[{number}]", depth + 1) for number, item in enumerate(items)]
     if isinstance(value, dict):
         pairs = cast("dict[object, object]", value).items()
-        return {str(key): _expand_env(item, f"{place}.{key}", depth + 1) for key, item in pairs}
+        return {str(key): _expand_env(item, f"{source}.{key}", depth + 1) for key, item in pairs}
     return value
 
 
-def _variable(name: str, place: str) -> str:
+def _variable(name: str, source: str) -> str:
     try:
         return os.environ[name]
     except KeyError:
-        raise ConfigError(f"{place} needs the environment variable {name}, which is not set") from None
+        raise ConfigError(f"{source} needs the environment variable {name}, which is not set") from None

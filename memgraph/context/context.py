@@ -1,4 +1,4 @@
-"""Context: what a run may say."""
+"""Context: the values that a run may set, and the defaults that a graph is built with."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _STRING = WithJsonSchema({"type": "string"})
 
 
 class Context(BaseModel):
-    """What a run may say. Every field is optional: what is not said is as the graph has it.
+    """The settings of a run. Every field is optional: a missing one has the value that the graph was built with.
 
-    Over HTTP the numbers of the policy may also stand beside the other fields, as `{"user_id": "ada",
-    "max_facts": 50}`. Of a policy only what it says counts, so that the rest stays as the graph has it.
+    Over HTTP, fields of the policy may also be given at the top level, as in `{"user_id": "ada", "max_facts": 50}`.
+    Only the fields that a policy sets replace those of the graph.
 
     Raises:
         ConfigError: If a field is unknown, of the wrong type or out of range.
@@ -45,11 +45,16 @@ class Context(BaseModel):
 
     user_id: str | None = Field(
         default=None,
-        description="Whose memory. 'default' is the memory without a user. Where the server knows who is calling, "
-        "that user counts.",
+        description="Whose memory. 'default' is the memory without a user. If the server has authenticated a user, "
+        "that user is taken instead.",
     )
-    agent_name: str | None = Field(default=None, description="With which agent: letters, digits, - and _, at most 64.")
-    thread_id: str | None = Field(default=None, description="Which conversation, so that nothing is learned twice.")
+    agent_name: str | None = Field(
+        default=None,
+        description="The agent, if it has its own memory of the user: letters, digits, - and _, at most 64.",
+    )
+    thread_id: str | None = Field(
+        default=None, description="The conversation, so that no message is learned from twice."
+    )
     model: Annotated[str | InstanceOf[BaseChatModel] | None, _STRING] = Field(
         default=None,
         description="A chat model, such as 'offline' or 'openai:gpt-4.1-mini'.",
@@ -57,44 +62,44 @@ class Context(BaseModel):
     )
     prompt: str | None = Field(
         default=None,
-        description="Instructions to the model, in place of the packaged ones. They have to ask for a JSON object with "
+        description="Instructions for the model, instead of the built-in ones. They must ask for a JSON object with "
         "the keys user, history, newFacts and factsToRemove.",
         json_schema_extra={"langgraph_nodes": ["build_prompt"], "langgraph_type": "prompt"},
     )
     structured_output: StructuredOutput | None = Field(
-        default=None, description="How the model is held to the answer's shape."
+        default=None, description="How the model is made to answer in the expected JSON shape."
     )
     review: Review | None = Field(
         default=None,
-        description="When a person must agree to what is learned. It can ask for more than the graph does, not for "
-        "less.",
+        description="When a person must approve what is learned. A run can be stricter than its graph, not less "
+        "strict.",
     )
     storage: Annotated[str | InstanceOf[MemoryStorage] | None, _STRING] = Field(
         default=None,
-        description="Where memories are kept, such as 'file:DIR' or 'sqlite:FILE'. Where the server knows who is "
-        "calling, nobody can choose it.",
+        description="Where memories are stored, such as 'file:DIR' or 'sqlite:FILE'. An authenticated user cannot "
+        "set it.",
     )
-    enabled: bool | None = Field(default=None, description="False: this run does nothing at all.")
-    policy: Policy | None = Field(default=None, description="The limits of an update.")
+    enabled: bool | None = Field(default=None, description="False: this run neither learns nor recalls anything.")
+    policy: Policy | None = Field(default=None, description="The limits of a memory update.")
     signals: Annotated[InstanceOf[Signals] | None, WithJsonSchema({"type": "null"})] = Field(
-        default=None, description="Patterns that hint at what to look for."
+        default=None, description="Patterns in user messages that hint at what to learn."
     )
 
     @field_validator("prompt")
     @classmethod
-    def _describes_the_answer(cls, prompt: str | None) -> str | None:
+    def _check_prompt(cls, prompt: str | None) -> str | None:
         return validate_instructions(prompt, source="prompt") if prompt else None
 
     @model_validator(mode="wrap")
     @classmethod
-    def _as_filled_in(cls, given: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """What pydantic says of a bad value may quote a secret, and speaks to programmers."""
+    def _read_form(cls, value: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Raise a ConfigError instead of pydantic's error, which may quote a secret and addresses programmers."""
         try:
             return handler(
-                fold_policy_fields(cast("Mapping[str, Any]", given)) if isinstance(given, Mapping) else given
+                fold_policy_fields(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else value
             )
         except ValidationError as error:
-            raise to_config_error(error, frozenset({*cls.model_fields, *Policy.model_fields})) from None
+            raise to_config_error(error, {*cls.model_fields, *Policy.model_fields}) from None
 
     def merge(self, other: Context) -> Context:
         """Return a copy in which every field that *other* sets replaces the one here."""
