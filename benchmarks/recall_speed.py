@@ -14,8 +14,7 @@ from datasets import cpu_ms, question, some_facts
 
 from memgraph import Fact, IndexCache, Memory, Section, recall
 from memgraph.models import CATEGORIES, SECTIONS
-from memgraph.retrieval.fact_index import FactIndex
-from memgraph.retrieval.rankers import ranker_named
+from memgraph.retrieval.fact_index import FactIndex, get_ranker
 from memgraph.text.tokens import count_tokens
 
 SIZES = (10, 100, 1_000, 10_000)
@@ -29,7 +28,7 @@ INDEX_BOUNDS = {1_000: at_most(250)}
 def index_row(facts: int) -> Row:
     """Building the index of facts whose words this process has not seen before."""
     made = some_facts(facts)
-    (spent,) = cpu_ms(lambda _: FactIndex(made, ranker_named(None)).costs, 1)
+    (spent,) = cpu_ms(lambda _: FactIndex(made, get_ranker(None)).costs, 1)
     note = "the first time in a process"
     return Row(f"index, {facts:,} facts", spent, "ms CPU", bound=INDEX_BOUNDS.get(facts), note=note)
 

@@ -8,15 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from memgraph.retrieval.terms import terms
-
 SLACK = 64
 """Removed texts that are put up with in any index, besides a quarter of what it holds."""
-
-
-def uncached_terms(text: str) -> tuple[str, ...]:
-    """As `terms`, which remembers what it was asked: too much to be remembered where texts are long and many."""
-    return terms.__wrapped__(text)
 
 
 def text_similarity(asked: Sequence[str], said: Sequence[str]) -> float:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from memgraph.attachments.lexical import JaccardIndex, text_similarity, uncached_terms
+from memgraph.attachments.lexical import JaccardIndex, text_similarity
 from memgraph.attachments.vector_table import NO_MODEL
 from memgraph.attachments.vectors import VectorIndex
+from memgraph.retrieval.terms import extract_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +66,7 @@ class OwnerIndex:
             top_k: At most so many.
             threshold: The least cosine.
         """
-        asked = uncached_terms(text)
+        asked = extract_terms(text)
         with self._lock:
             self._sync()
             cosines = self._candidates(asked, vector, max(CANDIDATES, 3 * top_k))

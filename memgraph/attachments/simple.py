@@ -26,11 +26,11 @@ from memgraph.attachments.item import (
     summarize_exchange,
 )
 from memgraph.attachments.item_store import ItemStore, NewItem
-from memgraph.attachments.lexical import uncached_terms
 from memgraph.attachments.search_index import OwnerIndex
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 from memgraph.attachments.vector_table import NO_MODEL, VECTORS, VectorTable
 from memgraph.errors import EmbeddingError
+from memgraph.retrieval.terms import extract_terms
 
 if TYPE_CHECKING:
     from memgraph.attachments.item import MemoryItem
@@ -141,7 +141,7 @@ class SimpleMemory(MemoryStore):
             interaction_metadata(exchange),
             format_timestamp(self._now()),
             digest_of(exchange),
-            uncached_terms(summary),
+            extract_terms(summary),
         )
         number = self._shelf.add(owner_key(exchange.scope, shared=self._config.shared), draft)
         if number is not None and self._vectorizer:

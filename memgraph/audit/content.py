@@ -10,7 +10,7 @@ from memgraph.audit.findings import Finding, fact_finding, section_finding
 from memgraph.audit.secrets import find_secrets, redact
 from memgraph.models import Memory
 from memgraph.policy import Policy
-from memgraph.retrieval.terms import terms
+from memgraph.retrieval.terms import extract_terms
 from memgraph.text.uploads import mentions_upload, without_uploads
 
 _SELF = r"(?:the\s+)?(?:ai\s+)?(?:assistant|chatbot|language model|ai model|llm)"
@@ -79,7 +79,7 @@ def meaningless(memory: Memory, now: datetime) -> Iterator[Finding]:
         elif len(fact.content) > longest:
             why = f"it has {len(fact.content):,} characters; a fact has at most {longest:,}"
             yield fact_finding("meaningless", fact, why, remove=False)
-        elif len(terms(fact.content)) <= 1 and len(fact.content.split()) == 1:
+        elif len(extract_terms(fact.content)) <= 1 and len(fact.content.split()) == 1:
             yield fact_finding("meaningless", fact, "it is a single word, which says little by itself", remove=False)
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from memgraph.audit.findings import Finding, latest, pair_finding
 from memgraph.models import Fact, Memory
-from memgraph.retrieval.terms import terms
+from memgraph.retrieval.terms import extract_terms
 from memgraph.text.normalize import fact_key, fold, single_line
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -24,7 +24,7 @@ _PAST = re.compile(
     r"|以前|曾|过去|之前|原来|不再"
 )
 _POLAR = frozenset(
-    terms("never none without cannot dislikes disliked hates hated avoids avoided like likes liked love loves")
+    extract_terms("never none without cannot dislikes disliked hates hated avoids avoided like likes liked love loves")
 )
 _POLAR_HAN = frozenset("不没無无讨厌喜欢爱")
 
@@ -46,7 +46,7 @@ def is_past(text: str) -> bool:
 
 def content_terms(text: str) -> frozenset[str]:
     """The terms of *text*, less those that only say whether something is so."""
-    return frozenset(term for term in terms(text) if term not in _POLAR and not _POLAR_HAN.intersection(term))
+    return frozenset(term for term in extract_terms(text) if term not in _POLAR and not _POLAR_HAN.intersection(term))
 
 
 MOST_SHARING = 300
@@ -98,10 +98,10 @@ def duplicates(memory: Memory, now: datetime) -> Iterator[Finding]:
             yield pair_finding("duplicate", first[key], fact, "they say the same")
         first.setdefault(key, fact)
     left = [fact for fact in memory.facts if fact.id not in gone]
-    for short, long in subsumed_pairs(left, lambda fact: frozenset(terms(fact.content))):
+    for short, long in subsumed_pairs(left, lambda fact: frozenset(extract_terms(fact.content))):
         if short.id in gone or long.id in gone or not _says_all(short, long):
             continue
-        same_length = frozenset(terms(short.content)) == frozenset(terms(long.content))
+        same_length = frozenset(extract_terms(short.content)) == frozenset(extract_terms(long.content))
         kept, dropped = sorted((short, long), key=_worth, reverse=True) if same_length else (long, short)
         gone.add(dropped.id)
         yield pair_finding("duplicate", kept, dropped, "the first says all that the second says")
@@ -112,7 +112,7 @@ def _worth(fact: Fact) -> tuple[bool, float, str, str]:
 
 
 def _says_all(short: Fact, long: Fact) -> bool:
-    mine, theirs = terms(short.content), terms(long.content)
+    mine, theirs = extract_terms(short.content), extract_terms(long.content)
     return (
         short.effective_category == long.effective_category
         and len(set(mine)) >= LEAST_TERMS

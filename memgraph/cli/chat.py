@@ -222,8 +222,8 @@ class Chat:
 
 def answer_from(memory: Memory, text: str) -> str:
     """Answer *text* with the facts that fit it, and nothing else."""
-    from memgraph.retrieval.fact_index import resolve_superseded
     from memgraph.retrieval.recall import rank_facts
+    from memgraph.retrieval.supersession import resolve_superseded
     from memgraph.text.language import language_of
 
     opening, joint, end, nothing = REPLIES[language_of([text])]

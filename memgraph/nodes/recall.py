@@ -12,7 +12,7 @@ from memgraph.context import RunContext
 from memgraph.models import Memory
 from memgraph.nodes.filter_messages import resolve_origin
 from memgraph.retrieval.recall import RecallPipeline
-from memgraph.retrieval.render import fact_line, render
+from memgraph.retrieval.render import fact_lines, render
 from memgraph.retrieval.results import RankedFact, RecallResult, ScoredFact, Selection
 from memgraph.state import Conversation, ValidatedValue
 from memgraph.text.tokens import count_tokens
@@ -94,10 +94,10 @@ def recall_fit(state: FitInput, runtime: Runtime[Recalling]) -> FactsChosen:
     recaller, memory = runtime.context.recaller, state["memory"]
     places = {fact.id: place for place, fact in enumerate(memory.facts)}
     placed = {places[entry.id]: entry for entry in state["ranked"] if entry.id in places}
-    fitted = recaller.fit(memory, recaller.indexed(memory.facts), list(placed))
+    fitted = recaller.fit(memory, recaller.lexical_index(memory.facts), list(placed))
     facts = (
         ScoredFact(fact=memory.facts[place], score=placed[place].score, similarity=placed[place].similarity)
-        for place in fitted.places
+        for place in fitted.positions
     )
     return {"chosen": Selection(summaries=fitted.summaries, facts=tuple(facts))}
 
@@ -105,5 +105,5 @@ def recall_fit(state: FitInput, runtime: Runtime[Recalling]) -> FactsChosen:
 def recall_render(state: FactsChosen) -> TextRendered:
     """Write the block that goes into a prompt."""
     chosen = state["chosen"]
-    text = render(chosen.summaries, [fact_line(entry.fact) for entry in chosen.facts])
+    text = render(chosen.summaries, fact_lines([entry.fact for entry in chosen.facts]))
     return {"recalled": RecallResult(text=text, tokens=count_tokens(text), facts=chosen.facts)}

@@ -1,56 +1,52 @@
-"""What fits: facts, the best first, until the budget is full."""
+"""Which facts fit the token budget: greedy, the best first, with a guaranteed share for some."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from memgraph.retrieval.render import FACTS
-from memgraph.text.tokens import count_tokens
-
 SUMMARIES_SHARE = 0.5
-"""Of the budget, what the summaries take at most."""
+"""Share of the budget that the summaries may take."""
 
 
 def fit(
     order: Sequence[int],
     costs: Sequence[float],
-    favoured: AbstractSet[int],
+    preferred: AbstractSet[int],
     *,
-    least: float,
-    room: int,
-    guaranteed: int,
+    min_cost: float,
+    max_tokens: int,
+    guaranteed_tokens: int,
 ) -> list[int]:
-    """Return the places of the facts that get in, the best first.
+    """Return the positions of the facts that fit, the best first.
 
-    The favoured ones - corrections and preferences - fill their share first; then every fact has the
-    same right. One that does not fit blocks no other.
+    The preferred facts - corrections and preferences - fill their share first; the rest is open to every fact. A
+    fact that does not fit does not block the ones after it.
 
     Args:
-        order: Places of the facts, the best first.
-        costs: Tokens of each fact, by its place; infinite for one that must not get in.
-        favoured: Places of the favoured ones.
-        least: The least of *costs*: with less room there is no need to look on.
-        room: Tokens for all facts and their heading.
-        guaranteed: Tokens of these that the favoured ones are sure of.
+        order: Positions of the facts, the best first.
+        costs: Tokens of each fact, by position; infinite for one that must not be selected.
+        preferred: Positions of the preferred facts.
+        min_cost: The lowest of *costs*: with fewer tokens left the search ends.
+        max_tokens: Tokens for all facts.
+        guaranteed_tokens: Tokens of these that only preferred facts may take.
     """
-    left = room - count_tokens(FACTS)
-    first = ((rank, place) for rank, place in enumerate(order) if place in favoured)
-    sure = _filled(first, costs, least, min(left, guaranteed))
-    left -= sum(int(costs[place]) for place in sure.values())
-    others = ((rank, place) for rank, place in enumerate(order) if rank not in sure)
-    return [place for _, place in sorted({**sure, **_filled(others, costs, least, left)}.items())]
+    candidates = ((rank, position) for rank, position in enumerate(order) if position in preferred)
+    selected = _fill(candidates, costs, min_cost, min(max_tokens, guaranteed_tokens))
+    left = max_tokens - sum(int(costs[position]) for position in selected.values())
+    others = ((rank, position) for rank, position in enumerate(order) if rank not in selected)
+    return [position for _, position in sorted({**selected, **_fill(others, costs, min_cost, left)}.items())]
 
 
-def _filled(ranked: Iterable[tuple[int, int]], costs: Sequence[float], least: float, room: float) -> dict[int, int]:
-    """Take places in order while there is room; return them by their rank."""
-    chosen = dict[int, int]()
-    if room < least:
-        return chosen
-    for rank, place in ranked:
-        if costs[place] <= room:
-            chosen[rank] = place
-            room -= costs[place]
-            if room < least:
+def _fill(ranked: Iterable[tuple[int, int]], costs: Sequence[float], min_cost: float, left: float) -> dict[int, int]:
+    """Select positions in order while they fit into *left* tokens; return them by their rank."""
+    selected = dict[int, int]()
+    if left < min_cost:
+        return selected
+    for rank, position in ranked:
+        if costs[position] <= left:
+            selected[rank] = position
+            left -= costs[position]
+            if left < min_cost:
                 break
-    return chosen
+    return selected

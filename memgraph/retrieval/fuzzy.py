@@ -1,77 +1,77 @@
-"""Words that look alike: "test" finds "pytest", "databse" finds "database", "Kubernetes" "kubernetes's"."""
+"""Words that are spelled alike: "test" finds "pytest", "databse" finds "database", "Kubernetes" "kubernetes's"."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-SIZES = (3, 4)
+NGRAM_SIZES = (3, 4)
+MIN_WORD_CHARS = 4
+"""Shorter words are similar to nothing."""
 MIN_SIMILARITY = 0.4
-"""The least likeness that counts."""
-SHORTEST = 4
-"""Letters of a word that is compared by its parts."""
+"""The lowest similarity that counts."""
 MAX_QUERY_TERMS = 40
-"""Of a question; in a longer one each word matters less."""
+"""Further words of a query are ignored: in a long one each word matters less."""
 MAX_MATCHES = 100
 
 
-def grams(word: str) -> frozenset[str]:
-    """Return the character 3- and 4-grams of *word*, its edges marked by a blank."""
-    edged = f" {word} "
-    return frozenset(edged[at : at + size] for size in SIZES for at in range(len(edged) - size + 1))
+def character_ngrams(word: str) -> frozenset[str]:
+    """Return the character 3- and 4-grams of *word* with a space at either end; none of a short word."""
+    if len(word) < MIN_WORD_CHARS:
+        return frozenset()
+    padded = f" {word} "
+    return frozenset(padded[start : start + size] for size in NGRAM_SIZES for start in range(len(padded) - size + 1))
 
 
 class Vocabulary:
-    """Words by their numbers, and by what they are made of.
+    """Words by number, and an inverted index of their n-grams.
 
     Args:
-        words: V different words; each is known by its place.
+        words: V different words. The number of a word is its position.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
-        self.ids = {word: place for place, word in enumerate(words)}
-        holders: defaultdict[str, list[int]] = defaultdict(list)
-        made_of = [_parts(word) for word in self.ids]
-        for place, parts in enumerate(made_of):
-            for part in parts:
-                holders[part].append(place)
-        self._sizes = np.array([len(parts) for parts in made_of], dtype=np.float64)
-        self._holders = {part: np.array(places, dtype=np.int64) for part, places in holders.items()}
+        self.ids = {word: number for number, word in enumerate(words)}
+        postings: defaultdict[str, list[int]] = defaultdict(list)
+        ngrams_of_words = [character_ngrams(word) for word in self.ids]
+        for number, ngrams in enumerate(ngrams_of_words):
+            for ngram in ngrams:
+                postings[ngram].append(number)
+        self._ngram_counts = np.array([len(ngrams) for ngrams in ngrams_of_words], dtype=np.float64)
+        self._postings = {ngram: np.array(numbers, dtype=np.int64) for ngram, numbers in postings.items()}
 
-    def similar(self, words: Iterable[str]) -> Iterator[tuple[str, int, float]]:
-        """Yield which words look like one of *words*: that one, the number of the other, and their likeness.
+    def similar(self, words: Iterable[str]) -> list[tuple[str, int, float]]:
+        """Return the words of the vocabulary that are spelled like one of *words*.
 
-            likeness = 2 * shared n-grams / (n-grams of one + n-grams of the other)
+            similarity = 2 * shared n-grams / (n-grams of one + n-grams of the other)
 
-        It is in [ALIKE, 1], the most alike come first, and no word is like itself. Only the first MOST_WORDS
-        are looked at, and no more than MOST_ALIKE likenesses counted.
+        Only the first MAX_QUERY_TERMS of *words* are compared.
+
+        Returns:
+            At most MAX_MATCHES matches, the most similar first: one of *words*, the number of a different word of
+            the vocabulary, and their similarity in [MIN_SIMILARITY, 1].
 
         Source:
             Dice, "Measures of the Amount of Ecologic Association Between Species", 1945.
         """
-        asked = [(word, parts) for word in islice(words, MAX_QUERY_TERMS) if (parts := _parts(word))]
-        held = [[self._holders[part] for part in parts if part in self._holders] for _, parts in asked]
-        if not any(held):
-            return
-        shared = self._shared(held)
-        likeness = 2 * shared / (self._sizes + np.array([len(parts) for _, parts in asked])[:, np.newaxis])
-        rows, places = np.nonzero(likeness >= MIN_SIMILARITY)
-        shares = likeness[rows, places]
-        for at in np.argsort(-shares, kind="stable")[:MAX_MATCHES].tolist():
-            word, place = asked[rows[at]][0], int(places[at])
-            if self.ids.get(word) != place:
-                yield word, place, float(shares[at])
+        query = [(word, ngrams) for word in islice(words, MAX_QUERY_TERMS) if (ngrams := character_ngrams(word))]
+        postings = [[self._postings[ngram] for ngram in ngrams if ngram in self._postings] for _, ngrams in query]
+        if not any(postings):
+            return []
+        query_counts = np.array([len(ngrams) for _, ngrams in query])
+        similarity = 2 * self._count_shared(postings) / (self._ngram_counts + query_counts[:, np.newaxis])
+        rows, numbers = np.nonzero(similarity >= MIN_SIMILARITY)
+        values = similarity[rows, numbers]
+        best = np.argsort(-values, kind="stable")[:MAX_MATCHES].tolist()
+        matches = ((query[rows[match]][0], int(numbers[match]), float(values[match])) for match in best)
+        return [(word, number, value) for word, number, value in matches if self.ids.get(word) != number]
 
-    def _shared(self, held: Sequence[Sequence[NDArray[np.int64]]]) -> NDArray[np.int64]:
-        """Count, for each word that is asked and each of the vocabulary, the n-grams they share: shape (W, V)."""
-        size = len(self._sizes)
-        hits = [places + row * size for row, holders in enumerate(held) for places in holders]
-        return np.bincount(np.concatenate(hits), minlength=len(held) * size).reshape(len(held), size)
-
-
-def _parts(word: str) -> frozenset[str]:
-    return grams(word) if len(word) >= SHORTEST else frozenset()
+    def _count_shared(self, postings: Sequence[Sequence[NDArray[np.int64]]]) -> NDArray[np.int64]:
+        """Count the n-grams that each of Q query words shares with each of V words of the vocabulary: shape (Q, V)."""
+        size = len(self._ngram_counts)
+        hits = [numbers + row * size for row, of_word in enumerate(postings) for numbers in of_word]
+        return np.bincount(np.concatenate(hits), minlength=len(postings) * size).reshape(len(postings), size)

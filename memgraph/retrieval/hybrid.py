@@ -1,4 +1,4 @@
-"""Words and meaning together: the lexical ranker with an embedding fused in."""
+"""Words and meaning together: the lexical ranker fused with an embedding."""
 
 from __future__ import annotations
 
@@ -8,47 +8,51 @@ import numpy as np
 
 from memgraph.models import Fact
 from memgraph.retrieval.embeddings import EmbeddingCache
-from memgraph.retrieval.lexical import LexicalIndex, Scores, searchable_text
+from memgraph.retrieval.lexical import LexicalIndex, Scores, TermExtractor, searchable_text
 from memgraph.retrieval.query import Query
+from memgraph.retrieval.terms import extract_all_terms
 
 SEMANTIC_WEIGHT = 0.5
-"""How much the embedding counts; the words count the rest."""
+"""Weight of the embedding; the words have the rest."""
 
 
 class HybridIndex:
     """The weighted mean of two scores, each standardised within the memory.
 
-        score = (1 - MEANING) * z(lexical) + MEANING * z(cosine), less the lowest of the memory
+        score = (1 - SEMANTIC_WEIGHT) * z(lexical) + SEMANTIC_WEIGHT * z(cosine), less the lowest of the memory
         z(x)  = (x - mean) / standard deviation
 
     Args:
         facts: N facts in the order of the memory.
         vectors: The embedding.
+        extract: Returns the terms of texts.
 
     Raises:
-        EmbeddingError: If the embedding model does not answer.
+        EmbeddingError: If the embedding model fails.
     """
 
-    def __init__(self, facts: Sequence[Fact], vectors: EmbeddingCache) -> None:
-        self._words = LexicalIndex(facts)
-        self._vectors = vectors
-        self._facts = vectors.of_texts([searchable_text(fact) for fact in facts])
+    def __init__(
+        self, facts: Sequence[Fact], vectors: EmbeddingCache, *, extract: TermExtractor = extract_all_terms
+    ) -> None:
+        self._lexical = LexicalIndex(facts, extract=extract)
+        self._cache = vectors
+        self._vectors = vectors.of_texts([searchable_text(fact) for fact in facts])
 
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the facts.
 
         Raises:
-            EmbeddingError: If the embedding model does not answer.
+            EmbeddingError: If the embedding model fails.
         """
-        words = self._words.scores(query)
-        if not len(words):
-            return words
-        cosine = (self._facts @ self._vectors.of_query(query.text)).astype(np.float64)
-        fused = (1 - SEMANTIC_WEIGHT) * standardised(words) + SEMANTIC_WEIGHT * standardised(cosine)
+        lexical = self._lexical.scores(query)
+        if not len(lexical):
+            return lexical
+        cosine = (self._vectors @ self._cache.of_query(query.text)).astype(np.float64)
+        fused = (1 - SEMANTIC_WEIGHT) * standardise(lexical) + SEMANTIC_WEIGHT * standardise(cosine)
         return fused - fused.min()
 
 
-def standardised(scores: Scores) -> Scores:
-    """Return *scores* with mean 0 and standard deviation 1; all 0 where they are all the same."""
-    spread = scores.std()
-    return (scores - scores.mean()) / spread if spread > 0 else np.zeros(len(scores))
+def standardise(scores: Scores) -> Scores:
+    """Return *scores* with mean 0 and standard deviation 1; all 0 if they are equal."""
+    deviation = scores.std()
+    return (scores - scores.mean()) / deviation if deviation > 0 else np.zeros(len(scores))

@@ -1,10 +1,10 @@
-"""The default ranker: BM25 over stems and Chinese fragments, helped by words that look alike and by threads."""
+"""BM25: the plain formula, and the default ranker, which adds similar words, synonyms and threads to it."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,22 @@ from numpy.typing import NDArray
 from memgraph.models import Fact
 from memgraph.retrieval.fuzzy import Vocabulary
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.synonyms import packaged_bridge
-from memgraph.retrieval.terms import terms
+from memgraph.retrieval.synonyms import load_synonyms
+from memgraph.retrieval.terms import Terms, extract_all_terms, extract_terms
 from memgraph.retrieval.thread_boost import ThreadBoost
+
+Scores = NDArray[np.float64]
+"""One score for each fact, the higher the better, in the order of the facts."""
+
+TermExtractor = Callable[[Sequence[str]], Sequence[Terms]]
+"""Returns the terms of each text: `extract_all_terms`, or a cache in front of it."""
+
+K1 = 1.5
+B = 0.6
+FUZZY_WEIGHT = 0.4
+"""Weight of a word that is only spelled like a query term, times their similarity."""
+SYNONYM_WEIGHT = 0.5
+"""Weight of a synonym of a query term."""
 
 
 def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> list[float]:
@@ -36,58 +49,55 @@ def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) 
         Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
         The idf is Lucene's, which is never negative.
     """
-    asked = set(terms(query))
-    counted = [(Counter(word for word in words if word in asked), len(words)) for words in map(terms, texts)]
-    holding = Counter(word for counts, _ in counted for word in counts)
-    idf = {word: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for word, n in holding.items()}
+    wanted = set(extract_terms(query))
+    counted = [(Counter(term for term in terms if term in wanted), len(terms)) for terms in extract_all_terms(texts)]
+    document_counts = Counter(term for counts, _ in counted for term in counts)
+    idf = {term: _idf(len(texts), count) for term, count in document_counts.items()}
     mean = sum(length for _, length in counted) / len(counted) if counted else 0
     return [
-        sum(idf[word] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)) for word, tf in counts.items())
+        sum(idf[term] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)) for term, tf in counts.items())
         for counts, length in counted
     ]
 
 
-Scores = NDArray[np.float64]
-
-K1 = 1.5
-B = 0.6
-ALIKE_WEIGHT = 0.4
-"""How much a word counts that only looks like the one asked for, times their likeness."""
-MEANT_WEIGHT = 0.5
-"""How much a word counts that means what the one asked for means."""
+def _idf(documents: int, containing: int) -> float:
+    return math.log(1 + (documents - containing + 0.5) / (containing + 0.5))
 
 
 class LexicalIndex:
-    """BM25, whose query also holds words that look like, or mean, what was asked.
+    """BM25 over facts, for a query expanded by similar words and synonyms.
 
         score = sum over query terms t of
                 weight(t) * idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean_length))
 
-    then the facts of a thread help each other: see `Threads`.
+    then facts of one thread support each other: see `ThreadBoost`.
 
     Args:
         facts: N facts in the order of the memory.
         k1: How soon repeating a term stops helping; 0 counts presence only.
         b: How far long facts are discounted, from 0 (not at all) to 1.
+        extract: Returns the terms of texts.
 
     Source:
         Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
         The idf is Lucene's, which is never negative.
     """
 
-    def __init__(self, facts: Sequence[Fact], *, k1: float = K1, b: float = B) -> None:
-        counted = [Counter(terms(searchable_text(fact))) for fact in facts]
-        holding = Counter(term for counts in counted for term in counts)
+    def __init__(
+        self, facts: Sequence[Fact], *, k1: float = K1, b: float = B, extract: TermExtractor = extract_all_terms
+    ) -> None:
+        counted = [Counter(terms) for terms in extract([searchable_text(fact) for fact in facts])]
+        document_counts = Counter(term for counts in counted for term in counts)
         self._size = len(facts)
-        self._words = Vocabulary(holding)
-        self._idf = [math.log(1 + (self._size - n + 0.5) / (n + 0.5)) for n in holding.values()]
+        self._vocabulary = Vocabulary(document_counts)
+        self._idf = [_idf(self._size, count) for count in document_counts.values()]
         self._threads = ThreadBoost(facts)
-        self._postings(counted, k1, b)
+        self._build_postings(counted, k1, b)
 
-    def _postings(self, counted: Sequence[Counter[str]], k1: float, b: float) -> None:
-        """Keep, for the term numbered t, the facts that hold it and its weight there: a slice of two arrays."""
+    def _build_postings(self, counted: Sequence[Counter[str]], k1: float, b: float) -> None:
+        """Store, for term number t, the facts that contain it and its weight there: a slice of two arrays."""
         lengths = np.array([counts.total() for counts in counted], dtype=np.float64)
-        ids = self._words.ids
+        ids = self._vocabulary.ids
         fact = np.repeat(np.arange(self._size), [len(counts) for counts in counted])
         term = np.fromiter((ids[word] for counts in counted for word in counts), dtype=np.int64, count=len(fact))
         tf = np.fromiter((n for counts in counted for n in counts.values()), dtype=np.float64, count=len(fact))
@@ -100,46 +110,38 @@ class LexicalIndex:
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the facts."""
         scores = np.zeros(self._size)
-        for term, weight in self._asked(query).items():
-            found = slice(self._starts[term], self._starts[term + 1])
-            scores[self._facts[found]] += weight * self._weights[found]
+        for number, weight in self._weigh_terms(query).items():
+            postings = slice(self._starts[number], self._starts[number + 1])
+            scores[self._facts[postings]] += weight * self._weights[postings]
         return self._threads.apply(scores)
 
-    def _asked(self, query: Query) -> dict[int, float]:
-        """Return the numbers of the terms to look for, and how much each counts."""
-        said, meant = _weights(query)
-        asked = {self._words.ids[word]: weight * self._rarity(word) for word, weight in said.items() if word in self}
-        akin = [(self._words.ids[word], weight * self._rarity(word)) for word, weight in meant.items() if word in self]
-        akin.extend(self._alike(said))
-        for term, weight in akin:
-            asked[term] = max(asked.get(term, 0), weight)
-        return asked
-
-    def __contains__(self, word: str) -> bool:
-        return word in self._words.ids
-
-    def _rarity(self, word: str) -> float:
-        return self._idf[self._words.ids[word]] if word in self else math.inf
-
-    def _alike(self, said: Mapping[str, float]) -> Iterator[tuple[int, float]]:
-        """Yield the numbers of the terms that look like one of *said*; none counts as rarer than that one."""
-        for word, term, likeness in self._words.similar(said):
-            yield term, said[word] * ALIKE_WEIGHT * likeness * min(self._rarity(word), self._idf[term])
+    def _weigh_terms(self, query: Query) -> dict[int, float]:
+        """Return the numbers of the terms to search for, and their weights times their idf."""
+        own, synonyms = _weigh_query(query)
+        ids, idf = self._vocabulary.ids, self._idf
+        weights = {ids[term]: weight * idf[ids[term]] for term, weight in own.items() if term in ids}
+        related = [(ids[term], weight * idf[ids[term]]) for term, weight in synonyms.items() if term in ids]
+        for term, number, similarity in self._vocabulary.similar(own):
+            # a similar word must not count as rarer than the one that the query has
+            rarity = min(idf[ids[term]], idf[number]) if term in ids else idf[number]
+            related.append((number, own[term] * FUZZY_WEIGHT * similarity * rarity))
+        for number, weight in related:
+            weights[number] = max(weights.get(number, 0), weight)
+        return weights
 
 
-def _weights(query: Query) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the terms of *query*, and those that mean the same; a term counts as in the turn that counts most."""
-    said, meant = dict[str, float](), dict[str, float]()
-    for text, weight in sorted(query.parts, key=_weight_of, reverse=True):
-        for term in terms(text):
-            said[term] = max(said.get(term, 0), weight)
-        for term in packaged_bridge().expand(text):
-            meant[term] = max(meant.get(term, 0), weight * MEANT_WEIGHT)
-    return said, meant
-
-
-def _weight_of(part: tuple[str, float]) -> float:
-    return part[1]
+def _weigh_query(query: Query) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the terms of *query* and their synonyms, each with its weight in the turn in which it weighs most."""
+    parts = sorted(query.parts, key=lambda part: part[1], reverse=True)
+    own, synonyms = dict[str, float](), dict[str, float]()
+    synonym_map = load_synonyms()
+    terms_of_parts = extract_all_terms([text for text, _ in parts])
+    for (text, weight), terms in zip(parts, terms_of_parts, strict=True):
+        for term in terms:
+            own.setdefault(term, weight)
+        for term in synonym_map.expand(text, terms):
+            synonyms.setdefault(term, weight * SYNONYM_WEIGHT)
+    return own, synonyms
 
 
 def searchable_text(fact: Fact) -> str:

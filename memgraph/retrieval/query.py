@@ -1,4 +1,4 @@
-"""What facts are compared with: the last exchanges of a conversation, the latest counting most."""
+"""What facts are compared with: the last exchanges of a conversation, the latest weighing most."""
 
 from __future__ import annotations
 
@@ -12,94 +12,95 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, MessageLikeRepresentation
 
     MessageLike = MessageLikeRepresentation | Turn
-    """How a part of a conversation may be given; a text is what a person says."""
+    """The accepted forms of a message; a plain text is a message of the user."""
 
-FADING = 0.5
-"""How much a turn counts of what a turn in the exchange after it counts."""
-ANSWER = 0.4
-"""How much an answer of the assistant counts of what its question counts."""
+TURN_DECAY = 0.5
+"""Weight of an exchange relative to the one after it."""
+ANSWER_WEIGHT = 0.4
+"""Weight of an answer of the assistant relative to its question."""
 MAX_CHARS = 2_000
-"""Of a turn; of a longer one the beginning and the end are compared."""
-SPARE = 2
+"""A longer turn is shortened to its beginning and its end."""
+READ_FACTOR = 2
 """More human messages are read than count, since some only acknowledge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Texts, the oldest first, and how much each counts, in (0, 1]."""
+    """Texts, the oldest first, each with its weight in (0, 1]."""
 
     parts: tuple[tuple[str, float], ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> Query:
-        """The query that one text makes."""
-        return cls(((_shortened(text), 1.0),))
+    def from_text(cls, text: str) -> Query:
+        """Return the query of one text."""
+        return cls(((_shorten(text), 1.0),))
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """All texts, one after the other."""
         return "\n".join(text for text, _ in self.parts)
 
     def __bool__(self) -> bool:
         return any(text.strip() for text, _ in self.parts)
 
 
-def query_of(said: Sequence[MessageLike], *, max_context_turns: int = 3) -> Query:
-    """Return the query that the last exchanges of a conversation make.
+def build_query(messages: Sequence[MessageLike], *, max_context_turns: int = 3) -> Query:
+    """Return the query of the last exchanges of a conversation.
 
     Args:
-        said: Messages, turns or texts, the oldest first; a text alone is one human turn.
+        messages: Messages, turns or texts, the oldest first; a text alone is one human turn.
         max_context_turns: How many exchanges count, from the last back: human messages are counted,
             the final answers between them included.
     """
     if max_context_turns < 1:
         return Query()
-    turns = _turns([said] if isinstance(said, str) else said, max_context_turns)
-    return Query(tuple(_weighted(turns, max_context_turns))[::-1])
+    turns = _last_turns([messages] if isinstance(messages, str) else messages, max_context_turns)
+    return Query(tuple(_weigh(turns, max_context_turns))[::-1])
 
 
-def _weighted(turns: Sequence[Turn], exchanges: int) -> Iterator[tuple[str, float]]:
-    """Weigh *turns* from the last back, until that many people's turns are counted."""
+def _weigh(turns: Sequence[Turn], exchanges: int) -> Iterator[tuple[str, float]]:
+    """Yield *turns* and their weights from the last back, until *exchanges* human turns are counted."""
     weight = 1.0
     for turn in reversed(turns):
-        yield _shortened(turn.text), weight if turn.role == "human" else weight * ANSWER
-        if turn.role == "human":
+        is_human = turn.role == "human"
+        yield _shorten(turn.text), weight if is_human else weight * ANSWER_WEIGHT
+        if is_human:
             exchanges -= 1
-            weight *= FADING
+            weight *= TURN_DECAY
         if not exchanges:
             return
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS // 2]}\n{text[-MAX_CHARS // 2 :]}"
 
 
-def _turns(said: Sequence[MessageLike], wanted: int) -> Sequence[Turn]:
-    """Return the turns at the end of *said*; the beginning of a long conversation is not looked at."""
-    if all(isinstance(item, Turn) for item in said[-wanted * SPARE :]):
-        return [item for item in said if isinstance(item, Turn)]
-    if all(isinstance(item, str) for item in said):
-        return [Turn(id="", role="human", text=str(item)) for item in said[-wanted:]]
+def _last_turns(messages: Sequence[MessageLike], exchanges: int) -> Sequence[Turn]:
+    """Return the turns at the end of *messages*; the beginning of a long conversation is not read."""
+    if all(isinstance(item, Turn) for item in messages[-exchanges * READ_FACTOR :]):
+        return [item for item in messages if isinstance(item, Turn)]
+    if all(isinstance(item, str) for item in messages):
+        return [Turn(id="", role="human", text=str(item)) for item in messages[-exchanges:]]
     from memgraph.text.turns import turns_of
 
-    return turns_of(_last_messages(said, wanted * SPARE + 1))
+    return turns_of(_last_messages(messages, exchanges * READ_FACTOR + 1))
 
 
-def _last_messages(said: Sequence[MessageLike], humans: int) -> list[BaseMessage]:
-    """Return the end of *said* as messages, so that it holds that many of people, or is all of it."""
-    messages = list[Any]()
-    for message in _as_messages(reversed(said)):
-        messages.append(message)
-        humans -= message.type == "human"
-        if not humans:
+def _last_messages(messages: Sequence[MessageLike], human_count: int) -> list[BaseMessage]:
+    """Return the end of *messages*, converted, that contains *human_count* messages of the user, or all of them."""
+    last = list[Any]()
+    for message in _convert(reversed(messages)):
+        last.append(message)
+        human_count -= message.type == "human"
+        if not human_count:
             break
-    return messages[::-1]
+    return last[::-1]
 
 
-def _as_messages(said: Iterable[MessageLike]) -> Iterator[BaseMessage]:
+def _convert(messages: Iterable[MessageLike]) -> Iterator[BaseMessage]:
     from langchain_core.messages import BaseMessage, convert_to_messages
 
-    for item in said:
+    for item in messages:
         if isinstance(item, BaseMessage):
             yield item
         else:

@@ -1,4 +1,4 @@
-"""recall: what an agent is told about its user."""
+"""recall: the memory text for a prompt, as one pipeline of query, ranking, budget and rendering."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from memgraph.errors import EmbeddingError
 from memgraph.models import Fact, Memory, SectionName
 from memgraph.retrieval.budget import SUMMARIES_SHARE, fit
-from memgraph.retrieval.index_cache import IndexCache
-from memgraph.retrieval.query import Query, query_of
-from memgraph.retrieval.rankers import ranker_named
-from memgraph.retrieval.render import render
+from memgraph.retrieval.fact_index import IndexCache, get_ranker
+from memgraph.retrieval.query import Query, build_query
+from memgraph.retrieval.render import FACTS_HEADING, render
 from memgraph.retrieval.results import ScoredFact
 from memgraph.text.tokens import count_tokens
 
@@ -28,17 +27,17 @@ if TYPE_CHECKING:
 _log = logging.getLogger("memgraph.recall")
 
 
-class FittedFacts(NamedTuple):
-    """What of a memory fits."""
+class FittedMemory(NamedTuple):
+    """What of a memory fits the budget."""
 
     summaries: Mapping[SectionName, str]
-    places: list[int]
-    """Of the facts that get in, the best first."""
+    positions: list[int]
+    """Of the facts, the best first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecallPipeline:
-    """Tells what a prompt should know about a user. The arguments are those of `recall`."""
+    """Recall with fixed options, which are those of `recall`."""
 
     max_tokens: int = 2_000
     max_context_turns: int = 3
@@ -50,59 +49,61 @@ class RecallPipeline:
     cache: IndexCache = field(default_factory=IndexCache)
 
     def __post_init__(self) -> None:
-        ranker_named(self.ranker)
+        get_ranker(self.ranker)
 
     def __call__(self, memory: Memory, messages: Sequence[MessageLike] = ()) -> str:
-        """Return what a prompt is told about the user."""
-        indexed, ranking = self.rank(memory.facts, self.query(messages))
-        fitted = self.fit(memory, indexed, ranking.order)
-        return render(fitted.summaries, [indexed.lines[place] for place in fitted.places])
+        """Return the memory text for a prompt."""
+        index, ranking = self.rank(memory.facts, self.query(messages))
+        fitted = self.fit(memory, index, ranking.order)
+        return render(fitted.summaries, [index.lines[position] for position in fitted.positions])
 
     def query(self, messages: Sequence[MessageLike]) -> Query:
-        """Return what facts are compared with."""
-        return query_of(messages, max_context_turns=self.max_context_turns)
+        """Return the query of a conversation."""
+        return build_query(messages, max_context_turns=self.max_context_turns)
 
     def rank(self, facts: Sequence[Fact], query: Query) -> tuple[FactIndex, Ranking]:
-        """Order *facts*; by words alone where the embedding model fails."""
+        """Order *facts* by *query*; by words alone if the embedding model fails."""
         weights = {"similarity_weight": self.similarity_weight, "confidence_weight": self.confidence_weight}
         try:
-            indexed = self.cache.index(facts, ranker=self.ranker, embeddings=self.embeddings)
-            return indexed, indexed.rank(query, **weights)
+            index = self.cache.index(facts, ranker=self.ranker, embeddings=self.embeddings)
+            return index, index.rank(query, **weights)
         except EmbeddingError as error:
             _log.error("facts are ranked by words alone: %s", error)
-            indexed = self.indexed(facts)
-            return indexed, indexed.rank(query, **weights)
+            index = self.lexical_index(facts)
+            return index, index.rank(query, **weights)
 
-    def indexed(self, facts: Sequence[Fact]) -> FactIndex:
+    def lexical_index(self, facts: Sequence[Fact]) -> FactIndex:
         """Return *facts* indexed by words, which never fails."""
         return self.cache.index(facts)
 
-    def fit(self, memory: Memory, indexed: FactIndex, order: Sequence[int]) -> FittedFacts:
-        """Choose what of *memory* is said: the summaries, then facts in *order*."""
+    def fit(self, memory: Memory, index: FactIndex, order: Sequence[int]) -> FittedMemory:
+        """Select what fits the budget: the summaries, then facts in *order*."""
         summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
-        places = fit(
+        positions = fit(
             order,
-            indexed.costs,
-            indexed.guaranteed,
-            least=indexed.min_cost,
-            room=self.max_tokens - summaries.tokens,
-            guaranteed=int(self.max_tokens * self.guaranteed_share),
+            index.costs,
+            index.guaranteed,
+            min_cost=index.min_cost,
+            max_tokens=self.max_tokens - summaries.tokens - count_tokens(FACTS_HEADING),
+            guaranteed_tokens=int(self.max_tokens * self.guaranteed_share),
         )
-        while self._is_too_long(summaries, indexed, places):
-            if not places:
-                return FittedFacts({}, [])
-            places.pop()
-        return FittedFacts(summaries.texts, places)
+        while self._is_too_long(summaries, index, positions):
+            if not positions:
+                return FittedMemory({}, [])
+            positions.pop()
+        return FittedMemory(summaries.texts, positions)
 
-    def _is_too_long(self, summaries: Summaries, indexed: FactIndex, places: Sequence[int]) -> bool:
-        """Count the text as a whole where the tokens of its lines may not add up; else they did when it was filled."""
-        if not summaries.may_miscount and indexed.may_miscount.isdisjoint(places):
+    def _is_too_long(self, summaries: Summaries, index: FactIndex, positions: Sequence[int]) -> bool:
+        """Recount the rendered text if the tokens of its lines may not add up; else the budget holds already."""
+        if not summaries.may_miscount and index.may_miscount.isdisjoint(positions):
             return False
-        return count_tokens(render(summaries.texts, [indexed.lines[place] for place in places])) > self.max_tokens
+        return (
+            count_tokens(render(summaries.texts, [index.lines[position] for position in positions])) > self.max_tokens
+        )
 
 
 class RecallSettings(Protocol):
-    """The settings that recall reads; `Settings` has them, among others."""
+    """The part of `Settings` that recall reads."""
 
     @property
     def max_injection_tokens(self) -> int: ...
@@ -127,17 +128,17 @@ def make_recall_pipeline(
     cache: IndexCache | None = None,
     max_tokens: int | None = None,
 ) -> RecallPipeline:
-    """Return the recaller that *settings* describe.
+    """Return the pipeline that *settings* describe.
 
     Args:
-        settings: What is configured.
-        embeddings: In place of the model that `settings.embedding` describes. With one, and no ranker named, words and
-            meaning rank together; where it fails, words alone.
-        cache: Keeps indexes; default: one of its own.
-        max_tokens: In place of max_injection_tokens.
+        settings: The configuration.
+        embeddings: Overrides `settings.embedding`. With a model and without a ranker the ranker is "hybrid"; if the
+            model fails, facts are ranked by words alone.
+        cache: Keeps indexes; default: a new one.
+        max_tokens: Overrides `settings.max_injection_tokens`.
 
     Raises:
-        ConfigError: If there is no ranker of that name, or the embedding is described wrongly.
+        ConfigError: If the ranker is unknown, or the embedding configuration is invalid.
     """
     if embeddings is None and settings.embedding is not None:
         from memgraph.retrieval.embedding_models import embeddings_of
@@ -165,31 +166,31 @@ def rank_facts(
     confidence_weight: float = 0.0,
     cache: IndexCache | None = None,
 ) -> list[ScoredFact]:
-    """Order *facts* by how well they fit *query*, the best first.
+    """Order *facts* by how well they match *query*, the best first.
 
         score = (similarity_weight * similarity + confidence_weight * confidence) / (both weights)
 
     Args:
-        facts: N facts in the order of the memory: neighbours from one thread help each other.
-        query: A text, or a `Query` that weighs several. Empty: by confidence alone.
+        facts: N facts in the order of the memory: neighbours from one thread support each other.
+        query: A text, or a `Query` of several with their weights. Empty: by confidence alone.
         ranker: "lexical" (the default), "tfidf" or "hybrid".
         embeddings: The model that "hybrid" uses.
-        similarity_weight: How much the similarity to the query counts, from 0.
-        confidence_weight: How much the confidence of a fact counts, from 0.
+        similarity_weight: Weight of the similarity to the query, from 0.
+        confidence_weight: Weight of the confidence of a fact, from 0.
         cache: Keeps the index for the next call over the same facts.
 
     Returns:
-        All N facts. One that was replaced stands below the fact that took its place; of equals the
-        newest is first.
+        All N facts. A superseded fact ranks below the one that replaced it; of equals the newest is first.
 
     Raises:
-        ConfigError: If there is no such ranker.
-        EmbeddingError: If "hybrid" has no embedding model, or it does not answer.
+        ConfigError: If the ranker is unknown.
+        EmbeddingError: If "hybrid" has no embedding model, or it fails.
     """
-    asked = Query.of(query) if isinstance(query, str) else query
-    indexed = (IndexCache(1) if cache is None else cache).index(facts, ranker=ranker, embeddings=embeddings)
-    ranking = indexed.rank(asked, similarity_weight=similarity_weight, confidence_weight=confidence_weight)
-    return [indexed.scored(ranking, place) for place in ranking.order]
+    if isinstance(query, str):
+        query = Query.from_text(query)
+    index = (IndexCache(1) if cache is None else cache).index(facts, ranker=ranker, embeddings=embeddings)
+    ranking = index.rank(query, similarity_weight=similarity_weight, confidence_weight=confidence_weight)
+    return [index.scored_fact(ranking, position) for position in ranking.order]
 
 
 def recall(
@@ -205,28 +206,28 @@ def recall(
     embeddings: Embeddings | None = None,
     cache: IndexCache | None = None,
 ) -> str:
-    """Return what a prompt is told about the user: the summaries, then the facts that fit best.
+    """Return the memory text for a prompt: the summaries, then the facts that match the conversation best.
 
     Args:
-        memory: What is remembered.
-        messages: The conversation so far, the oldest first: messages, turns or texts. Without any the
-            surest facts come first.
-        max_tokens: What the text takes at most, tags and framing counted, in tokens of cl100k_base.
-        max_context_turns: Last exchanges that facts are compared with.
-        similarity_weight: How much the similarity of a fact to the conversation counts, in [0, 1].
-        confidence_weight: How much the confidence of a fact counts, in [0, 1].
-        guaranteed_share: Share of the tokens that corrections and preferences are sure of, in [0, 1].
+        memory: The memory of the user.
+        messages: The conversation so far, the oldest first: messages, turns or texts. Without any, facts are ranked
+            by confidence.
+        max_tokens: Maximum size of the text, tags and framing included, in tokens of cl100k_base.
+        max_context_turns: How many of the last exchanges facts are compared with.
+        similarity_weight: Weight of the similarity of a fact to the conversation, in [0, 1].
+        confidence_weight: Weight of the confidence of a fact, in [0, 1].
+        guaranteed_share: Share of the tokens reserved for corrections and preferences, in [0, 1].
         ranker: "lexical" (the default), "tfidf" or "hybrid".
-        embeddings: The model that "hybrid" uses. Where it fails, words alone rank, and an error is logged.
-        cache: Keeps indexes from call to call; without one each call builds its own.
+        embeddings: The model that "hybrid" uses. If it fails, facts are ranked by words alone and an error is logged.
+        cache: Keeps indexes between calls; without one each call builds its own.
 
     Returns:
-        One `<memory>` block, in which what users wrote is escaped; "" where nothing is known, or nothing fits.
+        One `<memory>` block in which user text is escaped; "" if the memory is empty, or nothing fits.
 
     Raises:
-        ConfigError: If there is no such ranker.
+        ConfigError: If the ranker is unknown.
     """
-    recaller = RecallPipeline(
+    pipeline = RecallPipeline(
         max_tokens=max_tokens,
         max_context_turns=max_context_turns,
         similarity_weight=similarity_weight,
@@ -236,4 +237,4 @@ def recall(
         embeddings=embeddings,
         cache=IndexCache(1) if cache is None else cache,
     )
-    return recaller(memory, messages)
+    return pipeline(memory, messages)

@@ -1,4 +1,4 @@
-"""A fact with how well it fits."""
+"""The results of recall: scored facts, what fits the budget, and the text for a prompt."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from memgraph.models import Fact, SectionName
 
 
 class ScoredFact(BaseModel):
-    """A fact, and what it was ranked by."""
+    """A fact with its scores."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     fact: Fact
     score: float
-    """What facts are ordered by, the best first; in [0, 1]."""
+    """What facts are ordered by, the highest first; in [0, 1]."""
     similarity: float
-    """To what was asked, in [0, 1]; 1 is the most similar fact of the memory."""
+    """To the query, in [0, 1]; 1 is the most similar fact of the memory."""
 
 
 class RankedFact(BaseModel):
-    """Where a fact stands: its score, its similarity, and which it is."""
+    """The scores of a fact, by its id."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,19 +37,19 @@ class Selection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     summaries: Mapping[SectionName, str] = Field(default_factory=dict[SectionName, str])
-    """On one line each and escaped, cut where they did not fit whole."""
+    """On one line each and escaped; cut if they did not fit."""
     facts: tuple[ScoredFact, ...] = ()
     """The best first."""
 
 
 class RecallResult(BaseModel):
-    """What a prompt is told about the user."""
+    """The memory text for a prompt, and the facts in it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str
-    """One `<memory>` block; "" where nothing is known, or nothing fits."""
+    """One `<memory>` block; "" if the memory is empty, or nothing fits."""
     tokens: int
-    """What the text takes, in tokens of cl100k_base."""
+    """Size of the text in tokens of cl100k_base."""
     facts: tuple[ScoredFact, ...] = ()
-    """Which facts are in it, and how they scored; the best first."""
+    """The facts in the text with their scores; the best first."""

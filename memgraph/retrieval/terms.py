@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Protocol, cast
 
 from memgraph.text.normalize import fold
 
-SHORTEST = 4
-"""Letters; what is shorter is its own stem."""
+Terms = tuple[str, ...]
+"""The terms of one text in order, with repetitions."""
 
-
-class Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802 - the library's name
-
-
-@lru_cache(maxsize=65_536)
-def stem(word: str) -> str:
-    """Return the English stem of *word*, a word in lower case; one of another script or with digits as it is.
-
-    Source:
-        Porter, "Snowball: A language for stemming algorithms", 2001.
-    """
-    return _stemmer()().stemWord(word) if len(word) >= SHORTEST and word.isascii() and word.isalpha() else word
-
-
-@cache
-def _stemmer() -> type[Stemmer]:
-    """Return the class. Each word has an object of its own, which is cheap: it keeps the word it is at."""
-    from snowballstemmer import EnglishStemmer
-
-    return cast("type[Stemmer]", EnglishStemmer)
-
+MIN_STEM_CHARS = 4
+"""A shorter word is its own stem."""
+MAX_TERM_CHARS = 40
+"""A longer word is a key or a hash: its beginning identifies it."""
 
 _STOP = """
     a about above after again against all am an and any are as at be because been before being below between both but by
@@ -56,28 +39,60 @@ _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 STOP_WORDS = frozenset(_STOP.split())
 STOP_CHARACTERS = frozenset(_STOP_HAN)
 
-MAX_TERM_CHARS = 40
-"""Of a word; what is longer is a key or a hash, and its beginning will do."""
 
+def extract_terms(text: str) -> Terms:
+    """Return the terms of *text* in order, repetitions included.
 
-@lru_cache(maxsize=32_768)
-def terms(text: str) -> tuple[str, ...]:
-    """Return the terms of *text* in order, repetition included.
-
-    Of scripts with blanks, the stem of each word that is no stop word; of Chinese and other scripts
-    without, each single character and each pair. Case, width and traditional forms do not matter.
+    In scripts with spaces, the stem of each word that is not a stop word; in Chinese and other scripts without
+    spaces, each character and each pair of characters. Case, width and traditional forms do not matter.
     """
-    found = list[str]()
-    for run in _RUN.findall(fold(text)):
+    return extract_all_terms([text])[0]
+
+
+def extract_all_terms(texts: Iterable[str]) -> list[Terms]:
+    """Return the terms of each of *texts*: see `extract_terms`."""
+    folded = [fold(text) for text in texts]
+    return [tuple(_split(text)) for text in folded]
+
+
+def _split(folded: str) -> list[str]:
+    terms = list[str]()
+    for run in _RUN.findall(folded):
         if _IS_UNSPACED.match(run):
-            found.extend(fragments(run))
+            terms.extend(unigrams_and_bigrams(run))
         elif run not in STOP_WORDS:
-            found.append(stem(run[:MAX_TERM_CHARS]))
-    return tuple(found)
+            terms.append(stem(run[:MAX_TERM_CHARS]))
+    return terms
 
 
-def fragments(run: str) -> list[str]:
-    """Return the characters and the pairs of *run*, less those that only grammar needs."""
+def unigrams_and_bigrams(run: str) -> list[str]:
+    """Return the characters of *run*, then its pairs, without those that are grammar only."""
     singles = [character for character in run if character not in STOP_CHARACTERS]
-    pairs = [run[at : at + 2] for at in range(len(run) - 1)]
+    pairs = [run[start : start + 2] for start in range(len(run) - 1)]
     return [*singles, *(pair for pair in pairs if not STOP_CHARACTERS.issuperset(pair))]
+
+
+def stem(word: str) -> str:
+    """Return the English stem of *word*, which is in lower case. Words with other letters or digits stay as they are.
+
+    Source:
+        Porter, "Snowball: A language for stemming algorithms", 2001.
+    """
+    return _english_stem(word) if len(word) >= MIN_STEM_CHARS and word.isascii() and word.isalpha() else word
+
+
+@lru_cache(maxsize=65_536)  # stemming a word takes 30 us; only single words are kept, never a user's text
+def _english_stem(word: str) -> str:
+    return _stemmer()().stemWord(word)
+
+
+class Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802 - the library's name
+
+
+@cache
+def _stemmer() -> type[Stemmer]:
+    """Return the class of the stemmer, not an object: that keeps its current word, so threads must not share one."""
+    from snowballstemmer import EnglishStemmer
+
+    return cast("type[Stemmer]", EnglishStemmer)

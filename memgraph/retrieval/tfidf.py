@@ -1,4 +1,4 @@
-"""The reference ranker: scikit-learn's TF-IDF as it comes."""
+"""The reference ranker: scikit-learn's TF-IDF with its defaults."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from memgraph.retrieval.query import Query
 
 
 class TfidfIndex:
-    """Cosine of TF-IDF vectors, by scikit-learn's defaults.
+    """Cosine of TF-IDF vectors.
 
-    Its pattern of words finds none in Chinese: it is here to compare with.
+    scikit-learn's word pattern does not split Chinese into words: this ranker serves as a baseline for comparison.
 
     Args:
         facts: N facts in any order.
@@ -27,14 +27,13 @@ class TfidfIndex:
         self._vectorizer: Any = TfidfVectorizer()
         self._size = len(facts)
         try:
-            self._facts: Any = self._vectorizer.fit_transform([searchable_text(fact) for fact in facts])
-        except ValueError:  # there is no word in any fact
-            self._facts = None
+            self._vectors: Any = self._vectorizer.fit_transform([searchable_text(fact) for fact in facts])
+        except ValueError:  # no fact has a word
+            self._vectors = None
 
     def scores(self, query: Query) -> Scores:
         """Return N scores in [0, 1], in the order of the facts."""
-        if self._facts is None or not query:
+        if self._vectors is None or not query:
             return np.zeros(self._size)
-        return np.asarray(
-            (self._facts @ self._vectorizer.transform([query.text]).T).todense(), dtype=np.float64
-        ).ravel()
+        cosine = (self._vectors @ self._vectorizer.transform([query.text]).T).todense()
+        return np.asarray(cosine, dtype=np.float64).ravel()

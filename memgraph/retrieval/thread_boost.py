@@ -1,4 +1,4 @@
-"""Facts of one conversation help each other: what was said beside a good match is more likely to matter."""
+"""Facts of one conversation support each other: what was said near a good match is more likely to matter."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from numpy.typing import NDArray
 from memgraph.models import MANUAL, UNKNOWN_THREAD, Fact
 
 THREAD_WEIGHT = 0.25
-"""How much of the mean of its thread's best scores a fact gets."""
+"""Weight of the mean of the best scores of a fact's thread."""
 TOP_N = 3
-"""How many of a thread's scores are its best."""
+"""How many scores of a thread are its best."""
 NEIGHBOUR_WEIGHT = 0.25
-"""How much a fact gets of the score of one learned just before or after it; half of that, of the next one."""
+"""Weight of the score of a fact learned just before or after; the next but one counts half."""
+MAX_DISTANCE = 2
 NO_THREAD = frozenset({MANUAL, UNKNOWN_THREAD, ""})
+"""Sources that are not a conversation."""
 
 
 class ThreadBoost:
-    """Which facts were learned together.
+    """The threads that facts were learned from, and what they add to scores.
 
-        helped = score + HELP * mean of the thread's BEST best scores
-                       + BESIDE * max(score one place away, score two places away / 2)
+        boosted = score + THREAD_WEIGHT * mean of the TOP_N best scores of the thread
+                        + NEIGHBOUR_WEIGHT * max(score at distance 1, score at distance 2 / 2)
 
     Args:
         facts: N facts in the order of the memory, which is that of learning.
@@ -30,33 +32,37 @@ class ThreadBoost:
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         numbers: dict[str, int] = {}
-        named = [fact.source not in NO_THREAD for fact in facts]
-        self._thread = np.array([numbers.setdefault(fact.source, len(numbers)) for fact in facts], dtype=np.int64)
-        self._thread[~np.array(named, dtype=bool)] = -1
+        has_thread = np.array([fact.source not in NO_THREAD for fact in facts], dtype=bool)
+        self._threads = np.array([numbers.setdefault(fact.source, len(numbers)) for fact in facts], dtype=np.int64)
+        self._threads[~has_thread] = -1
         self._count = len(numbers)
 
     def apply(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return *scores*, shape (N,), with what the threads add."""
-        matched = np.flatnonzero((scores > 0) & (self._thread >= 0))
-        if not len(matched):
+        """Return *scores*, shape (N,), each >= 0, with what their threads add."""
+        matches = np.flatnonzero((scores > 0) & (self._threads >= 0))
+        if not len(matches):
             return scores
-        return scores + THREAD_WEIGHT * self._best(scores, matched) + NEIGHBOUR_WEIGHT * self._beside(scores)
+        return (
+            scores
+            + THREAD_WEIGHT * self._thread_means(scores, matches)
+            + NEIGHBOUR_WEIGHT * self._neighbour_scores(scores)
+        )
 
-    def _best(self, scores: NDArray[np.float64], matched: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return for each fact the mean of the best scores of its thread; a missing one counts 0."""
-        best_first = matched[np.lexsort((-scores[matched], self._thread[matched]))]
-        threads = self._thread[best_first]
+    def _thread_means(self, scores: NDArray[np.float64], matches: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return for each fact the mean of the TOP_N best scores of its thread; missing ones count 0."""
+        best_first = matches[np.lexsort((-scores[matches], self._threads[matches]))]
+        threads = self._threads[best_first]
         starts = np.searchsorted(threads, threads)
-        first = best_first[np.arange(len(threads)) - starts < TOP_N]
-        means = np.bincount(self._thread[first], scores[first], minlength=self._count + 1) / TOP_N
-        return np.where(self._thread >= 0, means[self._thread], 0)
+        top = best_first[np.arange(len(threads)) - starts < TOP_N]
+        means = np.bincount(self._threads[top], scores[top], minlength=self._count) / TOP_N
+        return np.where(self._threads >= 0, means[self._threads], 0)
 
-    def _beside(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each fact the best score beside it in its thread."""
-        beside = np.zeros(len(scores))
-        for away in (1, 2):
-            together = (self._thread[away:] == self._thread[:-away]) & (self._thread[away:] >= 0)
-            near = together / away
-            np.maximum(beside[away:], scores[:-away] * near, out=beside[away:])
-            np.maximum(beside[:-away], scores[away:] * near, out=beside[:-away])
-        return beside
+    def _neighbour_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each fact the best score near it in its thread, divided by the distance."""
+        best = np.zeros(len(scores))
+        for distance in range(1, MAX_DISTANCE + 1):
+            is_same = (self._threads[distance:] == self._threads[:-distance]) & (self._threads[distance:] >= 0)
+            weight = is_same / distance
+            np.maximum(best[distance:], scores[:-distance] * weight, out=best[distance:])
+            np.maximum(best[:-distance], scores[distance:] * weight, out=best[:-distance])
+        return best

@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import threading
 import zlib
-from functools import cache, lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +33,6 @@ PATTERN = (
 )
 """How cl100k_base splits a text before it merges bytes; from tiktoken_ext.openai_public."""
 
-MAX_REMEMBERED_CHARS = 2_000
 PIECE_CHARS = 4_000
 """Longer texts are counted in pieces: one run of a million letters would take tiktoken minutes."""
 SEARCHED_CHARS = 1_000
@@ -50,15 +49,10 @@ def count_tokens(text: str) -> int:
     Raises:
         ConfigError: If the encoding's file is missing or damaged.
     """
-    if len(text) <= MAX_REMEMBERED_CHARS:
-        return _remembered(text)
     encode = _encoding().encode_ordinary
+    if len(text) <= PIECE_CHARS:
+        return len(encode(text))
     return sum(len(encode(piece)) for piece in _pieces(text))
-
-
-@lru_cache(maxsize=32_768)
-def _remembered(text: str) -> int:
-    return len(_encoding().encode_ordinary(text))
 
 
 def _pieces(text: str) -> Iterator[str]:

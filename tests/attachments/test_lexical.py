@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.attachments.lexical import JaccardIndex, lcs_length, text_similarity
-from memgraph.retrieval.terms import terms
+from memgraph.retrieval.terms import extract_terms
 
 SENTENCES = st.lists(st.sampled_from("abcd"), max_size=12)
 TEXTS = st.lists(st.sampled_from(["tea", "milk", "sugar", "lemon", "茶"]), max_size=6).map(" ".join)
@@ -39,14 +39,16 @@ def test_likeness_lies_between_0_and_1(one: list[str], other: list[str]) -> None
 
 def test_the_same_text_is_as_like_as_can_be() -> None:
     """1 is reached."""
-    assert text_similarity(terms("We chose PostgreSQL."), terms("We chose PostgreSQL.")) == 1
+    assert text_similarity(extract_terms("We chose PostgreSQL."), extract_terms("We chose PostgreSQL.")) == 1
 
 
 def test_order_counts() -> None:
     """Who pays whom is told by nothing else."""
-    asked = terms("Ada pays Grace")
+    asked = extract_terms("Ada pays Grace")
 
-    assert text_similarity(asked, terms("Ada pays Grace")) > text_similarity(asked, terms("Grace pays Ada"))
+    same, turned = extract_terms("Ada pays Grace"), extract_terms("Grace pays Ada")
+
+    assert text_similarity(asked, same) > text_similarity(asked, turned)
 
 
 @given(st.lists(TEXTS, max_size=120), st.sets(st.integers(0, 119)), TEXTS, st.integers(1, 130))
@@ -54,13 +56,13 @@ def test_the_index_finds_what_a_walk_through_all_finds(texts: list[str], gone: s
     """Also after so much was removed that it tidied up."""
     index = JaccardIndex()
     for row, text in enumerate(texts):
-        index.add(row, terms(text))
+        index.add(row, extract_terms(text))
     index.remove(gone)
-    wanted = set(terms(asked))
+    wanted = set(extract_terms(asked))
 
     def jaccard(row: int) -> float:
-        said = set(terms(texts[row]))
+        said = set(extract_terms(texts[row]))
         return len(wanted & said) / max(1, len(wanted | said))
 
     there = [row for row in range(len(texts)) if row not in gone]
-    assert index.search(terms(asked), k) == sorted(there, key=lambda row: (-jaccard(row), -row))[:k]
+    assert index.search(extract_terms(asked), k) == sorted(there, key=lambda row: (-jaccard(row), -row))[:k]

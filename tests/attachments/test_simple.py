@@ -18,7 +18,7 @@ from memgraph.attachments.lexical import text_similarity
 from memgraph.attachments.search_index import COSINE_WEIGHT, LEXICAL_WEIGHT
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
 from memgraph.errors import EmbeddingError, MemoryStoreError
-from memgraph.retrieval.terms import terms
+from memgraph.retrieval.terms import extract_terms
 
 
 def memory(
@@ -67,7 +67,7 @@ def test_the_score_is_cosine_and_words(tmp_path: Path) -> None:
     said = "Which database?\n→ PostgreSQL."
     one, other = model.embed_documents(["What database is it?", said])
     cosine = sum(x * y for x, y in zip(one, other, strict=True)) / (math.hypot(*one) * math.hypot(*other))
-    words = text_similarity(terms("What database is it?"), terms(said))
+    words = text_similarity(extract_terms("What database is it?"), extract_terms(said))
     assert found.score == pytest.approx(COSINE_WEIGHT * cosine + LEXICAL_WEIGHT * words, abs=1e-6)
 
 

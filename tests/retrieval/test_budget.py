@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memgraph import Fact, Memory, recall
 from memgraph.models import CATEGORIES, SECTIONS, Section
-from memgraph.retrieval.render import fact_line, summary_line
+from memgraph.retrieval.render import fact_lines, summary_line
 from memgraph.text.tokens import count_tokens
 
 PIECES = st.sampled_from(
@@ -60,7 +60,12 @@ def test_no_memory_breaks_out_of_its_block(memory: Memory, asked: str, max_token
 
 
 @settings(max_examples=200)
-@given(st.lists(FACTS.map(fact_line) | TEXTS.map(lambda text: summary_line("Work", text.strip("\n"))), max_size=8))
+@given(
+    st.lists(
+        FACTS.map(lambda fact: fact_lines([fact])[0]) | TEXTS.map(lambda text: summary_line("Work", text.strip("\n"))),
+        max_size=8,
+    )
+)
 def test_tokens_of_lines_add_up(lines: list[str]) -> None:
     """Why a fact's tokens need to be counted once only: no token spans the end of a line and what follows."""
     lines = [line for line in lines if "\n" not in line[:-1] and "\r" not in line]

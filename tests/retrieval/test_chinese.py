@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from memgraph import Fact, rank_facts
-from memgraph.retrieval.index_cache import IndexCache
+from memgraph.retrieval.fact_index import IndexCache
 
 DATA = json.loads((Path(__file__).parents[2] / "benchmarks/chinese_recall.json").read_text())
 

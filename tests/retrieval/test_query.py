@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from memgraph.models import Turn
-from memgraph.retrieval.query import MAX_CHARS, Query, query_of
+from memgraph.retrieval.query import MAX_CHARS, Query, build_query
 
 
 def texts(query: Query) -> list[str]:
@@ -32,11 +32,11 @@ CONVERSATION = [
     [(0, []), (1, ["third"]), (2, ["second", "two", "third"]), (9, ["first", "one", "second", "two", "third"])],
 )
 def test_human_messages_are_counted_and_answers_between_them_included(turns: int, kept: list[str]) -> None:
-    assert texts(query_of(CONVERSATION, max_context_turns=turns)) == kept
+    assert texts(build_query(CONVERSATION, max_context_turns=turns)) == kept
 
 
 def test_the_latest_counts_most_and_an_answer_less_than_its_question() -> None:
-    weights = dict(query_of(CONVERSATION).parts)
+    weights = dict(build_query(CONVERSATION).parts)
 
     assert weights["third"] == 1 > weights["second"] > weights["two"] > weights["one"]
 
@@ -54,11 +54,11 @@ def test_the_latest_counts_most_and_an_answer_less_than_its_question() -> None:
     ],
 )
 def test_a_conversation_may_be_given_in_any_form(said: Any) -> None:
-    assert texts(query_of(said)) == ["hello"]
+    assert texts(build_query(said)) == ["hello"]
 
 
 def test_what_only_acknowledges_asks_nothing() -> None:
-    assert texts(query_of([HumanMessage("How do I test?"), AIMessage("So."), HumanMessage("thanks!")])) == [
+    assert texts(build_query([HumanMessage("How do I test?"), AIMessage("So."), HumanMessage("thanks!")])) == [
         "How do I test?",
         "So.",
     ]
@@ -66,12 +66,12 @@ def test_what_only_acknowledges_asks_nothing() -> None:
 
 def test_injected_memory_is_not_compared_with() -> None:
     """Memory must not find itself."""
-    assert not query_of([HumanMessage("<memory>Likes tea.</memory>", name="memory_context")])
+    assert not build_query([HumanMessage("<memory>Likes tea.</memory>", name="memory_context")])
 
 
 def test_of_a_long_turn_the_ends_are_compared() -> None:
     """A pasted log costs no more than a page of text."""
-    (text,) = texts(query_of(["a" * 100_000 + "end"]))
+    (text,) = texts(build_query(["a" * 100_000 + "end"]))
 
     assert len(text) <= MAX_CHARS + 1
     assert text.endswith("end")
@@ -81,9 +81,11 @@ def test_the_beginning_of_a_long_conversation_is_not_read() -> None:
     """Recall stays as quick as the conversation gets long."""
     unreadable: Any = [object()] * 1_000
 
-    assert texts(query_of([*unreadable, *CONVERSATION, *CONVERSATION, *CONVERSATION], max_context_turns=1)) == ["third"]
+    assert texts(build_query([*unreadable, *CONVERSATION, *CONVERSATION, *CONVERSATION], max_context_turns=1)) == [
+        "third"
+    ]
 
 
 def test_nothing_said_is_no_query() -> None:
-    assert not query_of([])
-    assert not query_of(["  "])
+    assert not build_query([])
+    assert not build_query(["  "])

@@ -10,7 +10,7 @@ from langchain_core.embeddings import Embeddings
 
 from memgraph import Fact, Memory, ScoredFact, rank_facts, recall
 from memgraph.errors import ConfigError, EmbeddingError
-from memgraph.retrieval.rankers import RANKERS
+from memgraph.retrieval.fact_index import RANKERS
 
 Rank = Callable[..., list[ScoredFact]]
 

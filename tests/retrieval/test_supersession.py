@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.models import Fact
-from memgraph.retrieval.fact_index import replacements, resolve_superseded
+from memgraph.retrieval.supersession import find_replacements, resolve_superseded
 
 
 def fact(name: str, *replaces: str, at: str = "") -> Fact:
@@ -14,26 +14,29 @@ def fact(name: str, *replaces: str, at: str = "") -> Fact:
 
 
 def test_a_replaced_fact_points_to_what_took_its_place() -> None:
-    assert replacements([fact("old"), fact("new", "old")]) == {0: 1}
+    assert find_replacements([fact("old"), fact("new", "old")]) == {0: 1}
 
 
 def test_in_a_chain_only_the_newest_stays() -> None:
-    assert replacements([fact("a"), fact("b", "a", at="2026-01-01"), fact("c", "b", at="2026-02-01")]).keys() == {0, 1}
+    assert find_replacements([fact("a"), fact("b", "a", at="2026-01-01"), fact("c", "b", at="2026-02-01")]).keys() == {
+        0,
+        1,
+    }
 
 
 def test_in_a_circle_the_newest_stays() -> None:
     """A hand-edited document may say anything; something must be left of it."""
     circle = [fact("a", "b", at="2026-01-01"), fact("b", "a", at="2026-02-01")]
 
-    assert replacements(circle) == {0: 1}
+    assert find_replacements(circle) == {0: 1}
 
 
 def test_a_wrong_clock_does_not_bring_the_old_back() -> None:
-    assert replacements([fact("old", at="2026-02-01"), fact("new", "old", at="2026-01-01")]) == {0: 1}
+    assert find_replacements([fact("old", at="2026-02-01"), fact("new", "old", at="2026-01-01")]) == {0: 1}
 
 
 def test_a_fact_does_not_replace_itself_nor_what_is_not_there() -> None:
-    assert replacements([fact("a", "a", "gone")]) == {}
+    assert find_replacements([fact("a", "a", "gone")]) == {}
 
 
 def test_the_last_of_a_chain_stands_for_all_of_it() -> None:

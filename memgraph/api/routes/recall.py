@@ -41,13 +41,13 @@ def recalled(recaller: RecallPipeline, memory: Memory, messages: Sequence[AnyMes
     """Recall in its steps, to tell also which facts are in the text."""
     indexed, ranking = recaller.rank(memory.facts, recaller.query(messages))
     fitted = recaller.fit(memory, indexed, ranking.order)
-    text = render(fitted.summaries, [indexed.lines[place] for place in fitted.places])
+    text = render(fitted.summaries, [indexed.lines[place] for place in fitted.positions])
     facts = tuple(
         ScoredFact(
             fact=memory.facts[place],
             score=float(ranking.scores[place]),
             similarity=float(ranking.similarity[place]),
         )
-        for place in fitted.places
+        for place in fitted.positions
     )
     return RecallResult(text=text, tokens=count_tokens(text), facts=facts)
