@@ -1,4 +1,4 @@
-"""What is in deploy/ fits the project, and two servers on one database share the work."""
+"""The files in deploy/ match the project, and two servers on one database share the work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,113 +31,110 @@ from memgraph.testing import update_answer
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
-COMPOSED = sorted(DEPLOY.glob("**/compose.yaml"))
+COMPOSE_FILES = sorted(DEPLOY.glob("**/compose.yaml"))
 VARIABLE = re.compile(r"\$\{(\w+)(?::[-?][^}]*)?\}")
 SERVICE_KEYS = {
     *("image", "build", "deploy", "environment", "env_file", "volumes", "ports", "depends_on", "healthcheck"),
     *("command", "restart", "stop_grace_period", "init", "read_only", "tmpfs", "cap_drop", "security_opt", "configs"),
 }
-"""Those of the Compose specification that are used; a slip of the pen is none of them."""
+"""The keys of the Compose specification that these files use, so that a misspelt key is found."""
 
 
-def composed(file: Path) -> dict[str, Any]:
+def parse_compose(file: Path) -> dict[str, Any]:
     return yaml.safe_load(file.read_text())
 
 
-def variables(file: Path) -> dict[str, str]:
-    """What an example of an environment file sets."""
+def parse_env(file: Path) -> dict[str, str]:
+    """Return the variables that an example of an environment file sets."""
     lines = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
     return dict(line.split("=", 1) for line in lines)
 
 
-def name_of(file: Path) -> str:
-    return str(file.relative_to(DEPLOY))
-
-
-@pytest.fixture(params=COMPOSED, ids=name_of)
+@pytest.fixture(params=COMPOSE_FILES, ids=lambda file: str(file.relative_to(DEPLOY)))
 def file(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
-def test_compose_files_hold_nothing_but_what_compose_knows(file: Path) -> None:
-    found = composed(file)
+def test_compose_files_have_only_known_keys(file: Path) -> None:
+    compose = parse_compose(file)
 
-    assert set(found) <= {"name", "services", "volumes", "configs"}
-    assert {key for service in found["services"].values() for key in service} <= SERVICE_KEYS
+    assert set(compose) <= {"name", "services", "volumes", "configs"}
+    assert {key for service in compose["services"].values() for key in service} <= SERVICE_KEYS
 
 
-def test_every_part_that_is_named_is_there(file: Path) -> None:
-    """A service, a volume or a config that nobody defines would fail the whole composition."""
-    found = composed(file)
-    services = found["services"].values()
+def test_services_volumes_and_configs_are_defined(file: Path) -> None:
+    """An undefined one fails the whole composition."""
+    compose = parse_compose(file)
+    services = compose["services"].values()
 
-    waited_for = {name for service in services for name in service.get("depends_on", {})}
+    dependencies = {name for service in services for name in service.get("depends_on", {})}
     mounted = {volume.split(":")[0] for service in services for volume in service.get("volumes", [])}
     configs = {config["source"] for service in services for config in service.get("configs", [])}
 
-    assert waited_for <= set(found["services"])
-    assert {name for name in mounted if not name.startswith(".")} == set(found["volumes"])
+    assert dependencies <= set(compose["services"])
+    assert {name for name in mounted if not name.startswith(".")} == set(compose["volumes"])
     assert all((file.parent / name).exists() for name in mounted if name.startswith("."))
-    assert configs == set(found.get("configs", {}))
+    assert configs == set(compose.get("configs", {}))
 
 
-def test_who_is_waited_for_says_how_it_is(file: Path) -> None:
-    """`service_healthy` waits for ever for a service without a health check; ours is in its Dockerfile."""
-    found = composed(file)["services"]
+def test_dependencies_have_a_health_check(file: Path) -> None:
+    """`service_healthy` waits forever for a service without one; ours is in its Dockerfile."""
+    services = parse_compose(file)["services"]
 
-    waited_for = {name for service in found.values() for name in service.get("depends_on", {})}
+    dependencies = {name for service in services.values() for name in service.get("depends_on", {})}
 
-    assert all("healthcheck" in found[name] or "build" in found[name] for name in waited_for)
+    assert all("healthcheck" in services[name] or "build" in services[name] for name in dependencies)
     assert "HEALTHCHECK" in (DEPLOY / "Dockerfile").read_text()
 
 
-def test_the_proxy_asks_a_service_that_is_there(file: Path) -> None:
+def test_proxy_forwards_to_a_defined_service(file: Path) -> None:
     caddyfile = (file.parent / "Caddyfile").read_text()
 
-    asked, port, listening = (
-        re.findall(pattern, caddyfile, re.MULTILINE)[0] for pattern in (r"name (\S+)", r"port (\d+)", r"^:(\d+) \{")
+    upstream, port, listening = (
+        re.findall(pattern, caddyfile, re.MULTILINE)[0]
+        for pattern in (r"^\s*name (\S+)", r"^\s*port (\d+)", r"^:(\d+) \{")
     )
 
-    services = composed(file)["services"]
-    assert asked in services
+    services = parse_compose(file)["services"]
+    assert upstream in services
     assert services["proxy"]["ports"][0].endswith(f":{listening}")
-    assert f"EXPOSE {port}" in (DEPLOY / "Dockerfile").read_text() or "build" not in services[asked]
+    assert f"EXPOSE {port}" in (DEPLOY / "Dockerfile").read_text() or "build" not in services[upstream]
 
 
-def test_every_variable_is_in_the_example(file: Path) -> None:
-    asked_for = set(VARIABLE.findall(file.read_text()))
+def test_variables_are_in_the_example(file: Path) -> None:
+    used = set(VARIABLE.findall(file.read_text()))
 
-    assert asked_for <= set(variables(file.parent / ".env.example"))
+    assert used <= set(parse_env(file.parent / ".env.example"))
 
 
 def test_secrets_have_no_default(file: Path) -> None:
-    """A password that everybody can look up here is none."""
-    example = variables(file.parent / ".env.example")
+    """A default password would be public."""
+    example = parse_env(file.parent / ".env.example")
 
-    given = {name: value for name, value in example.items() if re.search("KEY|TOKEN|PASSWORD", name) and value}
+    defaults = {name: value for name, value in example.items() if re.search("KEY|TOKEN|PASSWORD", name) and value}
 
-    assert given == {}
+    assert defaults == {}
     assert not re.search(r"(KEY|TOKEN|PASSWORD)[A-Z_]*:-[^}]", file.read_text())
 
 
-def test_settings_are_called_by_their_names(file: Path) -> None:
-    """A MEMGRAPH_ variable that is no setting is passed over without a word."""
+def test_settings_exist(file: Path) -> None:
+    """A MEMGRAPH_ variable that is not a setting is silently ignored."""
     text = file.read_text() + (file.parent / ".env.example").read_text() + (DEPLOY / "Dockerfile").read_text()
 
-    named = set(re.findall(r"\bMEMGRAPH_([A-Z_]+)\b", text)) - {""}
+    names = set(re.findall(r"\bMEMGRAPH_([A-Z_]+)\b", text)) - {""}
 
-    assert named
-    assert {name.lower() for name in named} <= set(Settings.model_fields)
+    assert names
+    assert {name.lower() for name in names} <= set(Settings.model_fields)
 
 
-def test_only_the_loopback_is_published(file: Path) -> None:
-    ports = [port for service in composed(file)["services"].values() for port in service.get("ports", [])]
+def test_ports_are_published_on_loopback_only(file: Path) -> None:
+    ports = [port for service in parse_compose(file)["services"].values() for port in service.get("ports", [])]
 
     assert ports
     assert all(re.match(r"\$\{ADDRESS:-127\.0\.0\.1:\d+\}:\d+$", port) for port in ports)
 
 
-def test_the_image_is_made_of_what_is_there_and_runs_as_nobody() -> None:
+def test_image_copies_existing_files_and_runs_unprivileged() -> None:
     dockerfile = (DEPLOY / "Dockerfile").read_text()
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     allowed = (DEPLOY / "Dockerfile.dockerignore").read_text()
@@ -153,7 +150,7 @@ def test_the_image_is_made_of_what_is_there_and_runs_as_nobody() -> None:
     assert dockerfile.index("\nUSER memgraph") < dockerfile.index("\nCMD")
 
 
-def test_secrets_go_into_no_image() -> None:
+def test_images_contain_no_secrets() -> None:
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
 
     assert "**/.env" in ignored
@@ -163,11 +160,11 @@ def test_secrets_go_into_no_image() -> None:
 # -- two servers ----------------------------------------------------------------------------------
 
 TOKEN = secrets.token_urlsafe(24)
-Start = Callable[..., str]
+TIMEOUT_SECONDS = 120
 
 
-def learn(request: Request) -> Response:
-    """Answer as OpenAI does, after a while: one fact for each new turn, with a nonce."""
+def answer_as_openai(request: Request) -> Response:
+    """Respond after a delay with one fact for each new turn, made unique by a nonce."""
     time.sleep(0.3)
     prompt = json.loads(request.data)["messages"][-1]["content"]
     facts = [f"{turn.text} #{secrets.token_hex(4)}" for turn in read_turns(prompt) if turn.is_new]
@@ -182,7 +179,7 @@ def learn(request: Request) -> Response:
 
 
 @contextmanager
-def serving(environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+def run_server(environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, "-c", "from memgraph.cli import main; main()", "serve", "--port", "0", "--json"],
         env=environment,
@@ -194,53 +191,53 @@ def serving(environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=TIMEOUT_SECONDS)
 
 
-def url_of(process: subprocess.Popen[str]) -> str:
-    """Where it serves, once it does."""
+def read_url(process: subprocess.Popen[str]) -> str:
+    """Return the URL that a server prints once it accepts requests."""
     assert process.stdout
-    told = ""
-    while not told.endswith("}\n"):
+    output = ""
+    while not output.endswith("}\n"):
         line = process.stdout.readline()
-        assert line, f"memgraph serve did not start: {told}"
-        told += line
-    return json.loads(told)["url"]
+        assert line, f"memgraph serve did not start: {output}"
+        output += line
+    return json.loads(output)["url"]
 
 
-def environment() -> dict[str, str]:
-    """What a server is started with; where the database is reached is in it by now."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "COV_"))}
-    return kept | {"PYTHONPATH": str(ROOT), "MEMGRAPH_API_TOKEN": TOKEN}
+def server_environment(**variables: str) -> dict[str, str]:
+    """Return the environment of a server; fixtures have put the address of the database into ours."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "COV_"))}
+    return inherited | {"PYTHONPATH": str(ROOT), "MEMGRAPH_API_TOKEN": TOKEN} | variables
 
 
 @pytest.fixture
 def servers(postgres_url: str, httpserver: HTTPServer) -> Iterator[tuple[str, str]]:
-    """Two servers with keys of their own, each learning one conversation at a time."""
-    httpserver.expect_request("/v1/chat/completions").respond_with_handler(learn)
-    given = environment() | {
-        "MEMGRAPH_STORAGE_PATH": postgres_url,
-        "MEMGRAPH_OUTBOX": postgres_url,
-        "MEMGRAPH_MODEL_NAME": "openai:items",
-        "MEMGRAPH_DEBOUNCE_SECONDS": "0",
-        "MEMGRAPH_MAX_CONCURRENCY": "1",
-        "OPENAI_BASE_URL": httpserver.url_for("/v1"),
-    }
+    """The URLs of two servers, each with its own API key and a concurrency of one."""
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer_as_openai)
+    environment = server_environment(
+        MEMGRAPH_STORAGE_PATH=postgres_url,
+        MEMGRAPH_OUTBOX=postgres_url,
+        MEMGRAPH_MODEL_NAME="openai:items",
+        MEMGRAPH_DEBOUNCE_SECONDS="0",
+        MEMGRAPH_MAX_CONCURRENCY="1",
+        OPENAI_BASE_URL=httpserver.url_for("/v1"),
+    )
     with (
-        serving(given | {"OPENAI_API_KEY": "first"}) as first,
-        serving(given | {"OPENAI_API_KEY": "second"}) as second,
+        run_server(environment | {"OPENAI_API_KEY": "first"}) as first,
+        run_server(environment | {"OPENAI_API_KEY": "second"}) as second,
     ):
-        yield url_of(first), url_of(second)
+        yield read_url(first), read_url(second)
 
 
 def test_two_servers_on_one_database_share_the_work(
     servers: tuple[str, str], postgres_url: str, httpserver: HTTPServer
 ) -> None:
-    """What one was handed the other learns too, and each turn is learned once, whichever did."""
+    """Both process what one of them accepted, and each turn is learned exactly once."""
     users = [f"user-{number}" for number in range(8)]
     headers = {"Authorization": f"Bearer {TOKEN}"}
 
-    with httpx.Client(headers=headers, trust_env=False, timeout=30) as http:
+    with httpx.Client(headers=headers, trust_env=False, timeout=TIMEOUT_SECONDS) as http:
         for user in users:
             body = {"messages": [{"role": "user", "content": f"turn of {user}", "id": "m1"}], "thread_id": "t1"}
             http.post(f"{servers[0]}/conversations", params={"user_id": user}, json=body).raise_for_status()
@@ -253,26 +250,26 @@ def test_two_servers_on_one_database_share_the_work(
 
 
 def wait_until_idle(http: httpx.Client, url: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while http.get(f"{url}/status").raise_for_status().json()["service"]["pending"]:
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
-def test_the_health_check_knows_a_server_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the container runs is run against a real server; one that does not let it in does not count as healthy."""
-    with serving(environment() | {"MEMGRAPH_STORAGE_PATH": "memory:"}) as server:
-        url = f"{url_of(server)}/status"
+def test_health_check_passes_for_a_working_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The container's own script against a real server; a server that rejects the token is not healthy."""
+    with run_server(server_environment(MEMGRAPH_STORAGE_PATH="memory:")) as server:
+        url = f"{read_url(server)}/status"
 
-        load_healthy(monkeypatch, TOKEN).check(url)
+        load_health_check(monkeypatch, TOKEN).check(url)
 
         with pytest.raises(HTTPError, match="401"):
-            load_healthy(monkeypatch, "another").check(url)
+            load_health_check(monkeypatch, "another").check(url)
 
 
-def load_healthy(monkeypatch: pytest.MonkeyPatch, token: str) -> Any:
+def load_health_check(monkeypatch: pytest.MonkeyPatch, token: str) -> Any:
     monkeypatch.setenv("MEMGRAPH_API_TOKEN", token)
-    spec = importlib.util.spec_from_file_location("healthy", DEPLOY / "healthy.py")
+    spec = importlib.util.spec_from_file_location("healthcheck", DEPLOY / "healthcheck.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
