@@ -1,6 +1,6 @@
-"""Audit: what is wrong with a memory, and what might be done about it. Memory in, findings out.
+"""Audit: find problems in a memory by rules, and suggest fixes. Memory in, findings out.
 
-A new check is a function `(Memory, now) -> Iterator[Finding]` in a file of its own, and its place in CHECKS.
+To add a check, write a function `(Memory, now) -> Iterator[Finding]` and add it to CHECKS.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from datetime import datetime
 from memgraph.audit.content import about_assistant, instructions, meaningless, secrets, uploads
 from memgraph.audit.findings import Finding, Kind, apply_fixes
 from memgraph.audit.pairs import contradictions, duplicates
-from memgraph.audit.secrets import mask
 from memgraph.audit.staleness import stale
 from memgraph.models import Memory
+from memgraph.text.secrets import mask
 
 __all__ = ["CHECKS", "Check", "Finding", "Kind", "apply_fixes", "audit", "mask"]
 
@@ -29,14 +29,14 @@ CHECKS: tuple[Check, ...] = (
     stale,
     meaningless,
 )
-"""In the order in which findings are shown: what may do harm first."""
+"""The checks in the order in which findings are shown: the most harmful first."""
 
 
 def audit(memory: Memory, now: datetime) -> tuple[Finding, ...]:
-    """Return what is wrong with *memory*, as far as rules can see; no secret is quoted whole.
+    """Return the problems that rules can find in *memory*. Secrets in the findings are masked.
 
     Args:
         memory: Any memory.
-        now: Against which dates are compared; with a time zone.
+        now: The current time, with a time zone.
     """
     return tuple(finding for check in CHECKS for finding in check(memory, now))

@@ -1,4 +1,4 @@
-"""About the assistant: a memory is of the user."""
+"""Checks of single facts and summaries by their content: secrets, instructions, uploads, wrong subject, no content."""
 
 from __future__ import annotations
 
@@ -7,43 +7,26 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from memgraph.audit.findings import Finding, fact_finding, section_finding
-from memgraph.audit.secrets import find_secrets, redact
 from memgraph.models import Memory
 from memgraph.policy import Policy
 from memgraph.retrieval.terms import extract_terms
+from memgraph.text.secrets import find_secrets, redact
 from memgraph.text.uploads import mentions_upload, without_uploads
 
 _SELF = r"(?:the\s+)?(?:ai\s+)?(?:assistant|chatbot|language model|ai model|llm)"
-SAYS = re.compile(
+ABOUT_ASSISTANT = re.compile(
     rf"\s*(?:{_SELF}\s+(?:is|was|has|had|can|cannot|can't|could|did|does|doesn't|said|told|suggested|recommended|explained|"
     r"provided|offered|answered|replied|helped|apologi[sz]ed|asked|agreed|promised|gave|will|responded|mentioned)\b"
     r"|as an ai\b|i am an ai\b|i'm an ai\b"
     r"|(?:AI|人工智能)?助手(?:是|说|建议|回答|提供|无法|不能|可以|表示|已经|帮)|作为(?:一个|一名)?(?:AI|人工智能))",
     re.IGNORECASE,
 )
-ORDERS = re.compile(
+FOR_ASSISTANT = re.compile(
     rf"\s*(?:{_SELF}\s+(?:should|must|needs to|has to|is expected to)\b|you\s+(?:should|must|are|have to|need to)\b"
     r"|(?:AI|人工智能)?助手(?:应该|应当|必须|需要|要)|你(?:应该|必须|要))",
     re.IGNORECASE,
 )
-
-
-def about_assistant(memory: Memory, now: datetime) -> Iterator[Finding]:
-    """Find facts about the assistant. What it should do may be a wish of the user's: that is for a person to judge."""
-    del now
-    for fact in memory.facts:
-        if fact.effective_category == "correction":
-            continue
-        if SAYS.match(fact.content):
-            yield fact_finding("about_assistant", fact, "it is about the assistant, not about the user")
-        elif ORDERS.match(fact.content):
-            why = "it tells the assistant what to do; if it is a wish of the user's, say so: Prefers ..."
-            yield fact_finding("about_assistant", fact, why, remove=False)
-
-
-LOOKS_LIKE_INSTRUCTION = "it reads like an instruction to a model"
-
-PATTERNS = re.compile(
+INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|all|any|your|system)\b"
     r"[^.\n]{0,30}\b(?:instructions?|prompts?|rules?|directives?|guidelines?|guardrails?)\b"
     r"|\b(?:reveal|print|repeat|show|leak)\b[^.\n]{0,20}\b(?:system prompt|your (?:instructions|prompt|rules))\b"
@@ -57,53 +40,67 @@ PATTERNS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
+_INSTRUCTION_REASON = "it reads like an instruction to a model"
+_UPLOAD_REASON = "it mentions an uploaded file, which no longer exists"
 
-def instructions(memory: Memory, now: datetime) -> Iterator[Finding]:
-    """Find what a model might take for an instruction. Of a summary no more is suggested than to look."""
+
+def about_assistant(memory: Memory, now: datetime) -> Iterator[Finding]:
+    """Find facts about the assistant. A request to it may be a preference, so removing that is not suggested."""
     del now
     for fact in memory.facts:
-        if PATTERNS.search(f"{fact.content}\n{fact.source_error or ''}"):
-            yield fact_finding("instruction", fact, LOOKS_LIKE_INSTRUCTION)
+        if fact.effective_category == "correction":
+            continue
+        if ABOUT_ASSISTANT.match(fact.content):
+            yield fact_finding("about_assistant", fact, "it is about the assistant, not about the user")
+        elif FOR_ASSISTANT.match(fact.content):
+            why = "it is a request to the assistant; if it is a preference of the user, rewrite it: Prefers ..."
+            yield fact_finding("about_assistant", fact, why, remove=False)
+
+
+def instructions(memory: Memory, now: datetime) -> Iterator[Finding]:
+    """Find text that a model may take for an instruction. For a summary, no fix is suggested."""
+    del now
+    for fact in memory.facts:
+        if INSTRUCTION.search(f"{fact.content}\n{fact.source_error or ''}"):
+            yield fact_finding("instruction", fact, _INSTRUCTION_REASON)
     for name, section in memory.sections():
-        if PATTERNS.search(section.summary):
-            yield section_finding("instruction", name, section.summary, LOOKS_LIKE_INSTRUCTION)
+        if INSTRUCTION.search(section.summary):
+            yield section_finding("instruction", name, section.summary, _INSTRUCTION_REASON)
 
 
 def meaningless(memory: Memory, now: datetime) -> Iterator[Finding]:
-    """Find facts without a word, of a single one, and over-long ones."""
+    """Find facts without any word, facts of a single word, and facts that are too long."""
     del now
     longest = Policy().max_fact_chars
     for fact in memory.facts:
         if not any(character.isalnum() for character in fact.content):
-            yield fact_finding("meaningless", fact, "it says nothing")
+            yield fact_finding("meaningless", fact, "it has no content")
         elif len(fact.content) > longest:
             why = f"it has {len(fact.content):,} characters; a fact has at most {longest:,}"
             yield fact_finding("meaningless", fact, why, remove=False)
         elif len(extract_terms(fact.content)) <= 1 and len(fact.content.split()) == 1:
-            yield fact_finding("meaningless", fact, "it is a single word, which says little by itself", remove=False)
+            yield fact_finding("meaningless", fact, "it is a single word without context", remove=False)
 
 
 def secrets(memory: Memory, now: datetime) -> Iterator[Finding]:
     """Find keys, passwords and card numbers."""
     del now
     for fact in memory.facts:
-        if what := next(find_secrets(f"{fact.content}\n{fact.source_error or ''}"), None):
-            yield fact_finding("secret", fact, f"it holds {what[0]}")
+        if secret := next(find_secrets(f"{fact.content}\n{fact.source_error or ''}"), None):
+            yield fact_finding("secret", fact, f"it contains {secret.kind}")
     for name, section in memory.sections():
-        if what := next(find_secrets(section.summary), None):
-            yield section_finding("secret", name, section.summary, f"it holds {what[0]}", redact(section.summary))
-
-
-MENTIONS_UPLOAD = "it says a file was uploaded, which is gone by now"
+        if secret := next(find_secrets(section.summary), None):
+            why = f"it contains {secret.kind}"
+            yield section_finding("secret", name, section.summary, why, redact(section.summary))
 
 
 def uploads(memory: Memory, now: datetime) -> Iterator[Finding]:
-    """Find what says that a file was given to the assistant."""
+    """Find mentions of files that the user uploaded."""
     del now
     for fact in memory.facts:
         if mentions_upload(fact.content):
-            yield fact_finding("upload", fact, MENTIONS_UPLOAD)
+            yield fact_finding("upload", fact, _UPLOAD_REASON)
     for name, section in memory.sections():
-        left = without_uploads(section.summary)
-        if left != section.summary:
-            yield section_finding("upload", name, section.summary, MENTIONS_UPLOAD, left)
+        cleaned = without_uploads(section.summary)
+        if cleaned != section.summary:
+            yield section_finding("upload", name, section.summary, _UPLOAD_REASON, cleaned)

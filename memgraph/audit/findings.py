@@ -1,4 +1,4 @@
-"""A finding: what is wrong, and what is suggested."""
+"""Finding: a problem in a memory with a suggested fix, and how fixes are applied."""
 
 from __future__ import annotations
 
@@ -8,93 +8,94 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.audit.secrets import mask, redact
 from memgraph.models import Fact, Memory, SectionName
 from memgraph.text.normalize import single_line
+from memgraph.text.secrets import mask, redact
 from memgraph.text.uploads import without_uploads
 
 Kind = Literal[
     "secret", "instruction", "about_assistant", "upload", "duplicate", "contradiction", "stale", "meaningless"
 ]
 
-SHOWN = 200
-"""Characters of a text that are quoted."""
+QUOTED_CHARS = 200
+"""Maximum characters of a text that a finding quotes."""
 
 
 class Finding(BaseModel):
-    """Something wrong with a fact, with several together, or with a summary. Nothing suggested means: look at it."""
+    """A problem in a fact, a pair of facts or a summary. Without a suggestion, a person has to decide."""
 
     model_config = ConfigDict(frozen=True)
 
     kind: Kind
     facts: tuple[str, ...] = ()
-    """Ids of the facts it is about."""
+    """Ids of the affected facts."""
     section: SectionName | None = None
-    """The summary it is about."""
+    """The affected summary."""
     what: str
-    """What stands there, secrets masked."""
+    """The affected text, with secrets masked."""
     why: str
+    """What is wrong with it."""
     remove: tuple[str, ...] = ()
-    """Ids of the facts that might go."""
+    """Ids of the facts to remove."""
     rewrite: str | None = None
-    """What the summary might say instead."""
+    """The new text of the summary."""
 
     @property
     def is_fixable(self) -> bool:
-        """Whether something is suggested."""
+        """Whether a fix is suggested."""
         return bool(self.remove) or self.rewrite is not None
 
 
 def fact_finding(kind: Kind, fact: Fact, why: str, *, remove: bool = True) -> Finding:
-    """A finding about one fact. What a person wrote is not suggested to go."""
+    """Return a finding about one fact. Removing a manual fact is never suggested."""
     return Finding(
         kind=kind,
         facts=(fact.id,),
-        what=quoted(fact.content),
+        what=_quote(fact.content),
         why=why,
         remove=(fact.id,) if remove and not fact.is_manual else (),
     )
 
 
-def pair_finding(kind: Kind, kept: Fact, gone: Fact, why: str, *, remove: bool = True) -> Finding:
-    """A finding about two facts, of which *gone* might go."""
+def pair_finding(kind: Kind, kept: Fact, removed: Fact, why: str, *, remove: bool = True) -> Finding:
+    """Return a finding about two facts that suggests to remove the second, unless it is manual."""
     return Finding(
         kind=kind,
-        facts=(kept.id, gone.id),
-        what=f"{quoted(kept.content)} / {quoted(gone.content)}",
+        facts=(kept.id, removed.id),
+        what=f"{_quote(kept.content)} / {_quote(removed.content)}",
         why=why,
-        remove=(gone.id,) if remove and not gone.is_manual else (),
+        remove=(removed.id,) if remove and not removed.is_manual else (),
     )
 
 
 def section_finding(kind: Kind, section: SectionName, text: str, why: str, rewrite: str | None = None) -> Finding:
-    """A finding about a summary."""
-    return Finding(kind=kind, section=section, what=quoted(text), why=why, rewrite=rewrite)
+    """Return a finding about a summary."""
+    return Finding(kind=kind, section=section, what=_quote(text), why=why, rewrite=rewrite)
 
 
-def quoted(text: str) -> str:
-    """*text* on one line, cut, its secrets masked."""
+def _quote(text: str) -> str:
+    """Return *text* on one line, truncated, with secrets masked."""
     text = single_line(mask(text))
-    return f"{text[: SHOWN - 3]}..." if len(text) > SHOWN else text
+    return f"{text[: QUOTED_CHARS - 3]}..." if len(text) > QUOTED_CHARS else text
 
 
-def latest(fact: Fact) -> str:
-    """When it was last said, as far as is known."""
+def last_seen(fact: Fact) -> str:
+    """Return when *fact* was last learned or confirmed; empty if unknown."""
     return max(fact.created_at, fact.last_confirmed_at)
 
 
 REWRITES: Mapping[Kind, Callable[[str], str]] = MappingProxyType({"secret": redact, "upload": without_uploads})
-"""How a summary is cleared of what was found in it; several may apply to one, so each works on what is left."""
+"""Rewrites of summaries by kind of finding. Several may apply to one summary, so they run one after the other."""
 
 
 def apply_fixes(memory: Memory, findings: Iterable[Finding]) -> Memory:
-    """Do what *findings* suggest. What a person wrote stays, whatever is suggested."""
+    """Return *memory* with the fixes that *findings* suggest. Manual facts are never removed."""
     findings = tuple(findings)
-    gone = {fact_id for finding in findings for fact_id in finding.remove}
-    changed = memory.with_facts(tuple(fact for fact in memory.facts if fact.is_manual or fact.id not in gone))
+    removed = {fact_id for finding in findings for fact_id in finding.remove}
+    fixed = memory.with_facts(tuple(fact for fact in memory.facts if fact.is_manual or fact.id not in removed))
     for finding in findings:
         if finding.section and finding.kind in REWRITES:
-            section = changed.section(finding.section)
+            section = fixed.section(finding.section)
             text = REWRITES[finding.kind](section.summary)
-            changed = changed.with_section(finding.section, section.model_copy(update={"summary": text}))
-    return changed
+            fixed = fixed.with_section(finding.section, section.model_copy(update={"summary": text}))
+    return fixed

@@ -1,4 +1,4 @@
-"""What two facts must share before they can say the same: numbers, and whether something is so."""
+"""Checks of pairs of facts: duplicates and contradictions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from types import MappingProxyType
 
-from memgraph.audit.findings import Finding, latest, pair_finding
+from memgraph.audit.findings import Finding, last_seen, pair_finding
 from memgraph.models import Fact, Memory
 from memgraph.retrieval.terms import extract_terms
 from memgraph.text.normalize import fact_key, fold, single_line
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_NOT = re.compile(
+_NEGATION = re.compile(
     r"\b(?:not|no|never|none|nor|without|cannot|dislikes?|disliked|hates?|hated|avoids?|avoided|stopped|quit|refuses?)\b"
     r"|n't\b|n’t\b|不|没|無|无|讨厌|讨嫌|避免|拒绝|别|反对"
 )
@@ -29,112 +29,112 @@ _POLAR = frozenset(
 _POLAR_HAN = frozenset("不没無无讨厌喜欢爱")
 
 
-def numbers(text: str) -> frozenset[str]:
-    """The numbers in *text*."""
+def find_numbers(text: str) -> frozenset[str]:
+    """Return the numbers in *text*."""
     return frozenset(_NUMBER.findall(text))
 
 
 def is_negated(text: str) -> bool:
-    """Whether *text* says that something is not so."""
-    return _NOT.search(fold(text)) is not None
+    """Whether *text* contains a negation."""
+    return _NEGATION.search(fold(text)) is not None
 
 
 def is_past(text: str) -> bool:
-    """Whether *text* says how something was."""
+    """Whether *text* is about the past."""
     return _PAST.search(fold(text)) is not None
 
 
 def content_terms(text: str) -> frozenset[str]:
-    """The terms of *text*, less those that only say whether something is so."""
+    """Return the terms of *text* without those that express polarity: likes, hates, never ..."""
     return frozenset(term for term in extract_terms(text) if term not in _POLAR and not _POLAR_HAN.intersection(term))
 
 
-MOST_SHARING = 300
-"""Facts that a pair is looked for among; a word that more of them share tells nothing."""
+MAX_CANDIDATES = 300
+"""Facts with a common term that are compared; a term of more facts is not distinctive."""
 
 
-def subsumed_pairs(facts: Sequence[Fact], read: Callable[[Fact], frozenset[str]]) -> Iterator[tuple[Fact, Fact]]:
-    """Yield each pair of which the second has all the terms of the first; equal ones once.
+def subsumed_pairs(facts: Sequence[Fact], terms_of: Callable[[Fact], frozenset[str]]) -> Iterator[tuple[Fact, Fact]]:
+    """Yield each pair of facts in which the second has all terms of the first; pairs of equal terms only once.
 
-    A fact is looked for among those that have its rarest term, so that 10,000 take a second.
+    A fact is compared only with those that contain its rarest term, so 10,000 facts take a second.
 
     Args:
-        facts: Any.
-        read: The terms of a fact; one without any is in no pair.
+        facts: Any facts.
+        terms_of: Returns the terms of a fact. A fact without terms is in no pair.
     """
-    found = [(fact, read(fact)) for fact in facts]
-    holders: defaultdict[str, list[int]] = defaultdict(list)
-    for place, (_, words) in enumerate(found):
+    entries = [(fact, terms_of(fact)) for fact in facts]
+    postings: defaultdict[str, list[int]] = defaultdict(list)
+    for index, (_, words) in enumerate(entries):
         for word in words:
-            holders[word].append(place)
-    for place, (fact, words) in enumerate(found):
+            postings[word].append(index)
+    for index, (fact, words) in enumerate(entries):
         if not words:
             continue
-        sharing = holders[min(words, key=lambda word: (len(holders[word]), word))]
-        for other in sharing[:MOST_SHARING]:
-            theirs = found[other][1]
-            if other != place and words <= theirs and (words != theirs or place < other):
-                yield fact, found[other][0]
+        candidates = postings[min(words, key=lambda word: (len(postings[word]), word))]
+        for other in candidates[:MAX_CANDIDATES]:
+            other_fact, other_words = entries[other]
+            if other != index and words <= other_words and (words != other_words or index < other):
+                yield fact, other_fact
 
 
-LEAST_TERMS = 3
-"""Of a fact that another may say better: what has fewer is too short to tell."""
-LEAST_SHARE = 0.75
-"""Of the longer one's terms, that the shorter must have."""
-LEAST_ORDER = 0.8
-"""How far the terms must come in the same order, from 0 to 1: "Ada manages Bob" is not "Bob manages Ada"."""
+MIN_TERMS = 3
+"""Minimum terms of a fact that another can subsume; a shorter one is too ambiguous."""
+MIN_COVERAGE = 0.75
+"""Minimum share of the longer fact's terms that the shorter one must have."""
+MIN_ORDER_SIMILARITY = 0.8
+"""Minimum similarity of the order of terms, from 0 to 1: "Ada manages Bob" is not "Bob manages Ada"."""
 
 
 def duplicates(memory: Memory, now: datetime) -> Iterator[Finding]:
-    """Find facts that are told twice; what a person wrote stays, else what says more, else what is newer."""
+    """Find facts with the same content. Manual facts are kept, then the more detailed, then the newer."""
     del now
-    gone = set[str]()
-    first: dict[str, Fact] = {}
-    for fact in sorted(memory.facts, key=_worth, reverse=True):
+    removed = set[str]()
+    kept: dict[str, Fact] = {}
+    for fact in sorted(memory.facts, key=_value, reverse=True):
         if not (key := fact_key(fact.content)):
             continue
-        if key in first:
-            gone.add(fact.id)
-            yield pair_finding("duplicate", first[key], fact, "they say the same")
-        first.setdefault(key, fact)
-    left = [fact for fact in memory.facts if fact.id not in gone]
-    for short, long in subsumed_pairs(left, lambda fact: frozenset(extract_terms(fact.content))):
-        if short.id in gone or long.id in gone or not _says_all(short, long):
+        if key in kept:
+            removed.add(fact.id)
+            yield pair_finding("duplicate", kept[key], fact, "they have the same content")
+        kept.setdefault(key, fact)
+    remaining = [fact for fact in memory.facts if fact.id not in removed]
+    for short, long in subsumed_pairs(remaining, lambda fact: frozenset(extract_terms(fact.content))):
+        if short.id in removed or long.id in removed or not _subsumes(long, short):
             continue
-        same_length = frozenset(extract_terms(short.content)) == frozenset(extract_terms(long.content))
-        kept, dropped = sorted((short, long), key=_worth, reverse=True) if same_length else (long, short)
-        gone.add(dropped.id)
-        yield pair_finding("duplicate", kept, dropped, "the first says all that the second says")
+        has_same_terms = frozenset(extract_terms(short.content)) == frozenset(extract_terms(long.content))
+        better, worse = sorted((short, long), key=_value, reverse=True) if has_same_terms else (long, short)
+        removed.add(worse.id)
+        yield pair_finding("duplicate", better, worse, "the first contains everything the second does")
 
 
-def _worth(fact: Fact) -> tuple[bool, float, str, str]:
-    return fact.is_manual, fact.confidence, latest(fact), fact.id
+def _value(fact: Fact) -> tuple[bool, float, str, str]:
+    return fact.is_manual, fact.confidence, last_seen(fact), fact.id
 
 
-def _says_all(short: Fact, long: Fact) -> bool:
-    mine, theirs = extract_terms(short.content), extract_terms(long.content)
+def _subsumes(long: Fact, short: Fact) -> bool:
+    short_terms, long_terms = extract_terms(short.content), extract_terms(long.content)
     return (
         short.effective_category == long.effective_category
-        and len(set(mine)) >= LEAST_TERMS
-        and len(set(mine)) / len(set(theirs)) >= LEAST_SHARE
-        and numbers(short.content) == numbers(long.content)
+        and len(set(short_terms)) >= MIN_TERMS
+        and len(set(short_terms)) / len(set(long_terms)) >= MIN_COVERAGE
+        and find_numbers(short.content) == find_numbers(long.content)
         and is_negated(short.content) == is_negated(long.content)
         and is_past(short.content) == is_past(long.content)
-        and _order(mine, theirs) >= LEAST_ORDER
+        and _order_similarity(short_terms, long_terms) >= MIN_ORDER_SIMILARITY
     )
 
 
-def _order(mine: tuple[str, ...], theirs: tuple[str, ...]) -> float:
-    shared = [term for term in theirs if term in set(mine)]
-    return SequenceMatcher(None, mine, shared, autojunk=False).ratio()
+def _order_similarity(short_terms: tuple[str, ...], long_terms: tuple[str, ...]) -> float:
+    shared = [term for term in long_terms if term in set(short_terms)]
+    return SequenceMatcher(None, short_terms, shared, autojunk=False).ratio()
 
 
-_WHO = r"(?:the user(?:'s)?|user(?:'s)?|they|he|she|用户|他|她)?\s*"
+_SUBJECT = r"(?:the user(?:'s)?|user(?:'s)?|they|he|she|用户|他|她)?\s*"
 _END = r"\s*[.。!！]?\s*"
 
 
-def _slot(shape: str) -> re.Pattern[str]:
-    return re.compile(rf"\s*{_WHO}(?:{shape}){_END}", re.IGNORECASE)
+def _slot(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"\s*{_SUBJECT}(?:{pattern}){_END}", re.IGNORECASE)
 
 
 SLOTS: Mapping[str, re.Pattern[str]] = MappingProxyType(
@@ -154,73 +154,77 @@ SLOTS: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"favou?rite (?P<k>[^,.;]{1,40}?) (?:is|are) (?P<x>[^,.;]{1,60})"
             r"|最喜欢的(?P<l>[^，。；]{1,12}?)是(?P<y>[^，。；]{1,20})"
         ),
-        "marriagemarriage": _slot(r"is (?P<x>single|married|divorced|widowed|engaged)\b.{0,60}|(?P<y>单身|已婚|离异)"),
+        "marital status": _slot(r"is (?P<x>single|married|divorced|widowed|engaged)\b.{0,60}|(?P<y>单身|已婚|离异)"),
     }
 )
-"""Questions that have one answer at a time: `x` or `y` is the answer, `k` or `l` what it is about."""
+"""Attributes with one value at a time. `x` or `y` is the value; `k` or `l` is the subject of a favourite."""
 
 _PREFERS = re.compile(
-    rf"\s*{_WHO}prefers? (?P<a>[^,.;]{{1,60}}?) (?:over|to|rather than|instead of) (?P<b>[^,.;]{{1,60}}){_END}",
+    rf"\s*{_SUBJECT}prefers? (?P<a>[^,.;]{{1,60}}?) (?:over|to|rather than|instead of) (?P<b>[^,.;]{{1,60}}){_END}",
     re.IGNORECASE,
 )
 
 
 def contradictions(memory: Memory, now: datetime) -> Iterator[Finding]:
-    """Find facts that cannot both be so. The newer is suggested to stay; of two of one time neither is."""
+    """Find facts that exclude each other. Removing the older is suggested; if they are equally old, nothing is."""
     del now
     seen = set[frozenset[str]]()
-    for one, other, why in (*_replaced(memory), *_slots(memory), *_turned_round(memory), *_denied(memory)):
-        pair = frozenset((one.id, other.id))
-        if pair not in seen:
-            seen.add(pair)
-            kept, gone = (one, other) if latest(one) >= latest(other) else (other, one)
-            yield pair_finding("contradiction", kept, gone, why, remove=latest(kept) != latest(gone))
+    checks = (_replaced_facts, _conflicting_slots, _reversed_preferences, _negated_facts)
+    for one, other, why in (pair for check in checks for pair in check(memory)):
+        ids = frozenset((one.id, other.id))
+        if ids not in seen:
+            seen.add(ids)
+            newer, older = (one, other) if last_seen(one) >= last_seen(other) else (other, one)
+            yield pair_finding("contradiction", newer, older, why, remove=last_seen(newer) != last_seen(older))
 
 
 Pair = tuple[Fact, Fact, str]
+"""Two facts, and why they contradict each other."""
 
 
-def _replaced(memory: Memory) -> Iterator[Pair]:
+def _replaced_facts(memory: Memory) -> Iterator[Pair]:
     for fact in memory.facts:
-        for old in fact.replaces:
-            if (known := memory.fact(old)) and known.id != fact.id:
-                yield fact, known, "the newer one replaced the other, which is still there"
+        for old_id in fact.replaces:
+            if (old := memory.fact(old_id)) and old.id != fact.id:
+                yield fact, old, "the newer one replaced the other, which is still there"
 
 
-def _slots(memory: Memory) -> Iterator[Pair]:
-    answers: defaultdict[str, list[tuple[Fact, str]]] = defaultdict(list)
+def _conflicting_slots(memory: Memory) -> Iterator[Pair]:
+    values: defaultdict[str, list[tuple[Fact, str]]] = defaultdict(list)
     for fact in memory.facts:
         if fact.effective_category != "correction" and not is_past(fact.content) and not is_negated(fact.content):
-            for slot, shape in SLOTS.items():
-                if match := shape.fullmatch(fact.content):
-                    said = match.groupdict()
-                    about = said.get("k") or said.get("l") or ""
-                    answers[f"{slot} {fold(about)}".strip()].append((fact, said.get("x") or said.get("y") or ""))
-    for slot, given in answers.items():
-        for place, (one, mine) in enumerate(given):
-            for other, theirs in given[place + 1 :]:
-                if not _agree(mine, theirs):
+            for slot, pattern in SLOTS.items():
+                if match := pattern.fullmatch(fact.content):
+                    groups = match.groupdict()
+                    subject = groups.get("k") or groups.get("l") or ""
+                    value = groups.get("x") or groups.get("y") or ""
+                    values[f"{slot} {fold(subject)}".strip()].append((fact, value))
+    for slot, entries in values.items():
+        for index, (one, value) in enumerate(entries):
+            for other, other_value in entries[index + 1 :]:
+                if not _agree(value, other_value):
                     yield one, other, f"there can be one {slot} only"
 
 
-def _agree(mine: str, theirs: str) -> bool:
-    one, other = single_line(fold(mine)), single_line(fold(theirs))
+def _agree(value: str, other_value: str) -> bool:
+    """Whether one value is part of the other, as a city is part of an address."""
+    one, other = single_line(fold(value)), single_line(fold(other_value))
     return one in other or other in one
 
 
-def _turned_round(memory: Memory) -> Iterator[Pair]:
-    held: dict[tuple[str, str], Fact] = {}
+def _reversed_preferences(memory: Memory) -> Iterator[Pair]:
+    seen: dict[tuple[str, str], Fact] = {}
     for fact in memory.facts:
         if match := _PREFERS.fullmatch(fact.content):
             first, second = fold(match["a"]).strip(), fold(match["b"]).strip()
-            if other := held.get((second, first)):
-                yield fact, other, "one prefers what the other does not"
-            held.setdefault((first, second), fact)
+            if other := seen.get((second, first)):
+                yield fact, other, "they state opposite preferences"
+            seen.setdefault((first, second), fact)
 
 
-def _denied(memory: Memory) -> Iterator[Pair]:
-    told = [fact for fact in memory.facts if fact.effective_category != "correction" and not is_past(fact.content)]
-    for one, other in subsumed_pairs(told, lambda fact: content_terms(fact.content)):
-        same = content_terms(one.content) == content_terms(other.content)
-        if same and is_negated(one.content) != is_negated(other.content):
-            yield one, other, "one says what the other denies"
+def _negated_facts(memory: Memory) -> Iterator[Pair]:
+    current = [fact for fact in memory.facts if fact.effective_category != "correction" and not is_past(fact.content)]
+    for one, other in subsumed_pairs(current, lambda fact: content_terms(fact.content)):
+        has_same_terms = content_terms(one.content) == content_terms(other.content)
+        if has_same_terms and is_negated(one.content) != is_negated(other.content):
+            yield one, other, "one denies the other"

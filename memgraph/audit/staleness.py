@@ -1,4 +1,4 @@
-"""Stale: what was true for a while, or may have ceased to be."""
+"""Check for stale facts: dates that have passed, temporary statements, old uncertain facts."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from memgraph.audit.findings import Finding, fact_finding, latest
+from memgraph.audit.findings import Finding, fact_finding, last_seen
 from memgraph.models import Fact, Memory
 
-DATE_PASSED_DAYS = 30
-PASSING_DAYS = 90
-"""After which what was said of a day or a week is over."""
+DATE_GRACE_DAYS = 30
+"""Days after which a date has passed."""
+TEMPORARY_DAYS = 90
+"""Days after which a statement about a day or a week is over."""
 CURRENT_DAYS = 365
-"""After which what was current then may not be any more."""
-UNSURE_DAYS = 365
-"""After which what was never sure, and never said again, is worth a look."""
-UNSURE = 0.75
+"""Days after which a statement about the present may be outdated."""
+UNCERTAIN_DAYS = 365
+"""Days after which an uncertain fact that was never confirmed needs a look."""
+MIN_CERTAIN_CONFIDENCE = 0.75
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
@@ -26,12 +27,12 @@ _DATE = re.compile(
     r"|(?P<y3>20\d\d)年(?:(?P<m3>\d{1,2})月)?",
     re.IGNORECASE,
 )
-_AIMED = re.compile(
+_FUTURE = re.compile(
     r"\b(?:by|until|till|before|due|deadline|scheduled|planned|plans?|planning|going to|aims?|wants?|will|upcoming)\b"
     r"|截止|之前|计划|打算|将要|将于|目标|准备",
     re.IGNORECASE,
 )
-_PASSING = re.compile(
+_TEMPORARY = re.compile(
     r"\b(?:today|tomorrow|yesterday|tonight|(?:this|next|last) (?:morning|evening|week|weekend|month|"
     r"monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b|今天|明天|昨天|今晚|(?:这|本|下|上)(?:周|个月|星期|礼拜)",
     re.IGNORECASE,
@@ -40,48 +41,46 @@ _CURRENT = re.compile(r"\b(?:currently|right now|at the moment|these days|for no
 
 
 def stale(memory: Memory, now: datetime) -> Iterator[Finding]:
-    """Find facts that time has passed by. Manual ones are a person's to judge."""
+    """Find facts that are outdated. Removing a manual fact is never suggested."""
     for fact in memory.facts:
-        if found := _staleness(fact, now):
-            why, is_over = found
+        if result := _check_staleness(fact, now):
+            why, is_over = result
             yield fact_finding("stale", fact, why, remove=is_over)
 
 
-def _staleness(fact: Fact, now: datetime) -> tuple[str, bool] | None:
-    """Why *fact* is stale, and whether that is certain."""
-    passed = _date_passed(fact.content, now)
-    if passed and (fact.effective_category == "goal" or _AIMED.search(fact.content)):
-        return f"it looks ahead to {passed}, which is over", True
-    days = _days_since(latest(fact), now)
+def _check_staleness(fact: Fact, now: datetime) -> tuple[str, bool] | None:
+    """Return why *fact* is stale, and whether that is certain; None if it is not stale."""
+    date = _find_passed_date(fact.content, now)
+    if date and (fact.effective_category == "goal" or _FUTURE.search(fact.content)):
+        return f"it is about the future until {date}, which has passed", True
+    days = _days_since(last_seen(fact), now)
     if days is None or fact.effective_category == "correction":
         return None
-    if days > PASSING_DAYS and (match := _PASSING.search(fact.content)):
-        return f"{match[0]!r} was said {days:,} days ago", True
+    if days > TEMPORARY_DAYS and (match := _TEMPORARY.search(fact.content)):
+        return f"{match[0]!r} is {days:,} days old", True
     if days > CURRENT_DAYS and (match := _CURRENT.search(fact.content)):
-        return f"{match[0]!r} was said {days:,} days ago", False
-    if days > UNSURE_DAYS and fact.confidence < UNSURE and not fact.is_manual:
-        return f"it was never sure ({fact.confidence:.2f}), and not said again for {days:,} days", False
+        return f"{match[0]!r} is {days:,} days old", False
+    if days > UNCERTAIN_DAYS and fact.confidence < MIN_CERTAIN_CONFIDENCE and not fact.is_manual:
+        return f"its confidence is low ({fact.confidence:.2f}), and it was not confirmed for {days:,} days", False
     return None
 
 
-def _date_passed(text: str, now: datetime) -> str | None:
-    """The last date in *text*, if it was over for a while."""
-    dates = [(end, match[0]) for match in _DATE.finditer(text) if (end := _end_of(match))]
+def _find_passed_date(text: str, now: datetime) -> str | None:
+    """Return the last date in *text* if it has passed."""
+    dates = [(end, match[0]) for match in _DATE.finditer(text) if (end := _last_day(match))]
     if not dates:
         return None
-    last, said = max(dates)
-    return said if (now - last).days > DATE_PASSED_DAYS else None
+    end, date = max(dates)
+    return date if (now - end).days > DATE_GRACE_DAYS else None
 
 
-def _end_of(match: re.Match[str]) -> datetime | None:
-    """The last day that a date may mean, roughly."""
-    said = match.groupdict()
-    year = int(said["y1"] or said["y2"] or said["y3"])
-    name = (said["m2"] or "").lower()[:3]
-    month = int(said["m1"] or said["m3"] or 0) or next(
-        (at for at, full in enumerate(_MONTHS, 1) if full[:3] == name), 12
-    )
-    day = int(said["d1"] or said["d2"] or 28)
+def _last_day(match: re.Match[str]) -> datetime | None:
+    """Return the last day that a date may mean, roughly; None if there is no such date."""
+    groups = match.groupdict()
+    year = int(groups["y1"] or groups["y2"] or groups["y3"])
+    name = (groups["m2"] or "").lower()[:3]
+    month = int(groups["m1"] or groups["m3"] or 0) or (_MONTHS.index(name) + 1 if name in _MONTHS else 12)
+    day = int(groups["d1"] or groups["d2"] or 28)
     try:
         return datetime(year, month, day, tzinfo=UTC)
     except ValueError:

@@ -1,6 +1,7 @@
-"""What secrets look like, and a text without them.
+"""Secrets in free text: find, mask or remove keys, tokens, passwords and card numbers.
 
-The shapes are those that issuers document; what is said of a password is told by the words around it.
+The patterns follow the formats that the issuers document. Passwords have no format: the words around them count.
+Secrets in settings are known by their keys instead; see `memgraph._validation`.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
-VISIBLE = 4
-"""Characters of a secret that are shown, so that its owner knows which it is."""
+VISIBLE_CHARS = 4
+"""Characters of a secret that stay visible when it is masked, so that its owner can identify it."""
 
-SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
+PATTERNS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "a private key": re.compile(
             r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,30}-----|\Z)"
@@ -38,46 +40,58 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
     }
 )
-"""By what it is, how it looks."""
+"""The pattern of each kind of secret. In a group, only that group is secret."""
 
 _CARD = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.])")
 
 
-def find_secrets(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each secret of *text*: what it is, where it begins and ends."""
-    for what, shape in SHAPES.items():
-        for match in shape.finditer(text):
-            named = [name for name, value in match.groupdict().items() if value]
-            start, end = match.span(named[0]) if named else match.span()
-            yield what, start, end
+class Secret(NamedTuple):
+    """A secret and its position in a text."""
+
+    kind: str
+    """A noun phrase such as "an AWS access key"."""
+    start: int
+    end: int
+
+
+def find_secrets(text: str) -> Iterator[Secret]:
+    """Yield the secrets in *text*, by kind; they may overlap."""
+    for kind, pattern in PATTERNS.items():
+        for match in pattern.finditer(text):
+            groups = [name for name, value in match.groupdict().items() if value]
+            start, end = match.span(groups[0]) if groups else match.span()
+            yield Secret(kind, start, end)
     for match in _CARD.finditer(text):
-        if _is_card(match[0]):
-            yield "a card number", match.start(), match.end()
+        if _is_card_number(match[0]):
+            yield Secret("a card number", match.start(), match.end())
 
 
 def mask(text: str) -> str:
-    """*text* with at most the first four characters of each secret."""
-    return _without(text, lambda secret: f"{secret[:VISIBLE] if len(secret) > 2 * VISIBLE else ''}***")
+    """Return *text* with each secret replaced by its first four characters, if it is long enough, and `***`."""
+    return _replace_secrets(
+        text, lambda secret: f"{secret[:VISIBLE_CHARS] if len(secret) > 2 * VISIBLE_CHARS else ''}***"
+    )
 
 
 def redact(text: str) -> str:
-    """*text* without its secrets."""
-    return _without(text, lambda _: "[removed]")
+    """Return *text* with each secret replaced by `[removed]`."""
+    return _replace_secrets(text, lambda _: "[removed]")
 
 
-def _without(text: str, instead: Callable[[str], str]) -> str:
+def _replace_secrets(text: str, replace: Callable[[str], str]) -> str:
     spans = sorted((start, end) for _, start, end in find_secrets(text))
-    parts, at = list[str](), 0
+    parts, position = list[str](), 0
     for start, end in spans:
-        if end <= at:
+        if end <= position:
             continue
-        parts += [text[at : max(at, start)], instead(text[start:end])] if start >= at else []
-        at = max(at, end)
-    return "".join([*parts, text[at:]])
+        if start >= position:  # or it overlaps the one before, which already has its replacement
+            parts += [text[position:start], replace(text[start:end])]
+        position = end
+    return "".join([*parts, text[position:]])
 
 
-def _is_card(text: str) -> bool:
-    """Whether the digits end in the check digit that cards have, and are no run of one digit.
+def _is_card_number(text: str) -> bool:
+    """Whether *text* starts like a card number, has a valid check digit and is not one repeated digit.
 
     Source:
         Luhn, US patent 2,950,048, 1960.
