@@ -1,21 +1,21 @@
-"""The memory update as a graph. This is the only file that knows the order.
+"""The memory update as a graph. Only this file defines the order of the nodes.
 
     filter_messages -> detect_signals -> load_memory -> build_prompt -> call_model
         -> parse_update -> apply_update -> scrub_uploads -> save_memory
 
-The ways off the straight line:
+The other routes:
 
-    filter_messages -> END            nothing a person said is left
-    load_memory     -> END            all of it was learned before
-    load_memory     -> apply_update   a save was lost, and the changes in hand still fit
-    parse_update    -> call_model     the answer could not be read; once
-    save_memory     -> load_memory    the save lost a race
+    filter_messages -> END            there is no user turn
+    load_memory     -> END            all turns were learned before
+    load_memory     -> apply_update   after a save conflict, if the change set still applies
+    parse_update    -> call_model     the answer is unreadable; once
+    save_memory     -> load_memory    the save lost a race against another writer
     save_memory     -> build_prompt   turns are left for another pass
 
-A graph that is built to be reviewed has one node more, before save_memory:
+A graph with review has one more node, before save_memory:
 
-    scrub_uploads   -> review_changes   a person is asked, where it has to be
-    review_changes  -> apply_update     the person agreed to something else than was applied
+    scrub_uploads   -> review_changes   a person approves the changes if required
+    review_changes  -> apply_update     the reviewer changed them
 """
 
 # LangGraph leaves some of its types open
@@ -23,16 +23,17 @@ A graph that is built to be reviewed has one node more, before save_memory:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from langgraph.graph import START, StateGraph
+from pydantic import BaseModel
 
 from memgraph.context import Context, ContextResolver
-from memgraph.langgraph_adapter import UpdateGraph, sync_async_node
+from memgraph.langgraph_adapter import MemoryGraph, sync_async_node
 from memgraph.nodes.apply_update import apply_update
 from memgraph.nodes.build_prompt import build_prompt
-from memgraph.nodes.call_model import CallModelInput, call_model, call_model_async
+from memgraph.nodes.call_model import call_model, call_model_async
 from memgraph.nodes.detect_signals import detect_signals
 from memgraph.nodes.errors import fail_open
 from memgraph.nodes.filter_messages import filter_messages
@@ -42,16 +43,32 @@ from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
 from memgraph.review import Review, strictest
-from memgraph.state import Conversation, FilterOutput, LoadOutput, Parsed, Result, Reviewed, Saved, Stages, State
+from memgraph.state import (
+    CallModelInput,
+    Conversation,
+    FilterOutput,
+    LoadOutput,
+    Parsed,
+    Result,
+    Reviewed,
+    Saved,
+    Stages,
+    State,
+)
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.checkpoint.memory import InMemorySaver
 
     from memgraph.policy import Policy
     from memgraph.storage import MemoryStorage
 
 NAME = "memory_update"
+
+
+class UpdateGraph(MemoryGraph[State, Context, Conversation, Any]):
+    """The compiled memory update."""
 
 
 def build_graph(
@@ -103,7 +120,7 @@ def build_graph(
 
 
 def _assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context, Conversation, Any]:
-    """Put nodes and routes together."""
+    """Add nodes and routes."""
     bound = ContextResolver(defaults).bind
     graph = StateGraph(State, context_schema=Context, input_schema=Conversation, output_schema=output)
 
@@ -138,33 +155,49 @@ def _assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context
     return graph
 
 
-# A thread keeps the last run's values: a route reads only what its own node wrote in this step.
+# A thread keeps the values of its last run: a route may only read what its own node wrote in this step.
 
 
 def after_filter(state: FilterOutput) -> Literal["detect_signals", "__end__"]:
-    """End where nothing a person said is left."""
+    """End if there is no user turn."""
     return "__end__" if "outcome" in state else "detect_signals"
 
 
 def after_load(state: LoadOutput) -> Literal["build_prompt", "apply_update", "__end__"]:
-    """End where there is nothing to learn; ask, unless the changes in hand still fit."""
+    """End if there is nothing to learn; skip the model if the change set still applies."""
     if "outcome" in state:
         return "__end__"
     return "apply_update" if state.get("reusable") else "build_prompt"
 
 
 def after_parse(state: Parsed) -> Literal["call_model", "apply_update"]:
-    """Ask again for an answer that could not be read."""
+    """Call the model again after an unreadable answer."""
     return "call_model" if "problem" in state else "apply_update"
 
 
 def after_review(state: Reviewed) -> Literal["apply_update", "save_memory"]:
-    """Apply what the person agreed to, where it is not what was applied."""
+    """Apply the approved changes again if the reviewer changed them."""
     return "apply_update" if state.get("altered") else "save_memory"
 
 
 def after_save(state: Saved) -> Literal["load_memory", "build_prompt", "__end__"]:
-    """End, or learn from the turns that are left, or go round again after a lost race."""
+    """End, or learn from the remaining turns, or load again after a save conflict."""
     if "outcome" in state:
         return "__end__"
     return "build_prompt" if "saved" in state else "load_memory"
+
+
+def in_memory_saver() -> InMemorySaver:
+    """Return an in-process checkpointer that may load the types of the state: LangGraph's default one warns of each."""
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    types = sorted({(kind.__module__, kind.__name__) for kind in _model_types()})
+    return InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=types))
+
+
+def _model_types() -> Iterator[type[BaseModel]]:
+    for hint in get_type_hints(State).values():
+        for kind in (hint, *get_args(hint)):
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield kind

@@ -1,106 +1,146 @@
-"""How nodes are wired to LangGraph: a twin for the event loop, a clean drawing."""
+"""Everything that depends on LangGraph's internals, so that a new version of LangGraph is checked in one place.
+
+Each part has a contract test in tests/test_langgraph_adapter.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args, get_type_hints
+import functools
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from langchain_core.runnables import RunnableLambda
+from langgraph.channels import LastValue
+from langgraph.config import get_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime, get_runtime
-from langgraph.typing import StateT
-from pydantic import BaseModel
-
-from memgraph.context import Context
-from memgraph.state import Conversation, State
+from langgraph.typing import ContextT, InputT, OutputT, StateT
+from pydantic import TypeAdapter
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.runnables.graph import Graph
-    from langgraph.checkpoint.memory import InMemorySaver
 
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 Node = Callable[[Any, Runtime[Any]], Any]
 
+_CHECKPOINTER = "__pregel_checkpointer"  # LangGraph exports no name for this key
+_HANDLER_SEPARATORS = 1  # in the namespace of an error handler of a root graph: "node|handler"
 
-def sync_async_node(node: Node, twin: Callable[[Any, Runtime[Any]], Awaitable[Any]]) -> RunnableLambda[Any, Any]:
-    """One node of a function and its async twin.
 
-    A RunnableLambda is given no runtime, so it is looked up; and LangGraph cannot read its annotations, so
-    `add_node` must be told its input_schema.
+# -- state ----------------------------------------------------------------------------------------
+
+
+class ValidatedValue(LastValue[Any]):
+    """A state key whose value always has the declared type.
+
+    Edits over HTTP or in Studio arrive as plain JSON, and checkpoints turn a tuple into a list and,
+    if they are strict, a model into a dict.
+    """
+
+    def __init__(self, typ: Any, key: str = "") -> None:  # noqa: ANN401 - LangGraph passes a type form
+        super().__init__(typ, key)
+        self._adapter = _type_adapter(typ)
+
+    def from_checkpoint(self, checkpoint: Any) -> Self:  # noqa: ANN401
+        restored = super().from_checkpoint(checkpoint)
+        if restored.is_available():
+            restored.value = self._adapter.validate_python(restored.value)
+        return restored
+
+    def update(self, values: Sequence[Any]) -> bool:
+        return super().update([self._adapter.validate_python(value) for value in values])
+
+
+@functools.cache
+def _type_adapter(typ: Any) -> TypeAdapter[Any]:  # noqa: ANN401
+    """Cached, since LangGraph creates new channels for every run."""
+    return TypeAdapter(typ)
+
+
+# -- nodes ----------------------------------------------------------------------------------------
+
+
+def sync_async_node(node: Node, async_node: Callable[[Any, Runtime[Any]], Awaitable[Any]]) -> RunnableLambda[Any, Any]:
+    """Combine a function and its async variant into one node.
+
+    A RunnableLambda gets no runtime, so it is looked up; and LangGraph cannot read its annotations, so
+    `add_node` needs its input_schema.
     """
 
     def call(state: Any) -> Any:  # noqa: ANN401
-        return node(state, get_runtime(Context))
+        return node(state, get_runtime())
 
     async def call_async(state: Any) -> Any:  # noqa: ANN401
-        return await twin(state, get_runtime(Context))
+        return await async_node(state, get_runtime())
 
     return RunnableLambda(call, call_async, name=getattr(node, "__name__", None))
 
 
-class MemoryGraph(CompiledStateGraph[StateT, Context, Conversation, Any]):
-    """A graph of ours, compiled. It is drawn as it reads: without the handler that LangGraph adds for errors."""
+def emit_progress(runtime: Runtime[Any], node: str, **counts: int) -> None:
+    """Emit progress counts, never user text; a no-op without a consumer of the stream mode `custom`.
+
+    The graph is named, since clients of a lead agent receive these events among the agent's own.
+    """
+    runtime.stream_writer({"graph": "memory_update", "node": node, **counts})
+
+
+def is_subgraph() -> bool:
+    """Return whether the graph of the running error handler runs inside another graph."""
+    namespace = str(get_config().get("metadata", {}).get("langgraph_checkpoint_ns", ""))
+    return namespace.count("|") > _HANDLER_SEPARATORS
+
+
+def has_checkpointer(config: RunnableConfig) -> bool:
+    """Return whether an interrupted run can be resumed: without a checkpointer it ends without an answer."""
+    return config.get("configurable", {}).get(_CHECKPOINTER, ...) is not None
+
+
+# -- compiled graphs ------------------------------------------------------------------------------
+
+
+class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
+    """A compiled graph of memgraph. Its drawing omits the error handler that LangGraph adds as a node."""
 
     @classmethod
-    def from_compiled(cls, compiled: CompiledStateGraph[StateT, Context, Conversation, Any]) -> Self:
-        """The same graph, drawn so; made as `CompiledStateGraph.copy` makes its copies."""
+    def from_compiled(cls, compiled: CompiledStateGraph[StateT, ContextT, InputT, OutputT]) -> Self:
+        """Return *compiled* as a graph of this class, built as `CompiledStateGraph.copy` builds copies."""
         return _copy_serde_allowlist(cls(**vars(compiled)), compiled)
 
     def copy(self, update: dict[str, Any] | None = None) -> Self:
-        """As LangGraph copies it; LangGraph Server does so for every run, to put its checkpointer in."""
+        """Copy the graph; LangGraph Server does so for every run, to set its checkpointer."""
         return _copy_serde_allowlist(super().copy(update), self)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
-        """The form of the context, which refuses no key: see `_Fields`."""
+        """Return the schema of the context, which accepts every key: see `_PermissiveProperties`."""
         schema = super().get_context_jsonschema()
         return {**schema, "properties": _PermissiveProperties(schema["properties"])} if schema else None
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        return _without_handler(super().get_graph(config, xray=xray))
+        return _without_error_handler(super().get_graph(config, xray=xray))
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        return _without_handler(await super().aget_graph(config, xray=xray))
+        return _without_error_handler(await super().aget_graph(config, xray=xray))
 
 
 class _PermissiveProperties(dict[str, Any]):
-    """The fields of a form, which lets every key through.
+    """The fields of a schema, which claims to contain every key.
 
-    LangGraph Server asks it which keys of a context a run may see, and drops the others without a word. A misspelt
-    one is to be refused instead, as in Python; clients' own keys, such as `__request`, are dropped.
+    LangGraph Server silently drops context keys that are not in the schema. A misspelt key must be an error
+    instead, as in Python; only clients' own keys, such as `__request`, are dropped.
     """
 
     def __contains__(self, key: object) -> bool:
         return super().__contains__(key) or not str(key).startswith("_")
 
 
-class UpdateGraph(MemoryGraph[State]):
-    """The memory update, compiled."""
-
-
 def _copy_serde_allowlist(graph: G, original: CompiledStateGraph[Any, Any, Any, Any]) -> G:
-    """*graph*, knowing the types of *original* that a strict checkpointer may read: copies come without."""
+    """Give *graph* the types that a strict checkpointer may load for *original*; LangGraph's copies lack them."""
     graph._serde_allowlist = original._serde_allowlist  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return graph
 
 
-def _without_handler(drawn: Graph) -> Graph:
-    for node in [node for name, node in drawn.nodes.items() if "error_handler" in name]:
-        drawn.remove_node(node)
-    return drawn
-
-
-def in_memory_saver() -> InMemorySaver:
-    """A checkpointer in this process, which knows the types of the state: LangGraph's default one warns of each."""
-    from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-
-    types = sorted({(kind.__module__, kind.__name__) for kind in _kept_types()})
-    return InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=types))
-
-
-def _kept_types() -> Iterator[type[BaseModel]]:
-    for hint in get_type_hints(State).values():
-        for kind in (hint, *get_args(hint)):
-            if isinstance(kind, type) and issubclass(kind, BaseModel):
-                yield kind
+def _without_error_handler(drawing: Graph) -> Graph:
+    for node in [node for name, node in drawing.nodes.items() if "error_handler" in name]:
+        drawing.remove_node(node)
+    return drawing

@@ -1,4 +1,4 @@
-"""Recall as a graph. This is the only file that knows the order.
+"""Recall as a graph. Only this file defines the order of the nodes.
 
 recall_load -> recall_rank -> recall_fit -> recall_render
 """
@@ -8,8 +8,8 @@ recall_load -> recall_rank -> recall_fit -> recall_render
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.config import get_config
@@ -19,18 +19,9 @@ from langgraph.runtime import Runtime
 from memgraph.context import Context, ContextResolver
 from memgraph.langgraph_adapter import MemoryGraph
 from memgraph.nodes.errors import recall_error_handler
-from memgraph.nodes.recall import (
-    Recalling,
-    RecallStages,
-    RecallState,
-    TextRendered,
-    recall_fit,
-    recall_load,
-    recall_rank,
-    recall_render,
-)
+from memgraph.nodes.recall import RecallContext, recall_fit, recall_load, recall_rank, recall_render
 from memgraph.retrieval.recall import RecallPipeline
-from memgraph.state import Conversation
+from memgraph.state import Conversation, RecallStages, RecallState, TextRendered
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -40,8 +31,8 @@ if TYPE_CHECKING:
 NAME = "memory_recall"
 
 
-class RecallGraph(MemoryGraph[RecallState]):
-    """Recall, compiled."""
+class RecallGraph(MemoryGraph[RecallState, Context, Conversation, Any]):
+    """The compiled recall graph."""
 
 
 def build_recall_graph(
@@ -78,7 +69,7 @@ def build_recall_graph(
             nothing is recalled.
     """
     resolver = ContextResolver((defaults or Context()).merge(Context(storage=storage)))
-    bound = functools.partial(_bound, resolver, pipeline or RecallPipeline())
+    bound = partial(_bind, resolver, pipeline or RecallPipeline())
     graph = StateGraph(
         RecallState,
         context_schema=Context,
@@ -99,15 +90,12 @@ def build_recall_graph(
     return RecallGraph.from_compiled(graph.compile(name=NAME, checkpointer=checkpointer))
 
 
-def _bound(resolver: ContextResolver, recaller: RecallPipeline, node: Callable[..., Any]) -> Callable[..., Any]:
-    """Give *node* a runtime that knows whose memory it is, and how to recall.
+def _bind(resolver: ContextResolver, pipeline: RecallPipeline, node: Callable[..., Any]) -> Callable[..., Any]:
+    """Return *node* with a RecallContext; `wraps` keeps the annotations, from which LangGraph reads its input."""
 
-    functools.wraps keeps its annotations, by which LangGraph knows what the node may see.
-    """
-
-    @functools.wraps(node)
+    @wraps(node)
     def call(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-        recalling = Recalling(resolver(runtime, get_config()), recaller)
-        return node(state, runtime.override(context=recalling))
+        context = RecallContext(resolver(runtime, get_config()), pipeline)
+        return node(state, runtime.override(context=context))
 
     return call

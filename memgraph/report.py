@@ -1,4 +1,4 @@
-"""What an update did: the report a run ends with."""
+"""The report of an update: what it changed, and what it cost."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ Outcome = Literal["learned", "nothing_new", "superseded", "forgotten", "rejected
 """How a run ended.
 
 - learned: something was added, removed, rewritten or confirmed, and saved.
-- nothing_new: nothing a person said was left, all of it was learned before, or none of it was worth keeping.
+- nothing_new: there was no user turn, all turns were learned before, or none of it was worth keeping.
 - superseded: another run learned these turns meanwhile.
 - forgotten: the memory was deleted meanwhile.
-- rejected: a reviewer refused the changes, and nothing was left to learn.
+- rejected: a reviewer rejected the changes, and nothing was left to learn.
 """
 
 
 REJECTED = "rejected in review"
-"""Why something was refused that a person did not agree to."""
+"""The reason of a refusal by a reviewer."""
 
 
-class Reported(BaseModel):
+class ReportModel(BaseModel):
     """A part of a report."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Usage(Reported):
-    """What the model cost."""
+class Usage(ReportModel):
+    """Calls of the model, and their tokens."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -44,34 +44,34 @@ class Usage(Reported):
         )
 
 
-class RemovedFact(Reported):
-    """A fact that is no longer kept, and why."""
+class RemovedFact(ReportModel):
+    """A removed fact, and why."""
 
     fact: Fact
     why: str
 
 
-class RewrittenSection(Reported):
-    """A summary that has a new text."""
+class RewrittenSection(ReportModel):
+    """A summary with a new text."""
 
     section: SectionName
     before: str
     after: str
 
 
-class Report(Reported):
-    """What was added, confirmed, removed, rewritten and refused, and what the model cost."""
+class Report(ReportModel):
+    """What was added, confirmed, removed, rewritten and refused, and the model's usage."""
 
     added: tuple[Fact, ...] = ()
     confirmed: tuple[Fact, ...] = ()
-    """Known facts that were said again."""
+    """Known facts that were repeated."""
     removed: tuple[RemovedFact, ...] = ()
     rewritten: tuple[RewrittenSection, ...] = ()
     refused: tuple[Refusal, ...] = ()
     usage: Usage = Usage()
 
     def __add__(self, other: Report) -> Report:
-        """The report of both passes of one run."""
+        """The report of two passes of one run."""
         return Report(
             added=self.added + other.added,
             confirmed=self.confirmed + other.confirmed,
@@ -83,12 +83,12 @@ class Report(Reported):
 
     @property
     def changed(self) -> bool:
-        """Whether the memory says anything else than before."""
+        """Whether the memory differs from before."""
         return bool(self.added or self.confirmed or self.removed or self.rewritten)
 
     @property
     def rejected(self) -> bool:
-        """Whether a reviewer refused any of it."""
+        """Whether a reviewer rejected any of it."""
         return any(refusal.reason == REJECTED for refusal in self.refused)
 
     @property
@@ -97,16 +97,16 @@ class Report(Reported):
         return {name: len(getattr(self, name)) for name in ("added", "confirmed", "removed", "rewritten", "refused")}
 
 
-def diff(before: Memory, after: Memory, *, because: tuple[RemovedFact, ...] = ()) -> Report:
-    """Tell what changed from *before* to *after*; *because* knows why facts were removed."""
+def diff(before: Memory, after: Memory, *, reasons: tuple[RemovedFact, ...] = ()) -> Report:
+    """Report what changed from *before* to *after*; *reasons* explain the removals."""
     old = {fact.id: fact for fact in before.facts}
     new = {fact.id: fact for fact in after.facts}
-    reasons = {removed.fact.id: removed.why for removed in because}
+    why = {removed.fact.id: removed.why for removed in reasons}
     return Report(
         added=tuple(fact for fact in after.facts if fact.id not in old),
         confirmed=tuple(fact for fact in after.facts if fact.id in old and fact != old[fact.id]),
         removed=tuple(
-            RemovedFact(fact=fact, why=reasons.get(fact.id, "removed")) for fact in before.facts if fact.id not in new
+            RemovedFact(fact=fact, why=why.get(fact.id, "removed")) for fact in before.facts if fact.id not in new
         ),
         rewritten=tuple(
             RewrittenSection(section=name, before=before.section(name).summary, after=section.summary)

@@ -1,101 +1,77 @@
-"""The stages of an update. Each is what one node returns; State is their sum.
+"""The state of the graphs: one TypedDict per stage, and one per node input.
 
-A node's signature names the stages it reads and the one it writes, and LangGraph hands it no more
-than that, so the data flow can be read from the signatures alone.
+A stage is what one node returns; `State` is the sum of all. A node's signature names what it reads and the stage it
+writes. LangGraph passes it only the keys of its input type, so the signatures alone show the data flow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from typing import Annotated, Any, NotRequired, Self, cast
+from typing import Annotated, Any, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, convert_to_messages
-from langgraph.channels import EphemeralValue, LastValue, UntrackedValue
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from langgraph.channels import EphemeralValue, UntrackedValue
+from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from memgraph.errors import ConversationError
+from memgraph.langgraph_adapter import ValidatedValue
 from memgraph.models import UNKNOWN_THREAD, Answer, Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
 from memgraph.report import Outcome, RemovedFact, Report, Usage
+from memgraph.retrieval.results import RankedFact, RecallResult, Selection
 from memgraph.review import Review
 
 
-class ValidatedValue(LastValue[Any]):
-    """A key that always holds a value of its own type.
-
-    What a client edited over HTTP or in Studio comes back as plain JSON, and out of a checkpoint
-    a tuple comes back as a list, and a strict one's model as a dict.
-    """
-
-    def __init__(self, typ: Any, key: str = "") -> None:  # noqa: ANN401 - LangGraph hands over a type form
-        super().__init__(typ, key)
-        self._adapter = _adapter_of(typ)
-
-    def from_checkpoint(self, checkpoint: Any) -> Self:  # noqa: ANN401
-        restored = super().from_checkpoint(checkpoint)
-        if restored.is_available():
-            restored.value = self._adapter.validate_python(restored.value)
-        return restored
-
-    def update(self, values: Sequence[Any]) -> bool:
-        return super().update([self._adapter.validate_python(value) for value in values])
-
-
-@cache
-def _adapter_of(typ: Any) -> TypeAdapter[Any]:  # noqa: ANN401
-    """LangGraph makes its channels anew for every run; an adapter is made once."""
-    return TypeAdapter(typ)
-
-
-def to_messages(_: object, given: object) -> list[AnyMessage]:
-    """Read a conversation, replacing the one before: runs of one thread do not pile up.
+def to_messages(_: object, new: object) -> list[AnyMessage]:
+    """Convert a conversation to messages. It replaces the previous one: a thread does not accumulate its runs.
 
     Raises:
-        ConversationError: If an item is no message, saying which.
+        ConversationError: If an item is not a message; the error names its index.
     """
-    items = cast("list[Any]", given if isinstance(given, list) else [given])
+    items = cast("list[Any]", new if isinstance(new, list) else [new])
     messages: list[AnyMessage] = []
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         try:
             messages.extend(convert_to_messages([item]))  # pyright: ignore[reportArgumentType]
         except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError) as error:
-            raise ConversationError(f"messages[{place}] is no message: {error}") from error
+            raise ConversationError(f"messages[{index}] is not a message: {error}") from error
     return messages
 
 
 class Origin(BaseModel):
-    """Whose update this is. It lives in the state, since a run's context is not checkpointed."""
+    """The owner of an update. It is part of the state, since a run's context is not checkpointed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     scope: Scope
     thread_id: str | None
     storage: str
-    """Name of the storage that is loaded from, and must be saved to."""
+    """Name of the storage to load from and to save to."""
     review: Review = "never"
-    """What a person must be asked, at least: a run resumed without its context is no less strict."""
+    """The least strict review allowed: a run resumed without its context is not reviewed less strictly."""
 
     @property
     def thread(self) -> str:
-        """The name under which progress is kept."""
+        """The key of the thread's watermark."""
         return self.thread_id or UNKNOWN_THREAD
 
 
+# -- stages of the update -------------------------------------------------------------------------
+
+
 class Conversation(TypedDict):
-    """What comes in."""
+    """The input."""
 
     messages: Annotated[list[AnyMessage], to_messages]
 
 
 class RunOutcome(TypedDict, total=False):
-    """How the run ended; only there once it has. Gone one step later, so no later run is misled."""
+    """How the run ended; absent before. Ephemeral, so the next run on the thread does not see it."""
 
     outcome: Annotated[Outcome, EphemeralValue]
 
 
 class Filtered(TypedDict):
-    """What people said, and whose memory it is for."""
+    """The turns to learn from, and the owner of the memory."""
 
     turns: Annotated[tuple[Turn, ...], ValidatedValue]
     origin: Annotated[Origin, ValidatedValue]
@@ -108,40 +84,40 @@ class FilterOutput(Filtered, RunOutcome):
 
 
 class Signalled(TypedDict):
-    """What the user's way of talking hints at."""
+    """Names of the signals detected in the user's turns."""
 
     signals: Annotated[tuple[str, ...], ValidatedValue]
 
 
 class ConflictCount(TypedDict, total=False):
-    """How many saves in a row this run lost; for this run only, so it is never checkpointed."""
+    """How many saves in a row this run lost; never checkpointed, since it concerns this run only."""
 
     conflicts: Annotated[int, UntrackedValue]
 
 
 class Loaded(TypedDict):
-    """The document as it is stored, and how many of the last turns it has not learned from."""
+    """The stored document, and how many of the last turns it has not learned from."""
 
     memory: Annotated[Memory, ValidatedValue]
     pending_turns: Annotated[int, ValidatedValue]
 
 
 class LoadOutput(Loaded, RunOutcome):
-    """After a lost race: whether the changes in hand still fit what is stored now."""
+    """After a save conflict also: whether the change set still applies to the stored document."""
 
     report: NotRequired[Annotated[Report, ValidatedValue]]
     reusable: NotRequired[Annotated[bool, EphemeralValue]]
 
 
 class Prompted(TypedDict):
-    """What the model is asked, and which messages this pass learns from."""
+    """The prompt, and the ids of the messages that this pass learns from."""
 
     prompt: Annotated[Prompt, ValidatedValue]
     batch: Annotated[tuple[str, ...], ValidatedValue]
 
 
 class Answered(TypedDict):
-    """What the model said, at which attempt, and what both attempts cost."""
+    """The model's answer, the number of the attempt, and the usage of all attempts."""
 
     response: Annotated[Answer, ValidatedValue]
     attempt: Annotated[int, ValidatedValue]
@@ -149,19 +125,19 @@ class Answered(TypedDict):
 
 
 class Problem(TypedDict, total=False):
-    """What was wrong with the last answer; gone one step later."""
+    """Why the last answer is unreadable; cleared one step later."""
 
     problem: Annotated[str, EphemeralValue]
 
 
 class Parsed(Problem):
-    """What the model proposed, understood."""
+    """The change set that the model proposed."""
 
     changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
 
 
 class Applied(TypedDict):
-    """The memory with the changes in it, and what policy had to say."""
+    """The memory with the changes applied, and what was removed and refused."""
 
     applied: Annotated[Memory, ValidatedValue]
     removed: Annotated[tuple[RemovedFact, ...], ValidatedValue]
@@ -169,24 +145,24 @@ class Applied(TypedDict):
 
 
 class Scrubbed(TypedDict):
-    """The memory less what this update wrote about uploads."""
+    """The memory without what this update wrote about uploads."""
 
     scrubbed: Annotated[Memory, ValidatedValue]
     uploads: Annotated[tuple[Refusal, ...], ValidatedValue]
 
 
 class Reviewed(TypedDict, total=False):
-    """What a person agreed to, in the place of what parse_update wrote; nothing where nobody had to be asked."""
+    """The change set that the reviewer approved, replacing parse_update's; empty if no review was needed."""
 
     changes: Annotated[MemoryUpdate, ValidatedValue]
     reviewed: Annotated[str, ValidatedValue]
-    """Fingerprint of the changes that were decided. Any other change set, as of the next batch, is asked about."""
+    """Fingerprint of the approved change set. Any other one, such as the next batch's, needs its own review."""
     altered: Annotated[bool, EphemeralValue]
-    """Whether the changes are others than those applied, so that they must be applied anew."""
+    """Whether the reviewer changed it, so that it must be applied again."""
 
 
 class Saved(ConflictCount, RunOutcome):
-    """What is stored now. A save is also a load: the next batch starts from what was saved."""
+    """The saved document. A save is also a load: the next batch starts from it."""
 
     saved: NotRequired[Annotated[Memory, EphemeralValue]]
     memory: NotRequired[Annotated[Memory, ValidatedValue]]
@@ -195,7 +171,7 @@ class Saved(ConflictCount, RunOutcome):
 
 
 class Result(RunOutcome):
-    """What comes out."""
+    """The output."""
 
     saved: NotRequired[Annotated[Memory, EphemeralValue]]
     report: Annotated[Report, ValidatedValue]
@@ -205,8 +181,116 @@ class Result(RunOutcome):
 class Stages(  # pyright: ignore[reportIncompatibleVariableOverride]
     FilterOutput, Signalled, LoadOutput, Prompted, Answered, Parsed, Applied, Scrubbed, Reviewed, Saved
 ):
-    """Every stage, without the conversation: as an output schema it shows a client all that an update did."""
+    """Every stage, without the conversation: as the output schema, it shows clients all that an update did."""
 
 
 class State(Conversation, Stages):
-    """Every key of the graph."""
+    """Every key of the update graph."""
+
+
+# -- inputs of the update's nodes -----------------------------------------------------------------
+
+
+class LoadInput(Filtered, ConflictCount):
+    """load_memory; the last three keys belong to this run only after a save conflict."""
+
+    memory: NotRequired[Memory]
+    changes: NotRequired[MemoryUpdate]
+    usage: NotRequired[Usage]
+    report: NotRequired[Report]
+
+
+class BuildPromptInput(Filtered, Signalled, Loaded):
+    """build_prompt."""
+
+
+class CallModelInput(Prompted, Problem, ConflictCount):
+    """call_model; the previous response counts only together with a problem."""
+
+    response: NotRequired[Answer]
+    usage: NotRequired[Usage]
+
+
+class ParseInput(Filtered, Loaded, Prompted, Answered):
+    """parse_update."""
+
+
+class ApplyInput(Loaded):
+    """apply_update."""
+
+    changes: MemoryUpdate
+
+
+class ScrubInput(ApplyInput):
+    """scrub_uploads."""
+
+    applied: Memory
+
+
+class ReviewInput(Filtered, ApplyInput):
+    """review_changes."""
+
+    reviewed: NotRequired[str]
+
+
+class SaveInput(Filtered, Loaded, ConflictCount):
+    """save_memory."""
+
+    changes: MemoryUpdate
+    removed: tuple[RemovedFact, ...]
+    refused: tuple[Refusal, ...]
+    scrubbed: Memory
+    uploads: tuple[Refusal, ...]
+    usage: Usage
+    report: Report
+
+
+class ErrorInput(Filtered, total=False):
+    """fail_open: as little as possible, since any stage may be missing."""
+
+
+# -- recall ---------------------------------------------------------------------------------------
+
+
+class MemoryLoaded(TypedDict):
+    """The stored document."""
+
+    memory: Annotated[Memory, ValidatedValue]
+
+
+class FactsRanked(TypedDict):
+    """The ranked facts, the best first."""
+
+    ranked: Annotated[list[RankedFact], ValidatedValue]
+
+
+class FactsChosen(TypedDict):
+    """The summaries and facts that fit the token budget."""
+
+    chosen: Annotated[Selection, ValidatedValue]
+
+
+class TextRendered(TypedDict):
+    """The text for a prompt. The only key of the output."""
+
+    recalled: Annotated[RecallResult, ValidatedValue]
+
+
+class RecallStages(MemoryLoaded, FactsRanked, FactsChosen, TextRendered):
+    """Every stage, without the conversation."""
+
+
+class RecallState(Conversation, RecallStages):
+    """Every key of the recall graph."""
+
+
+class RankInput(Conversation, MemoryLoaded):
+    """recall_rank."""
+
+
+class FitInput(MemoryLoaded, FactsRanked):
+    """recall_fit."""
+
+
+class RecallErrorInput(TypedDict):
+    """recall_error_handler: reads nothing."""

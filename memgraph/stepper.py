@@ -18,15 +18,15 @@ from pydantic_core import to_jsonable_python
 
 from memgraph._validation import field_errors
 from memgraph.errors import EditError
-from memgraph.langgraph_adapter import in_memory_saver
-from memgraph.state import ValidatedValue
+from memgraph.graph import in_memory_saver
+from memgraph.langgraph_adapter import ValidatedValue
 
 if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
     from langchain_core.runnables import RunnableConfig
 
     from memgraph.context import Context
-    from memgraph.langgraph_adapter import UpdateGraph
+    from memgraph.graph import UpdateGraph
     from memgraph.models import Memory
 
 NO_THREAD: RunnableConfig = {"configurable": {"thread_id": ""}}

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from memgraph import BackgroundInvoker, Context, build_graph
-from memgraph.langgraph_adapter import in_memory_saver
+from memgraph.graph import in_memory_saver
 from memgraph.llm.models import CHAT_MODELS
 from memgraph.storage import STORAGES
 from memgraph.testing import ScriptedModel, update_answer

@@ -139,7 +139,7 @@ def test_every_stage_comes_back_from_json_as_it_was(storage: MemoryStorage) -> N
         ("applied", "nonsense", "applied"),
         ("outcome", "learned", "no stage 'outcome' can be edited here; there are messages, turns"),
         ("nonsense", 1, "no stage 'nonsense'"),
-        ("messages", [3], "no message"),
+        ("messages", [3], "not a message"),
     ],
 )
 def test_an_edit_that_is_none_changes_nothing(storage: MemoryStorage, stage: str, value: object, problem: str) -> None:

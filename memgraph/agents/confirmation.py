@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from memgraph.models import Fact
@@ -13,9 +12,6 @@ AFFIRMATIVE = frozenset(
     {"yes", "y", "true", "ok", "okay", "agree", "agreed", "approve", "approved", "是", "好", "可以", "同意"}
 )
 
-# LangGraph does not export this key. If it were renamed, a run without a checkpointer would end at `interrupt`.
-_CHECKPOINTER = "__pregel_checkpointer"
-
 
 class ConfirmationRequiredError(Exception):
     """A change would touch a fact that a person wrote. The tools handle it; it never reaches the agent."""
@@ -23,11 +19,6 @@ class ConfirmationRequiredError(Exception):
     def __init__(self, fact: Fact) -> None:
         super().__init__(fact.id)
         self.fact = fact
-
-
-def can_interrupt(config: RunnableConfig) -> bool:
-    """Return whether an interrupted run can be resumed; without a checkpointer it would end without an answer."""
-    return config.get("configurable", {}).get(_CHECKPOINTER, ...) is not None
 
 
 def request_confirmation(action: str, fact: Fact, change: dict[str, Any]) -> bool:

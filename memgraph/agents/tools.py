@@ -14,12 +14,13 @@ from langgraph.prebuilt import ToolRuntime
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import field_errors
-from memgraph.agents.confirmation import ConfirmationRequiredError, can_interrupt, request_confirmation
+from memgraph.agents.confirmation import ConfirmationRequiredError, request_confirmation
 from memgraph.agents.identity import IdentityResolver, UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, resolve_storage
 from memgraph.agents.messages import REVISION
 from memgraph.editing import add_fact, edit_fact, find_fact, remove_fact, update_memory
 from memgraph.errors import EditError, IdentityError
+from memgraph.langgraph_adapter import has_checkpointer
 from memgraph.models import MANUAL, UNKNOWN_THREAD, Addition, Fact, Memory, MemoryUpdate
 from memgraph.policy import Policy
 from memgraph.retrieval.fact_index import IndexCache
@@ -201,7 +202,7 @@ class MemoryToolkit:
             try:
                 memory = self._update(identity, lambda memory, confirmed=confirmed: apply(memory, confirmed))
             except ConfirmationRequiredError as required:
-                if not can_interrupt(runtime.config):
+                if not has_checkpointer(runtime.config):
                     raise ToolException(
                         "The user wrote this; only the user may change it, in the memory."
                     ) from required

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from memgraph.langgraph_adapter import in_memory_saver
+from memgraph.graph import in_memory_saver
 from memgraph.models import UNKNOWN_THREAD, Memory, MemoryUpdate, Turn
 from memgraph.report import Usage
 from memgraph.review import fingerprint

@@ -11,8 +11,7 @@ from langgraph.types import Command
 
 from memgraph.cli.review_view import Answer, ask_person
 from memgraph.cli.update_view import Progress
-from memgraph.graph import build_graph
-from memgraph.langgraph_adapter import UpdateGraph, in_memory_saver
+from memgraph.graph import UpdateGraph, build_graph, in_memory_saver
 from memgraph.review import Proposal
 
 if TYPE_CHECKING:

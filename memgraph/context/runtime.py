@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.language_models import BaseChatModel
+from langgraph.config import get_config
 
 from memgraph._cache import ResourceCache
 from memgraph.context.context import Context
@@ -124,7 +125,6 @@ class ContextResolver:
         A node that works on the scope in its state is refused if the scope is another user's. functools.wraps keeps
         the annotations, from which LangGraph reads what the node may see.
         """
-        from langgraph.config import get_config
 
         def resolve(state: Mapping[str, Any], runtime: Runtime[Any]) -> Runtime[Any]:
             context = self(runtime, get_config())

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from memgraph.errors import EditError
 from memgraph.models import MANUAL, Fact, Memory, Section, SectionName, new_fact_id, timestamp
 from memgraph.rules.validation import (
-    checked_category,
-    checked_confidence,
-    checked_source_error,
-    checked_summary,
-    checked_text,
+    validate_category,
+    validate_confidence,
+    validate_source_error,
+    validate_summary,
+    validate_text,
 )
 from memgraph.text.normalize import fact_key
 
@@ -44,11 +44,11 @@ def add_fact(
     fact = Fact(
         id=unique_fact_id(memory),
         content=_validate_content(content, memory),
-        category=checked_category(category),
-        confidence=checked_confidence(confidence),
+        category=validate_category(category),
+        confidence=validate_confidence(confidence),
         created_at=current_time(),
         source=MANUAL,
-        source_error=checked_source_error(source_error, category),
+        source_error=validate_source_error(source_error, category),
     )
     return _with_facts(memory, (*memory.facts, fact))
 
@@ -70,14 +70,14 @@ def edit_fact(
     if content is None and category is None and confidence is None and source_error is None:
         raise EditError(f"nothing to change in {fact_id}: give a content, a category, a confidence or what went wrong")
     fact = find_fact(memory, fact_id)
-    new_category = fact.category if category is None else checked_category(category)
+    new_category = fact.category if category is None else validate_category(category)
     edited = fact.model_copy(
         update={
             "content": fact.content if content is None else _validate_content(content, memory, ignored_id=fact_id),
             "category": new_category,
-            "confidence": fact.confidence if confidence is None else checked_confidence(confidence),
+            "confidence": fact.confidence if confidence is None else validate_confidence(confidence),
             "source": MANUAL,
-            "source_error": checked_source_error(source_error, new_category)
+            "source_error": validate_source_error(source_error, new_category)
             or (fact.source_error if new_category == "correction" else None),
         }
     )
@@ -119,7 +119,7 @@ def edit_section(memory: Memory, name: SectionName, summary: str) -> Memory:
     Raises:
         EditError: If *summary* contains control characters, or more than 1,000 tokens.
     """
-    text = checked_summary(summary) if summary.strip() else ""
+    text = validate_summary(summary) if summary.strip() else ""
     section = memory.section(name)
     if text == section.summary:
         return memory
@@ -142,7 +142,7 @@ def current_time() -> str:
 
 def _validate_content(content: str, memory: Memory, *, ignored_id: str | None = None) -> str:
     """Return *content*, stripped, if it is valid and no fact but *ignored_id* has the same content."""
-    content = checked_text(content, "a fact")
+    content = validate_text(content, "a fact")
     key = fact_key(content)
     same = next((fact for fact in memory.facts if fact.id != ignored_id and fact_key(fact.content) == key), None)
     if same:

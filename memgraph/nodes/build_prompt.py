@@ -1,24 +1,20 @@
-"""build_prompt: what the model is asked."""
+"""build_prompt: render the prompt for the next batch of turns."""
 
 from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
+from memgraph.langgraph_adapter import emit_progress
 from memgraph.models import Turn
-from memgraph.nodes.progress import emit_progress
 from memgraph.prompts.update_prompt import shorten, update_prompt
 from memgraph.rules.watermark import first_batch
-from memgraph.state import Filtered, Loaded, Prompted, Signalled
+from memgraph.state import BuildPromptInput, Prompted
 from memgraph.text.tokens import count_tokens
 
 
-class BuildPromptInput(Filtered, Signalled, Loaded):
-    """What build_prompt reads."""
-
-
 def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Prompted:
-    """Ask what is new in the turns not learned from yet, as many as one pass takes."""
+    """Render the prompt for as many of the pending turns as one pass takes, with earlier turns as context."""
     policy = runtime.context.policy
     turns = state["turns"]
     known = len(turns) - state["pending_turns"]

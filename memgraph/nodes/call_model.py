@@ -1,39 +1,31 @@
-"""call_model: the one node that waits, so the one with an async twin."""
+"""call_model: the only node that waits for the network, so it has an async variant."""
 
 from __future__ import annotations
-
-from typing import NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.llm.call import acall, answer_of, call, usage_of
-from memgraph.models import Answer
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
-from memgraph.state import Answered, ConflictCount, Problem, Prompted
+from memgraph.state import Answered, CallModelInput
 
-_SHOWN_OF_A_BAD_ANSWER = 2_000
-
-
-class CallModelInput(Prompted, Problem, ConflictCount):
-    """What call_model reads; the answer before this one counts only where there is a problem with it."""
-
-    response: NotRequired[Answer]
-    usage: NotRequired[Usage]
+_UNREADABLE_ANSWER_CHARS = 2_000  # of an unreadable answer that the correction request repeats
 
 
 def call_model(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
-    """Ask the model; once more, saying what was wrong, where its answer could not be read."""
-    given = runtime.context
-    return _answered(state, call(given.model, _messages(state), given.policy, given.structured_output))
+    """Call the model; after an unreadable answer, send it back with the problem."""
+    context = runtime.context
+    message = call(context.model, _messages(state), context.policy, context.structured_output)
+    return _to_answer(state, message)
 
 
 async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
-    """As `call_model`, without holding up a thread."""
-    given = runtime.context
-    return _answered(state, await acall(given.model, _messages(state), given.policy, given.structured_output))
+    """As `call_model`, without blocking a thread."""
+    context = runtime.context
+    message = await acall(context.model, _messages(state), context.policy, context.structured_output)
+    return _to_answer(state, message)
 
 
 def _messages(state: CallModelInput) -> list[AnyMessage]:
@@ -41,17 +33,13 @@ def _messages(state: CallModelInput) -> list[AnyMessage]:
     messages: list[AnyMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.human)]
     response, problem = state.get("response"), state.get("problem")
     if response and problem:
-        said = shorten(response.text, _SHOWN_OF_A_BAD_ANSWER) or "(nothing)"
-        messages += [AIMessage(said), HumanMessage(correction_request(prompt, problem))]
+        unreadable = shorten(response.text, _UNREADABLE_ANSWER_CHARS) or "(nothing)"
+        messages += [AIMessage(unreadable), HumanMessage(correction_request(prompt, problem))]
     return messages
 
 
-def _answered(state: CallModelInput, message: AIMessage) -> Answered:
-    """Count what the answer cost, on top of what this pass spent before."""
-    again = "problem" in state
-    spent = state.get("usage", Usage()) if again or state.get("conflicts") else Usage()
-    return {
-        "response": answer_of(message),
-        "attempt": 2 if again else 1,
-        "usage": spent + usage_of(message),
-    }
+def _to_answer(state: CallModelInput, message: AIMessage) -> Answered:
+    """Add the usage of *message* to what this pass has used before."""
+    is_retry = "problem" in state
+    used = state.get("usage", Usage()) if is_retry or state.get("conflicts") else Usage()
+    return {"response": answer_of(message), "attempt": 2 if is_retry else 1, "usage": used + usage_of(message)}

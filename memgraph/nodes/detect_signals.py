@@ -1,4 +1,4 @@
-"""detect_signals: what the user's way of talking hints at."""
+"""detect_signals: look for corrections, praise, preferences and the like."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from memgraph.text.signals import detect
 
 
 def detect_signals(state: Filtered, runtime: Runtime[RunContext]) -> Signalled:
-    """Look for corrections, praise, preferences and the like in the last turns."""
+    """Detect signals in the last turns of the user."""
     last = state["turns"][-runtime.context.policy.signal_turns :]
     return {"signals": detect(last, runtime.context.signals)}

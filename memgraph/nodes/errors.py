@@ -1,29 +1,22 @@
-"""fail_open: inside a lead agent, a memory that fails costs the agent nothing but the memory."""
+"""Error handlers: inside another graph, a failing memory does not fail the agent."""
 
 from __future__ import annotations
 
 import logging
 
-from langgraph.config import get_config
 from langgraph.errors import NodeError
-from typing_extensions import TypedDict
 
-from memgraph.nodes.recall import TextRendered
+from memgraph.langgraph_adapter import is_subgraph
 from memgraph.retrieval.results import RecallResult
-from memgraph.state import Filtered, RunOutcome
+from memgraph.state import ErrorInput, RecallErrorInput, RunOutcome, TextRendered
 
 _log = logging.getLogger("memgraph.graph")
-_ALONE = 1  # the handler's place is "node|handler", and "parent|node|handler" inside another graph
-
-
-class ErrorInput(Filtered, total=False):
-    """What fail_open reads: as little as it can."""
 
 
 def fail_open(state: ErrorInput, error: NodeError) -> RunOutcome:
-    """Log the error and end, where a graph is around this one; alone, raise it.
+    """Log the error and end the update if it runs inside another graph; raise it otherwise.
 
-    No mark has moved, so what was not learned is learned when these turns come again.
+    The watermark has not moved, so the turns are learned when they are submitted again.
     """
     raise_if_root(error)
     origin = state.get("origin")
@@ -34,22 +27,17 @@ def fail_open(state: ErrorInput, error: NodeError) -> RunOutcome:
     return {}
 
 
-def raise_if_root(error: NodeError) -> None:
-    """Raise the error, unless a graph is around the one that failed."""
-    place = str(get_config().get("metadata", {}).get("langgraph_checkpoint_ns", ""))
-    if place.count("|") <= _ALONE:
-        raise error.error
-
-
-class RecallErrorInput(TypedDict):
-    """What recall_nothing reads."""
-
-
 def recall_error_handler(_: RecallErrorInput, error: NodeError) -> TextRendered:
-    """Log the error, where a graph is around this one; alone, raise it.
+    """Log the error and recall nothing if recall runs inside another graph; raise it otherwise.
 
-    What an earlier run of the thread recalled is not told again: it may have been another user's.
+    The result of an earlier run on the thread is overwritten: it may be of another user's memory.
     """
     raise_if_root(error)
     _log.error("nothing was recalled: %s failed; the agent goes on", error.node, exc_info=error.error)
     return {"recalled": RecallResult(text="", tokens=0)}
+
+
+def raise_if_root(error: NodeError) -> None:
+    """Raise the error unless the failed graph runs inside another graph."""
+    if not is_subgraph():
+        raise error.error

@@ -1,4 +1,4 @@
-"""parse_update: what the model proposed, or what is wrong with its answer."""
+"""parse_update: parse the model's answer into a change set."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from datetime import UTC, datetime
 from memgraph.errors import UnreadableAnswerError
 from memgraph.models import timestamp
 from memgraph.prompts.parse import UnreadableError, leaked_example_words, parse_answer
-from memgraph.state import Answered, Filtered, Loaded, Parsed, Prompted
+from memgraph.state import Parsed, ParseInput
 
-_ATTEMPTS = 2
-
-
-class ParseInput(Filtered, Loaded, Prompted, Answered):
-    """What parse_update reads."""
+_MAX_ATTEMPTS = 2
 
 
 def parse_update(state: ParseInput) -> Parsed:
-    """Understand the answer. The first that cannot be read is asked for again; the second ends the run."""
+    """Parse the answer. After the first unreadable answer the model is asked again; the second ends the run."""
     try:
         changes = parse_answer(
             state["response"],
@@ -28,7 +24,7 @@ def parse_update(state: ParseInput) -> Parsed:
             example_words=leaked_example_words(state["prompt"]),
         )
     except UnreadableError as error:
-        if state["attempt"] >= _ATTEMPTS:
+        if state["attempt"] >= _MAX_ATTEMPTS:
             raise UnreadableAnswerError(str(error)) from error
         return {"problem": str(error)}
     return {"changes": changes}

@@ -1,8 +1,6 @@
-"""review_changes: a person agrees to what would change, or does not."""
+"""review_changes: let a person approve the changes before they are saved."""
 
 from __future__ import annotations
-
-from typing import NotRequired
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -11,20 +9,13 @@ from memgraph.context import RunContext
 from memgraph.errors import EditError
 from memgraph.models import MemoryUpdate
 from memgraph.review import Proposal, apply_decision, fingerprint, make_proposal, needs_review, strictest
-from memgraph.state import Filtered, Loaded, Reviewed
-
-
-class ReviewInput(Filtered, Loaded):
-    """What review_changes reads."""
-
-    changes: MemoryUpdate
-    reviewed: NotRequired[str]
+from memgraph.state import Reviewed, ReviewInput
 
 
 def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed:
-    """Interrupt the run with what would change, unless nobody has to be asked, or this change set was decided.
+    """Interrupt the run with a proposal, unless no review is needed or this change set was already approved.
 
-    A save that lost a race brings back the change set that was decided, and nobody is asked twice.
+    A save conflict brings an approved change set back here; it is not reviewed twice.
     """
     changes = state["changes"]
     if state.get("reviewed") == fingerprint(changes):
@@ -33,14 +24,14 @@ def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed
     proposal = make_proposal(changes, state["memory"], context.policy, scope=origin.scope, thread_id=origin.thread_id)
     if not needs_review(proposal, strictest(origin.review, context.review)):
         return {}
-    agreed = _asked(changes, proposal)
-    return {"changes": agreed, "reviewed": fingerprint(agreed), "altered": agreed != changes}
+    approved = _request_decision(changes, proposal)
+    return {"changes": approved, "reviewed": fingerprint(approved), "altered": approved != changes}
 
 
-def _asked(changes: MemoryUpdate, proposal: Proposal) -> MemoryUpdate:
-    """Ask until the answer can be understood. What is asked is plain JSON, which every checkpoint keeps as it is.
+def _request_decision(changes: MemoryUpdate, proposal: Proposal) -> MemoryUpdate:
+    """Interrupt until the decision is valid, with the proposal as plain JSON, which every checkpointer can store.
 
-    Each resume runs the node again from its top, and each `interrupt` then returns the answer it was given before.
+    Every resume runs the node again from its start, and each `interrupt` then returns the answer that it got before.
     """
     while True:
         answer = interrupt(proposal.model_dump(mode="json"))

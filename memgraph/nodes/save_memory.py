@@ -1,4 +1,4 @@
-"""save_memory: what was learned is stored, or it is said why not."""
+"""save_memory: save the memory, and report what changed."""
 
 from __future__ import annotations
 
@@ -9,35 +9,24 @@ from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.errors import ForgottenError, RevisionConflictError
-from memgraph.models import Memory, MemoryUpdate, Refusal
-from memgraph.nodes.progress import emit_progress
+from memgraph.langgraph_adapter import emit_progress
+from memgraph.models import Memory
 from memgraph.policy import Policy
-from memgraph.report import Outcome, RemovedFact, Report, Usage, diff
+from memgraph.report import Outcome, Report, diff
 from memgraph.rules.watermark import count_unlearned, with_watermark
-from memgraph.state import ConflictCount, Filtered, Loaded, Saved
+from memgraph.state import Saved, SaveInput
 from memgraph.storage import MemoryStorage
 
 _JITTER_SECONDS = 0.01
-
-
-class SaveInput(Filtered, Loaded, ConflictCount):
-    """What save_memory reads."""
-
-    changes: MemoryUpdate
-    removed: tuple[RemovedFact, ...]
-    refused: tuple[Refusal, ...]
-    scrubbed: Memory
-    uploads: tuple[Refusal, ...]
-    usage: Usage
-    report: Report
+_MAX_JITTER_FACTOR = 10
 
 
 def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
-    """Store the memory unless somebody else saved, or deleted, it first; then go round again, or end.
+    """Save the memory unless another writer saved or deleted it first; then retry, or end.
 
     Raises:
-        WrongStorageError: If the storage in hand is not the one that was loaded from.
-        RevisionConflictError: If more saves in a row were lost than policy allows.
+        WrongStorageError: If the storage is not the one that the memory was loaded from.
+        RevisionConflictError: If more saves in a row were lost than the policy allows.
     """
     origin = state["origin"]
     policy = runtime.context.policy
@@ -48,16 +37,15 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
         stored = storage.reload(origin.scope)
         if stored.forgotten and stored.forgotten.revision > state["scrubbed"].revision:
             _mark_as_learned(storage, state, policy)
-            spent = Report(usage=state["usage"])
-            return {"outcome": "forgotten", "report": state["report"] + spent}
+            return {"outcome": "forgotten", "report": state["report"] + Report(usage=state["usage"])}
         return _retry_after_conflict(state, policy)
     report = state["report"] + _report(state, saved)
-    left = count_unlearned(state["turns"], saved.threads.get(origin.thread))
-    emit_progress(runtime, "save_memory", facts=len(saved.facts), left=left)
-    result: Saved = {"saved": saved, "memory": saved, "pending_turns": left, "report": report, "conflicts": 0}
-    if not left:
-        result["outcome"] = _outcome(report)
-    return result
+    pending = count_unlearned(state["turns"], saved.threads.get(origin.thread))
+    emit_progress(runtime, "save_memory", facts=len(saved.facts), left=pending)
+    output: Saved = {"saved": saved, "memory": saved, "pending_turns": pending, "report": report, "conflicts": 0}
+    if not pending:
+        output["outcome"] = _outcome(report)
+    return output
 
 
 def _outcome(report: Report) -> Outcome:
@@ -67,15 +55,16 @@ def _outcome(report: Report) -> Outcome:
 
 
 def _retry_after_conflict(state: SaveInput, policy: Policy) -> Saved:
-    races = state.get("conflicts", 0) + 1
-    if races > policy.max_races:
+    conflicts = state.get("conflicts", 0) + 1
+    if conflicts > policy.max_races:
         raise RevisionConflictError(state["origin"].scope, state["scrubbed"].revision)
-    time.sleep(random.uniform(0, _JITTER_SECONDS) * min(races, 10))  # noqa: S311 - jitter is no secret
-    return {"conflicts": races}
+    # writers that collided once would collide again at the same pace
+    time.sleep(random.uniform(0, _JITTER_SECONDS) * min(conflicts, _MAX_JITTER_FACTOR))  # noqa: S311 - not for secrets
+    return {"conflicts": conflicts}
 
 
 def _mark_as_learned(storage: MemoryStorage, state: SaveInput, policy: Policy) -> None:
-    """Move the mark past all that was said before the deletion, so that it is never learned again."""
+    """Move the watermark past all turns before the deletion, so that they are never learned again."""
     origin = state["origin"]
     message_ids = tuple(turn.id for turn in state["turns"])
     for _ in range(policy.max_races):
@@ -88,6 +77,6 @@ def _mark_as_learned(storage: MemoryStorage, state: SaveInput, policy: Policy) -
 
 
 def _report(state: SaveInput, saved: Memory) -> Report:
-    changed = diff(state["memory"], saved, because=state["removed"])
-    refused = dict.fromkeys(state["refused"] + state["uploads"])  # what a review showed as refused is refused again
+    changed = diff(state["memory"], saved, reasons=state["removed"])
+    refused = dict.fromkeys(state["refused"] + state["uploads"])
     return changed.model_copy(update={"refused": tuple(refused), "usage": state["usage"]})

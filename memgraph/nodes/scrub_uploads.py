@@ -1,21 +1,13 @@
-"""scrub_uploads: nothing about uploads is remembered."""
+"""scrub_uploads: keep uploaded files out of the memory."""
 
 from __future__ import annotations
 
-from memgraph.models import Memory, MemoryUpdate
 from memgraph.rules.scrub import scrub
-from memgraph.state import Loaded, Scrubbed
-
-
-class ScrubInput(Loaded):
-    """What scrub_uploads reads."""
-
-    applied: Memory
-    changes: MemoryUpdate
+from memgraph.state import Scrubbed, ScrubInput
 
 
 def scrub_uploads(state: ScrubInput) -> Scrubbed:
-    """Take out what this update wrote about uploads, and nothing that was there before."""
-    by_hand = [rewrite.section for rewrite in state["changes"].rewrites if rewrite.edited_by_user]
-    result = scrub(state["memory"], state["applied"], by_hand=by_hand)
+    """Remove what this update wrote about uploads, and nothing that was in the memory before."""
+    edited = [rewrite.section for rewrite in state["changes"].rewrites if rewrite.edited_by_user]
+    result = scrub(state["memory"], state["applied"], edited_by_user=edited)
     return {"scrubbed": result.memory, "uploads": result.refused}

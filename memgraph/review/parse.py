@@ -11,11 +11,11 @@ from memgraph._validation import field_errors
 from memgraph.errors import EditError
 from memgraph.review.models import Decision, Edit, Proposal, ReviewItem, Verdict
 from memgraph.rules.validation import (
-    checked_category,
-    checked_confidence,
-    checked_source_error,
-    checked_summary,
-    checked_text,
+    validate_category,
+    validate_confidence,
+    validate_source_error,
+    validate_summary,
+    validate_text,
 )
 from memgraph.text.normalize import clean, fact_key
 
@@ -111,17 +111,17 @@ def _edited(item: ReviewItem, edit: Edit) -> Verdict | Edit:
 def _edited_summary(edit: Edit, given: Mapping[str, object]) -> Edit:
     if "after" not in given or len(given) > 1 or edit.after is None:
         raise EditError("of a summary only its text can be edited: after")
-    return Edit(after=checked_summary(edit.after))
+    return Edit(after=validate_summary(edit.after))
 
 
 def _edited_fact(item: ReviewItem, edit: Edit) -> Edit:
-    category = checked_category(edit.category or item.category or "context")
+    category = validate_category(edit.category or item.category or "context")
     kept = item.source_error if category == "correction" else None
     return Edit(
-        after=checked_text(item.after if edit.after is None else edit.after, "a fact"),
+        after=validate_text(item.after if edit.after is None else edit.after, "a fact"),
         category=category,
-        confidence=checked_confidence(edit.confidence if edit.confidence is not None else item.confidence or 0.0),
-        source_error=checked_source_error(edit.source_error, category) or kept,
+        confidence=validate_confidence(edit.confidence if edit.confidence is not None else item.confidence or 0.0),
+        source_error=validate_source_error(edit.source_error, category) or kept,
     )
 
 

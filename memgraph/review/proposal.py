@@ -10,7 +10,7 @@ from memgraph.report import Report, diff
 from memgraph.review.models import FactRef, Proposal, Review, ReviewItem
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.apply import apply
-from memgraph.rules.scrub import WHY, scrub
+from memgraph.rules.scrub import REASON, scrub
 from memgraph.text.normalize import fact_key
 from memgraph.text.uploads import mentions_upload
 
@@ -33,7 +33,9 @@ def make_proposal(
     changes, uploads = _without_uploads(changes)
     result = apply(changes, memory, policy)
     scrubbed = scrub(
-        memory, result.memory, by_hand=[rewrite.section for rewrite in changes.rewrites if rewrite.edited_by_user]
+        memory,
+        result.memory,
+        edited_by_user=[rewrite.section for rewrite in changes.rewrites if rewrite.edited_by_user],
     )
     report = diff(memory, scrubbed.memory)
     groups = _groups(changes, policy)
@@ -71,7 +73,7 @@ def _without_uploads(changes: MemoryUpdate) -> tuple[MemoryUpdate, tuple[Refusal
         addition for addition in changes.additions if mentions_upload(addition.content) and not addition.edited_by_user
     ]
     kept = tuple(addition for addition in changes.additions if addition not in gone)
-    refused = tuple(Refusal(item=addition.content, reason=WHY) for addition in gone)
+    refused = tuple(Refusal(item=addition.content, reason=REASON) for addition in gone)
     return changes.model_copy(update={"additions": kept}), refused
 
 

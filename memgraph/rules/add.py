@@ -1,4 +1,4 @@
-"""New facts come in."""
+"""Add new facts, confirm known ones, and replace outdated ones."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from memgraph.text.sentences import cut_at_sentence
 
 
 def add(draft: Draft) -> Draft:
-    """Add the facts that are good enough; one that is known already is confirmed instead, once."""
-    known = {fact_key(fact.content): fact.id for fact in draft.facts}
+    """Add the facts that pass the quality checks; a known fact is confirmed instead, at most once per update."""
+    known = {fact_key(fact.content): fact.id for fact in draft.memory.facts}
     confirmed: set[str] = set()
     for addition in draft.changes.additions:
-        objection = rejection_reason(addition, draft.policy)
+        reason = rejection_reason(addition, draft.policy)
         key = fact_key(addition.content)
-        if objection:
-            draft = draft.with_refusal(addition.content, objection)
+        if reason:
+            draft = draft.with_refusal(addition.content, reason)
         elif key not in known:
-            draft = _replacing(_added(draft, addition), addition, by=addition.id)
+            draft = _remove_replaced(_add_fact(draft, addition), addition, by=addition.id)
             known[key] = addition.id
         elif known[key] == addition.id:
-            continue
+            continue  # this change set was applied before
         else:
             if known[key] not in confirmed | draft.new_ids:
-                draft = _confirmed(draft, known[key], addition)
+                draft = _confirm(draft, known[key], addition)
             confirmed.add(known[key])
-            draft = _replacing(draft.with_refusal(addition.content, "known already"), addition, by=known[key])
+            draft = _remove_replaced(draft.with_refusal(addition.content, "already known"), addition, by=known[key])
     return draft
 
 
 def rejection_reason(addition: Addition, policy: Policy) -> str | None:
-    """Why *addition* is not kept, if it is not."""
+    """Return why *addition* is refused, or None if it is accepted."""
     if not addition.content.strip():
         return "it is empty"
-    return None if addition.edited_by_user else _objection_to_learned(addition, policy)
+    return None if addition.edited_by_user else _quality_problem(addition, policy)
 
 
-def _objection_to_learned(addition: Addition, policy: Policy) -> str | None:
+def _quality_problem(addition: Addition, policy: Policy) -> str | None:
     if addition.content.rstrip().endswith(("?", "？")):
         return "it is a question"
     if not addition.durable:
-        return "it matters to the task at hand only"
+        return "it matters only to the current task"
     if not addition.about_user:
         return "it is not about the user"
     if addition.confidence < policy.fact_confidence_threshold:
@@ -50,11 +50,14 @@ def _objection_to_learned(addition: Addition, policy: Policy) -> str | None:
     return None
 
 
-def _added(draft: Draft, addition: Addition) -> Draft:
+def _add_fact(draft: Draft, addition: Addition) -> Draft:
+    content = addition.content.strip()
+    if not addition.edited_by_user:
+        content = cut_at_sentence(content, draft.policy.max_fact_chars, len).strip()
     category = addition.category if addition.category in CATEGORIES else "context"
     fact = Fact(
         id=addition.id,
-        content=_fitting(addition, draft.policy),
+        content=content,
         category=category,
         confidence=addition.confidence,
         created_at=draft.changes.at,
@@ -62,16 +65,11 @@ def _added(draft: Draft, addition: Addition) -> Draft:
         source_error=addition.source_error if category == "correction" else None,
         replaces=tuple(old for old in addition.replaces if draft.memory.fact(old)),
     )
-    return draft.with_facts((*draft.facts, fact))
+    return draft.with_facts((*draft.memory.facts, fact))
 
 
-def _fitting(addition: Addition, policy: Policy) -> str:
-    content = addition.content.strip()
-    return content if addition.edited_by_user else cut_at_sentence(content, policy.max_fact_chars, len).strip()
-
-
-def _confirmed(draft: Draft, fact_id: str, addition: Addition) -> Draft:
-    """Note that a learned fact was said again; what a person wrote stays as written."""
+def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
+    """Note that a learned fact was repeated; a manual fact stays as written."""
     return draft.with_facts(
         fact.model_copy(
             update={
@@ -82,12 +80,12 @@ def _confirmed(draft: Draft, fact_id: str, addition: Addition) -> Draft:
         )
         if fact.id == fact_id and not fact.is_manual
         else fact
-        for fact in draft.facts
+        for fact in draft.memory.facts
     )
 
 
-def _replacing(draft: Draft, addition: Addition, *, by: str) -> Draft:
-    """Let what *addition* replaces go, but nothing that a person wrote or this update brought."""
+def _remove_replaced(draft: Draft, addition: Addition, *, by: str) -> Draft:
+    """Remove the facts that *addition* replaces, except manual ones and those of this update."""
     for old in addition.replaces:
         fact = draft.memory.fact(old)
         if fact is None or old == by or old in draft.new_ids:
@@ -95,5 +93,5 @@ def _replacing(draft: Draft, addition: Addition, *, by: str) -> Draft:
         if fact.is_manual:
             draft = draft.with_refusal(fact.content, "a person wrote it, so it is not replaced")
         else:
-            draft = draft.without_facts([old], because=f"replaced by {by}")
+            draft = draft.without_facts([old], reason=f"replaced by {by}")
     return draft

@@ -1,6 +1,6 @@
-"""apply: what the model proposed, as far as policy lets it through.
+"""Apply a change set to a memory as far as the policy allows.
 
-The order is data. Each rule is a function from a draft to a draft, in a file of its own.
+Each rule is a function from draft to draft, in a file of its own; RULES defines their order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RULES: tuple[Rule, ...] = (rewrite, remove, add, evict, advance_watermark)
 
 
 class ApplyResult(NamedTuple):
-    """A memory with the changes in it, and what is to be said about them."""
+    """The memory with the changes applied, and what was removed and refused."""
 
     memory: Memory
     removed: tuple[RemovedFact, ...]
@@ -29,24 +29,24 @@ class ApplyResult(NamedTuple):
 
 
 def apply(changes: MemoryUpdate, memory: Memory, policy: Policy) -> ApplyResult:
-    """Apply *changes* to *memory* as far as *policy* lets them through.
+    """Apply *changes* to *memory* as far as *policy* allows.
 
-    Applying twice is applying once: a memory whose thread mark knows the messages of
-    *changes* has learned from them already, and is returned as it is.
+    Applying twice has the effect of applying once: if the thread's watermark knows the messages of *changes*,
+    the memory is returned unchanged.
     """
     if _is_learned(changes, memory, policy):
         return ApplyResult(memory, (), ())
     draft = Draft(memory=memory, changes=changes, policy=policy, refused=changes.refused)
     for rule in RULES:
         draft = rule(draft)
-    before, after = memory, draft.memory
-    if after.facts != before.facts or (after.user, after.history) != (before.user, before.history):
+    after = draft.memory
+    if after.facts != memory.facts or (after.user, after.history) != (memory.user, memory.history):
         after = after.model_copy(update={"last_updated": changes.at})
     return ApplyResult(after, draft.removed, draft.refused)
 
 
 def _is_learned(changes: MemoryUpdate, memory: Memory, policy: Policy) -> bool:
-    mark = memory.threads.get(changes.thread)
-    # half of what a mark can hold: the other half may be the places it moved from
+    watermark = memory.threads.get(changes.thread)
+    # half of the ids that a watermark keeps: the other half may be positions that it moved from
     last = changes.message_ids[-max(1, policy.thread_mark_ids // 2) :]
-    return mark is not None and bool(last) and mark.known.issuperset(last)
+    return watermark is not None and bool(last) and watermark.known.issuperset(last)

@@ -1,8 +1,7 @@
-"""Draft: a memory in the making, and what its rules have to say about it."""
+"""Draft: the value that every rule takes and returns."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,7 @@ from memgraph.report import RemovedFact
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a rule gets and gives back."""
+    """A memory while an update is applied to it, with what was removed and refused so far."""
 
     memory: Memory
     changes: MemoryUpdate
@@ -22,33 +21,24 @@ class Draft:
     refused: tuple[Refusal, ...] = ()
 
     @property
-    def facts(self) -> tuple[Fact, ...]:
-        return self.memory.facts
-
-    @property
     def new_ids(self) -> frozenset[str]:
-        """Ids of what this update adds."""
+        """Ids of the facts that this update adds."""
         return frozenset(addition.id for addition in self.changes.additions)
 
     def with_facts(self, facts: Iterable[Fact]) -> Draft:
-        """The draft with these facts."""
+        """Return the draft with *facts* in place of its own."""
         return replace(self, memory=self.memory.with_facts(tuple(facts)))
 
-    def without_facts(self, ids: Iterable[str], *, because: str) -> Draft:
-        """The draft less the facts with these ids."""
+    def without_facts(self, ids: Iterable[str], *, reason: str) -> Draft:
+        """Return the draft without the facts with these ids, and note why they were removed."""
         gone = frozenset(ids)
-        removed = tuple(RemovedFact(fact=fact, why=because) for fact in self.facts if fact.id in gone)
-        kept = self.with_facts(fact for fact in self.facts if fact.id not in gone)
+        removed = tuple(RemovedFact(fact=fact, why=reason) for fact in self.memory.facts if fact.id in gone)
+        kept = self.with_facts(fact for fact in self.memory.facts if fact.id not in gone)
         return replace(kept, removed=self.removed + removed)
 
-    def with_refusal(self, what: str, why: str) -> Draft:
-        """The draft with a note of something that was not kept."""
-        return replace(self, refused=(*self.refused, Refusal(item=what, reason=why)))
+    def with_refusal(self, item: str, reason: str) -> Draft:
+        """Return the draft with a note of a change that was not applied."""
+        return replace(self, refused=(*self.refused, Refusal(item=item, reason=reason)))
 
 
 Rule = Callable[[Draft], Draft]
-
-
-def fact_key(content: str) -> str:
-    """What two wordings of one fact share: compared without case, width or spacing."""
-    return "".join(unicodedata.normalize("NFKC", content).casefold().split())

@@ -1,4 +1,4 @@
-"""A memory stays within its bounds."""
+"""Evict facts beyond the limit of the memory."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from memgraph.rules.draft import Draft
 
 
 def evict(draft: Draft) -> Draft:
-    """Let the least valuable learned facts go until the memory fits.
+    """Evict the least valuable learned facts until the memory is within its limit.
 
-    What this update brought goes last, then corrections, then the surer, then the newer.
+    The facts of this update are the most valuable, then corrections, then higher confidence, then newer facts.
+    Manual facts neither count nor are evicted.
     """
-    new = draft.new_ids
+    learned = [fact for fact in draft.memory.facts if not fact.is_manual]
+    if len(learned) <= draft.policy.max_facts:
+        return draft
+    new_ids = draft.new_ids
 
     def value(fact: Fact) -> tuple[bool, bool, float, str]:
         return (
-            fact.id in new,
+            fact.id in new_ids,
             fact.category == "correction",
             fact.confidence,
             max(fact.created_at, fact.last_confirmed_at),
         )
 
-    learned = sorted((fact for fact in draft.facts if not fact.is_manual), key=value, reverse=True)
-    return draft.without_facts((fact.id for fact in learned[draft.policy.max_facts :]), because="no room")
+    learned.sort(key=value, reverse=True)
+    return draft.without_facts((fact.id for fact in learned[draft.policy.max_facts :]), reason="the memory is full")

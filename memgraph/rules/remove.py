@@ -1,4 +1,4 @@
-"""Facts that are no longer true go."""
+"""Remove facts that are no longer true."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from memgraph.rules.draft import Draft
 
 
 def remove(draft: Draft) -> Draft:
-    """Remove what the model holds to be contradicted, but nothing that a person wrote.
+    """Remove the facts that the model considers contradicted, except manual ones.
 
-    A fact that a new one replaces is left to `add`: it goes only if the new one is kept.
+    A fact that an addition replaces is left to `add`, which removes it only if the addition is accepted.
     """
     replaced = {old for addition in draft.changes.additions for old in addition.replaces}
     for removal in draft.changes.removals:
         if removal.id not in replaced:
-            draft = _forgotten(draft, removal)
+            draft = _remove_fact(draft, removal)
     return draft
 
 
-def _forgotten(draft: Draft, removal: Removal) -> Draft:
+def _remove_fact(draft: Draft, removal: Removal) -> Draft:
     fact = draft.memory.fact(removal.id)
     if fact is None:
         return draft.with_refusal(removal.id, "there is no such fact to remove")
     if fact.is_manual:
         return draft.with_refusal(fact.content, "a person wrote it, so it is not removed")
-    return draft.without_facts([fact.id], because=removal.reason)
+    return draft.without_facts([fact.id], reason=removal.reason)

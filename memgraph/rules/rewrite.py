@@ -1,4 +1,4 @@
-"""Summaries get their new text."""
+"""Rewrite summaries."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from memgraph.text.tokens import count_tokens
 
 
 def rewrite(draft: Draft) -> Draft:
-    """Give each summary its new text, unless somebody wrote it after the model saw it."""
+    """Replace each rewritten summary, unless it was changed after the model saw it."""
     for change in draft.changes.rewrites:
-        draft = _rewritten(draft, change)
+        draft = _rewrite_section(draft, change)
     return draft
 
 
-def _rewritten(draft: Draft, change: Rewrite) -> Draft:
+def _rewrite_section(draft: Draft, change: Rewrite) -> Draft:
     current = draft.memory.section(change.section)
     summary = change.summary.strip()
     if not change.edited_by_user:
@@ -25,6 +25,6 @@ def _rewritten(draft: Draft, change: Rewrite) -> Draft:
     if not summary or summary == current.summary:
         return draft
     if current.summary != change.base:
-        return draft.with_refusal(change.section, "the summary was written by someone else meanwhile")
+        return draft.with_refusal(change.section, "the summary was changed by another writer meanwhile")
     section = Section.model_validate(current.model_dump() | {"summary": summary, "updated_at": draft.changes.at})
     return replace(draft, memory=draft.memory.with_section(change.section, section))

@@ -1,4 +1,4 @@
-"""What a person may write: the bounds of a fact and of a summary, and what to say of a text beyond them."""
+"""Validation of what a person writes: facts and summaries, their limits and error messages."""
 
 from __future__ import annotations
 
@@ -11,50 +11,50 @@ from memgraph.policy import Policy
 from memgraph.text.tokens import count_tokens
 
 
-def checked_text(text: str, what: str) -> str:
-    """Return *text*, stripped, if a fact may say it."""
-    text = _checked_characters(text.strip(), what)
+def validate_text(text: str, name: str) -> str:
+    """Return *text*, stripped, if it is valid for a fact; *name* is what an error calls it."""
+    text = _validate_characters(text.strip(), name)
     longest = Policy().max_fact_chars
     if not 1 <= len(text) <= longest:
-        raise EditError(f"{what} has 1 to {longest:,} characters, not {len(text):,}")
+        raise EditError(f"{name} has 1 to {longest:,} characters, not {len(text):,}")
     return text
 
 
-def checked_summary(text: str) -> str:
-    """Return *text*, stripped, if a summary may say it."""
-    text = _checked_characters(text.strip(), "a summary")
+def validate_summary(text: str) -> str:
+    """Return *text*, stripped, if it is valid for a summary."""
+    text = _validate_characters(text.strip(), "a summary")
     longest = Policy().max_summary_tokens
     if not text:
-        raise EditError("a summary may not be empty; reject it to keep the one there is")
+        raise EditError("a summary may not be empty; reject it to keep the current one")
     if (tokens := count_tokens(text)) > longest:
         raise EditError(f"a summary has at most {longest:,} tokens, not {tokens:,}")
     return text
 
 
-def checked_category(category: str) -> str:
-    """Return a category that there is."""
+def validate_category(category: str) -> str:
+    """Return *category* if it exists."""
     if category not in CATEGORIES:
         raise EditError(f"there is no category {category[:80]!r}; there are {', '.join(CATEGORIES)}")
     return category
 
 
-def checked_confidence(confidence: float) -> float:
-    """Return a confidence within [0, 1]."""
+def validate_confidence(confidence: float) -> float:
+    """Return *confidence* if it is within [0, 1]."""
     if not (math.isfinite(confidence) and 0 <= confidence <= 1):
         raise EditError(f"confidence is from 0 to 1, not {confidence:g}")
     return float(confidence)
 
 
-def checked_source_error(source_error: str | None, category: str) -> str | None:
-    """Return what went wrong, which only a correction tells."""
+def validate_source_error(source_error: str | None, category: str) -> str | None:
+    """Return what went wrong, which only a correction has."""
     if source_error is None:
         return None
     if category != "correction":
-        raise EditError(f"what went wrong is said of a correction, not of a fact of category {category}")
-    return checked_text(source_error, "what went wrong")
+        raise EditError(f"only a correction has a source_error, not a fact of category {category}")
+    return validate_text(source_error, "source_error")
 
 
-def _checked_characters(text: str, what: str) -> str:
+def _validate_characters(text: str, name: str) -> str:
     if any(unicodedata.category(character) in {"Cc", "Cs"} and character not in "\n\t" for character in text):
-        raise EditError(f"{what} may not hold control characters: {text[:80]!r}")
+        raise EditError(f"{name} may not contain control characters: {text[:80]!r}")
     return text

@@ -59,7 +59,7 @@ def test_no_conversation_is_handed_over_by_halves(ada: TestClient) -> None:
     answer = ada.post("conversations", json=bad)
 
     assert answer.status_code == 422
-    assert "messages[2] is no message" in answer.json()["detail"]
+    assert "messages[2] is not a message" in answer.json()["detail"]
     assert updates(ada)["pending"] == []
 
 

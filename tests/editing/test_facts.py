@@ -40,7 +40,7 @@ def test_adding_a_fact_leaves_the_others_unchanged() -> None:
         ({"category": "hobby"}, "there is no category 'hobby'; there are preference, knowledge, context"),
         ({"confidence": 1.1}, "confidence is from 0 to 1, not 1.1"),
         ({"confidence": float("nan")}, "confidence is from 0 to 1, not nan"),
-        ({"source_error": "x"}, "of a correction, not of a fact of category context"),
+        ({"source_error": "x"}, "only a correction has a source_error, not a fact of category context"),
         ({"source_error": " ", "category": "correction"}, "1 to 2,000 characters, not 0"),
     ],
 )

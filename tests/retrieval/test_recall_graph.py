@@ -14,9 +14,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from memgraph import Context, Fact, Memory, Scope, open_storage, recall
 from memgraph.errors import IdentityError
-from memgraph.nodes.recall import RecallState
 from memgraph.recall_graph import RecallGraph, build_recall_graph
 from memgraph.retrieval.recall import RecallPipeline
+from memgraph.state import RecallState
 from memgraph.text.tokens import count_tokens
 
 ADA = Context(user_id="ada")

@@ -116,7 +116,7 @@ def test_a_correction_edited_to_something_else_loses_what_went_wrong() -> None:
         ({"confidence": 1.1}, "from 0 to 1"),
         ({"confidence": float("nan")}, "from 0 to 1"),
         ({"confidence": True}, "valid number"),
-        ({"sourceError": "Said otherwise."}, "of a correction"),
+        ({"sourceError": "Said otherwise."}, "only a correction"),
         ({"after": "Use uv."}, "would say the same"),
         ({"content": "Lives in Rome."}, "no such key"),
     ],

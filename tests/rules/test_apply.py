@@ -44,7 +44,7 @@ def test_a_new_fact_carries_its_thread_and_time() -> None:
     ("proposed", "why"),
     [
         (addition("Likes tea.", confidence=0.69), "confidence 0.69 is below 0.70"),
-        (addition("Wants this file sorted.", durable=False), "it matters to the task at hand only"),
+        (addition("Wants this file sorted.", durable=False), "it matters only to the current task"),
         (addition("Tea grows in Assam.", about_user=False), "it is not about the user"),
         (addition("   "), "it is empty"),
         (addition("What are my goals?"), "it is a question"),

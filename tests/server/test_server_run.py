@@ -15,7 +15,7 @@ pytestmark = pytest.mark.xdist_group("server")
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"thread_id": "t1"}, "no user_id: say whose memory this is"),
+    ({"thread_id": "t1"}, "no user_id: name the user by context="),
     ({"user_id": "run\nada"}, "contains a control character"),
     ({"user_id": "u" * 300}, "has 300 characters; 256 are allowed"),
     ({"user_id": ["bea"]}, "user_id must be a valid string"),
