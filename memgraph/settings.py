@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from memgraph.fields import ChoiceLabels
 from memgraph.policy import Policy, Review
 from memgraph.prompts.schema import StructuredOutput
-from memgraph.retrieval.embeddings import config_of
+from memgraph.retrieval.embeddings import parse_config
 
 
 def _as_text(value: object) -> object:
@@ -120,7 +120,7 @@ class Settings(Policy):
     def _check_embedding(cls, value: str | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
         """Check the value, and keep it as written: it is parsed again when the model is made."""
         if value is not None:
-            config_of(value)
+            parse_config(value)
         return value
 
     @field_validator("*", mode="before")

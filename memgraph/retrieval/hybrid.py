@@ -36,7 +36,7 @@ class HybridIndex:
     ) -> None:
         self._lexical = LexicalIndex(facts, extract=extract)
         self._cache = vectors
-        self._vectors = vectors.of_texts([searchable_text(fact) for fact in facts])
+        self._vectors = vectors.embed_texts([searchable_text(fact) for fact in facts])
 
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the facts.
@@ -47,7 +47,7 @@ class HybridIndex:
         lexical = self._lexical.scores(query)
         if not len(lexical):
             return lexical
-        cosine = (self._vectors @ self._cache.of_query(query.text)).astype(np.float64)
+        cosine = (self._vectors @ self._cache.embed_query(query.text)).astype(np.float64)
         fused = (1 - SEMANTIC_WEIGHT) * standardise(lexical) + SEMANTIC_WEIGHT * standardise(cosine)
         return fused - fused.min()
 

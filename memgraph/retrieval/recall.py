@@ -141,9 +141,9 @@ def make_recall_pipeline(
         ConfigError: If the ranker is unknown, or the embedding configuration is invalid.
     """
     if embeddings is None and settings.embedding is not None:
-        from memgraph.retrieval.embedding_models import embeddings_of
+        from memgraph.retrieval.embedding_models import make_embeddings
 
-        embeddings = embeddings_of(settings.embedding)
+        embeddings = make_embeddings(settings.embedding)
     return RecallPipeline(
         max_tokens=max_tokens or settings.max_injection_tokens,
         max_context_turns=settings.max_context_turns,

@@ -74,7 +74,7 @@ def summary_line(title: str, summary: str) -> str:
 
 
 def is_unbroken(line: str) -> bool:
-    """Tell whether the tokens of *line* may differ next to other lines: it has no token boundary for long."""
+    """Return whether the tokens of *line* may differ next to other lines: a long part has no token boundary."""
     if len(line) <= MAX_UNBROKEN_CHARS:
         return False
     boundaries = (0, *(match.end() for match in _TOKEN_BOUNDARY.finditer(line)), len(line))

@@ -13,7 +13,9 @@ from memgraph.retrieval.query import Query
 
 
 class TfidfIndex:
-    """Cosine of TF-IDF vectors.
+    """Cosine similarity of TF-IDF vectors.
+
+        score = cosine(tfidf(query), tfidf(fact))
 
     scikit-learn's word pattern does not split Chinese into words: this ranker serves as a baseline for comparison.
 

