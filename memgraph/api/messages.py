@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from langchain_core.messages import AnyMessage
 
 from memgraph.api.schemas import Message
-from memgraph.background.serialization import checked_messages
+from memgraph.background.serialization import validate_messages
 
 
 def to_messages(given: Sequence[str | Message]) -> list[AnyMessage]:
@@ -16,4 +16,4 @@ def to_messages(given: Sequence[str | Message]) -> list[AnyMessage]:
     Raises:
         ConversationError: If an item is no message, saying which.
     """
-    return checked_messages([item if isinstance(item, str) else item.model_dump(exclude_none=True) for item in given])
+    return validate_messages([item if isinstance(item, str) else item.model_dump(exclude_none=True) for item in given])

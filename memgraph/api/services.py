@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memgraph.api.backups import Backups
-from memgraph.background.clock import SystemClock
 from memgraph.config import make_storage
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
@@ -96,7 +96,7 @@ class Services:
         """
         if not self.settings.enabled:
             return
-        outbox, now = self.open().outbox, SystemClock().now()
+        outbox, now = self.open().outbox, time.time()
         outbox.cancel_review(now=now, scope=scope)
         outbox.expedite(now=now, scope=scope)
         self.invoker.retry(scope)  # wakes the workers, too

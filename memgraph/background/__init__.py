@@ -1,4 +1,4 @@
-"""Invokers: the memory update, later and in the background, with nothing lost.
+"""Background memory updates: a durable queue (outbox), workers, and clients that submit conversations.
 
 A new outbox is a module with an `Outbox` and one line in OUTBOXES.
 """
@@ -30,23 +30,23 @@ OUTBOXES: Mapping[str, str] = MappingProxyType(
         "sqlite": "memgraph.background.sqlite_outbox.SqliteOutbox",
     }
 )
-"""The class behind each URL scheme, imported when it is used."""
+"""The class of each URL scheme, imported on first use."""
 
-_RAM = "memory:"
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)  # one letter would be a Windows drive
+_IN_MEMORY = "memory:"
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)  # a single letter is a Windows drive
 
 
 def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | None = None) -> Outbox:
-    """Return the outbox that *url* names. Nothing is touched before it is used.
+    """Return the outbox at *url*. Nothing is created or connected before its first use.
 
     Args:
-        url: An outbox, which is returned as it is; a URL (`sqlite:FILE`, `postgresql://...`, `memory:`); or a path,
-            which is an SQLite file. None is a file in the platform's folder for user data, one for each storage.
-        storage: Where what waits will be learned into. A job does not name it, so those who learn into different
-            storages must not share an outbox.
+        url: An outbox, which is returned unchanged; a URL (`sqlite:FILE`, `postgresql://...`, `memory:`); or the path
+            of an SQLite file. None is a file in the platform's folder for user data, one for each storage.
+        storage: The storage that the jobs are learned into. Jobs do not name it, so invokers with different storages
+            must not share an outbox.
 
     Raises:
-        ConfigError: If the scheme is unknown, or the URL names no place.
+        ConfigError: If the scheme is unknown or the rest of the URL is invalid.
     """
     if isinstance(url, Outbox):
         return url
@@ -55,14 +55,14 @@ def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | Non
     match = _URL.fullmatch(url or "")
     scheme, location = (match[1].lower(), match[2]) if match else ("sqlite", url or "")
     if scheme not in OUTBOXES:
-        raise ConfigError(f"no outbox is called {scheme!r}; there are {', '.join(sorted(OUTBOXES))}")
+        raise ConfigError(f"unknown outbox scheme {scheme!r}; available: {', '.join(sorted(OUTBOXES))}")
     module, _, name = OUTBOXES[scheme].rpartition(".")
     return cast("type[Outbox]", getattr(import_module(module), name)).from_url(location)
 
 
 def _default_for(storage: MemoryStorage) -> str:
-    """The outbox of a storage that none is named for; what is remembered in RAM only need not wait on disk."""
-    if storage.name.startswith(_RAM):
-        return _RAM
+    """Return the default outbox of a storage; memories in RAM do not need a queue on disk."""
+    if storage.name.startswith(_IN_MEMORY):
+        return _IN_MEMORY
     digest = hashlib.sha256(storage.name.encode("utf-8", "replace")).hexdigest()[:8]
     return str(default_folder() / f"outbox-{digest}.db")

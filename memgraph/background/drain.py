@@ -1,4 +1,4 @@
-"""Running jobs in the calling thread, for those who want it now."""
+"""Runs jobs on the calling thread: immediate mode, decisions, and deletions."""
 
 from __future__ import annotations
 
@@ -11,56 +11,58 @@ if TYPE_CHECKING:
     from memgraph.models import Scope
 
 POLL_SECONDS = 0.01
-"""How often to look whether others are done."""
-DROP_SECONDS = 2.0
-"""How long others may take to drop a job, where they have it."""
+"""Interval of checks whether other workers are done."""
+DISCARD_TIMEOUT_SECONDS = 2.0
+"""Maximum seconds to wait for other workers to discard a job that they run."""
 
 
-def drain_scope(engine: JobRunner, scope: Scope) -> BaseException | None:
-    """Run what waits for *scope* in this thread, waiting for others who are at it; return the first error."""
-    engine.outbox.expedite(now=engine.clock.now(), scope=scope)
-    first: BaseException | None = None
+def drain_scope(runner: JobRunner, scope: Scope) -> BaseException | None:
+    """Run all jobs of *scope*, wait for those that other workers run, and return the first error."""
+    runner.outbox.expedite(now=runner.now(), scope=scope)
+    first_error: BaseException | None = None
     while True:
-        claims = engine.claim(1, scope)
+        claims = runner.claim(1, scope)
         for claim in claims:
-            first = engine.run(claim) or first
-        waiting = engine.outbox.pending(now=engine.clock.now()) if not claims else ()
-        if not claims and not any(job.running and job.key.scope == scope for job in waiting):
-            return first
-        if not claims:
-            time.sleep(POLL_SECONDS)
+            first_error = runner.run(claim) or first_error
+        if claims:
+            continue
+        pending = runner.outbox.pending(now=runner.now())
+        if not any(job.running and job.key.scope == scope for job in pending):
+            return first_error
+        time.sleep(POLL_SECONDS)
 
 
-def drain(engine: JobRunner) -> bool:
-    """Run all that waits in this thread; return whether all of it was learned from."""
-    engine.outbox.expedite(now=engine.clock.now())
-    before = engine.stats()
-    engine.run_due()
-    after = engine.stats()
-    is_well = (after.failed, after.held) == (before.failed, before.held)
-    return is_well and not engine.outbox.pending(now=engine.clock.now())
+def drain(runner: JobRunner) -> bool:
+    """Run all pending jobs; return whether all of them were learned from."""
+    runner.outbox.expedite(now=runner.now())
+    before = runner.stats()
+    runner.run_due()
+    after = runner.stats()
+    is_clean = (after.failed, after.held) == (before.failed, before.held)
+    return is_clean and not runner.outbox.pending(now=runner.now())
 
 
-def apply_decision(engine: JobRunner, key: ConversationKey, *, asks: bool = True) -> BaseException | None:
-    """Run the job of *key*, if it is due, was decided, and nobody is at it; return the error."""
-    for claim in engine.claim(1, key.scope, key.thread_id or ""):
+def apply_decision(runner: JobRunner, key: ConversationKey, *, allow_model: bool = True) -> BaseException | None:
+    """Run the job of *key* if it is due, has a decision, and is not running elsewhere; return the error."""
+    for claim in runner.claim(1, key.scope, key.thread_id or ""):
         if claim.decided:
-            return engine.run(claim, allow_model=asks)
-        engine.outbox.release(claim)
+            return runner.run(claim, allow_model=allow_model)
+        runner.outbox.release(claim)
     return None
 
 
-def discard_forgotten(engine: JobRunner, scope: Scope, before: float) -> None:
-    """Run what waits, was set aside or is in review for *scope*, passing by what came in *before* without a model.
+def discard_forgotten(runner: JobRunner, scope: Scope, before: float) -> None:
+    """Run all jobs of *scope*, dead letters and jobs in review included, after its memory was deleted.
 
-    A worker may be at it too, which takes as long. One that is asking a model is not waited for: it finds out itself.
+    Submissions from *before* are marked as learned without a model call. Jobs that another worker runs are waited for,
+    unless that worker is calling a model: then it finds the deletion by itself.
     """
-    deadline = time.monotonic() + DROP_SECONDS
-    engine.outbox.retry(now=engine.clock.now(), scope=scope)
-    engine.outbox.cancel_review(now=engine.clock.now(), scope=scope)
-    engine.outbox.expedite(now=engine.clock.now(), scope=scope)
-    engine.run_due(scope)
+    deadline = time.monotonic() + DISCARD_TIMEOUT_SECONDS
+    runner.outbox.retry(now=runner.now(), scope=scope)
+    runner.outbox.cancel_review(now=runner.now(), scope=scope)
+    runner.outbox.expedite(now=runner.now(), scope=scope)
+    runner.run_due(scope)
     while time.monotonic() < deadline and any(
-        job.key.scope == scope and job.first_at <= before for job in engine.outbox.pending(now=engine.clock.now())
+        job.key.scope == scope and job.first_at <= before for job in runner.outbox.pending(now=runner.now())
     ):
         time.sleep(POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""One job, run: the graph over what was claimed, with an eye on what it loads."""
+"""UpdateExecutor: runs the update graph for one job, and replans if the loaded memory calls for it."""
 
 # LangGraph leaves some of its types open
 # pyright: reportUnknownMemberType=false
@@ -33,85 +33,96 @@ if TYPE_CHECKING:
 
     from memgraph.background.serialization import Raw
 
-Keep = Callable[[Sequence[Mapping[str, Any]]], None]
+PersistMerged = Callable[[Sequence[Mapping[str, Any]]], None]
 
-NOTHING = '{"user": {}, "history": {}, "newFacts": []}'
+EMPTY_UPDATE = '{"user": {}, "history": {}, "newFacts": []}'
 
-_KEYS = ["origin", "memory", "changes", "usage", "outcome", "report"]
-_MOST_PLANS = 4  # each of them meets a memory that somebody changed since the one before
+OUTPUT_KEYS = ["origin", "memory", "changes", "usage", "outcome", "report"]
+MAX_REPLANS = 4
+"""Each replan means that another writer changed the memory since the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateResult:
-    """What became of a job."""
+    """The result of a finished job."""
 
     key: ConversationKey
     outcome: Outcome
     report: Report
     seconds: float
     node_seconds: Mapping[str, float]
-    """By node, over all its passes."""
+    """Seconds by node, summed over its runs."""
+
+    def log_fields(self) -> dict[str, object]:
+        """Return what is logged: everything but user text."""
+        return {
+            **self.key.log_fields,
+            "outcome": self.outcome,
+            **self.report.counts,
+            **_usage_fields(self.report.usage),
+            "ms": _milliseconds(self.seconds),
+            "ms_by_node": {node: _milliseconds(seconds) for node, seconds in self.node_seconds.items()},
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class PausedForReview:
-    """What a job wants to change, and a person has to agree to. It has not ended."""
+    """A job that a person has to review before it goes on."""
 
     key: ConversationKey
-    kept: StoredProposal
+    stored: StoredProposal
     report: Report
-    """What was saved before, and what all of it cost."""
+    """What was saved before the pause, and the usage of the whole run."""
     seconds: float
-    node_seconds: Mapping[str, float]
+
+    def log_fields(self) -> dict[str, object]:
+        """Return what is logged: everything but user text."""
+        return {
+            **self.key.log_fields,
+            "items": len(self.stored.proposal.items),
+            **_usage_fields(self.report.usage),
+            "ms": _milliseconds(self.seconds),
+        }
 
 
 @dataclass(slots=True)
 class _Run:
-    """What is known of a run so far."""
+    """The state of one run of the graph."""
 
     outcome: Outcome | None = None
     report: Report = field(default_factory=Report)
     storage: str = ""
     changes: MemoryUpdate | None = None
-    elapsed: Usage = field(default_factory=Usage)
-    """Since the report."""
+    unreported_usage: Usage = field(default_factory=Usage)
+    """Usage since *report*."""
     proposal: Proposal | None = None
-    """What it stopped with."""
+    """The proposal it was interrupted with."""
     revised_plan: Plan | None = None
-    """What to do instead, if the memory turned out to be another than was thought."""
+    """The plan to run instead, if the memory was not what the plan assumed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What stays the same over the runs of a job."""
+    """What all runs of a job share."""
 
     key: ConversationKey
     views: Sequence[SubmissionView]
-    persist_merged: Keep
+    persist_merged: PersistMerged
     config: RunnableConfig
+    context: Context
     decided: MemoryUpdate | None
-    asks: bool
-    elapsed: dict[str, float] = field(default_factory=dict[str, float])
-
-    @property
-    def context(self) -> Context:
-        scope = self.key.scope
-        return Context(user_id=scope.user_id, agent_name=scope.agent_name, thread_id=self.key.thread_id)
-
-    def revised_plan(self, plan: Plan, memory: Memory) -> Plan | None:
-        """What *memory* calls for, if it is another plan."""
-        found = plan_learning(self.views, memory, self.key.thread_id)
-        return None if found == plan else found
+    allow_model: bool
+    node_seconds: dict[str, float] = field(default_factory=dict[str, float])
 
 
 class UpdateExecutor:
     """Runs the update graph for jobs.
 
-    A job is run as if its memory knew nothing of the conversation, which costs nothing where that is so. The run is
-    watched: where the memory that it loads was deleted since something was submitted, or has learned a part that
-    would hide another, it is stopped before any model is asked, and started with what is right. Before it goes on to
-    learn from several submissions, they are kept as the one conversation that they are learned as: should
-    the process die after the save, a memory that knows the last few messages only can tell where it stopped.
+    The first plan assumes a memory that knows nothing of the conversation, which costs nothing if that is true. If
+    the memory that the run loads was deleted after a submission, or has learned a part that would hide another, the
+    run is stopped before the model is called, and restarted with a revised plan. Before a run learns from several
+    submissions, their merge replaces them in the outbox: should the process die after the save, the watermark, which
+    knows only the last few messages, still matches the order in which they were learned.
 
     Args:
         graph: The memory update; it runs without its checkpointer.
@@ -121,92 +132,115 @@ class UpdateExecutor:
         self._graph = graph.copy({"checkpointer": None}) if graph.checkpointer else graph
 
     def run(
-        self, claim: Claim, keep: Keep, on_model_error: Callable[[BaseException], None], *, asks: bool = True
+        self,
+        claim: Claim,
+        persist_merged: PersistMerged,
+        on_model_error: Callable[[BaseException], None],
+        *,
+        allow_model: bool = True,
     ) -> UpdateResult | PausedForReview | None:
-        """Learn from what was claimed, in the calling thread, but in a context of its own.
+        """Learn from a claimed job on the calling thread, in an empty context.
 
-        Inside another graph's node the context would leak this run into that one's stream and checkpoints.
+        Inside a node of another graph, the caller's context would leak this run into its stream and checkpoints.
 
         Args:
             claim: The job.
-            keep: Called with the conversation that several submissions turned out to be, before it is learned from.
-            on_model_error: Called with the error of each call of the model that failed.
-            asks: Whether a model may be asked; if not, no more is done than to apply what was decided.
+            persist_merged: Called with the merge of several submissions before the run learns from it.
+            on_model_error: Called with the error of each failed model call, retried ones included.
+            allow_model: Whether the chat model may be called. If not, only a decision is applied.
 
         Returns:
-            What became of it, or what a person has to agree to before it goes on. None where a model has to be asked
-            and may not.
+            The result; or the proposal to review. None if the model would have to be called and may not.
 
         Raises:
             MemgraphError: As the graph does.
         """
-        return contextvars.Context().run(self._run, claim, keep, on_model_error, asks)
+        return contextvars.Context().run(self._run, claim, persist_merged, on_model_error, allow_model)
 
     def _run(
         self,
         claim: Claim,
-        keep: Keep,
+        persist_merged: PersistMerged,
         on_model_error: Callable[[BaseException], None],
-        asks: bool,  # noqa: FBT001 - one caller
+        allow_model: bool,  # noqa: FBT001 - Context.run passes no keywords here
     ) -> UpdateResult | PausedForReview | None:
-        began = time.perf_counter()
-        views = [SubmissionView(entry.at, load_raw(entry.messages)) for entry in claim.submissions]
-        decided = decided_changes(claim.decided) if claim.decided else None
-        job = _Job(claim.key, views, keep, {"callbacks": [_Errors(on_model_error)]}, decided, asks)
-        run = self._stream_run(job, plan_learning(views, Memory(), claim.key.thread_id))
-        for _ in range(_MOST_PLANS):
+        started = time.perf_counter()
+        key = claim.key
+        job = _Job(
+            key,
+            [SubmissionView(submission.at, load_raw(submission.messages)) for submission in claim.submissions],
+            persist_merged,
+            {"callbacks": [_ModelErrorHandler(on_model_error)]},
+            Context(user_id=key.scope.user_id, agent_name=key.scope.agent_name, thread_id=key.thread_id),
+            decided_changes(claim.decided) if claim.decided else None,
+            allow_model,
+        )
+        run = self._stream(job, plan_learning(job.views, Memory(), key.thread_id))
+        for _ in range(MAX_REPLANS):
             if run.revised_plan is None:
                 break
             self._mark_as_learned(job, run.revised_plan.skipped)
-            run = self._stream_run(job, run.revised_plan)
-        seconds = time.perf_counter() - began
+            run = self._stream(job, run.revised_plan)
+        seconds = time.perf_counter() - started
         if run.proposal and run.changes:
-            kept = StoredProposal(changes=run.changes, proposal=run.proposal, storage=run.storage)
-            return PausedForReview(claim.key, kept, run.report + Report(usage=run.elapsed), seconds, job.elapsed)
-        if run.outcome is None and not asks:
+            stored = StoredProposal(changes=run.changes, proposal=run.proposal, storage=run.storage)
+            return PausedForReview(key, stored, run.report + Report(usage=run.unreported_usage), seconds)
+        if run.outcome is None and not allow_model:
             return None
         if run.outcome is None:
             raise MemgraphError("the graph ended without an outcome; is it the memory update, without interrupts?")
-        return UpdateResult(claim.key, run.outcome, run.report, seconds, job.elapsed)
+        return UpdateResult(key, run.outcome, run.report, seconds, job.node_seconds)
 
-    def _stream_run(self, job: _Job, plan: Plan) -> _Run:
-        """Run *plan*, and stop where the memory that is loaded calls for another one."""
+    def _stream(self, job: _Job, plan: Plan) -> _Run:
+        """Run *plan* until it ends, is interrupted, or loads a memory that calls for another plan."""
         if not plan.learn:
             return _Run("forgotten")
-        run, loaded = _Run(), False
-        steps = self._steps(job, {"messages": load_messages(plan.learn)})
-        for wrote in _timed(steps, job.elapsed):
-            if INTERRUPT in wrote:
-                run.proposal = _proposal_of(wrote[INTERRUPT])
+        run, is_loaded = _Run(), False
+        steps = self._start(job, {"messages": load_messages(plan.learn)})
+        before = time.perf_counter()
+        for step in steps:
+            if INTERRUPT in step:
+                run.proposal = _read_proposal(step[INTERRUPT])
                 break
-            memory: Memory | None = wrote.get("memory")
-            if memory is not None and not loaded:
-                loaded = True
-                run.revised_plan = job.revised_plan(plan, memory)
-                if run.revised_plan:
+            now = time.perf_counter()
+            output: dict[str, Any] = {}
+            for node, wrote in step.items():
+                job.node_seconds[node] = job.node_seconds.get(node, 0.0) + now - before
+                output |= wrote or {}
+            before = now
+            if output.get("memory") is not None and not is_loaded:
+                is_loaded = True
+                revised = plan_learning(job.views, output["memory"], job.key.thread_id)
+                if revised != plan:
+                    run.revised_plan = revised
                     break
-                if len(job.views) > 1 and "outcome" not in wrote:
+                if len(job.views) > 1 and "outcome" not in output:
                     job.persist_merged(plan.learn)
-            run.outcome = wrote.get("outcome", run.outcome)
-            run.storage = wrote["origin"].storage if "origin" in wrote else run.storage
-            run.changes = wrote.get("changes", run.changes)
-            run.elapsed = Usage() if "report" in wrote else wrote.get("usage", run.elapsed)
-            run.report = wrote.get("report", run.report)
+            run.outcome = output.get("outcome", run.outcome)
+            run.storage = output["origin"].storage if "origin" in output else run.storage
+            run.changes = output.get("changes", run.changes)
+            run.unreported_usage = Usage() if "report" in output else output.get("usage", run.unreported_usage)
+            run.report = output.get("report", run.report)
         cast("Generator[Any]", steps).close()
         return run
 
-    def _steps(self, job: _Job, conversation: Any) -> Iterator[Any]:  # noqa: ANN401 - LangGraph's own
+    def _start(self, job: _Job, conversation: Any) -> Iterator[Any]:  # noqa: ANN401 - the graph's input type
         if job.decided:
-            graph, changes = self._graph, job.decided
             return resume_with_changes(
-                graph, conversation, changes, job.config, job.context, keys=_KEYS, allow_model=job.asks
+                self._graph,
+                conversation,
+                job.decided,
+                job.config,
+                job.context,
+                output_keys=OUTPUT_KEYS,
+                allow_model=job.allow_model,
             )
         return self._graph.stream(
-            conversation, job.config, context=job.context, stream_mode="updates", output_keys=_KEYS
+            conversation, job.config, context=job.context, stream_mode="updates", output_keys=OUTPUT_KEYS
         )
 
     def _mark_as_learned(self, job: _Job, messages: Sequence[Raw]) -> None:
-        """Mark *messages* as learned, by an update whose model finds nothing in them."""
+        """Advance the watermark over *messages*, by an update whose model finds nothing in them."""
         if messages:
             context = job.context.model_copy(update={"model": NullChatModel(), "structured_output": "none"})
             self._graph.invoke({"messages": load_messages(messages)}, job.config, context=context)
@@ -221,36 +255,31 @@ class NullChatModel(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *args: object, **kwargs: object) -> ChatResult:
         del messages, args, kwargs
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(NOTHING))])
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(EMPTY_UPDATE))])
 
 
-class _Errors(BaseCallbackHandler):
-    """Tells of each failed call of the model, also of those that are tried again."""
+class _ModelErrorHandler(BaseCallbackHandler):
+    """Reports each failed model call, retried ones included."""
 
-    def __init__(self, tell: Callable[[BaseException], None]) -> None:
-        self._tell = tell
+    ignore_chain = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] - read at every node
 
-    @property
-    def ignore_chain(self) -> bool:
-        return True  # nodes begin and end often, and nobody asks
+    def __init__(self, on_model_error: Callable[[BaseException], None]) -> None:
+        self._on_model_error = on_model_error
 
     def on_llm_error(self, error: BaseException, **kwargs: object) -> None:
         del kwargs
-        self._tell(error)
+        self._on_model_error(error)
 
 
-def _timed(steps: Iterator[Any], spent: dict[str, float]) -> Iterator[Mapping[str, Any]]:
-    """What each node wrote, noting how long it took."""
-    before = time.perf_counter()
-    for step in steps:
-        now = time.perf_counter()
-        for node, wrote in step.items():
-            spent[node] = spent.get(node, 0.0) + now - before
-            yield {INTERRUPT: wrote} if node == INTERRUPT else wrote or {}
-        before = now
-
-
-def _proposal_of(interrupts: Sequence[Any]) -> Proposal | None:
-    """What is to be reviewed; None where the graph was stopped for something else."""
+def _read_proposal(interrupts: Sequence[Any]) -> Proposal | None:
+    """Return the proposal of an interrupt; None if the graph was interrupted for something else."""
     value: object = interrupts[0].value if interrupts else None
     return Proposal.model_validate(value) if is_proposal(value) else None
+
+
+def _usage_fields(usage: Usage) -> dict[str, object]:
+    return {"calls": usage.calls, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1_000, 1)

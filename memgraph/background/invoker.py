@@ -1,9 +1,9 @@
-"""Invoker: how a conversation is handed over to be learned from later, by whatever queue."""
+"""Invoker: the interface for submitting conversations to learn from later, over any queue."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
@@ -18,103 +18,108 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What an invoker did since it was made. Counts; tokens are the provider's."""
+    """Counts since the invoker was created; tokens as the provider reports them."""
 
     submitted: int = 0
     running: int = 0
-    """Updates at this moment."""
+    """Updates that run now."""
     learned: int = 0
     nothing_new: int = 0
     superseded: int = 0
     forgotten: int = 0
     rejected: int = 0
     held: int = 0
-    """How often an update was held for review. It ends, once it was decided, as one of those above."""
+    """Updates held for review; once decided, each also counts as one of the above."""
     failed: int = 0
-    """Tries that failed, those that ended with setting aside included."""
-    set_aside: int = 0
+    """Failed attempts, including those that made a job a dead letter."""
+    dead_lettered: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
 
+    def to_json(self) -> dict[str, int]:
+        """Return the counts under their names in the HTTP API, which calls dead letters `set_aside`."""
+        names = {"dead_lettered": "set_aside"}
+        return {names.get(name, name): count for name, count in asdict(self).items()}
+
 
 class Invoker(Protocol):
-    """The verbs of every invoker: BackgroundInvoker here, ServerInvoker over LangGraph Server, or one of your own."""
+    """The interface of BackgroundInvoker, of ServerInvoker for LangGraph Server, and of custom invokers."""
 
     def submit(self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None) -> None:
-        """Hand *messages* over; once this returns, they will be learned from, also if the process dies.
+        """Submit *messages*; once this returns they will be learned from, even if the process dies.
 
         Args:
-            messages: What was said, the oldest first: only what is new, or all of the conversation again. What is
-                handed over while it waits is merged by message id, the later version counts.
-            scope: Whose memory learns.
-            thread_id: Which conversation, 1-256 characters; empty counts as absent.
+            messages: The messages, the oldest first: only new ones, or the whole conversation again. Submissions that
+                wait are merged by message id; the later version counts.
+            scope: Owner of the memory.
+            thread_id: Id of the conversation, 1-256 characters; empty counts as absent.
 
         Raises:
-            IdentityError: If an id may not be used.
-            ConversationError: If *messages* is no conversation.
-            QueueFullError: If too many conversations wait.
-            OutboxError: If it could not be kept; it will not be learned from.
+            IdentityError: If an id is not allowed.
+            ConversationError: If *messages* is not a conversation.
+            QueueFullError: If too many conversations are pending.
+            OutboxError: If they could not be stored; they will not be learned from.
         """
         ...
 
     async def asubmit(
         self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None
     ) -> None:
-        """As `submit`, without ever blocking the event loop."""
+        """Submit without ever blocking the event loop, see `submit`."""
         ...
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Run all that waits now, without its quiet time, and wait for it at most *timeout* seconds.
+        """Run all pending jobs now, without waiting for quiet, and wait for them at most *timeout* seconds.
 
         Returns:
-            Whether all of it was learned from. False: some of it failed, and is tried again later, or is in review now,
-            or time ran out. What was in review before is not waited for, and does not count.
+            Whether all of them were learned from. False if one failed and will be retried, is in review now, or the
+            time ran out. Jobs that were in review before do not count.
         """
         ...
 
     def flush_nowait(self) -> None:
-        """Run all that waits now, without waiting for it."""
+        """Run all pending jobs now, without waiting for them."""
         ...
 
     def pending(self) -> Sequence[Job]:
-        """What waits or runs, what is due first, first."""
+        """Return the jobs that wait or run, in the order of their due times."""
         ...
 
     def failed(self) -> Sequence[Job]:
-        """What was set aside after its last try, with its error."""
+        """Return the dead letters: jobs that failed for good, with their errors."""
         ...
 
     def retry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
-        """Put what was set aside back, all of it or that of one scope or thread; return how many jobs."""
+        """Requeue dead letters, all or those of one scope or thread; return how many jobs."""
         ...
 
     def in_review(self) -> Sequence[PendingReview]:
-        """What a person has to agree to before it is learned, the earliest first."""
+        """Return the proposals that a person has to decide, the earliest first."""
         ...
 
     def decide(self, review_id: str, answer: object) -> None:
-        """Decide what waits under *review_id*; what was agreed to is learned without asking the model again.
+        """Decide a review; accepted changes are learned without calling the model again.
 
         Args:
-            review_id: See `InReview.id`.
+            review_id: See `PendingReview.id`.
             answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
 
         Raises:
-            EditError: If the answer cannot be understood, or edits an item to what may not be; it waits on.
-            NotInReviewError: If nothing waits under that id, as somebody else has decided.
+            EditError: If the answer is invalid, or an edit is not allowed; the review stays open.
+            NotInReviewError: If nothing with that id is in review, for example because it was decided already.
         """
         ...
 
     def forget(self, scope: Scope) -> None:
-        """Delete the memory of *scope* and what waits to be learned for it; what is said later is learned anew."""
+        """Delete the memory of *scope* and its pending jobs. Later submissions are learned from again."""
         ...
 
     def stats(self) -> Stats:
-        """What was done so far."""
+        """Return the counts so far."""
         ...
 
     def close(self, timeout: float | None = None) -> None:
-        """Wait for what runs, at most *timeout* seconds, and keep the rest for the next start."""
+        """Wait at most *timeout* seconds for running jobs; the others stay in the queue for the next start."""
         ...
 
     def __enter__(self) -> Self: ...

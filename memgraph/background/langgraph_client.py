@@ -1,4 +1,7 @@
-"""The line to LangGraph Server: what is to be asked is written once, and asked with or without an event loop."""
+"""DualClient: runs request flows against LangGraph Server, synchronously or asynchronously.
+
+A flow is written once, as a generator of requests, and does not know which kind of client runs it.
+"""
 
 from __future__ import annotations
 
@@ -16,85 +19,85 @@ from memgraph.errors import ConfigError, OutboxError
 T = TypeVar("T")
 
 Request = Callable[[Any], Any]
-"""A call of the SDK's client: of the one that answers, or of the one whose answer is awaited."""
+"""Calls a method of the SDK's client, which returns a response or an awaitable of it."""
 
 RequestFlow = Generator[Request, Any, T]
-"""Yields questions, is sent the answers, has the server's refusals thrown in, and returns what came of it."""
+"""Yields requests, receives responses or httpx errors, and returns a result."""
 
-SECONDS = 30.0
-"""How long the server may take for one answer."""
+TIMEOUT_SECONDS = 30.0
+"""Time limit of one request."""
 
 
 class DualClient:
-    """Both clients of one server.
+    """A synchronous and an asynchronous client of the same server.
 
     Args:
-        server: Its URL, or a client of the SDK. A client that is given stays open; of it, the other kind is made.
+        server: Its URL, or a client of the SDK, which is not closed here and is the model for the other kind.
 
     Raises:
         ConfigError: If it is neither.
     """
 
     def __init__(self, server: str | SyncLangGraphClient | LangGraphClient) -> None:
-        self._asynchronous = server if isinstance(server, LangGraphClient) else None
-        self._is_own = not isinstance(server, SyncLangGraphClient)
-        self._sync = server if isinstance(server, SyncLangGraphClient) else _sync_client(server)
-        # made once, since reading the certificates takes longer than an event loop may be held up
+        self._async = server if isinstance(server, LangGraphClient) else None
+        self._owns_sync = not isinstance(server, SyncLangGraphClient)
+        self._sync = server if isinstance(server, SyncLangGraphClient) else _make_sync_client(server)
+        # made once, since loading the certificates would block an event loop for too long
         self._tls = httpx.create_ssl_context(verify=self._sync.http.client.base_url.scheme == "https")
         self._closed = False
 
     @property
     def name(self) -> str:
-        """The server's URL, without what may be a secret."""
+        """The server's URL without credentials and query."""
         url = self._sync.http.client.base_url
         return str(url.copy_with(userinfo=b"", query=None)).rstrip("/")
 
-    def run(self, steps: RequestFlow[T]) -> T:
-        """Ask all that *steps* ask, in this thread.
+    def run(self, flow: RequestFlow[T]) -> T:
+        """Run *flow* on the calling thread and return its result.
 
         Raises:
-            OutboxError: If the server cannot be reached, or refuses.
+            OutboxError: If the server cannot be reached, or rejects a request.
         """
-        with self._explained():
-            answer, refusal = None, None
+        with self._wrap_errors():
+            response, error = None, None
             while True:
                 try:
-                    question = steps.throw(refusal) if refusal else steps.send(answer)
+                    request = flow.throw(error) if error else flow.send(response)
                 except StopIteration as done:
                     return done.value
-                answer, refusal = None, None
+                response, error = None, None
                 try:
-                    answer = question(self._sync)
-                except httpx.HTTPError as error:
-                    refusal = error
+                    response = request(self._sync)
+                except httpx.HTTPError as raised:
+                    error = raised
 
-    async def ask_async(self, steps: RequestFlow[T]) -> T:
-        """As `ask`, without blocking the event loop."""
-        with self._explained():
-            if self._asynchronous:
-                return await _ask_async(steps, self._asynchronous)
-            # one a submission, since connections that are kept belong to the event loop they were made in
-            async with LangGraphClient(self._async_client()) as client:
-                return await _ask_async(steps, client)
+    async def arun(self, flow: RequestFlow[T]) -> T:
+        """Run *flow* without blocking the event loop, see `run`."""
+        with self._wrap_errors():
+            if self._async:
+                return await _arun(flow, self._async)
+            # a new client each time, since pooled connections belong to the event loop that opened them
+            async with LangGraphClient(self._make_async_client()) as client:
+                return await _arun(flow, client)
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close the client that was created here."""
         self._closed = True
-        if self._is_own:
+        if self._owns_sync:
             self._sync.close()
 
-    def _async_client(self) -> httpx.AsyncClient:
-        like = self._sync.http.client
+    def _make_async_client(self) -> httpx.AsyncClient:
+        sync = self._sync.http.client
         return httpx.AsyncClient(
-            base_url=like.base_url,
-            headers=like.headers,
-            auth=like.auth,
-            timeout=like.timeout,
+            base_url=sync.base_url,
+            headers=sync.headers,
+            auth=sync.auth,
+            timeout=sync.timeout,
             transport=httpx.AsyncHTTPTransport(verify=self._tls, retries=1),
         )
 
     @contextmanager
-    def _explained(self) -> Generator[None]:
+    def _wrap_errors(self) -> Generator[None]:
         if self._closed:
             raise OutboxError("this ServerInvoker is closed")
         try:
@@ -104,40 +107,40 @@ class DualClient:
         except httpx.HTTPError as error:
             raise OutboxError(f"{self.name} cannot be reached: {str(error) or type(error).__name__}") from error
         except json.JSONDecodeError as error:
-            raise OutboxError(f"what {self.name} answers is no LangGraph Server's: {error}") from error
+            raise OutboxError(f"{self.name} did not answer like a LangGraph Server: {error}") from error
 
 
-async def _ask_async(steps: RequestFlow[T], client: LangGraphClient) -> T:
-    answer, refusal = None, None
+async def _arun(flow: RequestFlow[T], client: LangGraphClient) -> T:
+    response, error = None, None
     while True:
         try:
-            question = steps.throw(refusal) if refusal else steps.send(answer)
+            request = flow.throw(error) if error else flow.send(response)
         except StopIteration as done:
             return done.value
-        answer, refusal = None, None
+        response, error = None, None
         try:
-            answer = await question(client)
-        except httpx.HTTPError as error:
-            refusal = error
+            response = await request(client)
+        except httpx.HTTPError as raised:
+            error = raised
 
 
-def _sync_client(server: str | LangGraphClient) -> SyncLangGraphClient:
+def _make_sync_client(server: str | LangGraphClient) -> SyncLangGraphClient:
     if isinstance(server, LangGraphClient):
-        like = server.http.client
+        client = server.http.client
         return SyncLangGraphClient(
-            httpx.Client(base_url=like.base_url, headers=like.headers, auth=like.auth, timeout=like.timeout)
+            httpx.Client(base_url=client.base_url, headers=client.headers, auth=client.auth, timeout=client.timeout)
         )
     try:
         url = httpx.URL(server)
     except (httpx.InvalidURL, TypeError) as error:
-        raise ConfigError(f"{server!r} is no URL of a LangGraph Server: {error}") from error
+        raise ConfigError(f"{server!r} is not the URL of a LangGraph Server: {error}") from error
     if url.scheme not in {"http", "https"} or not url.host:
-        raise ConfigError(f"{server!r} is no URL of a LangGraph Server; one is http://127.0.0.1:2024")
-    return get_sync_client(url=server, timeout=SECONDS)
+        raise ConfigError(f"{server!r} is not the URL of a LangGraph Server, such as http://127.0.0.1:2024")
+    return get_sync_client(url=server, timeout=TIMEOUT_SECONDS)
 
 
 def _reason(error: APIStatusError) -> str:
-    """What the server says, as far as a line holds it."""
+    """Return the server's explanation, truncated to one line."""
     body: Any = error.body
-    said = body.get("detail") if isinstance(body, dict) else body  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    return str(said or error.message)[:300]  # pyright: ignore[reportUnknownArgumentType]
+    detail = body.get("detail") if isinstance(body, dict) else body  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    return str(detail or error.message)[:300]  # pyright: ignore[reportUnknownArgumentType]

@@ -1,9 +1,10 @@
-"""What is said to LangGraph Server, step by step, so that no turn is lost whatever happens in between.
+"""RunProtocol: the requests to LangGraph Server that submit, merge and decide runs, so that no turn is ever lost.
 
-A run is created first, and what it carries is rolled back after: the server's own strategy "rollback" would also take
-away what another client submitted since we looked. So two that submit at once leave two runs, which the
-server runs one after the other, and who dies in between leaves a run too many. Neither does harm: a turn that was
-learned is known by the memory's thread marks, as it is after the rollback of a run that had already saved.
+A new run is created first, and the runs that it replaces are rolled back afterwards: the server's own strategy
+"rollback" would also remove runs that another client submitted in the meantime. So two clients that submit at once
+leave two runs, which the server runs one after the other, and a client that dies in between leaves one run too many.
+Neither does harm: the watermark of the memory shows which turns were learned, also if a run is rolled back after it
+saved.
 """
 
 from __future__ import annotations
@@ -18,39 +19,39 @@ from langgraph_sdk.errors import ConflictError, NotFoundError
 
 from memgraph.background.langgraph_client import Request, RequestFlow
 from memgraph.background.langgraph_runs import (
-    NOTES,
+    METADATA_KEY,
     InterruptedThread,
     ServerRun,
-    context_of,
-    delay,
     expeditable,
     mergeable,
+    read_interrupted_thread,
     read_run,
-    read_waiting,
     retryable,
     reviewed_run,
+    run_context,
     run_metadata,
+    server_thread_id,
+    start_delay,
     thread_metadata,
-    thread_of,
 )
-from memgraph.background.merge import merged
 from memgraph.background.outbox import ConversationKey, Job
+from memgraph.background.planning import merge_all
 from memgraph.background.reviews import PendingReview
-from memgraph.background.schedule import DebouncePolicy, retry_wait
+from memgraph.background.schedule import DebouncePolicy, retry_delay
 from memgraph.background.serialization import Raw
 from memgraph.errors import NotInReviewError
 
 _LOGGER = logging.getLogger(__name__)
 _PAGE = 100
-_OF_REVIEWS = ["thread_id", "metadata", "interrupts", "updated_at"]
-_FIELDS = ["run_id", "status", "metadata", "created_at"]  # without the conversations
+THREAD_FIELDS = ["thread_id", "metadata", "interrupts", "updated_at"]
+RUN_FIELDS = ["run_id", "status", "metadata", "created_at"]  # without the conversations
 
 
 class RunProtocol:
-    """Knows which assistant learns, and how long a conversation has to be quiet.
+    """Request flows for one assistant.
 
     Args:
-        assistant: Name or id of the assistant.
+        assistant: Name or id of the assistant that learns.
         timing: When a run is due.
     """
 
@@ -59,77 +60,82 @@ class RunProtocol:
         self._timing = timing
 
     def submit(self, key: ConversationKey, new: Sequence[Raw], now: float) -> RequestFlow[None]:
-        """Create a run that carries *new* and what the runs of *key* carry that have not ended; roll these back."""
-        thread = thread_of(self.assistant, key)
+        """Create a run of *new* and of the unfinished runs of *key*, and roll those back."""
+        thread = server_thread_id(self.assistant, key)
         runs = yield from self.runs(thread)
         if runs is None:
-            yield from self._make_thread(thread, key)
-        is_in_review = reviewed_run(runs or ()) is not None and bool((yield from self._questions(thread)))
+            yield from self._create_thread(thread, key)
+        is_in_review = reviewed_run(runs or ()) is not None and bool((yield from self._pending_reviews(thread)))
         old = mergeable(runs or (), self._timing, now, is_in_review=is_in_review)
-        yield from self._renew(thread, key, old, now=now, new=new)
+        yield from self._replace_runs(thread, key, old, now=now, new=new)
         for failed in retryable(runs or ()):
-            wait = retry_wait(failed.tries + 1, random.random())  # noqa: S311 - no secret
-            yield from self._renew(thread, key, [failed], now=now, after=round(wait), tries=failed.tries + 1)
+            attempts = failed.attempts + 1
+            wait = retry_delay(attempts, random.random())  # noqa: S311 - not a secret
+            yield from self._replace_runs(thread, key, [failed], now=now, after=round(wait), attempts=attempts)
 
     def expedite(self, thread: str, now: float) -> RequestFlow[None]:
-        """Start what waits on *thread* at once."""
-        waiting = expeditable((yield from self.runs(thread)) or (), now)
-        if waiting:
-            yield from self._renew(thread, waiting[0].key, waiting, now=now, after=0)
+        """Start the pending runs of *thread* now."""
+        pending = expeditable((yield from self.runs(thread)) or (), now)
+        if pending:
+            yield from self._replace_runs(thread, pending[0].key, pending, now=now, after=0)
 
     def retry(self, thread: str, failed: ServerRun, now: float) -> RequestFlow[None]:
-        """Start *failed* once more, as if it had never failed.
+        """Start *failed* again, as if it had never failed.
 
-        It runs by itself: merged with something newer, it might be taken for learned.
+        It is not merged with newer runs, or the watermark might count it as learned.
         """
-        yield from self._renew(thread, failed.key, [failed], now=now, after=0, tries=0)
+        yield from self._replace_runs(thread, failed.key, [failed], now=now, after=0, attempts=0)
 
     def cancel(self, thread: str) -> RequestFlow[list[tuple[ConversationKey, list[Raw]]]]:
-        """Roll back what waits or runs on *thread*, delete what failed, and return what these carried.
+        """Roll back the open runs of *thread*, delete the failed ones, and return their conversations.
 
-        What is in review goes with the thread.
+        A run in review is deleted together with the thread, see `clear`.
         """
-        every = (yield from self.runs(thread)) or ()
-        runs = [run for run in every if run.is_ours and run.status != "success"]
-        reviewed = reviewed_run(every) if (yield from self._questions(thread)) else None
-        carried = yield from self._carried(thread, [*runs, *((reviewed,) if reviewed else ())])
-        yield from self._remove(thread, runs)
-        return [(run.key, messages) for run, messages in carried]
+        all_runs = (yield from self.runs(thread)) or ()
+        runs = [run for run in all_runs if run.is_ours and run.status != "success"]
+        reviewed = reviewed_run(all_runs) if (yield from self._pending_reviews(thread)) else None
+        loaded = yield from self._load_conversations(thread, [*runs, *((reviewed,) if reviewed else ())])
+        yield from self._remove_runs(thread, runs)
+        return [(run.key, messages) for run, messages in loaded]
 
-    def in_review(self, notes: Mapping[str, Any]) -> RequestFlow[list[InterruptedThread]]:
-        """What waits for a person on the threads that *notes* describe, the earliest first."""
+    def in_review(self, metadata: Mapping[str, Any]) -> RequestFlow[list[InterruptedThread]]:
+        """Return the threads with *metadata* that wait for a review, the earliest first."""
         found: list[InterruptedThread] = []
         while len(found) % 1_000 == 0:
             offset = len(found)
             page = yield lambda client, offset=offset: client.threads.search(
-                metadata={NOTES: dict(notes)}, status="interrupted", limit=1_000, offset=offset, select=_OF_REVIEWS
+                metadata={METADATA_KEY: dict(metadata)},
+                status="interrupted",
+                limit=1_000,
+                offset=offset,
+                select=THREAD_FIELDS,
             )
             if not page:
                 break
-            found += map(read_waiting, page)
-        return sorted((each for each in found if each.asked), key=lambda each: each.at)
+            found += map(read_interrupted_thread, page)
+        return sorted((each for each in found if each.reviews), key=lambda each: each.at)
 
     def decide(
-        self, waiting: InterruptedThread, review: PendingReview, answer: object, now: float
+        self, interrupted: InterruptedThread, review: PendingReview, answer: object, now: float
     ) -> RequestFlow[None]:
-        """Let the run that stopped for *review* go on with *answer*.
+        """Resume the run that was interrupted for *review* with *answer*.
 
-        The answer is of this question alone: where another is asked by now, the server leaves that open.
+        The answer applies to this interrupt only: if the thread has another one by now, the server leaves that open.
 
         Raises:
-            NotInReviewError: If something runs on the thread, such as what somebody else decided.
+            NotInReviewError: If the thread is running, for example because another client decided.
         """
-        reviewed = reviewed_run((yield from self.runs(waiting.thread)) or ())
+        reviewed = reviewed_run((yield from self.runs(interrupted.thread)) or ())
         runs = [reviewed] if reviewed else []
-        notes = run_metadata(self.assistant, review.key, runs, now=now, tries=0)
-        stopped = (reviewed.decides or reviewed.id) if reviewed else ""
+        metadata = run_metadata(self.assistant, review.key, runs, now=now, attempts=0)
+        interrupted_run = (reviewed.decides or reviewed.id) if reviewed else ""
         try:
             yield lambda client: client.runs.create(
-                waiting.thread,
+                interrupted.thread,
                 self.assistant,
                 command={"resume": {review.id: answer}},
-                context=context_of(review.key),
-                metadata={NOTES: {**notes, "decides": stopped}},
+                context=run_context(review.key),
+                metadata={METADATA_KEY: {**metadata, "decides": interrupted_run}},
                 multitask_strategy="reject",
                 durability="exit",
             )
@@ -137,51 +143,55 @@ class RunProtocol:
             raise NotInReviewError(review.id) from None
 
     def clear(self, thread: str) -> RequestFlow[None]:
-        """Delete *thread*, which holds conversations, unless something was submitted to it meanwhile."""
+        """Delete *thread*, which contains conversations, unless something was submitted to it in the meantime."""
         if not any(run.is_open for run in (yield from self.runs(thread)) or ()):
-            yield from _unless_gone(lambda client: client.threads.delete(thread))
+            yield from _ignore_missing(lambda client: client.threads.delete(thread))
 
     def runs(self, thread: str) -> RequestFlow[list[ServerRun] | None]:
-        """The last runs of *thread*, the earliest first; None where there is no such thread."""
+        """Return the last runs of *thread*, the earliest first; None if the thread does not exist."""
         try:
-            found = yield lambda client: client.runs.list(thread, limit=_PAGE, select=_FIELDS)
+            found = yield lambda client: client.runs.list(thread, limit=_PAGE, select=RUN_FIELDS)
         except NotFoundError:
             return None
         return sorted((read_run(run) for run in found), key=lambda run: run.id)
 
-    def threads(self, notes: Mapping[str, Any], statuses: Iterable[str | None]) -> RequestFlow[list[str]]:
-        """Ids of the threads that *notes* describe and that are in one of *statuses*; None stands for any."""
+    def threads(self, metadata: Mapping[str, Any], statuses: Iterable[str | None]) -> RequestFlow[list[str]]:
+        """Return the ids of the threads with *metadata* and one of *statuses*; None stands for any status."""
         found: list[str] = []
         for status in statuses:
             offset = 0
             while offset % 1_000 == 0:
                 page = yield lambda client, status=status, offset=offset: client.threads.search(
-                    metadata={NOTES: dict(notes)}, status=status, limit=1_000, offset=offset, select=["thread_id"]
+                    metadata={METADATA_KEY: dict(metadata)},
+                    status=status,
+                    limit=1_000,
+                    offset=offset,
+                    select=["thread_id"],
                 )
                 found += [thread["thread_id"] for thread in page]
                 offset += len(page) or 1
         return list(dict.fromkeys(found))
 
     def failed(self, thread: str) -> RequestFlow[list[ServerRun]]:
-        """Which runs of *thread* failed, however long ago, the earliest first."""
+        """Return all failed runs of *thread*, the earliest first."""
         found: list[Any] = []
         for status in ("error", "timeout"):
             found += yield lambda client, status=status: client.runs.list(
-                thread, limit=_PAGE, status=status, select=_FIELDS
+                thread, limit=_PAGE, status=status, select=RUN_FIELDS
             )
         return sorted((run for run in map(read_run, found) if run.is_ours), key=lambda run: run.id)
 
     def jobs(self, thread: str) -> RequestFlow[list[Job]]:
-        """Those of `failed` with their errors, of which the server keeps that of the last run of a thread."""
+        """Return the failed runs as jobs; the server keeps the error message of a thread's last run only."""
         failed = yield from self.failed(thread)
         if not failed:
             return []
         state = yield lambda client: client.threads.get(thread)
         error: Any = state.get("error") if state["status"] == "error" else None
-        said = f"{error.get('error')}: {error.get('message')}" if isinstance(error, dict) else None  # pyright: ignore[reportUnknownMemberType]
-        return [run.job(said if said and run is failed[-1] else run.status) for run in failed]
+        message = f"{error.get('error')}: {error.get('message')}" if isinstance(error, dict) else None  # pyright: ignore[reportUnknownMemberType]
+        return [run.job(message if message and run is failed[-1] else run.status) for run in failed]
 
-    def _renew(
+    def _replace_runs(
         self,
         thread: str,
         key: ConversationKey,
@@ -190,67 +200,71 @@ class RunProtocol:
         now: float,
         new: Sequence[Raw] = (),
         after: int | None = None,
-        tries: int | None = None,
+        attempts: int | None = None,
     ) -> RequestFlow[None]:
-        """Create a run that carries *old* and *new*; then, when it is safe with the server, remove *old*."""
-        carried = yield from self._carried(thread, old)
-        taken = [run for run, _ in carried]
-        conversation = merged([*(messages for _, messages in carried), *([new] if new else ())])
-        if not conversation:  # somebody else was quicker
+        """Create a run of *old* and *new*; then, once the server has it, remove *old*."""
+        loaded = yield from self._load_conversations(thread, old)
+        merged = [run for run, _ in loaded]
+        conversation = merge_all([*(messages for _, messages in loaded), *([new] if new else ())])
+        if not conversation:  # another client has replaced them
             return
-        notes = run_metadata(self.assistant, key, taken, now=now, submitted=bool(new), tries=tries)
+        metadata = run_metadata(self.assistant, key, merged, now=now, submitted=bool(new), attempts=attempts)
         yield lambda client: client.runs.create(
             thread,
             self.assistant,
             input={"messages": conversation},
-            context=context_of(key),
-            metadata={NOTES: notes},
+            context=run_context(key),
+            metadata={METADATA_KEY: metadata},
             multitask_strategy="enqueue",
             if_not_exists="create",
-            after_seconds=delay(self._timing, notes["first_at"], now) if after is None else after,
+            after_seconds=start_delay(self._timing, metadata["first_at"], now) if after is None else after,
             durability="exit",
         )
         try:
-            yield from self._remove(thread, taken)
-        except httpx.HTTPError as error:  # the new one is safe
-            _LOGGER.warning("runs that were merged could not be rolled back, and will run too: %s", error)
+            yield from self._remove_runs(thread, merged)
+        except httpx.HTTPError as error:  # the new run exists, so nothing is lost
+            _LOGGER.warning("could not roll back merged runs, so they will run too: %s", error)
 
-    def _questions(self, thread: str) -> RequestFlow[tuple[PendingReview, ...]]:
-        """What was asked last on *thread* and not answered, also where something else waits to run on it by now."""
+    def _pending_reviews(self, thread: str) -> RequestFlow[tuple[PendingReview, ...]]:
+        """Return the unanswered reviews of *thread*, also if another run is pending on it."""
         try:
-            return read_waiting((yield lambda client: client.threads.get(thread))).asked
+            return read_interrupted_thread((yield lambda client: client.threads.get(thread))).reviews
         except NotFoundError:
             return ()
 
-    def _make_thread(self, thread: str, key: ConversationKey) -> RequestFlow[None]:
-        notes = thread_metadata(self.assistant, key)
-        yield lambda client: client.threads.create(thread_id=thread, metadata={NOTES: notes}, if_exists="do_nothing")
+    def _create_thread(self, thread: str, key: ConversationKey) -> RequestFlow[None]:
+        metadata = thread_metadata(self.assistant, key)
+        yield lambda client: client.threads.create(
+            thread_id=thread, metadata={METADATA_KEY: metadata}, if_exists="do_nothing"
+        )
 
-    def _carried(self, thread: str, runs: Iterable[ServerRun]) -> RequestFlow[list[tuple[ServerRun, list[Raw]]]]:
-        """Each of *runs* with its conversation, less those that were rolled back: theirs is in another run."""
-        carried: list[tuple[ServerRun, list[Raw]]] = []
+    def _load_conversations(
+        self, thread: str, runs: Iterable[ServerRun]
+    ) -> RequestFlow[list[tuple[ServerRun, list[Raw]]]]:
+        """Return *runs* with their conversations, without runs that were rolled back: another run has theirs."""
+        loaded: list[tuple[ServerRun, list[Raw]]] = []
         for run in runs:
             try:
                 found = yield lambda client, run=run: client.runs.get(thread, run.decides or run.id)
             except NotFoundError:
                 continue
-            carried.append((run, found["kwargs"]["input"]["messages"]))
-        return carried
+            loaded.append((run, found["kwargs"]["input"]["messages"]))
+        return loaded
 
-    def _remove(self, thread: str, runs: Sequence[ServerRun]) -> RequestFlow[None]:
-        """Roll back those that wait or run, delete those that stopped; what succeeded stays as it is."""
+    def _remove_runs(self, thread: str, runs: Sequence[ServerRun]) -> RequestFlow[None]:
+        """Roll back open runs and delete ended ones, except those that succeeded."""
         open_ids = [run.id for run in runs if run.is_open]
         if open_ids:
-            yield from _unless_gone(
+            yield from _ignore_missing(
                 lambda client: client.runs.cancel_many(thread_id=thread, run_ids=open_ids, action="rollback")
             )
         for run in runs:
             if not run.is_open and run.status != "success":
-                yield from _unless_gone(lambda client, stopped=run.id: client.runs.delete(thread, stopped))
+                yield from _ignore_missing(lambda client, run_id=run.id: client.runs.delete(thread, run_id))
 
 
-def _unless_gone(question: Request) -> RequestFlow[None]:
+def _ignore_missing(request: Request) -> RequestFlow[None]:
     try:
-        yield question
+        yield request
     except NotFoundError:
         return

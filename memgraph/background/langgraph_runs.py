@@ -1,4 +1,4 @@
-"""Runs that wait on LangGraph Server: which conversation each is of, what is to be done with it, and when."""
+"""Runs and threads of LangGraph Server: their metadata, and which runs to merge, retry or expedite."""
 
 from __future__ import annotations
 
@@ -13,60 +13,60 @@ from typing import Any
 
 from memgraph.background.outbox import ConversationKey, Job
 from memgraph.background.reviews import PendingReview, is_proposal
-from memgraph.background.schedule import MAX_TRIES, DebouncePolicy
+from memgraph.background.schedule import MAX_ATTEMPTS, DebouncePolicy
 from memgraph.models import UNKNOWN_THREAD, Scope
 from memgraph.review import Proposal
 
 NAMESPACE = uuid.UUID("6f0a8d5e-3c0b-5b61-9d0e-3a51f3f0c7d4")
-"""Never changes: the same conversation is the same thread of the server, whoever submits."""
+"""Must never change: every client derives the same server thread from the same conversation."""
 
-NOTES = "memgraph"
-"""The key of a thread's or a run's metadata under which ours stands."""
+METADATA_KEY = "memgraph"
+"""The key of memgraph's part in the metadata of threads and runs."""
 
 
-def thread_of(assistant: str, key: ConversationKey) -> str:
-    """Id of the server's thread that the updates of *key* run on."""
-    named = [assistant, key.scope.user_id, key.scope.agent_name or "", key.thread_id or ""]
-    return str(uuid.uuid5(NAMESPACE, json.dumps(named)))
+def server_thread_id(assistant: str, key: ConversationKey) -> str:
+    """Return the id of the server thread that runs the updates of *key*."""
+    name = [assistant, key.scope.user_id, key.scope.agent_name or "", key.thread_id or ""]
+    return str(uuid.uuid5(NAMESPACE, json.dumps(name)))
 
 
 def thread_metadata(assistant: str, key: ConversationKey) -> dict[str, Any]:
-    """What the metadata of a thread says, such that it can be found by user, agent and thread."""
+    """Return the metadata of a thread, which is searched by user, agent and thread."""
     return {**scope_metadata(assistant, key.scope), "thread_id": key.thread_id or ""}
 
 
 def scope_metadata(assistant: str, scope: Scope) -> dict[str, Any]:
-    """The part of it that all threads of *scope* share."""
+    """Return the metadata that all threads of *scope* share."""
     return {"assistant": assistant, "user_id": scope.user_id, "agent_name": scope.agent_name or ""}
 
 
-def context_of(key: ConversationKey) -> dict[str, str]:
-    """The context of a run. Without a thread's name the server's own id would count as one."""
+def run_context(key: ConversationKey) -> dict[str, str]:
+    """Return the context of a run. It always has a thread_id, else the server's own id would be used."""
     agent = {"agent_name": key.scope.agent_name} if key.scope.agent_name else {}
     return {"user_id": key.scope.user_id, "thread_id": key.thread_id or UNKNOWN_THREAD, **agent}
 
 
 @dataclass(frozen=True, slots=True)
 class ServerRun:
-    """A run of the server, as far as it matters here."""
+    """A run of the server."""
 
     id: str
-    """Later runs have higher ones: the server draws them by time."""
+    """Ids of later runs are higher: the server derives them from the time."""
     status: str
     key: ConversationKey
     submissions: int
-    """How many are merged in it; 0 for a run that somebody else started on the thread."""
+    """How many are merged in it; 0 for a run that another application started on the thread."""
     first_at: float
     last_at: float
     due_at: float
-    tries: int
-    """How often what it carries failed before."""
+    attempts: int
+    """How often its conversation has failed before."""
     decides: str = ""
-    """Of a run that goes on after a review: the one that was stopped for it, whose conversation this is."""
+    """If it applies a decision: id of the run that was interrupted for review, which has the conversation."""
 
     @property
     def is_ours(self) -> bool:
-        """Somebody else's, such as one that goes on after an interrupt of theirs, is left alone."""
+        """Whether memgraph created it; runs of other applications are never changed."""
         return self.submissions > 0
 
     @property
@@ -78,7 +78,7 @@ class ServerRun:
         return self.status in {"error", "timeout"}
 
     def job(self, error: str = "") -> Job:
-        """What can be told of it."""
+        """Return it as a job."""
         number = uuid.UUID(self.id).int
         return Job(
             id=number,
@@ -89,51 +89,51 @@ class ServerRun:
             first_at=self.first_at,
             last_at=self.last_at,
             due_at=self.due_at,
-            attempts=self.tries + self.has_failed,
+            attempts=self.attempts + self.has_failed,
             error=error,
             running=self.status == "running",
         )
 
 
 def read_run(run: Mapping[str, Any]) -> ServerRun:
-    """Read what the server says of a run on one of our threads."""
-    notes: Mapping[str, Any] = run["metadata"].get(NOTES) or {}
+    """Parse a run of one of our threads."""
+    metadata: Mapping[str, Any] = run["metadata"].get(METADATA_KEY) or {}
     due = datetime.fromisoformat(run["created_at"]).timestamp()  # the server adds the delay to it
     return ServerRun(
         id=run["run_id"],
         status=run["status"],
-        # somebody else's may not say whose it is, and nobody asks
+        # a run of another application may have no owner, and is ignored anyway
         key=ConversationKey(
-            Scope(notes.get("user_id", "default"), notes.get("agent_name")), notes.get("thread_id") or None
+            Scope(metadata.get("user_id", "default"), metadata.get("agent_name")), metadata.get("thread_id") or None
         ),
-        submissions=notes.get("submissions", 0),
-        first_at=notes.get("first_at", due),
-        last_at=notes.get("last_at", due),
+        submissions=metadata.get("submissions", 0),
+        first_at=metadata.get("first_at", due),
+        last_at=metadata.get("last_at", due),
         due_at=due,
-        tries=notes.get("tries", 0),
-        decides=notes.get("decides", ""),
+        attempts=metadata.get("tries", 0),
+        decides=metadata.get("decides", ""),
     )
 
 
 def reviewed_run(runs: Iterable[ServerRun]) -> ServerRun | None:
-    """Which of *runs* it was that stopped for review, on a thread that did; the server calls it a success."""
+    """Return the run that was interrupted for review, on a thread in review; its status is "success"."""
     return max((run for run in runs if run.is_ours and run.status == "success"), key=lambda run: run.id, default=None)
 
 
 def mergeable(
     runs: Iterable[ServerRun], timing: DebouncePolicy, now: float, *, is_in_review: bool = False
 ) -> list[ServerRun]:
-    """Which of a thread's *runs* a new submission takes in, the earliest first.
+    """Return the *runs* of a thread that a new submission is merged with, the earliest first.
 
-    Those that wait or run, and those that stopped for a person and were not gone on with. One that has waited
-    its longest is not touched any more: else a busy conversation would roll it back for ever; nor is one
-    that applies a decision, which would have to be made again.
+    These are open runs, and runs that were interrupted for review and not resumed. A run that has waited for the
+    maximum time is left alone, or an active conversation would roll it back forever; so is one that applies a
+    decision, which would have to be made again.
 
     Args:
-        runs: Those of one thread.
+        runs: The runs of one thread.
         timing: When they are due.
         now: Seconds since 1970.
-        is_in_review: Whether what its last run proposed waits for a person; that one's time counts from now.
+        is_in_review: Whether the proposal of the last run waits for a decision; its waiting time restarts now.
     """
     runs = sorted((run for run in runs if run.is_ours or run.status == "success"), key=lambda run: run.id)
     done = max((run.id for run in runs if run.status == "success"), default="")
@@ -148,13 +148,13 @@ def mergeable(
 
 
 def retryable(runs: Iterable[ServerRun]) -> list[ServerRun]:
-    """Which of a thread's *runs* failed, but not so often that a person has to look at them."""
-    failed = (run for run in runs if run.is_ours and run.has_failed and run.tries + 1 < MAX_TRIES)
+    """Return the failed *runs* of a thread that have attempts left."""
+    failed = (run for run in runs if run.is_ours and run.has_failed and run.attempts + 1 < MAX_ATTEMPTS)
     return sorted(failed, key=lambda run: run.id)
 
 
 def expeditable(runs: Iterable[ServerRun], now: float) -> list[ServerRun]:
-    """Which of a thread's *runs* still wait for their quiet time."""
+    """Return the *runs* of a thread that are not due yet."""
     return sorted(
         (run for run in runs if run.is_ours and run.status == "pending" and run.due_at > now), key=lambda run: run.id
     )
@@ -167,43 +167,43 @@ def run_metadata(
     *,
     now: float,
     submitted: int = 0,
-    tries: int | None = None,
+    attempts: int | None = None,
 ) -> dict[str, Any]:
-    """What the metadata of a run says that carries *merged* and *submitted* new submissions."""
+    """Return the metadata of a run of *merged* and of *submitted* new submissions."""
     return {
         **thread_metadata(assistant, key),
         "submissions": sum(run.submissions for run in merged) + submitted,
         "first_at": min((run.first_at for run in merged), default=now),
         "last_at": now if submitted else max((run.last_at for run in merged), default=now),
-        "tries": max((run.tries for run in merged), default=0) if tries is None else tries,
+        "tries": max((run.attempts for run in merged), default=0) if attempts is None else attempts,
     }
 
 
-def delay(timing: DebouncePolicy, first: float, now: float) -> int:
-    """After how many seconds a run starts whose first submission came at *first*; the server counts in whole ones."""
+def start_delay(timing: DebouncePolicy, first: float, now: float) -> int:
+    """Return the seconds until a run starts whose first submission came at *first*; the server takes whole seconds."""
     return max(0, math.ceil(timing.due(first, now) - now))
 
 
 @dataclass(frozen=True, slots=True)
 class InterruptedThread:
-    """A thread of the server, and what is asked on it."""
+    """A server thread with proposals to review."""
 
     thread: str
     at: float
-    asked: tuple[PendingReview, ...]
+    reviews: tuple[PendingReview, ...]
 
 
-def read_waiting(thread: Mapping[str, Any]) -> InterruptedThread:
-    """Read what the server says of one of our threads. Questions that are none of ours are left out."""
+def read_interrupted_thread(thread: Mapping[str, Any]) -> InterruptedThread:
+    """Parse one of our threads, without interrupts of other applications."""
     at = datetime.fromisoformat(thread["updated_at"]).timestamp()
-    return InterruptedThread(thread["thread_id"], at, tuple(_asked(thread, at)))
+    return InterruptedThread(thread["thread_id"], at, tuple(_read_reviews(thread, at)))
 
 
-def _asked(thread: Mapping[str, Any], at: float) -> Iterator[PendingReview]:
+def _read_reviews(thread: Mapping[str, Any], at: float) -> Iterator[PendingReview]:
     metadata: Mapping[str, Any] = thread["metadata"] or {}
-    notes: Mapping[str, Any] = metadata.get(NOTES) or {}
+    own: Mapping[str, Any] = metadata.get(METADATA_KEY) or {}
     interrupts: Mapping[str, Any] = thread["interrupts"] or {}
     for interrupt in chain.from_iterable(interrupts.values()):
-        if notes and is_proposal(interrupt["value"]):
-            key = ConversationKey(Scope(notes["user_id"], notes["agent_name"] or None), notes["thread_id"] or None)
+        if own and is_proposal(interrupt["value"]):
+            key = ConversationKey(Scope(own["user_id"], own["agent_name"] or None), own["thread_id"] or None)
             yield PendingReview(interrupt["id"], key, at, Proposal.model_validate(interrupt["value"]))

@@ -1,17 +1,18 @@
-"""Outbox: conversations that wait to be learned from, and who is at it. The contract, for any number of processes.
+"""Outbox: the durable queue of conversations to learn from. The contract, for any number of processes.
 
-A *job* is what waits of one conversation (user, agent, thread). It holds *submissions*, each as it was handed over,
-in order, with its time; they are merged when the job runs, not when they come in. So a submission is one insert, one
-that comes in while the job runs is simply not among those that were claimed, and what was said before a memory was
-deleted can be told from what was said after.
+A *job* is the pending part of one conversation (user, agent, thread). It holds *submissions* in order, each with its
+time; they are merged when the job runs, not when they arrive. So a submission is one insert, one that arrives while
+the job runs is simply not part of the claim, and messages from before a deletion can be told from later ones.
 
-A job whose changes a person wants to see first is *in review*: it keeps what was proposed, and is not due before it was
-decided. What comes in of the same conversation waits with it.
+A job that a person has to approve is *in review*: it keeps the proposal, and is not due before the decision.
+Later submissions to the same conversation wait with it.
 
-A job runs under a *lease* on its scope (user, agent), so that nobody else updates the same memory meanwhile. Who
-lets a lease expire, because the process was killed or stood still, loses it to whoever claims next. Each claim has a
-lease of its own, and only who still holds it may remove or change the job: running a job twice does no harm, since
-the memory's thread marks know what was learned; removing it unlearned would.
+A job that failed for good is a *dead letter* until it is requeued.
+
+A job runs under a *lease* on its scope (user, agent), so that no other worker updates the same memory at that time. If
+a lease expires, because the process was killed or suspended, the next claim takes it over. Each claim has a lease of
+its own, and only its holder may remove or change the job. Running a job twice does no harm, since the watermark of
+the memory shows what was learned; removing a job that was not learned would.
 
 Every method is one atomic step, may be called from any thread, and takes the time from its caller.
 """
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConversationKey:
-    """Which conversation: one job waits for each."""
+    """Identifies a conversation, which has at most one pending job."""
 
     scope: Scope
     thread_id: str | None = None
@@ -42,13 +43,18 @@ class ConversationKey:
     def __str__(self) -> str:
         return f"{self.scope}, thread {self.thread_id!r}" if self.thread_id else str(self.scope)
 
+    @property
+    def log_fields(self) -> dict[str, object]:
+        """The conversation in the fields of a log record."""
+        return {"user": self.scope.user_id, "agent": self.scope.agent_name, "thread": self.thread_id}
+
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What was handed over at one time."""
+    """Messages that were submitted at one time."""
 
     number: int
-    """Later ones have higher numbers; none is ever used again."""
+    """Increases with each submission, and is never reused."""
     at: float
     messages: str
     """As JSON, see `memgraph.background.serialization`."""
@@ -56,26 +62,26 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What can be told of a job without reading its messages."""
+    """A job without its messages."""
 
     id: int
     key: ConversationKey
     submissions: int
     first_number: int
-    """Number of the earliest of them."""
+    """Number of the first submission."""
     last_number: int
-    """Number of the latest, so that two listings show what came in between them."""
+    """Number of the last one, so that two listings show what arrived in between."""
     first_at: float
-    """When the earliest waiting submission came in."""
+    """When the first pending submission arrived."""
     last_at: float
     due_at: float
     """Infinite while it is in review."""
     attempts: int
-    """How often it failed so far."""
+    """How often it has failed."""
     error: str
-    """Why it failed last; empty where it did not."""
+    """Why it failed last; empty if it never did."""
     running: bool
-    """Somebody has a lease on its scope that has not expired."""
+    """Whether a worker holds a lease on its scope that has not expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,84 +89,79 @@ class HeldJob:
     """A job in review."""
 
     id: str
-    """Of what was proposed, not of the job: what is proposed next has another. None is ever used again."""
+    """Id of the proposal, not of the job. Never reused."""
     job: Job
     at: float
     """When it was proposed."""
-    held: str
-    """What was proposed, as `Outbox.hold` was given it."""
+    proposal: str
+    """The text that was passed to `Outbox.hold_for_review`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewDecision:
-    """What was proposed for a job, and decided."""
+    """The proposal of a job, and the decision."""
 
     at: float
     """When it was proposed."""
-    held: str
+    proposal: str
     decision: str
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A job to be run now, under a lease of its own."""
+    """A job to run now, under a lease of its own."""
 
     job_id: int
     key: ConversationKey
     lease_id: str
     attempts: int
-    """How often it failed before."""
+    """How often it has failed."""
     submissions: tuple[Submission, ...]
-    """At least one, in order. What comes in later is not among them."""
+    """At least one, in order. Later submissions are not part of the claim."""
     decided: ReviewDecision | None = None
-    """Where it comes from review."""
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """What is removed when the claim is done."""
-        return tuple(submission.number for submission in self.submissions)
+    """Set if the job was in review."""
 
 
 class LeaseLostError(OutboxError):
-    """Somebody else has the job by now."""
+    """Another worker has taken the job over."""
 
 
 class Outbox(ABC):
-    """Where conversations wait. To write one, implement the abstract methods and add a line to OUTBOXES.
+    """A queue of jobs. A new kind implements the abstract methods and adds a line to OUTBOXES.
 
-    Every method raises OutboxError where the outbox cannot be reached or written; then nothing has changed.
+    Every method raises OutboxError if the outbox cannot be reached or written; then nothing has changed.
     """
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What identifies this outbox: those who name the same one in a process share its workers. Never a secret."""
+        """Identifies this outbox: invokers in a process with the same one share workers. Contains no secret."""
 
     @classmethod
     def from_url(cls, location: str) -> Self:
-        """Open the outbox that a URL names by *location*, which is what follows the scheme and its colon.
+        """Create the outbox of a URL; *location* is the part after the scheme and its colon.
 
-        Opening touches nothing: no file is made before the first submission.
+        No file or connection is opened before the first use.
 
         Raises:
-            ConfigError: If it names none.
+            ConfigError: If *location* is invalid.
         """
-        return cls(location)  # pyright: ignore[reportCallIssue] - an outbox of one argument needs no more
+        return cls(location)  # pyright: ignore[reportCallIssue] - the default for subclasses with one argument
 
-    # -- handing over --
+    # -- submitting --
 
     @abstractmethod
     def enqueue(
         self, key: ConversationKey, messages: str, *, now: float, timing: DebouncePolicy, max_jobs: int
     ) -> None:
-        """Add a submission to the job of *key*, making one where none waits. When this returns it is durable.
+        """Add a submission to the job of *key*, creating the job if necessary. It is durable when this returns.
 
-        The job becomes due at `timing.due(first, last)` of its waiting submissions; see `Timing.due_again` for
-        one that is due already, or failed before.
+        The job becomes due at `timing.due(first, last)` of its submissions; see `DebouncePolicy.next_due` for a job
+        that is already due, or has failed.
 
         Raises:
-            QueueFullError: If it needs a new job and *max_jobs* wait already; those set aside or in review
-                do not count.
+            QueueFullError: If it needs a new job and *max_jobs* are pending; dead letters and jobs in review do not
+                count.
         """
 
     # -- running --
@@ -175,116 +176,116 @@ class Outbox(ABC):
         scope: Scope | None = None,
         thread_id: str | None = None,
     ) -> tuple[Claim, ...]:
-        """Take up to *limit* due jobs, those due first, no two of one scope, and none of a scope under lease.
+        """Claim up to *limit* due jobs, the earliest due first, at most one of a scope, none of a leased scope.
 
         Args:
-            now: Leases that ended before may be taken.
+            now: Leases that expired before may be taken over.
             lease_seconds: How long the leases last unless renewed.
-            limit: How many at most.
-            scope: Only of this one.
-            thread_id: Only of this conversation; "" is the one without a name.
+            limit: Maximum number of jobs.
+            scope: Only jobs of this scope.
+            thread_id: Only the job of this thread; "" is the conversation without a thread id.
         """
 
     @abstractmethod
     def renew(self, leases: Collection[str], *, now: float, lease_seconds: float) -> frozenset[str]:
-        """Prolong *leases* and return those that were still held, also where they had expired but nobody came."""
+        """Renew *leases* and return those still held, including expired ones that were not taken over."""
 
     @abstractmethod
     def replace_submissions(self, claim: Claim, messages: str) -> Claim | None:
-        """Put one submission, of *messages*, in the place of those claimed, and return the claim that it is now.
+        """Replace the claimed submissions by a single one with *messages*, and return the new claim.
 
-        It has the number of the first of them, so that it stays before what came in meanwhile, and the time of the
-        last. Called before a memory is saved that learned from several submissions: should the job run again, it is
-        known in which order they were learned.
+        It has the number of the first one, so that it stays before later submissions, and the time of the last one.
+        Called before a run learns from several submissions: should the job run again, the order in which they were
+        learned is known.
 
         Returns:
-            None where the lease was lost: then nothing changed, and the run should stop.
+            None if the lease was lost: then nothing changed, and the run should stop.
         """
 
     @abstractmethod
     def complete(self, claim: Claim, *, timing: DebouncePolicy) -> bool:
-        """Remove what was claimed and end the lease; what came in meanwhile stays, as a job that never failed.
+        """Remove the claimed submissions and end the lease; later submissions stay, as a job that never failed.
 
         Returns:
-            False where the lease was lost: then nothing changed, and whoever has it will see to the job.
+            False if the lease was lost: then nothing changed, and its new holder handles the job.
         """
 
     @abstractmethod
     def failed(self, claim: Claim, *, error: str, retry_at: float) -> bool:
-        """Note a failed try and end the lease; the job is not due before *retry_at*. False as in `done`."""
+        """Record a failed attempt and end the lease; the job is due at *retry_at*. False as in `complete`."""
 
     @abstractmethod
     def dead_letter(self, claim: Claim, *, error: str, timing: DebouncePolicy) -> bool:
-        """Keep what was claimed aside, for a person to look at, and end the lease. False as in `done`.
+        """Make the claimed submissions a dead letter and end the lease. False as in `complete`.
 
-        What came in meanwhile stays waiting. What was set aside of the same conversation before is joined. What was
-        decided goes with it.
+        Later submissions stay pending. An earlier dead letter of the same conversation is merged with it. A decision
+        is kept with the dead letter.
         """
 
     @abstractmethod
-    def hold_for_review(self, claim: Claim, held: str, *, now: float) -> bool:
-        """Put the job in review with what is proposed, any text, and end the lease. False as in `done`.
+    def hold_for_review(self, claim: Claim, proposal: str, *, now: float) -> bool:
+        """Put the job in review with *proposal*, any text, and end the lease. False as in `complete`.
 
-        Its submissions stay, and what comes in later waits with them. `Held.id` is the lease it was held under.
+        Its submissions stay, and later ones wait with them. `HeldJob.id` is the id of the lease.
         """
 
     @abstractmethod
     def release(self, claim: Claim) -> None:
-        """End the lease as if the job had not been claimed. Nothing where it was lost."""
+        """End the lease as if the job had not been claimed. No effect if the lease was lost."""
 
-    # -- looking and steering --
+    # -- inspecting and changing jobs --
 
     @abstractmethod
     def next_due(self, *, now: float) -> float | None:
-        """When `claim` may next find something, in the past if it would now; None while nothing waits."""
+        """Return when `claim` may next find a job, in the past if it would now; None if no job is pending."""
 
     @abstractmethod
     def pending(self, *, now: float) -> tuple[Job, ...]:
-        """All jobs that wait for their time, or run, those due first."""
+        """Return all jobs that are scheduled or running, in the order of their due times."""
 
     @abstractmethod
     def dead_letters(self) -> tuple[Job, ...]:
-        """All jobs that were set aside, the oldest first."""
+        """Return all dead letters, the oldest first."""
 
     @abstractmethod
     def expedite(self, *, now: float, scope: Scope | None = None) -> None:
-        """Make all that waits for its time, or all of *scope*, due now."""
+        """Make all scheduled jobs, or those of *scope*, due now."""
 
     @abstractmethod
     def retry(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
-        """Put what was set aside back, due now, with its tries forgotten; narrowed to a scope, and to a thread.
+        """Requeue dead letters, of all scopes or one, due now and with no attempts counted.
 
-        It joins what waits of the same conversation, in the order of submission.
+        They are merged with the pending job of the same conversation, in the order of submission.
 
         Returns:
-            How many jobs were put back.
+            The number of requeued jobs.
         """
 
     @abstractmethod
     def in_review(self) -> tuple[HeldJob, ...]:
-        """All jobs in review, the earliest proposal first."""
+        """Return all jobs in review, the earliest proposal first."""
 
     @abstractmethod
-    def decide(self, held_id: str, decision: str, *, now: float) -> bool:
-        """Make the job due now, together with what was decided, any text. When this returns it is durable.
+    def decide(self, review_id: str, decision: str, *, now: float) -> bool:
+        """Store *decision*, any text, with the job in review and make it due now. It is durable when this returns.
 
         Returns:
-            False where nothing with that id is in review, as it was decided already: then nothing changed.
+            False if no undecided proposal has that id: then nothing changed.
         """
 
     @abstractmethod
     def cancel_review(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
-        """Make what is in review due now as if nothing had been proposed; narrowed to a scope, and to a thread.
+        """Drop proposals, of all scopes or one, and make their jobs due now.
 
         Returns:
-            How many jobs.
+            The number of jobs.
         """
 
-    def close(self) -> None:  # noqa: B027 - not every outbox holds something open
-        """Let go of what is held open. A closed outbox is not used again."""
+    def close(self) -> None:  # noqa: B027 - not every outbox has connections
+        """Close connections. A closed outbox is not used again."""
 
     def after_fork(self) -> None:  # noqa: B027
-        """Called in a child process after a fork: what the parent holds open, locks included, must not be used."""
+        """Reset a forked child, which must not use the parent's connections and locks."""
 
     def __enter__(self) -> Self:
         return self

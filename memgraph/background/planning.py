@@ -1,19 +1,25 @@
-"""What of a job is to be learned, and what is to be passed by because it was said before the memory was deleted."""
+"""What a job learns: its submissions merged into one conversation, without what was said before a deletion.
+
+Messages are raw JSON here. None is lost, and none appears twice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from typing import Any, TypeVar
 
-from memgraph.background.merge import merged, order_for_watermark
 from memgraph.background.serialization import Raw
 from memgraph.models import UNKNOWN_THREAD, Memory
+
+M = TypeVar("M", bound=Mapping[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionView:
-    """A submission as it is read: a part of the conversation, as it was at a time."""
+    """A parsed submission: a part of the conversation, as it was at a time."""
 
     at: float
     messages: Sequence[Raw]
@@ -21,26 +27,137 @@ class SubmissionView:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Two conversations: one to learn from, one that is only to be marked as learned."""
+    """A conversation to learn from, and one that is only marked as learned."""
 
     learn: Sequence[Raw]
     skipped: Sequence[Raw]
 
 
 def plan_learning(views: Sequence[SubmissionView], memory: Memory, thread_id: str | None) -> Plan:
-    """Return what to do with *views* of a thread, given what *memory* knows of it and when it was deleted."""
+    """Split *views* of a thread by whether they came before or after *memory* was last deleted."""
     deleted = deleted_at(memory)
     old = [view.messages for view in views if view.at <= deleted]
     new = [view.messages for view in views if view.at > deleted]
-    mark = memory.threads.get(thread_id or UNKNOWN_THREAD)
-    return Plan(order_for_watermark(merged(new), new, mark.known if mark else ()), merged(old))
+    watermark = memory.threads.get(thread_id or UNKNOWN_THREAD)
+    known = watermark.known if watermark else ()
+    return Plan(order_for_watermark(merge_all(new), new, known), merge_all(old))
 
 
 def deleted_at(memory: Memory) -> float:
-    """When *memory* was last deleted, in seconds since 1970; before all times where it never was."""
+    """Return when *memory* was last deleted, in seconds since 1970; minus infinity if it never was."""
     if memory.forgotten is None:
         return float("-inf")
     try:
         return datetime.fromisoformat(memory.forgotten.at).timestamp()
     except ValueError:
         return float("-inf")
+
+
+def merge_all(submissions: Sequence[Sequence[M]]) -> list[M]:
+    """Merge *submissions*, the earliest first, into one conversation."""
+    return reduce(merge, submissions, list[M]())
+
+
+def merge(pending: Sequence[M], new: Sequence[M]) -> list[M]:
+    """Append *new* to *pending*, keeping each message that is in both only once.
+
+    - Messages with the same id are the same message; the later version replaces the earlier one.
+    - Messages without ids are matched if *new* starts with the end of *pending*, as far as that reaches; if *new*
+      contains all of *pending*; and next to messages that match by id.
+    - A new message goes to the end, unless a pending one follows it: a history that starts earlier, or has something
+      in between, keeps its order.
+    """
+    new = _last_versions(new)
+    result, insertions, tail = list(pending), dict[int, list[M]](), list[M]()
+    block, furthest = list[M](), -1
+    for message, position in zip(new, _find_positions(pending, new), strict=True):
+        if position is None:
+            block.append(message)
+            continue
+        result[position] = message
+        if position > furthest:
+            insertions.setdefault(position, []).extend(block)
+        else:
+            tail.extend(block)
+        block, furthest = [], max(furthest, position)
+    merged = list[M]()
+    for position, message in enumerate(result):
+        merged += [*insertions.get(position, ()), message]
+    return [*merged, *tail, *block]
+
+
+def order_for_watermark(
+    conversation: Sequence[M], submissions: Sequence[Sequence[M]], known: Collection[str]
+) -> list[M]:
+    """Reorder *conversation* so that no new message precedes one that was learned already.
+
+    A memory takes everything before the last message it knows as learned. That is true of each submission, and of
+    overlapping ones, but not of their merge: an old part of a conversation may be submitted after a new one.
+
+    Args:
+        conversation: The merge of *submissions*.
+        submissions: Each in the order of the conversation.
+        known: Ids of the last messages learned from.
+    """
+    learned = set(known)
+    views = [[message_id(message) or "" for message in submission] for submission in submissions]
+    while found := {one for view in views for one in _up_to_last_learned(view, learned)} - learned:
+        learned |= found
+    return sorted(conversation, key=lambda message: bool(known) and message_id(message) not in learned)
+
+
+def _up_to_last_learned(view: list[str], learned: Collection[str]) -> list[str]:
+    last = next((index for index in reversed(range(len(view))) if view[index] in learned), -1)
+    return [one for one in view[: last + 1] if one]
+
+
+def message_id(message: Mapping[str, Any]) -> str | None:
+    """Return the id of a message; None without one."""
+    return message.get("id") or None
+
+
+def _last_versions(messages: Sequence[M]) -> list[M]:
+    """Return *messages* with the last version of each at the position of the first."""
+    seen: dict[object, M] = {}
+    for position, message in enumerate(messages):
+        seen[message_id(message) or position] = message
+    return list(seen.values())
+
+
+def _find_positions(pending: Sequence[M], new: Sequence[M]) -> list[int | None]:
+    """Return the index in *pending* of each message of *new*; None for one that is not there."""
+    by_id = {own: index for index, message in enumerate(pending) if (own := message_id(message))}
+    positions = [by_id.get(message_id(message) or "") for message in new]
+    if all(message_id(message) for message in new):
+        return positions
+    start = _find_overlap(pending, new)
+    # messages without ids: forwards from the overlap or a match, then backwards from a match
+    for index, message in enumerate(new):
+        before = positions[index - 1] if index else None
+        guess = before + 1 if before is not None else None if start is None else start + index
+        is_inside = positions[index] is None and guess is not None and 0 <= guess < len(pending)
+        if guess is not None and is_inside and _is_same_message(pending[guess], message):
+            positions[index] = guess
+    for index in reversed(range(len(new) - 1)):
+        after = positions[index + 1]
+        is_free = positions[index] is None and after and after - 1 not in positions
+        if after and is_free and _is_same_message(pending[after - 1], new[index]):
+            positions[index] = after - 1
+    return positions
+
+
+def _find_overlap(pending: Sequence[M], new: Sequence[M]) -> int | None:
+    """Return the index in *pending* of the first of *new*, negative if *new* starts earlier; None without overlap."""
+    for start in range(len(pending) - len(new), 0):
+        if all(_is_same_message(*pair) for pair in zip(pending, new[-start:], strict=False)):
+            return start
+    for start in range(len(pending)):
+        tail = pending[start:]
+        if len(tail) <= len(new) and all(_is_same_message(*pair) for pair in zip(tail, new, strict=False)):
+            return start
+    return None
+
+
+def _is_same_message(one: M, other: M) -> bool:
+    own, others = message_id(one), message_id(other)
+    return own == others if own or others else one == other

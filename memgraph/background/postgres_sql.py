@@ -1,14 +1,14 @@
-"""The tables of the outbox on PostgreSQL, and the statements on them.
+"""Tables and statements of the outbox on PostgreSQL.
 
-Who locks several rows does so in one order, so that nobody waits in a circle: the waiting job, the one
-aside, the lease, what was proposed for review.
+Transactions lock rows in one order, so that they cannot deadlock: pending job, dead letter, lease, review.
+The column `aside` marks dead letters, `tries` counts failed attempts, `holder` is the id of a lease, `held` a proposal.
 """
 
-# ruff: noqa: S608 - statements are put together from the constants in this file
+# ruff: noqa: S608 - statements are assembled from constants of this module
 
 from __future__ import annotations
 
-# '' stands for no agent and for no thread, since NULLs are never equal.
+# '' is no agent or no thread: NULLs are never equal, so a unique index ignores them
 MIGRATIONS = (
     """
     CREATE TABLE memgraph_job (
@@ -57,11 +57,11 @@ MIGRATIONS = (
 )
 
 _OF_KEY = "user_id = %(user_id)s AND agent_name = %(agent_name)s AND thread_id = %(thread_id)s"
-_NARROWED = """
+_MATCHES_SCOPE = """
     (%(user_id)s::text IS NULL OR (user_id = %(user_id)s AND agent_name = %(agent_name)s))
     AND (%(thread_id)s::text IS NULL OR thread_id = %(thread_id)s)
 """
-_WAITS_FOR_ITS_TIME = "due_at < 'Infinity'"  # see NEVER
+_IS_SCHEDULED = "due_at < 'Infinity'"  # see NEVER
 _UNDER_LEASE = """
     EXISTS (
         SELECT FROM memgraph_lease AS lease
@@ -75,43 +75,43 @@ LOCK_JOB = f"""
     SELECT id, first_at, due_at, retry_at FROM memgraph_job WHERE {_OF_KEY} AND aside = %(aside)s FOR UPDATE
 """
 LOCK_CLAIMED = "SELECT FROM memgraph_job WHERE id = %(id)s FOR UPDATE"
-COUNT_WAITING = f"SELECT count(*) FROM memgraph_job WHERE NOT aside AND {_WAITS_FOR_ITS_TIME}"
+COUNT_PENDING = f"SELECT count(*) FROM memgraph_job WHERE NOT aside AND {_IS_SCHEDULED}"
 INSERT_JOB = """
     INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
     VALUES (%(user_id)s, %(agent_name)s, %(thread_id)s, %(aside)s, %(at)s, %(at)s, %(due)s)
     ON CONFLICT DO NOTHING RETURNING id
 """
-TOUCH_JOB = "UPDATE memgraph_job SET last_at = %(at)s, due_at = %(due)s WHERE id = %(id)s"
-RENEWED_JOB = """
+UPDATE_DUE = "UPDATE memgraph_job SET last_at = %(at)s, due_at = %(due)s WHERE id = %(id)s"
+RESET_JOB = """
     UPDATE memgraph_job
     SET first_at = %(first)s, last_at = %(last)s, due_at = %(due)s, retry_at = 0, tries = 0, error = ''
     WHERE id = %(id)s
 """
-SPANNED_JOB = "UPDATE memgraph_job SET first_at = %(first)s, last_at = %(last)s WHERE id = %(id)s"
-FAILED_JOB = """
+UPDATE_SPAN = "UPDATE memgraph_job SET first_at = %(first)s, last_at = %(last)s WHERE id = %(id)s"
+MARK_FAILED = """
     UPDATE memgraph_job SET tries = tries + 1, error = %(error)s, retry_at = %(at)s, due_at = %(at)s
     WHERE id = %(id)s
 """
-ASIDE_JOB = """
+UPDATE_DEAD_LETTER = """
     UPDATE memgraph_job SET first_at = %(first)s, last_at = %(last)s, tries = %(tries)s, error = %(error)s
     WHERE id = %(id)s
 """
 DELETE_JOB = "DELETE FROM memgraph_job WHERE id = %(id)s"
-SELECT_ASIDE = f"""
-    SELECT user_id, agent_name, thread_id FROM memgraph_job WHERE aside AND {_NARROWED} ORDER BY id
+SELECT_DEAD_LETTERS = f"""
+    SELECT user_id, agent_name, thread_id FROM memgraph_job WHERE aside AND {_MATCHES_SCOPE} ORDER BY id
 """
-HASTEN = f"""
+EXPEDITE = f"""
     UPDATE memgraph_job SET due_at = %(now)s
     WHERE id IN (
         SELECT id FROM memgraph_job
-        WHERE NOT aside AND due_at > %(now)s AND {_WAITS_FOR_ITS_TIME} AND {_NARROWED} ORDER BY id FOR UPDATE
+        WHERE NOT aside AND due_at > %(now)s AND {_IS_SCHEDULED} AND {_MATCHES_SCOPE} ORDER BY id FOR UPDATE
     )
 """
-LIST = f"""
+LIST_JOBS = f"""
     SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
         due_at, tries, error, NOT aside AND {_UNDER_LEASE}
     FROM memgraph_job AS job JOIN memgraph_submission ON job_id = job.id
-    WHERE aside = %(aside)s AND {_WAITS_FOR_ITS_TIME} GROUP BY job.id ORDER BY due_at, job.id
+    WHERE aside = %(aside)s AND {_IS_SCHEDULED} GROUP BY job.id ORDER BY due_at, job.id
 """
 
 # -- submissions --
@@ -123,33 +123,35 @@ FIND_SUBMISSION = """
     SELECT FROM memgraph_submission WHERE job_id = %(id)s AND at = %(at)s AND messages = %(messages)s
 """
 SELECT_SUBMISSIONS = "SELECT number, at, messages FROM memgraph_submission WHERE job_id = %(id)s ORDER BY number"
-REWRITE = """
+REPLACE_SUBMISSION = """
     UPDATE memgraph_submission SET at = %(at)s, messages = %(messages)s WHERE job_id = %(id)s AND number = %(number)s
 """
 DELETE_CLAIMED = "DELETE FROM memgraph_submission WHERE job_id = %(id)s AND number = ANY(%(numbers)s)"
 MOVE_CLAIMED = """
-    UPDATE memgraph_submission SET job_id = %(aside_id)s WHERE job_id = %(id)s AND number = ANY(%(numbers)s)
+    UPDATE memgraph_submission SET job_id = %(dead_letter_id)s WHERE job_id = %(id)s AND number = ANY(%(numbers)s)
 """
-MOVE_ALL = "UPDATE memgraph_submission SET job_id = %(to)s WHERE job_id = %(id)s"
-SPAN = "SELECT min(at), max(at) FROM memgraph_submission WHERE job_id = %(id)s"
+MOVE_SUBMISSIONS = "UPDATE memgraph_submission SET job_id = %(to)s WHERE job_id = %(id)s"
+SELECT_SPAN = "SELECT min(at), max(at) FROM memgraph_submission WHERE job_id = %(id)s"
 
 # -- review --
 
-HOLD = """
+INSERT_REVIEW = """
     INSERT INTO memgraph_review (job_id, id, at, held) VALUES (%(job_id)s, %(id)s, %(at)s, %(held)s)
     ON CONFLICT (job_id) DO UPDATE SET id = excluded.id, at = excluded.at, held = excluded.held, decision = NULL
 """
-HELD_JOB = """
+MARK_IN_REVIEW = """
     UPDATE memgraph_job SET due_at = 'Infinity', retry_at = 'Infinity', tries = 0, error = '' WHERE id = %(job_id)s
 """
-LOCK_HELD = """
+LOCK_REVIEWED_JOB = """
     SELECT FROM memgraph_job WHERE id = (SELECT job_id FROM memgraph_review WHERE id = %(id)s) FOR UPDATE
 """
-DECIDE = "UPDATE memgraph_review SET decision = %(decision)s WHERE id = %(id)s AND decision IS NULL RETURNING job_id"
+UPDATE_DECISION = (
+    "UPDATE memgraph_review SET decision = %(decision)s WHERE id = %(id)s AND decision IS NULL RETURNING job_id"
+)
 FIND_DECISION = "SELECT FROM memgraph_review WHERE id = %(id)s AND decision = %(decision)s"
-DECIDED_JOB = "UPDATE memgraph_job SET due_at = %(now)s, retry_at = 0 WHERE id = %(id)s"
-SELECT_DECIDED = "SELECT at, held, decision FROM memgraph_review WHERE job_id = %(id)s AND decision IS NOT NULL"
-LIST_HELD = """
+MARK_DECIDED = "UPDATE memgraph_job SET due_at = %(now)s, retry_at = 0 WHERE id = %(id)s"
+SELECT_DECISION = "SELECT at, held, decision FROM memgraph_review WHERE job_id = %(id)s AND decision IS NOT NULL"
+LIST_IN_REVIEW = """
     SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
         due_at, tries, error, FALSE, review.id, review.at, held
     FROM memgraph_job AS job
@@ -157,10 +159,10 @@ LIST_HELD = """
     JOIN memgraph_review AS review ON review.job_id = job.id
     WHERE decision IS NULL GROUP BY job.id, review.job_id ORDER BY review.at, job.id
 """
-LOCK_IN_REVIEW = f"""
-    SELECT id FROM memgraph_job WHERE NOT aside AND due_at = 'Infinity' AND {_NARROWED} ORDER BY id FOR UPDATE
+LOCK_JOBS_IN_REVIEW = f"""
+    SELECT id FROM memgraph_job WHERE NOT aside AND due_at = 'Infinity' AND {_MATCHES_SCOPE} ORDER BY id FOR UPDATE
 """
-REOPEN = "UPDATE memgraph_job SET due_at = %(now)s, retry_at = 0 WHERE id = ANY(%(ids)s)"
+CANCEL_REVIEWS = "UPDATE memgraph_job SET due_at = %(now)s, retry_at = 0 WHERE id = ANY(%(ids)s)"
 DELETE_REVIEWS = "DELETE FROM memgraph_review WHERE job_id = ANY(%(ids)s)"
 MOVE_REVIEW = """
     UPDATE memgraph_review SET job_id = %(to)s
@@ -169,13 +171,13 @@ MOVE_REVIEW = """
 
 # -- leases --
 
-# A job that somebody else looks at is passed over, not waited for.
+# SKIP LOCKED: a job that another worker is claiming is skipped, not waited for
 SELECT_DUE = f"""
     SELECT id, user_id, agent_name, thread_id, tries FROM memgraph_job AS job
-    WHERE NOT aside AND due_at <= %(now)s AND {_NARROWED} AND NOT {_UNDER_LEASE}
+    WHERE NOT aside AND due_at <= %(now)s AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
     ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
 """
-# Another job of this scope may have been claimed since it was looked for: then this changes nothing.
+# changes nothing if another job of this scope was claimed since SELECT_DUE
 TAKE_LEASE = """
     INSERT INTO memgraph_lease AS lease (user_id, agent_name, holder, until)
     VALUES (%(user_id)s, %(agent_name)s, %(holder)s, %(until)s)
@@ -183,7 +185,7 @@ TAKE_LEASE = """
     WHERE lease.until <= %(now)s
 """
 LOCK_LEASE = "SELECT FROM memgraph_lease WHERE holder = %(lease)s FOR UPDATE"
-RENEW = "UPDATE memgraph_lease SET until = %(until)s WHERE holder = ANY(%(holders)s) RETURNING holder"
+RENEW_LEASE = "UPDATE memgraph_lease SET until = %(until)s WHERE holder = ANY(%(holders)s) RETURNING holder"
 END_LEASE = "DELETE FROM memgraph_lease WHERE holder = %(lease)s"
 NEXT_DUE = f"""
     SELECT min(due) FROM (

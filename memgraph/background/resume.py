@@ -1,4 +1,4 @@
-"""A run that goes on where it was held for review, long after, and perhaps in another process."""
+"""Resumes an update with reviewed changes, long after it was held and possibly in another process."""
 
 # LangGraph leaves some of its types open
 # pyright: reportUnknownMemberType=false
@@ -23,65 +23,65 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("memgraph.invoker")
 
-_MODEL = "build_prompt"
-"""Where the way to the model begins."""
+_FIRST_MODEL_NODE = "build_prompt"
 INTERRUPT = "__interrupt__"
-"""The key of a step under which the questions of an interrupt stand."""
+"""The key under which a streamed step carries interrupts."""
 
 
 def resume_with_changes(
     graph: CompiledStateGraph[Any, Context, Any, Any],
-    conversation: Any,  # noqa: ANN401 - LangGraph's own
+    conversation: Any,  # noqa: ANN401 - the graph's input type
     changes: MemoryUpdate,
     config: RunnableConfig,
     context: Context,
     *,
-    keys: list[str],
+    output_keys: list[str],
     allow_model: bool,
 ) -> Iterator[Mapping[str, Any]]:
-    """Run *graph* with *changes*, which were decided, in the place of what the model would be asked for first.
+    """Run *graph* with the reviewed *changes* in place of the model's first answer.
 
-    The run is stopped before the model, given the changes as if it had just understood them, and goes on: they are
-    applied to the memory as it is now. Where they no longer fit, the model is asked anew, and what it says
-    is a proposal of its own.
+    The run stops before the model, receives the changes as if they had just been parsed, and goes on: they are applied
+    to the current memory. If they no longer fit it, the model is called again, and its answer is a new proposal.
 
     Args:
         graph: The memory update.
-        conversation: All that is to be learned from.
-        changes: What was agreed to.
-        config: Of the run.
-        context: Of the run.
-        keys: What is to be told of.
-        allow_model: Whether the model may be asked about the rest. If not, the run stops before it.
+        conversation: Everything to learn from.
+        changes: The changes that were accepted.
+        config: Config of the run.
+        context: Context of the run.
+        output_keys: State keys to stream.
+        allow_model: Whether the model may be called for the rest. If not, the run stops before it.
 
     Yields:
-        What each node wrote of *keys*; under INTERRUPT what is to be reviewed next.
+        What each node wrote to *output_keys*; under INTERRUPT what has to be reviewed next.
     """
-    stopped = graph.copy({"checkpointer": in_memory_saver()})
-    # a conversation without a name must not get the one that the checkpointer wants
-    place: RunnableConfig = {**config, "configurable": {"thread_id": context.thread_id or UNKNOWN_THREAD}}
-    given: Any = {"context": context, "stream_mode": "updates", "output_keys": keys, "durability": "exit"}
-    for step in stopped.stream(conversation, place, interrupt_before=[_MODEL], **given):
+    resumable = graph.copy({"checkpointer": in_memory_saver()})
+    # the checkpointer needs a thread_id, which must not become the name of a conversation without one
+    thread: RunnableConfig = {**config, "configurable": {"thread_id": context.thread_id or UNKNOWN_THREAD}}
+    options: Any = {"context": context, "stream_mode": "updates", "output_keys": output_keys, "durability": "exit"}
+    for step in resumable.stream(conversation, thread, interrupt_before=[_FIRST_MODEL_NODE], **options):
         if INTERRUPT not in step:
             yield step
-    found = stopped.get_state(place)
-    if not found.next:
+    state = resumable.get_state(thread)
+    if not state.next:
         return
-    memory, new = found.values["memory"], _new_ids(found.values["turns"], found.values["pending_turns"])
-    if _fit(changes, memory, new):
-        decided = {"changes": changes, "reviewed": fingerprint(changes), "usage": Usage()}
-        stopped.update_state(place, decided, as_node="parse_update")
-    elif not set(new).isdisjoint(changes.message_ids):  # else it was applied before
-        logger.warning("what was decided for %s no longer fits its memory, so it is asked for anew", context.user_id)
-    yield from stopped.stream(None, place, interrupt_before=[] if allow_model else [_MODEL], **given)
+    memory, new = state.values["memory"], _new_turn_ids(state.values["turns"], state.values["pending_turns"])
+    if _still_fit(changes, memory, new):
+        parsed = {"changes": changes, "reviewed": fingerprint(changes), "usage": Usage()}
+        resumable.update_state(thread, parsed, as_node="parse_update")
+    elif not set(new).isdisjoint(changes.message_ids):  # else they were applied before
+        logger.warning(
+            "the accepted changes for %s no longer fit the memory: the model is called again", context.user_id
+        )
+    yield from resumable.stream(None, thread, interrupt_before=[] if allow_model else [_FIRST_MODEL_NODE], **options)
 
 
-def _new_ids(turns: tuple[Turn, ...], unlearned: int) -> tuple[str, ...]:
-    return tuple(turn.id for turn in turns[len(turns) - unlearned :])
+def _new_turn_ids(turns: tuple[Turn, ...], pending_turns: int) -> tuple[str, ...]:
+    return tuple(turn.id for turn in turns[len(turns) - pending_turns :])
 
 
-def _fit(changes: MemoryUpdate, memory: Memory, new: tuple[str, ...]) -> bool:
-    """Whether these turns are still to be learned, and each summary is still the one that was to be rewritten."""
+def _still_fit(changes: MemoryUpdate, memory: Memory, new: tuple[str, ...]) -> bool:
+    """Whether the turns are still to be learned, and each summary is still the one that was to be rewritten."""
     return new[: len(changes.message_ids)] == changes.message_ids and all(
         memory.section(rewrite.section).summary == rewrite.base for rewrite in changes.rewrites
     )

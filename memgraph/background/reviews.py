@@ -1,4 +1,4 @@
-"""What waits for a person: listed, and decided. It needs an outbox and nothing else; whoever runs jobs applies it."""
+"""Reviews: lists the proposals that wait for a person, and records decisions. A worker applies them later."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """What a person is asked."""
+    """A proposal that waits for a decision."""
 
     id: str
-    """Of this proposal; what is proposed next for the same conversation has another."""
+    """Id of the proposal; the next one for the same conversation has another."""
     key: ConversationKey
     at: float
     """When it was proposed, in seconds since 1970."""
     proposal: Proposal
     storage: str = ""
-    """Name of the storage it would be saved to; empty where that is the server's business."""
+    """Name of the storage it would be saved to; empty if a LangGraph server decides."""
 
 
 class StoredProposal(BaseModel):
-    """What an outbox holds of a proposal, as JSON."""
+    """A proposal as the outbox stores it, as JSON."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -45,77 +45,77 @@ class StoredProposal(BaseModel):
 
 
 class StoredDecision(BaseModel):
-    """What it holds of the decision."""
+    """A decision as the outbox stores it, as JSON."""
 
     answer: str | Decision
 
     @classmethod
-    def of(cls, proposal: Proposal, given: object) -> StoredDecision:
-        """Read what was *given* as an answer to *proposal*.
+    def from_answer(cls, proposal: Proposal, answer: object) -> StoredDecision:
+        """Parse an answer to *proposal*.
 
         Raises:
-            EditError: If it cannot be understood, or edits an item to what may not be.
+            EditError: If it is invalid, or an edit is not allowed.
         """
-        parse_decision(proposal, given)
-        return cls(answer=given if isinstance(given, str) else Decision.model_validate(given))
+        parse_decision(proposal, answer)
+        return cls(answer=answer if isinstance(answer, str) else Decision.model_validate(answer))
 
 
 def in_review(outbox: Outbox, scope: Scope | None = None) -> tuple[PendingReview, ...]:
-    """What waits for a person, all of it or that of *scope*, the earliest first."""
+    """Return the proposals that wait for a decision, all or those of *scope*, the earliest first."""
     return tuple(_read(held) for held in outbox.in_review() if scope in (None, held.job.key.scope))
 
 
-def decide_review(outbox: Outbox, review_id: str, given: object, *, now: float) -> PendingReview:
-    """Decide what waits under *review_id*. Whoever works on the outbox applies it, without asking the model again.
+def decide_review(outbox: Outbox, review_id: str, answer: object, *, now: float) -> PendingReview:
+    """Record a decision. A worker of the outbox applies it, without calling the model again.
 
     Args:
-        outbox: Where it waits.
-        review_id: See `InReview.id`.
-        given: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
+        outbox: The queue that holds the proposal.
+        review_id: See `PendingReview.id`.
+        answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
         now: Seconds since 1970.
 
     Returns:
-        What was decided.
+        The review that was decided.
 
     Raises:
-        EditError: If the answer cannot be understood, or edits an item to what may not be; it waits on.
-        NotInReviewError: If nothing waits under that id, as somebody else has decided.
+        EditError: If the answer is invalid, or an edit is not allowed; the review stays open.
+        NotInReviewError: If nothing with that id is in review, for example because it was decided already.
     """
-    found = next((held for held in outbox.in_review() if held.id == review_id), None)
-    if found is None:
+    held = next((held for held in outbox.in_review() if held.id == review_id), None)
+    if held is None:
         raise NotInReviewError(review_id)
-    asked = _read(found)
-    kept = StoredDecision.of(asked.proposal, given).model_dump_json(exclude_unset=True)
-    if not outbox.decide(review_id, kept, now=now):
+    review = _read(held)
+    decision = StoredDecision.from_answer(review.proposal, answer).model_dump_json(exclude_unset=True)
+    if not outbox.decide(review_id, decision, now=now):
         raise NotInReviewError(review_id)
-    return asked
+    return review
 
 
 def discard_deleted(outbox: Outbox, storage: MemoryStorage, *, now: float) -> None:
-    """Withdraw what was proposed for memories of *storage* that were deleted since; who runs the job drops it."""
-    for asked in in_review(outbox):
-        if asked.storage == storage.name and _is_forgotten(asked, storage):
-            outbox.cancel_review(now=now, scope=asked.key.scope, thread_id=asked.key.thread_id or "")
+    """Cancel reviews for memories of *storage* that were deleted since; their jobs are then run and discarded."""
+    for review in in_review(outbox):
+        if review.storage == storage.name and _is_deleted(review, storage):
+            outbox.cancel_review(now=now, scope=review.key.scope, thread_id=review.key.thread_id or "")
 
 
-def _is_forgotten(asked: PendingReview, storage: MemoryStorage) -> bool:
+def _is_deleted(review: PendingReview, storage: MemoryStorage) -> bool:
     try:
-        return asked.at <= deleted_at(storage.load(asked.key.scope))
-    except StorageError:  # whoever runs the job says what is wrong; the others can be decided
+        return review.at <= deleted_at(storage.load(review.key.scope))
+    except StorageError:  # reported when the job runs; other reviews can be decided
         return False
 
 
-def is_proposal(asked: object) -> bool:
-    """Whether what an interrupt asks is a proposal."""
-    return isinstance(asked, Mapping) and cast("Mapping[str, object]", asked).get("type") == "memory_review"
+def is_proposal(value: object) -> bool:
+    """Whether the value of an interrupt is a proposal."""
+    return isinstance(value, Mapping) and cast("Mapping[str, object]", value).get("type") == "memory_review"
 
 
 def decided_changes(decided: ReviewDecision) -> MemoryUpdate:
-    """What is left of the proposed changes after the decision."""
-    kept = StoredProposal.model_validate_json(decided.held)
-    return apply_decision(kept.changes, kept.proposal, StoredDecision.model_validate_json(decided.decision).answer)
+    """Return the changes that a decision leaves of those proposed."""
+    stored = StoredProposal.model_validate_json(decided.proposal)
+    return apply_decision(stored.changes, stored.proposal, StoredDecision.model_validate_json(decided.decision).answer)
 
 
 def _read(held: HeldJob) -> PendingReview:
-    kept = StoredProposal.model_validate_json(held.held)
-    return PendingReview(held.id, held.job.key, held.at, kept.proposal, kept.storage)
+    stored = StoredProposal.model_validate_json(held.proposal)
+    return PendingReview(held.id, held.job.key, held.at, stored.proposal, stored.storage)

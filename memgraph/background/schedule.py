@@ -1,48 +1,57 @@
-"""When a job runs: values in, times out. Times are seconds since 1970, durations are seconds."""
+"""When a job runs: debouncing and retry delays. Times are seconds since 1970, durations are seconds."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
-MAX_TRIES = 5
-"""Tries after which a job is set aside for a person to look at."""
+MAX_ATTEMPTS = 5
+"""Attempts after which a failing job becomes a dead letter."""
 
 NEVER = math.inf
-"""When something is due that waits for a person; no submission brings it forward."""
+"""Due time of a job in review; no submission brings it forward."""
 
 FIRST_RETRY_SECONDS = 5.0
-LONGEST_RETRY_SECONDS = 600.0
+MAX_RETRY_SECONDS = 600.0
 _GROWTH = 4
-_JITTER = 0.25  # small enough that with this growth each wait is longer than the one before, whatever is drawn
+_JITTER = 0.25  # with this growth each delay exceeds the previous one, whatever the random numbers
+
+
+class Clock(Protocol):
+    """The time of day, since every process that shares an outbox has to agree on it. Tests inject a fake one."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class DebouncePolicy:
-    """How long a conversation has to be quiet, and how long it may wait although it is not."""
+    """How long a conversation has to be quiet, and how long an active one waits at most."""
 
     debounce: float
     max_wait: float
 
     def due(self, first: float, last: float) -> float:
-        """When a job runs whose waiting submissions came between *first* and *last*."""
+        """Return when a job runs whose pending submissions arrived between *first* and *last*."""
         return min(last + self.debounce, first + self.max_wait)
 
     def next_due(self, first: float, now: float, due: float, retry_at: float) -> float:
-        """When a waiting job runs after one more submission.
+        """Return when a pending job runs after one more submission.
 
-        One that is due already, or was made due, is not put off; one that failed is not brought forward.
+        A job that is already due is not postponed; a failed one is not brought forward.
         """
         return due if due <= now else max(self.due(first, now), retry_at)
 
 
-def retry_wait(failures: int, drawn: float, at_least: float = 0.0) -> float:
-    """How long to wait after the last of *failures*: 5, 20, 80, 320 s, each up to a quarter more or less.
+def retry_delay(failures: int, random_number: float, at_least: float = 0.0) -> float:
+    """Return the delay after a failure: 5, 20, 80, 320 s, each with up to 25 % of jitter.
 
     Args:
-        failures: How often the job failed so far, at least 1.
-        drawn: A random number from 0 to 1, so that jobs that failed together do not come back together.
-        at_least: What the provider asked for.
+        failures: How often the job has failed, at least 1.
+        random_number: From 0 to 1, so that jobs that failed together do not return together.
+        at_least: Delay that the provider asked for.
     """
-    growing = FIRST_RETRY_SECONDS * _GROWTH ** (failures - 1) * (1 + _JITTER * (2 * drawn - 1))
-    return max(min(growing, LONGEST_RETRY_SECONDS), at_least)
+    delay = FIRST_RETRY_SECONDS * _GROWTH ** (failures - 1) * (1 + _JITTER * (2 * random_number - 1))
+    return max(min(delay, MAX_RETRY_SECONDS), at_least)

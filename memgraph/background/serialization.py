@@ -1,4 +1,4 @@
-"""Messages <-> the JSON in which they wait. Raw messages are merged, and only what is left becomes messages again."""
+"""Submissions: validated, and as the JSON in which they wait. Raw messages are merged before they are parsed."""
 
 from __future__ import annotations
 
@@ -11,61 +11,74 @@ from langchain_core.messages import AnyMessage, BaseMessage
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
 
-from memgraph.errors import ConversationError
+from memgraph.background.outbox import ConversationKey
+from memgraph.errors import ConversationError, IdentityError
+from memgraph.models import Scope, validate_id
 from memgraph.state import to_messages
 
 Raw = Mapping[str, Any]
 """A message as JSON."""
 
-KINDS = frozenset(
+MESSAGE_TYPES = frozenset(
     {"human", "ai", "system", "tool", "function", "chat"}
     | {f"{kind}MessageChunk" for kind in ("Human", "AI", "System", "Tool", "Function", "Chat")}
 )
-"""The kinds of message that can be read again."""
+"""The message types that `load_messages` can parse."""
 
 MAX_MEDIA_CHARS = 1_000
-"""Characters kept of what an image, a file or the like holds: memory learns from words alone."""
+"""Characters kept of the data of an image, a file and the like: memory learns from text only."""
 
 
-def checked_messages(given: Sequence[object] | object) -> list[AnyMessage]:
-    """Read what was handed over as a conversation.
+def validate_key(scope: object, thread_id: str | None) -> ConversationKey:
+    """Return the key of a conversation.
 
     Raises:
-        ConversationError: If it is none, or holds a kind of message that cannot be kept.
+        IdentityError: If *scope* is not a Scope, or *thread_id* may not be used.
     """
-    several = isinstance(given, Sequence) and not isinstance(given, str | bytes)
-    items = list(cast("Sequence[object]", given)) if several else [cast("object", given)]
+    if not isinstance(scope, Scope):
+        raise IdentityError(f"scope is a {type(scope).__name__}, not a Scope: pass the owner, as in Scope('ada')")
+    return ConversationKey(scope, validate_id(thread_id, "thread_id") if thread_id else None)
+
+
+def validate_messages(conversation: Sequence[object] | object) -> list[AnyMessage]:
+    """Return *conversation* as messages.
+
+    Raises:
+        ConversationError: If it is not a conversation, or contains a message type that cannot be stored.
+    """
+    is_list = isinstance(conversation, Sequence) and not isinstance(conversation, str | bytes)
+    items = list(cast("Sequence[object]", conversation)) if is_list else [cast("object", conversation)]
     messages = to_messages(None, items)
-    for place, message in enumerate(messages):
-        if message.type not in KINDS:
-            raise ConversationError(f"messages[{place}] is a {type(message).__name__}, which cannot be kept")
+    for index, message in enumerate(messages):
+        if message.type not in MESSAGE_TYPES:
+            raise ConversationError(f"messages[{index}] is a {type(message).__name__}, which cannot be stored")
     return messages
 
 
 def dump_messages(messages: Sequence[BaseMessage]) -> str:
-    """Write *messages* as JSON. What no JSON can hold is written as the text Python has for it."""
-    return f"[{','.join(_written(_strip_media(message)) for message in messages)}]"
+    """Return *messages* as JSON. A value that JSON cannot express becomes its repr."""
+    return f"[{','.join(_to_json(_strip_media(message)) for message in messages)}]"
 
 
 def load_raw(text: str) -> list[Raw]:
-    """Read what `written` wrote, without making messages of it."""
+    """Parse the JSON of `dump_messages` without creating message objects."""
     return json.loads(text)
 
 
 def dump_raw(raw: Sequence[Raw]) -> str:
-    """Write what `read_raw` read."""
+    """Return *raw* messages as JSON, the inverse of `load_raw`."""
     return json.dumps(list(raw), ensure_ascii=False)
 
 
 def load_messages(raw: Sequence[Raw]) -> list[AnyMessage]:
-    """Make messages of it."""
+    """Create message objects from *raw* messages."""
     return _adapter().validate_python(list(raw))
 
 
-def _written(message: BaseMessage) -> str:
+def _to_json(message: BaseMessage) -> str:
     try:
         return message.model_dump_json(fallback=repr)
-    except PydanticSerializationError:  # half a surrogate pair, which no file can hold, becomes U+FFFD
+    except PydanticSerializationError:  # a lone surrogate, which UTF-8 cannot encode, becomes U+FFFD
         text = json.dumps(message.model_dump(), default=repr, ensure_ascii=False)
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
@@ -74,24 +87,24 @@ def _strip_media(message: BaseMessage) -> BaseMessage:
     content: object = message.content
     if isinstance(content, str):
         return message
-    return message.model_copy(update={"content": [_without_media(block) for block in cast("list[object]", content)]})
+    return message.model_copy(update={"content": [_truncate_media(block) for block in cast("list[object]", content)]})
 
 
-def _without_media(block: object) -> object:
-    """Cut what is long in a block that is no text: pictures come as megabytes of base64."""
+def _truncate_media(block: object) -> object:
+    """Truncate the strings of a block that is not text: images arrive as megabytes of base64."""
     is_text = not isinstance(block, dict) or "text" in block
-    return cast("object", block) if is_text else _cut(cast("object", block))
+    return cast("object", block) if is_text else _truncate_strings(cast("object", block))
 
 
-def _cut(value: object) -> object:
+def _truncate_strings(value: object) -> object:
     if isinstance(value, str):
         return value[:MAX_MEDIA_CHARS]
     if isinstance(value, bytes):
         return ""
     if isinstance(value, dict):
-        return {key: _cut(item) for key, item in cast("dict[str, object]", value).items()}
+        return {key: _truncate_strings(item) for key, item in cast("dict[str, object]", value).items()}
     if isinstance(value, list):
-        return [_cut(item) for item in cast("list[object]", value)]
+        return [_truncate_strings(item) for item in cast("list[object]", value)]
     return value
 
 

@@ -1,4 +1,4 @@
-"""ServerInvoker: conversations are handed to LangGraph Server, which keeps them and learns from them when due."""
+"""ServerInvoker: memory updates that LangGraph Server stores, schedules and runs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,29 @@ from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.messages import ChatMessage, message_chunk_to_message
 
-from memgraph.background.clock import Clock, SystemClock
 from memgraph.background.invoker import Stats
 from memgraph.background.langgraph_client import DualClient
 from memgraph.background.langgraph_protocol import RunProtocol
-from memgraph.background.langgraph_runs import InterruptedThread, ServerRun, context_of, scope_metadata, thread_metadata
+from memgraph.background.langgraph_runs import (
+    InterruptedThread,
+    ServerRun,
+    run_context,
+    scope_metadata,
+    thread_metadata,
+)
 from memgraph.background.outbox import ConversationKey, Job
 from memgraph.background.reviews import PendingReview, StoredDecision
-from memgraph.background.schedule import DebouncePolicy
-from memgraph.background.serialization import Raw, checked_messages, dump_messages, load_messages, load_raw
-from memgraph.errors import ConfigError, IdentityError, NotInReviewError
-from memgraph.models import Scope, validate_id
+from memgraph.background.schedule import Clock, DebouncePolicy
+from memgraph.background.serialization import (
+    Raw,
+    dump_messages,
+    load_messages,
+    load_raw,
+    validate_key,
+    validate_messages,
+)
+from memgraph.errors import ConfigError, NotInReviewError
+from memgraph.models import Scope
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
@@ -34,31 +46,31 @@ if TYPE_CHECKING:
 
     from memgraph.state import Conversation
 
-_UNDONE = ("busy", "interrupted")
-_FIRST_LOOK, _LONGEST_LOOK = 0.05, 0.5
+UNFINISHED_STATUSES = ("busy", "interrupted")
+FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 0.05, 0.5
 
 
 class ServerInvoker:
-    """Has memory updates run by LangGraph Server, when conversations have been quiet for a while.
+    """Runs memory updates on LangGraph Server after conversations have been quiet for a while.
 
         with ServerInvoker("http://127.0.0.1:2024") as invoker:
             invoker.submit(messages, Scope("ada"), "thread-1")
 
-    Each conversation (user, agent, thread) has one thread of the server, on which one run waits. What is
-    submitted meanwhile goes into a new run together with what the waiting or running one carries, which is rolled
-    back. What was submitted is with the server when `submit` returns, and is as durable as the server is. Any
-    number of clients may submit. A failed update is tried again, up to 5 times in all, when its conversation goes on.
+    Each conversation (user, agent, thread) has one thread on the server, with one pending run. A new submission
+    creates a run that includes the conversation of the open one, which is rolled back. When `submit` returns, the
+    server has the submission, which is as durable as the server is. Any number of clients may submit. A failed update
+    is retried, up to 5 attempts in all, at the next submission to its conversation.
 
     Args:
-        server: Its URL, or a client of langgraph_sdk, which stays open.
+        server: Its URL, or a client of langgraph_sdk, which is not closed here.
         assistant: Name or id of the assistant that learns.
-        settings: How long to wait; None is the defaults. Of the rest, only `enabled: false` counts here, which
-            makes all of this do nothing at all: what limits an update is what the server was configured with.
-        storage: Where the server keeps the memories, or its URL; only `forget` needs to know.
-        clock: What time it is; all clients and the server should agree on it.
+        settings: Delays; None is the defaults. With `enabled: false` the invoker does nothing at all. Everything else
+            is configured on the server.
+        storage: The storage that the server uses, or its URL; needed by `forget` only.
+        clock: The time of day, which all clients and the server should agree on; tests inject a fake.
 
     Raises:
-        ConfigError: If *server* is no URL of one, or *storage* cannot be opened.
+        ConfigError: If *server* is not the URL of a server, or *storage* cannot be opened.
     """
 
     def __init__(
@@ -74,153 +86,152 @@ class ServerInvoker:
         self._enabled = settings.enabled
         self._protocol = RunProtocol(assistant, DebouncePolicy(settings.debounce_seconds, settings.max_wait_seconds))
         self._storage = open_storage(storage) if storage is not None else None
-        self._clock = clock or SystemClock()
+        self._now = clock.now if clock else time.time
         self._client = DualClient(server)
         self._submitted = 0
         self._counting = threading.Lock()
 
-    # -- handing over --
+    # -- submitting --
 
     def submit(self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None) -> None:
-        """Hand *messages* over; once this returns, the server has them.
+        """Submit *messages*; once this returns, the server has them.
 
         Args:
-            messages: What was said, the oldest first: only what is new, or all of the conversation again. What is
-                handed over while it waits is merged by message id, the later version counts.
-            scope: Whose memory learns. A server that knows who is calling lets that user's learn.
-            thread_id: Which conversation, 1-256 characters; empty counts as absent.
+            messages: The messages, the oldest first: only new ones, or the whole conversation again. Submissions that
+                wait are merged by message id; the later version counts.
+            scope: Owner of the memory. A server with authentication uses the authenticated user instead.
+            thread_id: Id of the conversation, 1-256 characters; empty counts as absent.
 
         Raises:
-            IdentityError: If an id may not be used.
-            ConversationError: If *messages* is no conversation.
-            OutboxError: If the server could not be reached or refused; these will not be learned from.
+            IdentityError: If an id is not allowed.
+            ConversationError: If *messages* is not a conversation.
+            OutboxError: If the server cannot be reached or rejects them; they will not be learned from.
         """
-        key, raw = _checked_key(scope, thread_id), _as_raw(messages)
+        key, raw = validate_key(scope, thread_id), _to_raw(messages)
         if self._enabled and raw:
-            self._client.run(self._protocol.submit(key, raw, self._clock.now()))
+            self._client.run(self._protocol.submit(key, raw, self._now()))
             self._count()
 
     async def asubmit(
         self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None
     ) -> None:
-        """As `submit`, without ever blocking the event loop."""
-        key, raw = _checked_key(scope, thread_id), await asyncio.to_thread(_as_raw, messages)
+        """Submit without ever blocking the event loop, see `submit`."""
+        key, raw = validate_key(scope, thread_id), await asyncio.to_thread(_to_raw, messages)
         if self._enabled and raw:
-            await self._client.ask_async(self._protocol.submit(key, raw, self._clock.now()))
+            await self._client.arun(self._protocol.submit(key, raw, self._now()))
             self._count()
 
     # -- running --
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Start all that waits now, without its quiet time, and wait for it at most *timeout* seconds.
+        """Start all pending runs now, without waiting for quiet, and wait for them at most *timeout* seconds.
 
         Returns:
-            Whether all of it was learned from. False: some of it failed, or is in review now, or time ran out. What was
-            in review before is not waited for, and does not count.
+            Whether all of them were learned from. False if one failed, is in review now, or the time ran out. Runs that
+            were in review before do not count.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        left, watched, look = self._expedite(), set[str](), _FIRST_LOOK
-        busy = frozenset(left)
+        busy = frozenset(self._expedite())
+        open_threads, open_runs, interval = list(busy), set[str](), FIRST_POLL_SECONDS
         ended: list[ServerRun] = []
         while True:
-            seen = {thread: self._runs(thread) for thread in left}
-            left = [thread for thread, runs in seen.items() if any(run.is_open for run in runs)]
-            watched.update(run.id for thread in left for run in seen[thread] if run.is_open)
-            ended += [run for thread, runs in seen.items() if thread not in left for run in runs]
-            if not left:
-                has_failed = any(run.id in watched and run.status != "success" for run in ended)
+            runs_by_thread = {thread: self._runs(thread) for thread in open_threads}
+            open_threads = [thread for thread, runs in runs_by_thread.items() if any(run.is_open for run in runs)]
+            open_runs.update(run.id for thread in open_threads for run in runs_by_thread[thread] if run.is_open)
+            ended += [run for thread, runs in runs_by_thread.items() if thread not in open_threads for run in runs]
+            if not open_threads:
+                has_failed = any(run.id in open_runs and run.status != "success" for run in ended)
                 return not (has_failed or (busy and busy.intersection(each.thread for each in self._in_review())))
-            if deadline is not None and time.monotonic() + look > deadline:
+            if deadline is not None and time.monotonic() + interval > deadline:
                 return False
-            time.sleep(look)
-            look = min(2 * look, _LONGEST_LOOK)
+            time.sleep(interval)
+            interval = min(2 * interval, MAX_POLL_SECONDS)
 
     def flush_nowait(self) -> None:
-        """Start all that waits now, without waiting for it."""
+        """Start all pending runs now, without waiting for them."""
         self._expedite()
 
     def retry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
-        """Start what failed once more, all of it or that of one scope or thread; return how many jobs."""
+        """Restart failed runs, all or those of one scope or thread; return how many."""
         count = 0
         for thread in self._threads(self._metadata(scope, thread_id), (None,)):
             for run in self._client.run(self._protocol.failed(thread)):
-                self._client.run(self._protocol.retry(thread, run, self._clock.now()))
+                self._client.run(self._protocol.retry(thread, run, self._now()))
                 count += 1
         return count
 
     def forget(self, scope: Scope) -> None:
-        """Delete the memory of *scope*, what waits to be learned for it, and the server's threads of its updates.
+        """Delete the memory of *scope*, its runs, and its threads on the server.
 
-        What is said later is learned anew.
+        Later submissions are learned from again.
 
         Raises:
-            ConfigError: If the invoker was not told where the memories are; nothing is deleted then.
+            ConfigError: If the invoker was created without *storage*; then nothing is deleted.
             StorageError: If the memory could not be deleted.
-            OutboxError: If the server could not be reached or refused.
+            OutboxError: If the server cannot be reached or rejects a request.
         """
         if self._storage is None:
-            raise ConfigError(
-                "forget has to know where the server keeps its memories: say ServerInvoker(url, storage=...)"
-            )
+            raise ConfigError("forget needs the storage of the server: pass it, as in ServerInvoker(url, storage=...)")
         threads = self._threads(self._metadata(scope), (None,))
-        dropped = [self._client.run(self._protocol.cancel(thread)) for thread in threads]
+        cancelled = [self._client.run(self._protocol.cancel(thread)) for thread in threads]
         self._storage.delete(scope)
-        for key, messages in itertools.chain.from_iterable(dropped):
-            contextvars.Context().run(_pass_by, self._storage, key, messages)
+        for key, messages in itertools.chain.from_iterable(cancelled):
+            contextvars.Context().run(_mark_as_learned, self._storage, key, messages)
         for thread in threads:
             self._client.run(self._protocol.clear(thread))
 
-    # -- looking --
+    # -- jobs and reviews --
 
     def pending(self) -> Sequence[Job]:
-        """What waits or runs, what is due first, first; also what was interrupted, though not for review."""
-        runs = [run for thread in self._threads(self._metadata(), _UNDONE) for run in self._runs(thread)]
+        """Return the jobs that wait, run, or were interrupted but not for review, in order of their due times."""
+        runs = [run for thread in self._threads(self._metadata(), UNFINISHED_STATUSES) for run in self._runs(thread)]
         jobs = [run.job() for run in runs if run.is_open or run.status == "interrupted"]
         return sorted(jobs, key=lambda job: job.due_at)
 
     def failed(self) -> Sequence[Job]:
-        """What failed, with its error. It asks once or more for every conversation the server knows.
+        """Return the failed runs with their errors. It takes at least one request for each conversation on the server.
 
-        The server keeps the error of a thread's last run only; of an earlier one the status is told.
+        The server keeps the error of a thread's last run only; an earlier one has its status as error.
         """
         threads = self._threads(self._metadata(), (None,))
         return [job for thread in threads for job in self._client.run(self._protocol.jobs(thread))]
 
     def in_review(self) -> Sequence[PendingReview]:
-        """What a person has to agree to before it is learned, the earliest first.
+        """Return the proposals that a person has to decide, the earliest first.
 
-        What is submitted meanwhile takes the place of it: all of it is then proposed anew.
+        A later submission to the conversation replaces the proposal by a new one for everything.
         """
-        return tuple(asked for waiting in self._in_review() for asked in waiting.asked)
+        return tuple(review for interrupted in self._in_review() for review in interrupted.reviews)
 
     def decide(self, review_id: str, answer: object) -> None:
-        """Decide what waits under *review_id*; the server learns what was agreed to, without asking the model again.
+        """Decide a review; the server learns accepted changes without calling the model again.
 
         Args:
-            review_id: See `InReview.id`.
+            review_id: See `PendingReview.id`.
             answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
 
         Raises:
-            EditError: If the answer cannot be understood, or edits an item to what may not be; it waits on.
-            NotInReviewError: If nothing waits under that id, as somebody else has decided.
-            OutboxError: If the server could not be reached or refused.
+            EditError: If the answer is invalid, or an edit is not allowed; the review stays open.
+            NotInReviewError: If nothing with that id is in review, for example because it was decided already.
+            OutboxError: If the server cannot be reached or rejects the request.
         """
-        every = ((waiting, asked) for waiting in self._in_review() for asked in waiting.asked)
-        found = next(((waiting, asked) for waiting, asked in every if asked.id == review_id), None)
-        if found is None:
-            raise NotInReviewError(review_id)
-        waiting, asked = found
-        said = StoredDecision.of(asked.proposal, answer).model_dump(mode="json", exclude_unset=True)["answer"]
-        self._client.run(self._protocol.decide(waiting, asked, said, self._clock.now()))
+        for interrupted in self._in_review():
+            for review in interrupted.reviews:
+                if review.id == review_id:
+                    decision = StoredDecision.from_answer(review.proposal, answer)
+                    value = decision.model_dump(mode="json", exclude_unset=True)["answer"]
+                    self._client.run(self._protocol.decide(interrupted, review, value, self._now()))
+                    return
+        raise NotInReviewError(review_id)
 
     def stats(self) -> Stats:
-        """How many submissions this invoker made; what became of them, the server's own metrics tell."""
+        """Return the number of submissions of this invoker; for results see the server's own metrics."""
         return Stats(submitted=self._submitted)
 
-    # -- ends --
+    # -- closing --
 
     def close(self, timeout: float | None = None) -> None:
-        """Close the connections that were opened here. The server goes on without us, so nothing is waited for."""
+        """Close the connections that were opened here. It waits for nothing, since the runs are on the server."""
         del timeout
         self._client.close()
 
@@ -247,48 +258,42 @@ class ServerInvoker:
     def _expedite(self) -> list[str]:
         threads = self._threads(self._metadata(), ("busy",))
         for thread in threads:
-            self._client.run(self._protocol.expedite(thread, self._clock.now()))
+            self._client.run(self._protocol.expedite(thread, self._now()))
         return threads
 
     def _in_review(self) -> list[InterruptedThread]:
         return self._client.run(self._protocol.in_review(self._metadata())) if self._enabled else []
 
     def _metadata(self, scope: Scope | None = None, thread_id: str | None = None) -> dict[str, Any]:
-        """What to look for in the metadata of threads."""
+        """Return the metadata to search threads by."""
         if scope is None:
             return {"assistant": self._protocol.assistant, **({"thread_id": thread_id} if thread_id else {})}
         if thread_id:
             return thread_metadata(self._protocol.assistant, ConversationKey(scope, thread_id))
         return scope_metadata(self._protocol.assistant, scope)
 
-    def _threads(self, notes: Mapping[str, Any], statuses: Iterable[str | None]) -> list[str]:
-        return self._client.run(self._protocol.threads(notes, statuses)) if self._enabled else []
+    def _threads(self, metadata: Mapping[str, Any], statuses: Iterable[str | None]) -> list[str]:
+        return self._client.run(self._protocol.threads(metadata, statuses)) if self._enabled else []
 
     def _runs(self, thread: str) -> list[ServerRun]:
         return [run for run in self._client.run(self._protocol.runs(thread)) or () if run.is_ours]
 
 
-def _checked_key(scope: object, thread_id: str | None) -> ConversationKey:
-    if not isinstance(scope, Scope):
-        raise IdentityError(f"scope is a {type(scope).__name__}: say whose memory it is, as in Scope('ada')")
-    return ConversationKey(scope, validate_id(thread_id, "thread_id") if thread_id else None)
+def _to_raw(messages: Sequence[MessageLikeRepresentation]) -> list[Raw]:
+    """Return *messages* as JSON that the graph on the server accepts.
 
-
-def _as_raw(messages: Sequence[MessageLikeRepresentation]) -> list[Raw]:
-    """Write *messages* such that the graph on the server can read them: it is handed plain JSON.
-
-    It knows no chunks, nor roles of one's own, which memory does not learn from anyway.
+    It accepts neither chunks nor messages with custom roles, which memory does not learn from anyway.
     """
-    whole = (message_chunk_to_message(message) for message in checked_messages(messages))
-    return load_raw(dump_messages([message for message in whole if not isinstance(message, ChatMessage)]))
+    complete = (message_chunk_to_message(message) for message in validate_messages(messages))
+    return load_raw(dump_messages([message for message in complete if not isinstance(message, ChatMessage)]))
 
 
-def _pass_by(storage: MemoryStorage, key: ConversationKey, messages: list[Raw]) -> None:
-    """Mark *messages*, said before the deletion, as learned, by an update whose model finds nothing in them."""
+def _mark_as_learned(storage: MemoryStorage, key: ConversationKey, messages: list[Raw]) -> None:
+    """Advance the watermark over *messages* from before a deletion, by an update whose model finds nothing in them."""
     from memgraph.background.execution import NullChatModel
     from memgraph.context import Context
     from memgraph.graph import build_graph
 
     graph = build_graph(model=NullChatModel(), storage=storage)
     conversation: Conversation = {"messages": load_messages(messages)}
-    graph.invoke(conversation, context=Context.model_validate(context_of(key)))  # pyright: ignore[reportUnknownMemberType]
+    graph.invoke(conversation, context=Context.model_validate(run_context(key)))  # pyright: ignore[reportUnknownMemberType]

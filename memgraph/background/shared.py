@@ -1,4 +1,4 @@
-"""What the invokers of one outbox share in a process: the engine, its threads, and who uses them."""
+"""Shared workers: all invokers of one outbox in a process use the same runner and threads."""
 
 from __future__ import annotations
 
@@ -20,42 +20,49 @@ if TYPE_CHECKING:
 
 
 class WorkerGroup:
-    """An engine with its threads."""
+    """A runner, its worker threads, and how many invokers use them.
 
-    def __init__(self, engine: JobRunner, *, graph: Any, settings: Settings, storage: MemoryStorage | None) -> None:  # noqa: ANN401
-        self.engine = engine
+    Args:
+        runner: Runs the jobs.
+        graph: The graph that was passed; None if the settings describe it.
+        settings: The settings that the runner was made with.
+        storage: The storage of the memories; None if it is not known.
+    """
+
+    def __init__(self, runner: JobRunner, *, graph: Any, settings: Settings, storage: MemoryStorage | None) -> None:  # noqa: ANN401
+        self.runner = runner
         self.graph = graph
-        """The one that was given; None where settings made it."""
         self.settings = settings
         self.storage = storage
-        self.crew = Worker(engine)
-        self.lane = SerialExecutor()
+        self.worker = Worker(runner)
+        self.executor = SerialExecutor()
+        """Runs `asubmit`, in order."""
         self.ref_count = 0
 
     def conflicts_with(self, graph: object, settings: Settings | None, storage: MemoryStorage | None) -> bool:
-        """Whether what is wanted is something else; None is whatever there is."""
-        elsewhere = storage is not None and (self.storage is None or storage.name != self.storage.name)
-        return elsewhere or graph not in (None, self.graph) or settings not in (None, self.settings)
+        """Whether these differ from the group's own; None matches anything."""
+        has_other_storage = storage is not None and (self.storage is None or storage.name != self.storage.name)
+        return has_other_storage or graph not in (None, self.graph) or settings not in (None, self.settings)
 
     def close(self, deadline: float) -> None:
-        """Wait for what runs until *deadline*, by time.monotonic. What has not ended by then is left to itself."""
-        self.lane.close()
-        if self.crew.close(max(0.0, deadline - time.monotonic())):
-            self.engine.outbox.close()
+        """Wait for the running jobs until *deadline*, by time.monotonic; jobs that take longer are abandoned."""
+        self.executor.close()
+        if self.worker.close(max(0.0, deadline - time.monotonic())):
+            self.runner.outbox.close()
 
     def after_fork(self) -> None:
-        """In a child process: the threads are the parent's, and so is what runs."""
-        self.lane = SerialExecutor()
-        self.engine.after_fork()
-        self.crew.after_fork()
+        """Reset a forked child: threads and running jobs belong to the parent."""
+        self.executor = SerialExecutor()
+        self.runner.after_fork()
+        self.worker.after_fork()
 
 
 class Registry:
-    """The works of a process by the name of their outbox: two of one name would run twice what is allowed at once."""
+    """The worker groups of a process by outbox name: a second group would double the concurrency."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._works: dict[str, WorkerGroup] = {}
+        self._groups: dict[str, WorkerGroup] = {}
 
     def acquire(
         self,
@@ -66,50 +73,50 @@ class Registry:
         settings: Settings | None,
         storage: MemoryStorage | None,
     ) -> WorkerGroup:
-        """Return the works of the outbox called *name*, made where there are none.
+        """Return the group of the outbox called *name*; make it if there is none.
 
         Raises:
-            ConfigError: If they run another graph, save elsewhere, or have other settings.
+            ConfigError: If it runs another graph, or has another storage or other settings.
         """
         with self._lock:
-            works = self._works.get(name)
-            if works is None:
-                works = self._works[name] = make()
+            group = self._groups.get(name)
+            if group is None:
+                group = self._groups[name] = make()
                 shutdown.install(self.close_all)
-            elif works.conflicts_with(graph, settings, storage):
+            elif group.conflicts_with(graph, settings, storage):
                 raise ConfigError(
-                    f"{name} is worked on in this process with another graph, another storage or other settings: "
-                    "give the same ones, or none, or close the other invoker first"
+                    f"{name} is in use in this process with another graph, another storage or other settings: "
+                    "pass the same ones, or none, or close the other invoker first"
                 )
-            works.ref_count += 1
-            return works
+            group.ref_count += 1
+            return group
 
-    def release(self, works: WorkerGroup, timeout: float) -> None:
-        """Close *works* where nobody else uses them."""
+    def release(self, group: WorkerGroup, timeout: float) -> None:
+        """Close *group* if no other invoker uses it."""
         with self._lock:
-            works.ref_count -= 1
-            if works.ref_count:
+            group.ref_count -= 1
+            if group.ref_count:
                 return
-            self._works = {name: other for name, other in self._works.items() if other is not works}
-            if not self._works:
+            self._groups = {name: other for name, other in self._groups.items() if other is not group}
+            if not self._groups:
                 shutdown.uninstall()
-        works.close(time.monotonic() + timeout)
+        group.close(time.monotonic() + timeout)
 
     def close_all(self, timeout: float) -> None:
-        """Close all works, with one time limit for all; those who use them find them closed."""
+        """Close all groups within one time limit; invokers that still use them find them closed."""
         deadline = time.monotonic() + timeout
         with self._lock:
-            every, self._works = list(self._works.values()), {}
-        for works in every:
-            works.engine.closing = True
-        for works in every:
-            works.close(deadline)
+            groups, self._groups = list(self._groups.values()), {}
+        for group in groups:
+            group.runner.is_closing = True
+        for group in groups:
+            group.close(deadline)
 
     def after_fork(self) -> None:
-        """In a child process: see `Works.forked`."""
+        """Reset a forked child, see `WorkerGroup.after_fork`."""
         self._lock = threading.Lock()
-        for works in self._works.values():
-            works.after_fork()
+        for group in self._groups.values():
+            group.after_fork()
 
 
 REGISTRY = Registry()

@@ -1,10 +1,13 @@
-"""The tables of the outbox in SQLite, and the statements on them."""
+"""Tables and statements of the outbox on SQLite.
 
-# ruff: noqa: S608 - statements are put together from the constants in this file
+The column `aside` marks dead letters, `tries` counts failed attempts, `holder` is the id of a lease, `held` a proposal.
+"""
+
+# ruff: noqa: S608 - statements are assembled from constants of this module
 
 from __future__ import annotations
 
-# '' stands for no agent and for no thread, since NULLs are never equal.
+# '' is no agent or no thread: NULLs are never equal, so a unique index ignores them
 MIGRATIONS = (
     """
     CREATE TABLE job (
@@ -49,7 +52,7 @@ MIGRATIONS = (
 )
 
 _OF_KEY = "user_id = :user_id AND agent_name = :agent_name AND thread_id = :thread_id"
-_NARROWED = """
+_MATCHES_SCOPE = """
     (:user_id IS NULL OR (user_id = :user_id AND agent_name = :agent_name))
     AND (:thread_id IS NULL OR thread_id = :thread_id)
 """
@@ -58,21 +61,21 @@ _UNDER_LEASE = """
         SELECT 1 FROM lease WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name AND until > :now
     )
 """
-_WAITS_FOR_ITS_TIME = "due_at < 9e999"  # which is infinity: see NEVER
+_IS_SCHEDULED = "due_at < 9e999"  # 9e999 is infinity, see NEVER
 _CLAIMED = "(SELECT value FROM json_each(:numbers))"
 
-SELECT_WAITING = f"SELECT id, first_at, due_at, retry_at FROM job WHERE {_OF_KEY} AND aside = 0"
-COUNT_WAITING = f"SELECT count(*) FROM job WHERE aside = 0 AND {_WAITS_FOR_ITS_TIME}"
+SELECT_JOB = f"SELECT id, first_at, due_at, retry_at FROM job WHERE {_OF_KEY} AND aside = 0"
+COUNT_PENDING = f"SELECT count(*) FROM job WHERE aside = 0 AND {_IS_SCHEDULED}"
 INSERT_JOB = """
     INSERT INTO job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
     VALUES (:user_id, :agent_name, :thread_id, :aside, :at, :at, :due)
 """
-TOUCH_JOB = "UPDATE job SET last_at = :at, due_at = :due WHERE id = :id"
+UPDATE_DUE = "UPDATE job SET last_at = :at, due_at = :due WHERE id = :id"
 INSERT_SUBMISSION = "INSERT INTO submission (job_id, at, messages) VALUES (:id, :at, :messages)"
 
 SELECT_DUE = f"""
     SELECT id, user_id, agent_name, thread_id, tries FROM job
-    WHERE aside = 0 AND due_at <= :now AND {_NARROWED} AND NOT {_UNDER_LEASE}
+    WHERE aside = 0 AND due_at <= :now AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
     ORDER BY due_at, id LIMIT 1
 """
 TAKE_LEASE = """
@@ -80,61 +83,63 @@ TAKE_LEASE = """
     ON CONFLICT (user_id, agent_name) DO UPDATE SET holder = excluded.holder, until = excluded.until
 """
 SELECT_SUBMISSIONS = "SELECT number, at, messages FROM submission WHERE job_id = ? ORDER BY number"
-RENEW = "UPDATE lease SET until = :until WHERE holder = :holder"
+RENEW_LEASE = "UPDATE lease SET until = :until WHERE holder = :holder"
 END_LEASE = "DELETE FROM lease WHERE holder = ?"
 
 SELECT_LEASE = "SELECT 1 FROM lease WHERE holder = ?"
-REWRITE = "UPDATE submission SET at = :at, messages = :messages WHERE job_id = :id AND number = :number"
+REPLACE_SUBMISSION = "UPDATE submission SET at = :at, messages = :messages WHERE job_id = :id AND number = :number"
 
-DELETE_DONE = f"""
+DELETE_COMPLETED = f"""
     DELETE FROM job WHERE id = :id
     AND NOT EXISTS (SELECT 1 FROM submission WHERE job_id = :id AND number NOT IN {_CLAIMED})
 """
 DELETE_CLAIMED = f"DELETE FROM submission WHERE job_id = :id AND number IN {_CLAIMED}"
-MOVE_CLAIMED = f"UPDATE submission SET job_id = :aside_id WHERE job_id = :id AND number IN {_CLAIMED}"
-MOVE_ALL = "UPDATE submission SET job_id = :to WHERE job_id = :id"
-SPAN = "SELECT min(at), max(at) FROM submission WHERE job_id = ?"
+MOVE_CLAIMED = f"UPDATE submission SET job_id = :dead_letter_id WHERE job_id = :id AND number IN {_CLAIMED}"
+MOVE_SUBMISSIONS = "UPDATE submission SET job_id = :to WHERE job_id = :id"
+SELECT_SPAN = "SELECT min(at), max(at) FROM submission WHERE job_id = ?"
 DELETE_JOB = "DELETE FROM job WHERE id = ?"
-RENEWED_JOB = """
+RESET_JOB = """
     UPDATE job SET first_at = :first, last_at = :last, due_at = :due, retry_at = 0, tries = 0, error = ''
     WHERE id = :id
 """
-SPANNED_JOB = "UPDATE job SET first_at = :first, last_at = :last WHERE id = :id"
-FAILED_JOB = "UPDATE job SET tries = tries + 1, error = :error, retry_at = :at, due_at = :at WHERE id = :id"
-ASIDE_JOB = """
+UPDATE_SPAN = "UPDATE job SET first_at = :first, last_at = :last WHERE id = :id"
+MARK_FAILED = "UPDATE job SET tries = tries + 1, error = :error, retry_at = :at, due_at = :at WHERE id = :id"
+UPDATE_DEAD_LETTER = """
     UPDATE job SET first_at = :first, last_at = :last, tries = :tries, error = :error WHERE id = :id
 """
-SELECT_ASIDE = f"SELECT id, user_id, agent_name, thread_id FROM job WHERE aside = 1 AND {_NARROWED} ORDER BY id"
-SELECT_ASIDE_OF_KEY = f"SELECT id FROM job WHERE {_OF_KEY} AND aside = 1"
+SELECT_DEAD_LETTERS = (
+    f"SELECT id, user_id, agent_name, thread_id FROM job WHERE aside = 1 AND {_MATCHES_SCOPE} ORDER BY id"
+)
+SELECT_DEAD_LETTER = f"SELECT id FROM job WHERE {_OF_KEY} AND aside = 1"
 
 NEXT_UNLEASED = f"SELECT due_at FROM job WHERE aside = 0 AND NOT {_UNDER_LEASE} ORDER BY due_at LIMIT 1"
 NEXT_LEASE_END = """
     SELECT min(max(due_at, until)) FROM lease JOIN job USING (user_id, agent_name) WHERE aside = 0 AND until > :now
 """
-HASTEN = f"UPDATE job SET due_at = :now WHERE aside = 0 AND due_at > :now AND {_WAITS_FOR_ITS_TIME} AND {_NARROWED}"
-LIST = f"""
+EXPEDITE = f"UPDATE job SET due_at = :now WHERE aside = 0 AND due_at > :now AND {_IS_SCHEDULED} AND {_MATCHES_SCOPE}"
+LIST_JOBS = f"""
     SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
         due_at, tries, error, aside = 0 AND {_UNDER_LEASE}
     FROM job JOIN submission ON job_id = job.id
-    WHERE aside = :aside AND {_WAITS_FOR_ITS_TIME} GROUP BY job.id ORDER BY due_at, job.id
+    WHERE aside = :aside AND {_IS_SCHEDULED} GROUP BY job.id ORDER BY due_at, job.id
 """
 
-HOLD = """
+INSERT_REVIEW = """
     INSERT INTO review (job_id, id, at, held) VALUES (:job_id, :id, :at, :held)
     ON CONFLICT (job_id) DO UPDATE SET id = excluded.id, at = excluded.at, held = excluded.held, decision = NULL
 """
-HELD_JOB = "UPDATE job SET due_at = 9e999, retry_at = 9e999, tries = 0, error = '' WHERE id = :job_id"
-DECIDE = "UPDATE review SET decision = :decision WHERE id = :id AND decision IS NULL"
-DECIDED_JOB = "UPDATE job SET due_at = :now, retry_at = 0 WHERE id = (SELECT job_id FROM review WHERE id = :id)"
-SELECT_DECIDED = "SELECT at, held, decision FROM review WHERE job_id = ? AND decision IS NOT NULL"
-LIST_HELD = """
+MARK_IN_REVIEW = "UPDATE job SET due_at = 9e999, retry_at = 9e999, tries = 0, error = '' WHERE id = :job_id"
+UPDATE_DECISION = "UPDATE review SET decision = :decision WHERE id = :id AND decision IS NULL"
+MARK_DECIDED = "UPDATE job SET due_at = :now, retry_at = 0 WHERE id = (SELECT job_id FROM review WHERE id = :id)"
+SELECT_DECISION = "SELECT at, held, decision FROM review WHERE job_id = ? AND decision IS NOT NULL"
+LIST_IN_REVIEW = """
     SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
         due_at, tries, error, 0, review.id, review.at, held
     FROM job JOIN submission ON submission.job_id = job.id JOIN review ON review.job_id = job.id
     WHERE decision IS NULL GROUP BY job.id ORDER BY review.at, job.id
 """
-REOPEN = f"UPDATE job SET due_at = :now, retry_at = 0 WHERE aside = 0 AND due_at = 9e999 AND {_NARROWED}"
-DELETE_REOPENED = """
+CANCEL_REVIEWS = f"UPDATE job SET due_at = :now, retry_at = 0 WHERE aside = 0 AND due_at = 9e999 AND {_MATCHES_SCOPE}"
+DELETE_CANCELLED = """
     DELETE FROM review WHERE decision IS NULL AND job_id IN (SELECT id FROM job WHERE due_at < 9e999)
 """
 DELETE_REVIEW = "DELETE FROM review WHERE job_id = ?"

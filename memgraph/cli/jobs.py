@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,9 +30,7 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
 
     It only looks: what waits is run by the processes that submit.
     """
-    from memgraph.background.clock import SystemClock
-
-    now = SystemClock().now()
+    now = time.time()
     with open_outbox(ctx, outbox) as opened:
         waiting, aside = opened.pending(now=now), opened.dead_letters()
         held = [each.job for each in opened.in_review()]
@@ -65,7 +64,6 @@ def retry(
 
     Without --user all of them. They are run by the processes that submit.
     """
-    from memgraph.background.clock import SystemClock
     from memgraph.cli.format import pluralize
     from memgraph.errors import IdentityError
     from memgraph.models import Scope
@@ -75,7 +73,7 @@ def retry(
     scope = Scope(user, agent) if user else None
     with open_outbox(ctx, outbox) as opened:
         there = bool(opened.dead_letters())  # so that looking into nothing makes no file
-        count = opened.retry(now=SystemClock().now(), scope=scope, thread_id=thread) if there else 0
+        count = opened.retry(now=time.time(), scope=scope, thread_id=thread) if there else 0
     ctx.output.line(f"Put {pluralize(count, 'conversation')} back.")
     ctx.output.result({"put_back": count})
 

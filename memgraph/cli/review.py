@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,10 +74,9 @@ def _can_ask(ctx: CommandContext) -> bool:
 
 def _waiting(ctx: CommandContext, outbox: Outbox) -> Sequence[PendingReview]:
     """What is in review, less what was proposed for memories that were deleted since."""
-    from memgraph.background.clock import SystemClock
     from memgraph.background.reviews import discard_deleted, in_review
 
-    discard_deleted(outbox, ctx.storage, now=SystemClock().now())
+    discard_deleted(outbox, ctx.storage, now=time.time())
     return in_review(outbox)
 
 
@@ -121,12 +121,11 @@ def _decide(
 
 def _apply(ctx: CommandContext, outbox: Outbox, asked: PendingReview, answer: object) -> None:
     """Keep what was decided, and learn it here, if this is where the memory is and nobody else is at it."""
-    from memgraph.background.clock import SystemClock
     from memgraph.background.reviews import decide_review
     from memgraph.errors import NotInReviewError
 
     try:
-        decide_review(outbox, asked.id, answer, now=SystemClock().now())
+        decide_review(outbox, asked.id, answer, now=time.time())
     except NotInReviewError:
         ctx.output.notice(
             "Somebody else has decided this meanwhile, or it is proposed anew; this answer does not count."
@@ -136,7 +135,7 @@ def _apply(ctx: CommandContext, outbox: Outbox, asked: PendingReview, answer: ob
 
 
 def _learn(ctx: CommandContext, outbox: Outbox, asked: PendingReview) -> None:
-    from memgraph.background.background_invoker import runner_of
+    from memgraph.background.background_invoker import make_runner
     from memgraph.background.drain import apply_decision
     from memgraph.cli.update_view import show_changes
     from memgraph.report import diff
@@ -147,7 +146,7 @@ def _learn(ctx: CommandContext, outbox: Outbox, asked: PendingReview) -> None:
         return
     before = ctx.storage.load(scope)
     # what is left of the conversation needs a model, which is theirs who submit
-    error = apply_decision(runner_of(outbox, ctx.settings, ctx.storage), asked.key, asks=False)
+    error = apply_decision(make_runner(outbox, ctx.settings, ctx.storage), asked.key, allow_model=False)
     after = ctx.storage.reload(scope)
     if error:
         ctx.output.notice(f"Decided, but it could not be saved yet ({error}): {later}.")

@@ -32,14 +32,14 @@ def call(
     model: BaseChatModel,
     prompt: Sequence[AnyMessage],
     policy: Policy,
-    shape: StructuredOutput = "none",
+    structured_output: StructuredOutput = "none",
 ) -> AIMessage:
     """Return the model's answer.
 
     Raises:
         ModelError: If it did not answer: refused for good, or failed at every try.
     """
-    asked = _with_schema(model, shape)
+    asked = _with_schema(model, structured_output)
     try:
         answer = Retrying(**retry_options(policy))(
             lambda: run_with_timeout(
@@ -47,20 +47,20 @@ def call(
             )
         )
     except Exception as error:
-        answer = _cut_off(error)
+        answer = _truncated_answer(error)
         if answer is None:
             raise _to_model_error(error, policy) from error
-    return _message(answer)
+    return _raw_message(answer)
 
 
 async def acall(
     model: BaseChatModel,
     prompt: Sequence[AnyMessage],
     policy: Policy,
-    shape: StructuredOutput = "none",
+    structured_output: StructuredOutput = "none",
 ) -> AIMessage:
     """As `ask`, without a thread: waiting for the model is the one thing that is worth doing both ways."""
-    asked = _with_schema(model, shape)
+    asked = _with_schema(model, structured_output)
 
     async def once() -> object:
         async with asyncio.timeout(policy.model_timeout_seconds):
@@ -69,10 +69,10 @@ async def acall(
     try:
         answer: object = await AsyncRetrying(**retry_options(policy))(once)
     except Exception as error:
-        answer = _cut_off(error)
+        answer = _truncated_answer(error)
         if answer is None:
             raise _to_model_error(error, policy) from error
-    return _message(answer)
+    return _raw_message(answer)
 
 
 def _with_schema(model: BaseChatModel, shape: str) -> Runnable[Any, Any]:
@@ -84,7 +84,7 @@ def _with_schema(model: BaseChatModel, shape: str) -> Runnable[Any, Any]:
         return model
 
 
-def _message(answer: object) -> AIMessage:
+def _raw_message(answer: object) -> AIMessage:
     """The model's own message: what it says is read by our rules, also where a client has parsed it."""
     message = cast("dict[str, object]", answer)["raw"] if isinstance(answer, dict) else answer
     if not isinstance(message, AIMessage):
@@ -92,7 +92,7 @@ def _message(answer: object) -> AIMessage:
     return message
 
 
-def _cut_off(error: Exception) -> AIMessage | None:
+def _truncated_answer(error: Exception) -> AIMessage | None:
     """What the model had said at its length limit, which OpenAI's client raises where a schema was asked for."""
     completion: Any = getattr(error, "completion", None)
     if type(error).__name__ != "LengthFinishReasonError" or completion is None:
@@ -109,7 +109,7 @@ def _cut_off(error: Exception) -> AIMessage | None:
     )
 
 
-def answer_of(message: AIMessage) -> Answer:
+def read_answer(message: AIMessage) -> Answer:
     """What the message says, in its text or by a tool call."""
     return Answer(
         text=clean(message.text or "\n".join(json.dumps(call["args"]) for call in message.tool_calls)),
@@ -118,7 +118,7 @@ def answer_of(message: AIMessage) -> Answer:
     )
 
 
-def usage_of(message: AIMessage) -> Usage:
+def read_usage(message: AIMessage) -> Usage:
     """What one answer cost."""
     tokens = message.usage_metadata
     return Usage(

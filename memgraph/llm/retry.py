@@ -14,11 +14,11 @@ from memgraph.policy import Policy
 
 T = TypeVar("T")
 
-_PASSING_STATUS = frozenset({408, 409, 429})
+TRANSIENT_STATUSES = frozenset({408, 409, 429})
 _SERVER_ERROR = 500
-_LONGEST_WAIT = 600.0  # a provider that asks for more than ten minutes is down, not busy
+MAX_WAIT_SECONDS = 600.0  # a provider that asks for more than ten minutes is down, not busy
 # Clients wrap what went wrong on the wire in errors of their own, which share no base class.
-_PASSING_NAMES = frozenset({"APIConnectionError", "APITimeoutError", "TransportError"})
+TRANSIENT_ERROR_NAMES = frozenset({"APIConnectionError", "APITimeoutError", "TransportError"})
 
 
 class RetryOptions(TypedDict):
@@ -42,19 +42,19 @@ def retry_options(policy: Policy) -> RetryOptions:
 
 def is_transient(error: BaseException) -> bool:
     """Whether trying again may help."""
-    if (retry_after(error) or 0) > _LONGEST_WAIT:
+    if (retry_after(error) or 0) > MAX_WAIT_SECONDS:
         return False
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
-        return status in _PASSING_STATUS or status >= _SERVER_ERROR
-    named = any(kind.__name__ in _PASSING_NAMES for kind in type(error).__mro__)
+        return status in TRANSIENT_STATUSES or status >= _SERVER_ERROR
+    named = any(kind.__name__ in TRANSIENT_ERROR_NAMES for kind in type(error).__mro__)
     return named or isinstance(error, TimeoutError | ConnectionError)
 
 
 def _wait(tried: RetryCallState, first: float) -> float:
     error = tried.outcome.exception() if tried.outcome else None
     growing = first * 2 ** (tried.attempt_number - 1) * random.uniform(0.5, 1.5)  # noqa: S311 - jitter is no secret
-    return max(min(growing, _LONGEST_WAIT), (retry_after(error) or 0) if error else 0)
+    return max(min(growing, MAX_WAIT_SECONDS), (retry_after(error) or 0) if error else 0)
 
 
 def retry_after(error: BaseException) -> float | None:

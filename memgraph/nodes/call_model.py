@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
-from memgraph.llm.call import acall, answer_of, call, usage_of
+from memgraph.llm.call import acall, call, read_answer, read_usage
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
 from memgraph.state import Answered, CallModelInput
@@ -42,4 +42,4 @@ def _to_answer(state: CallModelInput, message: AIMessage) -> Answered:
     """Add the usage of *message* to what this pass has used before."""
     is_retry = "problem" in state
     used = state.get("usage", Usage()) if is_retry or state.get("conflicts") else Usage()
-    return {"response": answer_of(message), "attempt": 2 if is_retry else 1, "usage": used + usage_of(message)}
+    return {"response": read_answer(message), "attempt": 2 if is_retry else 1, "usage": used + read_usage(message)}

@@ -1,4 +1,4 @@
-"""What the invoker tests share: a clock that stands still, a model that learns every new turn, an engine of both."""
+"""Shared fixtures: a fake clock, a model that learns every new turn, and a runner with both."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POLICY = Policy(max_facts=10_000, model_tries=1, model_timeout_seconds=5)
 
 
 class FakeClock:
-    """It stands still until a test moves it."""
+    """A clock that stands still until a test advances it."""
 
     def __init__(self) -> None:
         self.time = time.time()
@@ -103,38 +103,35 @@ def outbox() -> Iterator[Outbox]:
         yield opened
 
 
-class Desk:
-    """An engine without threads, and what it takes to hand something over."""
+class FakeTimeRunner(JobRunner):
+    """A runner on a fake clock, which takes messages instead of JSON."""
 
     def __init__(
         self, outbox: Outbox, graph: Any, clock: FakeClock, *, debounce: float = 5, max_wait: float = 10
     ) -> None:
         limits = Limits(DebouncePolicy(debounce, max_wait), max_concurrency=4, lease_seconds=30, max_jobs=100)
-        self.engine = JobRunner(outbox, UpdateExecutor(graph), limits, clock=clock, rng=lambda: 0.5)
-        self.outbox = outbox
-        self.clock = clock
+        super().__init__(outbox, UpdateExecutor(graph), limits, clock=clock, rng=lambda: 0.5)
 
-    def submit(self, messages: Sequence[BaseMessage], key: ConversationKey = KEY) -> None:
-        self.engine.submit(key, dump_messages(messages))
-
-    def run_due(self) -> int:
-        return self.engine.run_due()
+    def add(self, messages: Sequence[BaseMessage], key: ConversationKey = KEY) -> None:
+        self.submit(key, dump_messages(messages))
 
     def run_all(self) -> int:
-        """Run what waits, whenever it is due."""
-        self.outbox.expedite(now=self.clock.now())
-        return self.engine.run_due()
+        """Run all pending jobs, due or not."""
+        self.outbox.expedite(now=self.now())
+        return self.run_due()
 
 
 @pytest.fixture
-def make_desk(outbox: Outbox, graph: Any, clock: FakeClock) -> Callable[..., Desk]:
-    """Make an engine; a second one of the same outbox stands for another process."""
-    return lambda **given: Desk(given.pop("outbox", outbox), given.pop("graph", graph), clock, **given)
+def make_runner(outbox: Outbox, graph: Any, clock: FakeClock) -> Callable[..., FakeTimeRunner]:
+    """Make a runner; a second one of the same outbox stands for another process."""
+    return lambda **options: FakeTimeRunner(
+        options.pop("outbox", outbox), options.pop("graph", graph), clock, **options
+    )
 
 
 @pytest.fixture
-def desk(make_desk: Callable[..., Desk]) -> Desk:
-    return make_desk()
+def runner(make_runner: Callable[..., FakeTimeRunner]) -> FakeTimeRunner:
+    return make_runner()
 
 
 @pytest.fixture(name="say")

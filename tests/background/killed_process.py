@@ -1,10 +1,10 @@
-"""A nursery of processes to be killed: it has everything imported, and forks one for each life it is asked for.
+"""Forks processes that kill themselves; forking saves each of them the imports.
 
-    python killed_process.py < lives.json > ends.json
+    python killed_process.py < processes.json > exit_codes.json
 
-A life is `{"folder": ..., "kill_at": ..., "turns": [...]}`: the process submits each turn that was not acknowledged
-before, runs what waits, and kills itself at *kill_at*, if that is not null. The lives of one line run
-side by side, and a line is answered by the signals or exit codes they ended with.
+Each line of input is a list of `{"folder": ..., "kill_at": ..., "turns": [...]}`. A process submits the turns that were
+not acknowledged before, runs all jobs, and kills itself at *kill_at*, unless that is null. The processes of one line
+run at the same time, and the line of output has their exit codes or signals.
 """
 
 from __future__ import annotations
@@ -41,57 +41,61 @@ def learn(prompt: Any) -> str:
     return update_answer(*(f"{turn.text} #{secrets.token_hex(4)}" for turn in turns if turn.is_new))
 
 
+def die_before_submission(statement: str) -> None:
+    """Die inside the transaction, between the changes of the job and of its submissions."""
+    if statement.startswith("INSERT INTO submission"):
+        die()
+
+
 class FragileOutbox(SqliteOutbox):
-    """An outbox whose process dies at a place of it."""
+    """An outbox whose process dies at one of its steps."""
 
     def __init__(self, path: str, kill_at: str | None) -> None:
         super().__init__(path)
         self.kill_at = kill_at
-        self.puts = 0
+        self.submissions = 0
 
-    def _upsert_job(self, *given: Any) -> int:
-        job_id = super()._upsert_job(*given)
-        self.puts += 1
-        if self.kill_at == "in submit" and self.puts == 2:
-            die()
-        return job_id
-
-    def enqueue(self, *given: Any, **kwargs: Any) -> None:
-        super().enqueue(*given, **kwargs)
-        if self.kill_at == "after submit" and self.puts == 2:
+    def enqueue(self, *args: Any, **kwargs: Any) -> None:
+        self.submissions += 1
+        if self.kill_at == "in submit" and self.submissions == 2:
+            with self._durable.reading() as db:
+                assert db
+                db.set_trace_callback(die_before_submission)
+        super().enqueue(*args, **kwargs)
+        if self.kill_at == "after submit" and self.submissions == 2:
             die()
 
-    def complete(self, *given: Any, **kwargs: Any) -> bool:
+    def complete(self, *args: Any, **kwargs: Any) -> bool:
         if self.kill_at == "between save and removal":
             die()
-        removed = super().complete(*given, **kwargs)
+        removed = super().complete(*args, **kwargs)
         if self.kill_at == "after removal":
             die()
         return removed
 
 
 class FragileStorage(FileStorage):
-    """A storage whose process dies when a save is half done."""
+    """A storage whose process dies in the middle of a save."""
 
     kill_at: str | None = None
 
-    def _write(self, *given: Any) -> Any:
+    def _write(self, *args: Any) -> Any:
         if self.kill_at == "before the rename":
             Path.replace = lambda *_: die()  # type: ignore[method-assign,assignment]
-        return super()._write(*given)
+        return super()._write(*args)
 
 
 def dying(node: Any) -> Any:
     @functools.wraps(node)
-    def call(*given: Any) -> Any:
+    def call(*args: Any) -> Any:
         die()
-        return node(*given)
+        return node(*args)
 
     return call
 
 
-def live(folder: str, kill_at: str | None, turns: list[str]) -> None:
-    """One life: what it could submit is noted in the file `acknowledged`."""
+def run(folder: str, kill_at: str | None, turns: list[str]) -> None:
+    """Submit and learn; the file `acknowledged` lists the turns whose submission returned."""
     if hasattr(memgraph.graph, str(kill_at)):
         setattr(memgraph.graph, str(kill_at), dying(getattr(memgraph.graph, str(kill_at))))
     storage = FragileStorage(f"{folder}/memory")
@@ -99,26 +103,26 @@ def live(folder: str, kill_at: str | None, turns: list[str]) -> None:
     policy = Policy(max_facts=10_000)
     graph = build_graph(model=ScriptedModel(learn), storage=storage, policy=policy)
     outbox = FragileOutbox(f"{folder}/outbox.db", kill_at)
-    ledger = Path(folder, "acknowledged")
-    acknowledged = set(ledger.read_text().split()) if ledger.exists() else set[str]()
-    with BackgroundInvoker(graph, outbox=outbox, settings=SETTINGS) as invoker, ledger.open("a") as noted:
+    acknowledged_file = Path(folder, "acknowledged")
+    acknowledged = set(acknowledged_file.read_text().split()) if acknowledged_file.exists() else set[str]()
+    with BackgroundInvoker(graph, outbox=outbox, settings=SETTINGS) as invoker, acknowledged_file.open("a") as log:
         for turn in turns:
             if turn not in acknowledged:
                 invoker.submit([HumanMessage(turn, id=turn)], ADA, "t1")
-                noted.write(f"{turn}\n")
-                noted.flush()
-        if not invoker.flush(60):
+                log.write(f"{turn}\n")
+                log.flush()
+        if not invoker.flush(240):
             raise SystemExit(3)
 
 
-def born(life: dict[str, Any]) -> int:
-    """Fork a process that lives *life*; return its id."""
+def fork(arguments: dict[str, Any]) -> int:
+    """Fork a process that calls `run`, and return its id."""
     child = os.fork()
     if child:
         return child
     code = 4
     try:
-        live(**life)
+        run(**arguments)
         code = 0
     except SystemExit as exit_:
         code = int(exit_.code or 0)
@@ -127,13 +131,13 @@ def born(life: dict[str, Any]) -> int:
 
 
 def main() -> None:
-    # what a first update loads, the children need not load again
+    # import here what the first update imports, so that the children need not
     graph = build_graph(model=ScriptedModel(learn), storage="memory:")
     graph.invoke({"messages": [HumanMessage("warm", id="w")]}, context=Context(user_id="w"))
     for line in sys.stdin:
-        children = [born(life) for life in json.loads(line)]
-        ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-        sys.stdout.write(f"{json.dumps(ends)}\n")
+        children = [fork(arguments) for arguments in json.loads(line)]
+        exit_codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        sys.stdout.write(f"{json.dumps(exit_codes)}\n")
         sys.stdout.flush()
 
 

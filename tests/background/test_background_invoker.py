@@ -333,8 +333,8 @@ def test_the_lease_of_a_long_update_is_kept(storage: Any, url: str, say: Any) ->
     with BackgroundInvoker(build_graph(model=gate.model, storage=storage), outbox=url, settings=NOW) as invoker:
         invoker.submit(say(1), ADA, "t1")
         assert gate.entered.acquire(timeout=20)
-        first = invoker._group.engine.outbox.next_due(now=0)  # type: ignore[union-attr]
-        until(lambda: invoker._group.engine.outbox.next_due(now=0) > first)  # type: ignore[union-attr,operator]
+        first = invoker._group.runner.outbox.next_due(now=0)  # type: ignore[union-attr]
+        until(lambda: invoker._group.runner.outbox.next_due(now=0) > first)  # type: ignore[union-attr,operator]
         gate.opened.set()
 
 

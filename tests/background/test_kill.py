@@ -1,4 +1,4 @@
-"""kill -9 of a real process, at each node, in submit, and between save and removal: every turn is learned once."""
+"""kill -9 of a real process at each node, in submit, and between save and removal: every turn is learned once."""
 
 from __future__ import annotations
 
@@ -31,40 +31,40 @@ LATER = [*TURNS, "turn-later"]
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[int]]]:
-    """The folders of processes that were each killed at a place, and started again; and how their lives ended."""
+    """Folders of processes that were each killed at a place and restarted, and their exit codes."""
     base = tmp_path_factory.mktemp("killed")
     folders = {place: base / place for place in PLACES}
     for folder in folders.values():
         folder.mkdir()
-    lives = [
+    processes = [
         [{"folder": str(folder), "kill_at": place, "turns": TURNS} for place, folder in folders.items()],
         [{"folder": str(folder), "kill_at": None, "turns": LATER} for folder in folders.values()],
     ]
-    nursery = subprocess.run(
+    parent = subprocess.run(
         [sys.executable, Path(__file__).with_name("killed_process.py")],
         cwd=Path(memgraph.__file__).parent.parent,
-        input="".join(f"{json.dumps(line)}\n" for line in lives),
+        input="".join(f"{json.dumps(line)}\n" for line in processes),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=True,
     )
-    first, second = (json.loads(line) for line in nursery.stdout.splitlines())
-    return base, {place: list(ends) for place, *ends in zip(PLACES, first, second, strict=True)}
+    first, second = (json.loads(line) for line in parent.stdout.splitlines())
+    return base, {place: list(exit_codes) for place, *exit_codes in zip(PLACES, first, second, strict=True)}
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_process_that_is_killed_goes_on_where_it_was(killed: Any, place: str) -> None:
-    base, ends = killed
+def test_killed_process_resumes_after_restart(killed: Any, place: str) -> None:
+    base, exit_codes = killed
 
     memory = open_storage(f"file:{base / place}/memory").load(Scope("ada"))
 
-    assert ends[place] == [-signal.SIGKILL, 0]
+    assert exit_codes[place] == [-signal.SIGKILL, 0]
     assert Counter(fact.content.partition(" #")[0] for fact in memory.facts) == Counter(LATER)
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_no_file_is_damaged(killed: Any, place: str) -> None:
+def test_kill_damages_no_file(killed: Any, place: str) -> None:
     base, _ = killed
     folder = base / place
 

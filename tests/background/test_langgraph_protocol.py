@@ -15,7 +15,7 @@ from langgraph_sdk.errors import NotFoundError
 from memgraph import Scope
 from memgraph.background.langgraph_client import RequestFlow
 from memgraph.background.langgraph_protocol import RunProtocol
-from memgraph.background.langgraph_runs import thread_of
+from memgraph.background.langgraph_runs import server_thread_id
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import DebouncePolicy
 
@@ -117,7 +117,7 @@ def _submit(name: str) -> RequestFlow[None]:
 
 
 def _hasten() -> RequestFlow[None]:
-    return TALK.expedite(thread_of("memory_update", ADA), now=100.0)
+    return TALK.expedite(server_thread_id("memory_update", ADA), now=100.0)
 
 
 @given(

@@ -9,19 +9,19 @@ import pytest
 
 from memgraph import Scope
 from memgraph.background.langgraph_runs import (
-    NOTES,
+    METADATA_KEY,
     ServerRun,
-    context_of,
-    delay,
     expeditable,
     mergeable,
     read_run,
     retryable,
+    run_context,
     run_metadata,
-    thread_of,
+    server_thread_id,
+    start_delay,
 )
 from memgraph.background.outbox import ConversationKey
-from memgraph.background.schedule import MAX_TRIES, DebouncePolicy
+from memgraph.background.schedule import MAX_ATTEMPTS, DebouncePolicy
 
 ADA = ConversationKey(Scope("ada", "coach"), "t1")
 TIMING = DebouncePolicy(debounce=30, max_wait=300)
@@ -34,7 +34,7 @@ def _run(number: int, **changes: object) -> ServerRun:
 
 def test_a_conversation_is_the_same_thread_for_every_client_and_for_ever() -> None:
     """Its id is computed, so no two clients can make two threads of it, and a new version finds the old ones."""
-    assert thread_of("memory_update", ADA) == "0d2fe6af-a65a-5fd0-bf92-fb59041db228"
+    assert server_thread_id("memory_update", ADA) == "0d2fe6af-a65a-5fd0-bf92-fb59041db228"
 
 
 def test_no_two_conversations_share_a_thread() -> None:
@@ -46,15 +46,15 @@ def test_no_two_conversations_share_a_thread() -> None:
         for thread in (None, "c")
     ]
 
-    ids = {thread_of(assistant, key) for assistant in ("x", "y") for key in keys}
+    ids = {server_thread_id(assistant, key) for assistant in ("x", "y") for key in keys}
 
     assert len(ids) == 2 * len(keys)
 
 
 def test_the_context_names_a_thread_even_where_there_is_none() -> None:
     """Else the graph would find the server's own thread id, and facts would have it as their source."""
-    assert context_of(ConversationKey(Scope("ada"))) == {"user_id": "ada", "thread_id": "unknown"}
-    assert context_of(ADA) == {"user_id": "ada", "thread_id": "t1", "agent_name": "coach"}
+    assert run_context(ConversationKey(Scope("ada"))) == {"user_id": "ada", "thread_id": "unknown"}
+    assert run_context(ADA) == {"user_id": "ada", "thread_id": "t1", "agent_name": "coach"}
 
 
 def test_what_waits_or_runs_is_taken_in_the_earliest_first() -> None:
@@ -105,10 +105,10 @@ def test_what_somebody_else_started_on_the_thread_is_left_alone() -> None:
 
 def test_a_failure_is_tried_again_until_a_person_has_to_look_at_it() -> None:
     """A conversation that breaks the model must not do so for ever."""
-    last = MAX_TRIES - 1
+    last = MAX_ATTEMPTS - 1
 
-    assert retryable([_run(1, status="error", tries=last - 1), _run(2, status="error", tries=last)]) == [
-        _run(1, status="error", tries=last - 1)
+    assert retryable([_run(1, status="error", attempts=last - 1), _run(2, status="error", attempts=last)]) == [
+        _run(1, status="error", attempts=last - 1)
     ]
 
 
@@ -126,17 +126,17 @@ def test_the_delay_is_the_quiet_time_or_what_is_left_of_the_longest_wait(
     first: float, now: float, seconds: int
 ) -> None:
     """In whole seconds, and never negative: the server takes nothing else."""
-    assert delay(TIMING, first, now) == seconds
+    assert start_delay(TIMING, first, now) == seconds
 
 
 def test_a_run_is_read_as_it_was_noted() -> None:
     """So another client, later, knows since when it waits and how often it failed."""
-    notes = run_metadata("memory_update", ADA, [_run(1, tries=2), _run(2, first_at=90.0)], now=120.0, submitted=1)
+    notes = run_metadata("memory_update", ADA, [_run(1, attempts=2), _run(2, first_at=90.0)], now=120.0, submitted=1)
     server_says = {
         "run_id": str(uuid.UUID(int=7)),
         "status": "error",
         "created_at": "1970-01-01T00:02:30+00:00",
-        "metadata": {NOTES: notes, "created_by": "system"},
+        "metadata": {METADATA_KEY: notes, "created_by": "system"},
     }
 
     job = read_run(server_says).job("it broke")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.background.merge import merge, merged, order_for_watermark
+from memgraph.background.planning import merge, merge_all, order_for_watermark
 
 
 def talk(text: str) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ ids = st.lists(st.integers(1, 12), max_size=8, unique=True)
 def test_no_message_is_lost_and_none_is_there_twice(submissions: list[list[int]]) -> None:
     views = [[{"id": str(number), "version": version} for number in view] for version, view in enumerate(submissions)]
 
-    together = merged(views)
+    together = merge_all(views)
 
     latest = {message["id"]: message["version"] for view in views for message in view}
     assert {message["id"]: message["version"] for message in together} == latest
@@ -88,7 +88,7 @@ def test_windows_of_one_conversation_keep_its_order(length: int, windows: list[t
     conversation = [{"id": str(number)} for number in range(length)]
     windows = sorted((min(pair), max(pair)) for pair in windows)
 
-    together = merged([conversation[start:end] for start, end in windows])
+    together = merge_all([conversation[start:end] for start, end in windows])
 
     assert together == [message for message in conversation if message in together]
 
@@ -97,7 +97,7 @@ def test_an_old_part_handed_over_late_hides_nothing_new() -> None:
     """A memory takes all before the last message it knows for learned."""
     views = [talk("d4"), talk("a1 b2 c3")]
 
-    ordered = order_for_watermark(merged(views), views, {"b2"[1:], "c3"[1:]})
+    ordered = order_for_watermark(merge_all(views), views, {"b2"[1:], "c3"[1:]})
 
     assert said(ordered) == "a1 b2 c3 d4"
 
@@ -106,18 +106,18 @@ def test_what_stands_before_a_known_message_was_learned_too() -> None:
     """A mark knows the last few ids only."""
     views = [talk("d4"), talk("a1 b2 c3 e5")]
 
-    assert said(order_for_watermark(merged(views), views, {"3"})) == "a1 b2 c3 d4 e5"
+    assert said(order_for_watermark(merge_all(views), views, {"3"})) == "a1 b2 c3 d4 e5"
 
 
 def test_what_overlaps_with_what_was_learned_was_learned_too() -> None:
     """Windows of a conversation: the first ones end before the messages that a mark remembers."""
     views = [talk("a1 b2 c3"), talk("c3 d4 e5"), talk("e5 f6 g7")]
 
-    assert said(order_for_watermark(merged(views), views, {"6"})) == "a1 b2 c3 d4 e5 f6 g7"
+    assert said(order_for_watermark(merge_all(views), views, {"6"})) == "a1 b2 c3 d4 e5 f6 g7"
 
 
 def test_an_order_that_hides_nothing_stays() -> None:
     views = [talk("a1 b2"), talk("c3 d4")]
 
-    assert order_for_watermark(merged(views), views, set()) == merged(views)
-    assert order_for_watermark(merged(views), views, {"2"}) == merged(views)
+    assert order_for_watermark(merge_all(views), views, set()) == merge_all(views)
+    assert order_for_watermark(merge_all(views), views, {"2"}) == merge_all(views)

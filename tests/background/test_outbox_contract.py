@@ -312,7 +312,7 @@ def test_what_was_claimed_can_be_kept_as_one(outbox: Outbox) -> None:
 
     assert kept is not None
     assert (kept.lease_id, kept.key, texts(kept)) == (claimed.lease_id, claimed.key, ["together"])
-    assert (kept.submissions[0].number, kept.submissions[0].at) == (claimed.numbers[0], 2)
+    assert (kept.submissions[0].number, kept.submissions[0].at) == (claimed.submissions[0].number, 2)
     outbox.release(kept)
     assert texts(claim_one(outbox, now=300)) == ["together", "new"]
 
@@ -501,7 +501,7 @@ def test_what_is_held_waits_for_nothing_but_a_decision(outbox: Outbox) -> None:
 
     assert (outbox.pending(now=0), outbox.next_due(now=200), claim(outbox, now=9e9)) == ((), None, ())
     (held,) = outbox.in_review()
-    assert (held.id, held.at, held.held) == (held_id, 100, "喜欢 ' \\u0000")
+    assert (held.id, held.at, held.proposal) == (held_id, 100, "喜欢 ' \\u0000")
     assert (held.job.key, held.job.submissions, held.job.running) == (KEY, 1, False)
     assert outbox.dead_letters() == ()
 
@@ -553,7 +553,7 @@ def test_what_was_decided_is_due_at_once_with_the_decision(outbox: Outbox) -> No
     assert (outbox.in_review(), due(outbox)) == ((), [200])
     claimed = claim_one(outbox, now=200)
     assert texts(claimed) == ["said", "more"]
-    assert claimed.decided == ReviewDecision(at=100, held="proposed", decision="accept")
+    assert claimed.decided == ReviewDecision(at=100, proposal="proposed", decision="accept")
 
 
 def test_of_two_decisions_the_first_counts(outbox: Outbox) -> None:
@@ -591,7 +591,7 @@ def test_a_decision_is_of_what_was_seen(outbox: Outbox) -> None:
     outbox.hold_for_review(again, "second", now=201)
 
     assert not outbox.decide(first, "accept", now=202)
-    assert [(held.held, held.id != first) for held in outbox.in_review()] == [("second", True)]
+    assert [(held.proposal, held.id != first) for held in outbox.in_review()] == [("second", True)]
 
 
 def test_a_decision_is_kept_until_it_was_applied(outbox: Outbox) -> None:
@@ -629,7 +629,7 @@ def test_a_decision_is_set_aside_and_put_back_with_its_job(outbox: Outbox) -> No
 
     claimed = claim_one(outbox, now=202)
     assert texts(claimed) == ["said", "new"]
-    assert claimed.decided == ReviewDecision(at=100, held="proposed", decision="accept")
+    assert claimed.decided == ReviewDecision(at=100, proposal="proposed", decision="accept")
 
 
 def test_what_is_put_back_waits_with_what_is_held(outbox: Outbox) -> None:
@@ -770,7 +770,7 @@ def test_what_waits_is_there_when_it_is_opened_again(durable_url: str) -> None:
     with open_outbox(durable_url) as outbox:
         assert texts(claim_one(outbox)) == ["kept"]
         assert [job.key for job in outbox.dead_letters()] == [OTHER]
-        assert [(held.job.key, held.held) for held in outbox.in_review()] == [(ConversationKey(BOB), "held")]
+        assert [(held.job.key, held.proposal) for held in outbox.in_review()] == [(ConversationKey(BOB), "held")]
 
 
 def test_two_that_opened_it_see_each_others_leases(durable_url: str) -> None:

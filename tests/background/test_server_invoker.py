@@ -60,7 +60,7 @@ def test_an_answer_that_is_no_json_is_an_error_that_doubts_the_url() -> None:
     """A login page has status 200."""
     with (
         _invoker(lambda _: httpx.Response(200, text="<html>")) as invoker,
-        pytest.raises(OutboxError, match="no LangGraph Server"),
+        pytest.raises(OutboxError, match="did not answer like a LangGraph Server"),
     ):
         invoker.submit(HELLO, ADA, "t1")
 

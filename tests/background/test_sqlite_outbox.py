@@ -76,9 +76,9 @@ def test_a_named_outbox_is_the_one_that_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("redis://host", "no outbox is called 'redis'; there are .*memory, .*sqlite"),
+        ("redis://host", "unknown outbox scheme 'redis'; available: .*memory, .*sqlite"),
         ("sqlite://host/file", "names a host"),
-        ("sqlite::memory:", "write memory:"),
+        ("sqlite::memory:", "use memory: for an outbox in RAM"),
         ("memory:name", "takes no name"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_full_disk_is_an_error_and_loses_nothing(path: Path) -> None:
 @pytest.mark.parametrize("step", ["claim", "complete", "failed", "dead_letter"])
 def test_a_full_disk_at_any_step_loses_nothing(
     *,
-    make_desk: Callable[..., Any],
+    make_runner: Callable[..., Any],
     path: Path,
     clock: Any,
     storage: Any,
@@ -143,8 +143,8 @@ def test_a_full_disk_at_any_step_loses_nothing(
 ) -> None:
     """The job is run again when its lease has expired, and what was learned stays learned once."""
     with SqliteOutbox(path) as outbox:
-        desk = make_desk(outbox=outbox)
-        desk.submit(say(1))
+        runner = make_runner(outbox=outbox)
+        runner.add(say(1))
         clock.sleep(5)
         with monkeypatch.context() as full:
 
@@ -154,17 +154,17 @@ def test_a_full_disk_at_any_step_loses_nothing(
             full.setattr(outbox, step, fail)
             if step == "claim":
                 with pytest.raises(OutboxError):
-                    desk.run_due()
+                    runner.run_due()
             elif step == "complete":
-                desk.run_due()
+                runner.run_due()
             else:
                 full.setattr(type(storage), "load", fail)
                 if step == "dead_letter":
-                    full.setattr("memgraph.background.runner.MAX_TRIES", 1)
-                desk.run_due()
+                    full.setattr("memgraph.background.runner.MAX_ATTEMPTS", 1)
+                runner.run_due()
         clock.sleep(31)
 
-        assert desk.run_due() == 1
+        assert runner.run_due() == 1
         assert learned() == ["turn-1"]
         assert outbox.pending(now=clock.now()) == ()
 
@@ -297,7 +297,7 @@ def test_a_file_of_before_there_was_review_is_brought_up_to_date(path: Path) -> 
     assert [entry.messages for entry in claim.submissions] == ["said"]
     assert held
     with SqliteOutbox(path) as outbox:
-        assert [each.held for each in outbox.in_review()] == ["proposed"]
+        assert [each.proposal for each in outbox.in_review()] == ["proposed"]
 
 
 def test_a_file_that_was_removed_is_made_again(path: Path) -> None:

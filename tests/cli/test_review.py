@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memgraph import BackgroundInvoker, Scope, Settings, open_outbox, open_storage
-from memgraph.background.background_invoker import runner_of
+from memgraph.background.background_invoker import make_runner
 from memgraph.background.reviews import decide_review, in_review
 from memgraph.cli.app import start
 
@@ -201,7 +201,7 @@ def test_what_is_kept_elsewhere_is_left_to_those_who_submit(
 
     assert "so it will be learned by the processes that submit" in shown.out
     assert not (tmp_path / "other").exists()
-    runner_of(outbox, settings, open_storage("file:", storage_path=settings.storage_path)).run_due()
+    make_runner(outbox, settings, open_storage("file:", storage_path=settings.storage_path)).run_due()
     assert facts(settings, ADA) == ["Lives in Lisbon.", "Prefers tea to coffee."]
 
 
@@ -219,7 +219,7 @@ def test_what_somebody_else_decided_meanwhile_stays_decided(
     shown = memgraph("review", "--user", "ada", "--accept")
 
     assert "this answer does not count" in shown.err
-    runner_of(outbox, settings, open_storage("file:", storage_path=settings.storage_path)).run_due()
+    make_runner(outbox, settings, open_storage("file:", storage_path=settings.storage_path)).run_due()
     assert facts(settings, ADA) == []
 
 

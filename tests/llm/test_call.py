@@ -18,7 +18,7 @@ from werkzeug import Request, Response
 
 from memgraph import ModelError, ModelSetupError, Policy
 from memgraph._concurrency import run_with_timeout
-from memgraph.llm.call import acall, answer_of, call, usage_of
+from memgraph.llm.call import acall, call, read_answer, read_usage
 from memgraph.llm.models import chat_model
 from memgraph.llm.retry import is_transient, retry_options
 from memgraph.testing import ScriptedModel
@@ -129,7 +129,7 @@ def test_a_tool_call_is_an_answer() -> None:
     """Models held to a shape by function calling say nothing else."""
     call = {"name": "memory_update", "args": {"newFacts": []}, "id": "c1", "type": "tool_call"}
 
-    assert answer_of(AIMessage("", tool_calls=[call])).text == '{"newFacts": []}'
+    assert read_answer(AIMessage("", tool_calls=[call])).text == '{"newFacts": []}'
 
 
 @pytest.mark.parametrize(
@@ -142,14 +142,14 @@ def test_a_tool_call_is_an_answer() -> None:
 )
 def test_how_an_answer_ended_is_kept(message: AIMessage, cut_off: bool, refused: bool) -> None:  # noqa: FBT001
     """A truncated answer raises nothing in any client."""
-    answer = answer_of(message)
+    answer = read_answer(message)
 
     assert (answer.cut_off, answer.refused) == (cut_off, refused)
 
 
 def test_a_model_that_counts_no_tokens_costs_none() -> None:
     """The call is counted all the same."""
-    assert usage_of(AIMessage("x")).model_dump() == {"calls": 1, "input_tokens": 0, "output_tokens": 0}
+    assert read_usage(AIMessage("x")).model_dump() == {"calls": 1, "input_tokens": 0, "output_tokens": 0}
 
 
 # -- over the wire --------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_a_busy_server_is_asked_again_by_us_and_by_nobody_else(wire: HTTPServer)
     message = call(chat_model("openai:m"), HELLO, HASTY)
 
     assert (message.text, len(calls)) == ("Hi.", 4)
-    assert usage_of(message).input_tokens == 11
+    assert read_usage(message).input_tokens == 11
 
 
 def test_a_server_that_is_not_there_is_an_error_in_one_line(
@@ -220,7 +220,7 @@ def test_a_shape_is_asked_for_and_the_words_are_read_by_us(wire: HTTPServer, sha
 
     wire.expect_request("/v1/chat/completions").respond_with_handler(serve)
 
-    answer = answer_of(call(chat_model("openai:m"), HELLO, HASTY, shape))
+    answer = read_answer(call(chat_model("openai:m"), HELLO, HASTY, shape))
 
     assert (answer.text, answer.cut_off) == ("Not JSON at all", True)
     assert ("response_format" in seen[0]) is (shape == "json_schema")

@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from langgraph_sdk import get_client, get_sync_client
 
 from memgraph import ConfigError, Scope
-from memgraph.background.langgraph_runs import thread_of
+from memgraph.background.langgraph_runs import server_thread_id
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.server_invoker import ServerInvoker
 from memgraph.errors import OutboxError
@@ -293,7 +293,7 @@ def test_what_the_server_refuses_is_an_error_that_says_why(server: Any) -> None:
 
 
 def _runs(talk: Any, thread_id: str) -> list[Any]:
-    thread = thread_of("scripted", ConversationKey(talk.scope, thread_id))
+    thread = server_thread_id("scripted", ConversationKey(talk.scope, thread_id))
     with get_sync_client(url=talk.server.url) as client:
         found = client.threads.search(ids=[thread])
         return client.runs.list(thread) if found else []

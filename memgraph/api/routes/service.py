@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from http import HTTPStatus
 
 from fastapi import APIRouter, Response
@@ -54,5 +53,5 @@ def _service(desk: Services) -> ServiceInfo:
         pending=len(invoker.pending()),
         failed=len(invoker.failed()),
         in_review=len(invoker.in_review()),
-        stats=asdict(invoker.stats()),
+        stats=invoker.stats().to_json(),
     )
