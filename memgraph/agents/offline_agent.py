@@ -10,8 +10,7 @@ from langchain_core.messages import AIMessage
 
 from memgraph.agents.messages import last_user_index
 from memgraph.agents.nodes import MemoryState
-from memgraph.text.language import language_of
-from memgraph.text.normalize import unescape
+from memgraph.text.normalize import language_of, unescape
 
 ANSWERS: Mapping[Literal["en", "zh"], tuple[str, str]] = MappingProxyType(
     {

@@ -224,7 +224,7 @@ def answer_from(memory: Memory, text: str) -> str:
     """Answer *text* with the facts that fit it, and nothing else."""
     from memgraph.retrieval.recall import rank_facts
     from memgraph.retrieval.supersession import resolve_superseded
-    from memgraph.text.language import language_of
+    from memgraph.text.normalize import language_of
 
     opening, joint, end, nothing = REPLIES[language_of([text])]
     replaced = resolve_superseded(memory.facts)

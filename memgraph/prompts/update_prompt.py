@@ -21,8 +21,7 @@ from memgraph.models import Fact, Memory, Prompt, Turn
 from memgraph.policy import Policy
 from memgraph.prompts.template import Template, load_template
 from memgraph.retrieval.lexical import bm25
-from memgraph.text.language import language_of
-from memgraph.text.normalize import escape, single_line, unescape
+from memgraph.text.normalize import escape, language_of, single_line, unescape
 from memgraph.text.signals import Signals
 from memgraph.text.tokens import count_tokens
 

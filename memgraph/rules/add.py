@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memgraph.models import CATEGORIES, MANUAL, Addition, Fact
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
@@ -52,7 +54,7 @@ def _quality_problem(addition: Addition, policy: Policy) -> str | None:
 
 def _add_fact(draft: Draft, addition: Addition) -> Draft:
     content = addition.content.strip()
-    if not addition.edited_by_user:
+    if len(content) > draft.policy.max_fact_chars and not addition.edited_by_user:
         content = cut_at_sentence(content, draft.policy.max_fact_chars, len).strip()
     category = addition.category if addition.category in CATEGORIES else "context"
     fact = Fact(
@@ -65,23 +67,23 @@ def _add_fact(draft: Draft, addition: Addition) -> Draft:
         source_error=addition.source_error if category == "correction" else None,
         replaces=tuple(old for old in addition.replaces if draft.memory.fact(old)),
     )
-    return draft.with_facts((*draft.memory.facts, fact))
+    return replace(draft, memory=draft.memory.with_facts((*draft.memory.facts, fact)))
 
 
 def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
     """Note that a learned fact was repeated; a manual fact stays as written."""
-    return draft.with_facts(
-        fact.model_copy(
-            update={
-                "confidence": max(fact.confidence, addition.confidence),
-                "confirmations": fact.confirmations + 1,
-                "last_confirmed_at": draft.changes.at,
-            }
-        )
-        if fact.id == fact_id and not fact.is_manual
-        else fact
-        for fact in draft.memory.facts
+    fact = draft.memory.fact(fact_id)
+    if fact is None or fact.is_manual:
+        return draft
+    confirmed = fact.model_copy(
+        update={
+            "confidence": max(fact.confidence, addition.confidence),
+            "confirmations": fact.confirmations + 1,
+            "last_confirmed_at": draft.changes.at,
+        }
     )
+    facts = tuple(confirmed if known.id == fact_id else known for known in draft.memory.facts)
+    return replace(draft, memory=draft.memory.with_facts(facts))
 
 
 def _remove_replaced(draft: Draft, addition: Addition, *, by: str) -> Draft:

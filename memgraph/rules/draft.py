@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from memgraph.models import Fact, Memory, MemoryUpdate, Refusal
+from memgraph.models import Memory, MemoryUpdate, Refusal
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 
@@ -25,16 +25,13 @@ class Draft:
         """Ids of the facts that this update adds."""
         return frozenset(addition.id for addition in self.changes.additions)
 
-    def with_facts(self, facts: Iterable[Fact]) -> Draft:
-        """Return the draft with *facts* in place of its own."""
-        return replace(self, memory=self.memory.with_facts(tuple(facts)))
-
     def without_facts(self, ids: Iterable[str], *, reason: str) -> Draft:
         """Return the draft without the facts with these ids, and note why they were removed."""
         gone = frozenset(ids)
-        removed = tuple(RemovedFact(fact=fact, why=reason) for fact in self.memory.facts if fact.id in gone)
-        kept = self.with_facts(fact for fact in self.memory.facts if fact.id not in gone)
-        return replace(kept, removed=self.removed + removed)
+        facts = self.memory.facts
+        removed = tuple(RemovedFact(fact=fact, why=reason) for fact in facts if fact.id in gone)
+        kept = self.memory.with_facts(tuple(fact for fact in facts if fact.id not in gone))
+        return replace(self, memory=kept, removed=self.removed + removed)
 
     def with_refusal(self, item: str, reason: str) -> Draft:
         """Return the draft with a note of a change that was not applied."""

@@ -1,4 +1,4 @@
-"""Where sentences end, in English and Chinese."""
+"""Split English and Chinese text into sentences, and truncate it at their ends."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ _START = """
     after before since for and but however also currently recently now then uploaded attached prefers likes uses works
 """
 _TITLES = frozenset(_ALWAYS_FOLLOWED.split())
-"""Abbreviations that something always follows."""
+"""Abbreviations that never end a sentence."""
 _TAILS = frozenset(_MAY_END.split())
-"""Abbreviations that may end a sentence: they do before one of _STARTERS."""
+"""Abbreviations that end a sentence only before one of _STARTERS."""
 _STARTERS = frozenset(_START.split())
 _LAST_WORD = re.compile(r"[^\s(\[{\"'“‘「『（/,;:、，。]{0,24}\Z")
 _NEXT_WORD = re.compile(r"[^\W\d_]+|\d+")
 _INITIALS = re.compile(r"[A-HJ-Z]|(?:[A-Za-z]\.)+[A-Za-z]")
 _LIST_NUMBER = re.compile(r"(?:\A|\n)[ \t>*#-]*\d{1,3}\Z")
-_FILE_GOES_ON = re.compile(rf"[{HAN}\w-]{{1,60}}\.[A-Za-z0-9]{{1,5}}(?![A-Za-z0-9])")
+_FILE_NAME_REST = re.compile(rf"[{HAN}\w-]{{1,60}}\.[A-Za-z0-9]{{1,5}}(?![A-Za-z0-9])")
 _BREAK = re.compile(rf"\s+|(?<=[{HAN}，、；：])|(?=[{HAN}])")
 
 NUMBERED = frozenset({"no", "nos", "p", "art", "sec", "ch"})
-"""Abbreviations only where a number follows."""
+"""Abbreviations only before a number."""
 
-NEAR = 40
-"""How many characters around a dot are looked at."""
+CONTEXT_CHARS = 40
+"""Characters around a dot that decide whether it ends a sentence."""
 
 
 def sentences(text: str) -> list[str]:
-    """Return *text* cut after each sentence; joined, the pieces are *text* again.
+    """Split *text* after each sentence; the concatenated pieces are *text* again.
 
-    A line ends a sentence too. The dots of file names, versions, addresses, initials, abbreviations and
+    A line break ends a sentence too. The dots of file names, versions, addresses, initials, abbreviations and
     list numbers do not.
     """
     ends = (match.end() for match in _END.finditer(text) if _ends_sentence(text, match))
@@ -57,14 +57,15 @@ def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
     if not stop[0].startswith(".") or "\n" in stop[0] or stop.end() == len(text):
         return True
     if not stop[0][-1].isspace():
-        return _FILE_GOES_ON.match(text, stop.end()) is None
-    before, after = text[max(0, stop.start() - NEAR) : stop.start()], text[stop.end() : stop.end() + NEAR]
-    return not _goes_on(before, after, is_ellipsis=stop[0].startswith(".."))
+        return _FILE_NAME_REST.match(text, stop.end()) is None
+    before = text[max(0, stop.start() - CONTEXT_CHARS) : stop.start()]
+    after = text[stop.end() : stop.end() + CONTEXT_CHARS]
+    return not _continues(before, after, is_ellipsis=stop[0].startswith(".."))
 
 
-def _goes_on(before: str, after: str, *, is_ellipsis: bool) -> bool:
-    """Tell whether the dot between *before* and *after* ends no sentence."""
-    word, following = _found(_LAST_WORD, before), _found(_NEXT_WORD, after)
+def _continues(before: str, after: str, *, is_ellipsis: bool) -> bool:
+    """Return whether the sentence continues after the dot between *before* and *after*."""
+    word, following = _search(_LAST_WORD, before), _search(_NEXT_WORD, after)
     if is_ellipsis:
         return following[:1].islower()
     if word.lower() in NUMBERED:
@@ -74,24 +75,24 @@ def _goes_on(before: str, after: str, *, is_ellipsis: bool) -> bool:
     return word.lower() in _TITLES or _LIST_NUMBER.search(before) is not None
 
 
-def _found(pattern: re.Pattern[str], text: str) -> str:
+def _search(pattern: re.Pattern[str], text: str) -> str:
     match = pattern.search(text)
     return match[0] if match else ""
 
 
 def cut_at_sentence(text: str, limit: int, measure: Callable[[str], int]) -> str:
-    """Return the longest beginning of *text* that measures at most *limit*, cut after a sentence.
+    """Return the longest prefix of *text* with a size of at most *limit* that ends with a sentence.
 
-    Where even the first sentence is too long it is cut after a word, or a Chinese character; a single
-    word that is too long after any character.
+    If even the first sentence is too long, the prefix ends with a word or a Chinese character; if the first word
+    is too long, with any character.
 
     Args:
         text: Any text.
-        limit: The most it may measure.
-        measure: The size of a text, which should not shrink as the text grows. Called O(log n) times.
+        limit: The maximum size.
+        measure: Returns the size of a text, which should not shrink as the text grows. Called O(log n) times.
 
     Returns:
-        A prefix of *text*, less blanks at its end; "" where nothing fits.
+        A prefix of *text* without trailing whitespace; "" if nothing fits.
     """
     text = text.rstrip()
     if limit >= 0 and measure(text) <= limit:
@@ -103,7 +104,7 @@ def cut_at_sentence(text: str, limit: int, measure: Callable[[str], int]) -> str
 
 
 def _longest(text: str, ends: Sequence[int], limit: int, measure: Callable[[str], int]) -> str:
-    """Return *text* up to the last of *ends* at which it fits, by bisection."""
+    """Return *text* up to the last of *ends* at which it fits, found by bisection."""
     fitting = bisect_right(ends, limit, key=lambda end: measure(text[:end].rstrip()))
     return text[: ends[fitting - 1]].rstrip() if fitting else ""
 

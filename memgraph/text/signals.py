@@ -1,4 +1,4 @@
-"""What people show by the way they say it: that something was wrong, right, liked, aimed at or decided."""
+"""Signals: patterns that show corrections, praise, preferences, goals and decisions in the user's wording."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ PACKAGED = Path(__file__).parent / "patterns"
 SUFFIXES = frozenset({".yaml", ".yml"})
 
 START = rf"(?:(?<![^\n.!?,;:。、…()\[\]\"*>])|(?<=[\n.!?,;:。、…()\[\]\"*>{HAN}-] )|(?<=[a-z0-9] )(?=[{HAN}]))"
-"""What `<start>` stands for: the start of a clause, or of a stretch in the other script."""
+"""Replaces `<start>`: the start of a clause, or of a run of text in the other script."""
 
 END = (
     r"(?:(?= ?(?:$|\n|\.(?!\w)|[^\w\s?'./-]|-[ -]|(?<= )- |(?:thanks?|thx|cheers)\b))"
     rf"|(?<=[a-z0-9])(?= ?[{HAN}])|(?<=[{HAN}])(?= [a-z0-9]))"
 )
-"""What `<end>` stands for: the end of a clause that is no question, or of a stretch in the other script."""
+"""Replaces `<end>`: the end of a clause that is not a question, or of a run of text in the other script."""
 
 
 class SignalPart(BaseModel):
-    """What one file says of one signal."""
+    """One signal in one file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -43,7 +43,7 @@ class SignalPart(BaseModel):
     @field_validator("patterns", "unless", mode="before")
     @classmethod
     def _read_lines(cls, patterns: object) -> object:
-        """A pattern a line needs none of YAML's quoting; a list does as well."""
+        """Accept one pattern per line, which needs no YAML quoting, as well as a list."""
         return (
             [line.strip() for line in patterns.splitlines() if line.strip()] if isinstance(patterns, str) else patterns
         )
@@ -52,7 +52,7 @@ class SignalPart(BaseModel):
     @classmethod
     def _check(cls, patterns: list[str]) -> list[str]:
         for pattern in patterns:
-            compiled(pattern)
+            compile_pattern(pattern)
         return patterns
 
     def merge(self, packaged: SignalPart | None) -> Self:
@@ -67,7 +67,7 @@ class SignalPart(BaseModel):
 
 
 class SignalFile(BaseModel):
-    """What one file says."""
+    """One file: the signals and acknowledgements of one language."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -100,7 +100,7 @@ def all_files(folder: Path) -> Mapping[str, SignalFile]:
     """Return the packaged files with those of *folder* on top, by language.
 
     Raises:
-        ConfigError: If the folder or a file of it cannot be used.
+        ConfigError: If the folder does not exist, or a file in it is invalid.
     """
     if not folder.is_dir():
         raise ConfigError(f"signals folder {folder} does not exist")
@@ -109,8 +109,8 @@ def all_files(folder: Path) -> Mapping[str, SignalFile]:
     return {**packaged, **mine}
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return *pattern* compiled, `<start>` and `<end>` filled in.
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile *pattern* with `<start>` and `<end>` replaced.
 
     Raises:
         ValueError: If it does not compile.
@@ -118,7 +118,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern.replace("<start>", START).replace("<end>", END))
     except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
 
 
 def _read_folder(folder: Path) -> dict[str, SignalFile]:
@@ -137,22 +137,22 @@ def _read(path: Path) -> SignalFile:
 
 
 READ_CHARS = 2_000
-"""At either end of a turn; the middle of a longer one is pasted text more often than talk."""
+"""Characters read at either end of a turn; the middle of a longer one is mostly pasted text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What to look for, and what to tell the model when it is there."""
+    """Patterns to detect, and the hint for the model if they match."""
 
     name: str
     hints: tuple[tuple[str, str], ...]
-    """Language and hint."""
+    """Pairs of language and hint."""
     patterns: tuple[re.Pattern[str], ...]
     unless: tuple[re.Pattern[str], ...] = ()
-    """Turns of phrase that look like the signal and are not: they are taken out before looking."""
+    """Phrases that look like the signal but are not: they are removed before matching."""
 
     def matches(self, text: str) -> bool:
-        """Tell whether *text*, folded, shows this signal."""
+        """Return whether *text*, folded, shows this signal."""
         if not any(pattern.search(text) for pattern in self.patterns):
             return False
         for pattern in self.unless:
@@ -162,17 +162,17 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """The signals in the order of their table, and the phrases that only acknowledge."""
+    """All signals in order, and the phrases that only acknowledge."""
 
     table: tuple[Signal, ...]
     acknowledgements: frozenset[str] = field(default_factory=frozenset[str])
-    """Folded, words joined by a blank."""
+    """Folded, words joined by a space."""
 
     def hint(self, name: str, language: Literal["en", "zh"]) -> str:
-        """Return what to tell the model when *name* fired; in another language where *language* has no hint.
+        """Return the hint of the signal *name*; in another language if *language* has none.
 
         Raises:
-            KeyError: If there is no signal of that name.
+            KeyError: If there is no such signal.
         """
         for signal in self.table:
             if signal.name == name:
@@ -181,32 +181,31 @@ class Signals:
 
 
 def detect(turns: Sequence[Turn], signals: Signals) -> tuple[str, ...]:
-    """Return the names of the signals that fire on any human turn of *turns*, in the table's order."""
-    texts = [fold(_clipped(turn.text)) for turn in turns if turn.role == "human"]
+    """Return the names of the signals that match any user turn of *turns*, in the order of the signals."""
+    texts = [fold(_clip(turn.text)) for turn in turns if turn.role == "human"]
     return tuple(signal.name for signal in signals.table if any(signal.matches(text) for text in texts))
 
 
 def load_signals(folder: Path | None = None) -> Signals:
     """Return the packaged signals, extended or replaced by the files of *folder*.
 
-    A file is named after its language and has the shape of the packaged ones (`memgraph/text/patterns/en.yaml`):
-    its patterns and acknowledgements are added to those of the language, its hints take the place of
-    theirs. With `replace: true` at the top it stands for the whole language; under a signal, for that
-    signal in that language.
+    A file is named after its language and formatted like the packaged ones (`memgraph/text/patterns/en.yaml`):
+    its patterns and acknowledgements are added to those of the language, and its hints replace them. With
+    `replace: true` at the top it replaces the language; under a signal, that signal in that language.
 
     Raises:
         ConfigError: If the folder or a file cannot be read, is not of this shape, or holds a pattern
             that does not compile.
     """
-    return _packaged() if folder is None else _assembled(all_files(folder))
+    return _load_packaged() if folder is None else _assemble(all_files(folder))
 
 
 @cache
-def _packaged() -> Signals:
-    return _assembled(packaged_files())
+def _load_packaged() -> Signals:
+    return _assemble(packaged_files())
 
 
-def _assembled(files: Mapping[str, SignalFile]) -> Signals:
+def _assemble(files: Mapping[str, SignalFile]) -> Signals:
     names = dict.fromkeys(name for file in files.values() for name in file.signals)
     phrases = frozenset(phrase for file in files.values() for phrase in file.phrases)
     return Signals(tuple(_signal(name, files) for name in names), phrases)
@@ -216,11 +215,11 @@ def _signal(name: str, files: Mapping[str, SignalFile]) -> Signal:
     parts = {language: file.signals[name] for language, file in files.items() if name in file.signals}
     hints = tuple((language, part.hint.strip()) for language, part in parts.items() if part.hint.strip())
     if not hints:
-        raise ConfigError(f"signals.{name}.hint is missing: no language tells the model what to do when {name} fires")
-    patterns = tuple(compiled(pattern) for part in parts.values() for pattern in part.patterns)
-    unless = tuple(compiled(pattern) for part in parts.values() for pattern in part.unless)
+        raise ConfigError(f"signals.{name}.hint is missing: the model needs a hint in at least one language")
+    patterns = tuple(compile_pattern(pattern) for part in parts.values() for pattern in part.patterns)
+    unless = tuple(compile_pattern(pattern) for part in parts.values() for pattern in part.unless)
     return Signal(name, hints, patterns, unless)
 
 
-def _clipped(text: str) -> str:
+def _clip(text: str) -> str:
     return text if len(text) <= 2 * READ_CHARS else f"{text[:READ_CHARS]}\n{text[-READ_CHARS:]}"

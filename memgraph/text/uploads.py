@@ -1,7 +1,7 @@
-"""What says that a file was uploaded: no memory may send an agent looking for a file that is gone.
+"""Detect mentions of uploaded files: a memory must not refer an agent to a file that no longer exists.
 
-An upload is an event, told in the past tense or of one file ("the uploaded report"). To build
-something that takes uploads is work, and worth remembering.
+An upload is an event, in the past tense or about one file ("the uploaded report"). Building
+something that accepts uploads is work, and worth remembering.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _THING = rf"(?:{_NOUN}s?\b|{_FILE_NAME})"
 _ONE = r"(?:an?|the|this|that|these|his|her|their|my|its|one|two|three|four|five|several|some|multiple|many|few|\d+)"
 _NO_LINK = r"(?!(?:to|of|on|about|for|with|that|how|link|url|links|path|by|from|in|into|via)\b)"
 _SUCH = rf"(?:{_NO_LINK}[\w'\"-]+ ){{0,5}}"
-"""The words between an article and its noun."""
+"""Words between an article and its noun."""
 _LATELY = (
     r"(?:(?:has|have|had|also|just|recently|then|already|previously|first|later|once|again|now|earlier|today|yesterday)"
     r" )*"
@@ -49,10 +49,10 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
 
 
 HINTS = ("upload", "attach", "shared", "provided", "sent ", "submitted", "supplied", "上传", "上载", "附", "了")
-"""A text with none of these tells of no upload; looking for them costs next to nothing."""
+"""A text without any of these mentions no upload; a cheap check before the patterns."""
 
 TRACES = _any_of(r"/?mnt/user-data/uploads", r"user-data/uploads/", r"</?(?:uploaded_files|current_uploads)\b")
-"""What only an upload leaves behind: its path, its tag."""
+"""What only an upload leaves in a text: its path, its tag."""
 
 EVENTS = _any_of(
     rf"{_THE_USER} {_LATELY}(?:re-?)?(?:uploaded|attached)\b",
@@ -71,7 +71,7 @@ EVENTS = _any_of(
     rf"(?:用户|使用者|我|他|她|{_ITEM})(?:{_ZH_JUST}|还|也|又)*"
     rf"(?:提供|分享|发送|发来|发|提交)了 ?{_ZH_ONE}(?!篇)[^,。;!?\n给向跟]{{0,15}}{_ZH_THING}",
 )
-"""What is an upload whatever else the sentence says."""
+"""An upload, regardless of the rest of the sentence."""
 
 LIKELY = _any_of(
     rf"\b(?:uploaded|attached) {_ONE} {_SUCH}{_THING}",
@@ -88,7 +88,7 @@ LIKELY = _any_of(
     rf"{_ZH_UPLOAD}的{_SAME}{{0,12}}?{_ZH_THING}",
     r"附件(?:中|里|内|为|是|包含|显示|提到|描述|的内容)|[见如](?:本)?附件|附[上加]了",
 )
-"""What is an upload unless it is told of something that takes uploads."""
+"""An upload, unless the sentence is about something that accepts uploads."""
 
 MADE_FOR_IT = _any_of(
     r"\b(?:services?|apps?|applications?|websites?|platforms?|endpoints?|apis?|features?|forms?|widgets?)\b",
@@ -100,7 +100,7 @@ MADE_FOR_IT = _any_of(
     r"功能|服务|系统|平台|应用|接口|组件|模块|网站|程序|\bapi\b|按钮|\bbug\b|邮件|客户|顾客|学生|多个用户|每个用户|所有用户",
     r"允许|支持|可以|让|开发|实现|处理|存储|校验|扫描|设计|构建|搭建|负责|当|如果|每当|每次|一旦",
 )
-"""Said before it: this is about something that takes uploads."""
+"""Before the match: the sentence is about something that accepts uploads."""
 
 IN_GENERAL = _any_of(
     r"\s?by (?:their |the |its )?(?:customers|users|clients|visitors|students|people|members|guests)\b",
@@ -108,7 +108,7 @@ IN_GENERAL = _any_of(
     r"(?:be|stored|scanned|saved|resized|validated|processed|compressed|encrypted|deleted|served|kept|cached|moved)\b",
     r"\s?(?:需要|必须|应该|会|都会|可以|大小|不能|要)(?:被|先)?",
 )
-"""Said right after it: so it always goes."""
+"""Directly after the match: the sentence is a general rule."""
 
 ELSEWHERE = _any_of(
     r"\b(?:to|on|onto|with) (?:(?:the|an?|his|her|their|my|our|its|several|some) )?(?:[\w-]+ )?(?:"
@@ -123,39 +123,42 @@ ELSEWHERE = _any_of(
     rf"(?:到|至|给|在){_SAME}{{0,6}}?(?:s ?3|oss)",
     rf"(?:到|至|给|在){_SAME}{{0,6}}?(?:网盘|云|服务器|仓库|官网|网站|博客|频道|团队|同事|客户|朋友|老板|领导|老师|家人)",
 )
-"""Where a file goes that is not given to the assistant."""
+"""Destinations of files that are not given to the assistant."""
 
 
-READ_CHARS = 4_000
-"""Of a sentence; the longest fact has half of that."""
+MAX_SENTENCE_CHARS = 4_000
+"""Characters of a sentence that are read; the longest fact has half as many."""
 
 
-def mentions_upload(sentence: str) -> bool:
-    """Tell whether *sentence*, or any sentence of it, says that a file was given to the assistant."""
-    return any(_tells_upload(one) for one in sentences(sentence))
+def mentions_upload(text: str) -> bool:
+    """Return whether any sentence of *text* says that a file was given to the assistant."""
+    return _has_hint(fold(text)) and any(_is_upload(sentence) for sentence in sentences(text))
 
 
 def without_uploads(text: str) -> str:
-    """Return *text* less the sentences that say a file was uploaded, and less lists of uploads; "" if nothing is left.
+    """Return *text* without lists of uploads and sentences that mention one; "" if nothing is left.
 
-    A text that says nothing of the kind comes back as it is.
+    A text without any is returned unchanged.
     """
-    kept = [one for one in sentences(without_blocks(text, UPLOADS)) if not _tells_upload(one)]
-    left = "".join(kept)
-    return text if left == text else left.strip()
+    kept = "".join(sentence for sentence in sentences(without_blocks(text, UPLOADS)) if not _is_upload(sentence))
+    return text if kept == text else kept.strip()
 
 
-def _tells_upload(sentence: str) -> bool:
-    text = fold(sentence[:READ_CHARS])
-    if not any(hint in text for hint in HINTS):
+def _has_hint(folded: str) -> bool:
+    return any(hint in folded for hint in HINTS)
+
+
+def _is_upload(sentence: str) -> bool:
+    text = fold(sentence[:MAX_SENTENCE_CHARS])
+    if not _has_hint(text):
         return False
     if TRACES.search(text):
         return True
     if event := EVENTS.search(text):
         return not ELSEWHERE.search(text, event.start())
-    return any(_is_upload(text, likely) for likely in LIKELY.finditer(text))
+    return any(_is_event(text, likely) for likely in LIKELY.finditer(text))
 
 
-def _is_upload(text: str, likely: re.Match[str]) -> bool:
+def _is_event(text: str, likely: re.Match[str]) -> bool:
     is_general = MADE_FOR_IT.search(text, 0, likely.start()) or IN_GENERAL.match(text, likely.end())
     return not is_general and not ELSEWHERE.search(text, likely.start())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.text.language import language_of
+from memgraph.text.normalize import language_of
 
 
 @pytest.mark.parametrize(
