@@ -1,7 +1,7 @@
-"""Review: what an update would change, shown to a person, and what the person's answer makes of it.
+"""Review: a person decides which changes of an update are saved.
 
-A proposal lists what would really change, item by item. The answer is `"accept"`, `"reject"`, or one verdict an item;
-what comes of it is a change set that holds what was agreed to and nothing else.
+A proposal lists the effective changes, item by item. The answer is `"accept"`, `"reject"`, or a verdict for each item;
+the result is a change set with the accepted changes only.
 """
 
 from __future__ import annotations

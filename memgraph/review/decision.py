@@ -1,4 +1,4 @@
-"""What an answer makes of a change set: what was agreed to stays, and nothing else does."""
+"""Apply a decision: reduce a change set to the accepted changes."""
 
 from __future__ import annotations
 
@@ -11,70 +11,69 @@ from memgraph.review.models import Edit, Proposal, ReviewItem, Verdict
 from memgraph.review.parse import parse_decision
 from memgraph.text.normalize import fact_key
 
-Decided = Mapping[str, Verdict | Edit]
+Decisions = Mapping[str, Verdict | Edit]
 
 
 def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) -> MemoryUpdate:
-    """Return the change set that *answer* makes of *changes*.
+    """Return *changes* with the accepted changes only.
 
-    What was not shown is left out too: it would change nothing now, and nobody agreed to what it might do to
-    another memory. What is left out stands among the refused, with why.
+    Changes that are not in the proposal are dropped, too: they would have no effect now, and no one accepted the
+    effect they may have on a later version of the memory. Rejected changes are listed in `refused`.
 
     Args:
         changes: What the model proposed.
-        proposal: How it was shown.
-        answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
+        proposal: What the reviewer saw.
+        answer: `"accept"`, `"reject"`, or a Decision, as an object or as JSON.
 
     Raises:
-        EditError: If the answer cannot be understood, or edits an item to what may not be.
+        EditError: If the answer is not one of these, or contains an invalid edit.
     """
-    decided = parse_decision(proposal, answer)
-    rejected = tuple(item for item in proposal.items if decided[item.key] == "reject")
+    decisions = parse_decision(proposal, answer)
+    rejected = tuple(item for item in proposal.items if decisions[item.key] == "reject")
     return changes.model_copy(
         update={
-            "rewrites": tuple(_rewrites(changes, decided)),
-            "additions": tuple(_additions(changes, decided)),
-            "removals": tuple(_removals(changes, decided)),
-            "refused": (*proposal.refused, *(Refusal(item=_named(item), reason=REJECTED) for item in rejected)),
+            "rewrites": tuple(_rewrites(changes, decisions)),
+            "additions": tuple(_additions(changes, decisions)),
+            "removals": tuple(_removals(changes, decisions)),
+            "refused": (*proposal.refused, *(Refusal(item=_describe(item), reason=REJECTED) for item in rejected)),
         }
     )
 
 
 def fingerprint(changes: MemoryUpdate) -> str:
-    """What tells this change set from every other, also after it was JSON: a sha256."""
+    """Return a sha256 that identifies *changes*, also after a round trip through JSON."""
     return hashlib.sha256(changes.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _rewrites(changes: MemoryUpdate, decided: Decided) -> list[Rewrite]:
-    kept: list[Rewrite] = []
+def _rewrites(changes: MemoryUpdate, decisions: Decisions) -> list[Rewrite]:
+    accepted: list[Rewrite] = []
     for rewrite in changes.rewrites:
-        verdict = decided.get(f"rewrite:{rewrite.section}", "reject")
-        if isinstance(verdict, Edit):
-            rewrite = rewrite.model_copy(update={"summary": verdict.after, "edited_by_user": True})  # noqa: PLW2901
-        if verdict != "reject":
-            kept.append(rewrite)
-    return kept
+        decision = decisions.get(f"rewrite:{rewrite.section}", "reject")
+        if isinstance(decision, Edit):
+            accepted.append(rewrite.model_copy(update={"summary": decision.after, "edited_by_user": True}))
+        elif decision == "accept":
+            accepted.append(rewrite)
+    return accepted
 
 
-def _additions(changes: MemoryUpdate, decided: Decided) -> list[Addition]:
-    """The additions agreed to. Those that say the same were shown as one, and stay or go as one."""
-    shown = ((addition, _said(addition, decided)) for addition in changes.additions)
-    verdicts = {fact_key(addition.content): verdict for addition, verdict in shown if verdict}
-    kept: list[Addition] = []
+def _additions(changes: MemoryUpdate, decisions: Decisions) -> list[Addition]:
+    """Return the accepted additions. Those with the same content are one item, so they share its decision."""
+    by_key = {
+        fact_key(addition.content): decision
+        for addition in changes.additions
+        if (decision := decisions.get(f"add:{addition.id}") or decisions.get(f"confirm:{addition.id}"))
+    }
+    accepted: list[Addition] = []
     for addition in changes.additions:
-        verdict = verdicts.get(fact_key(addition.content))
-        if isinstance(verdict, Edit):
-            kept.append(_by_hand(addition, verdict))
-        elif verdict == "accept":
-            kept.append(addition)
-    return kept
+        decision = by_key.get(fact_key(addition.content))
+        if isinstance(decision, Edit):
+            accepted.append(_apply_edit(addition, decision))
+        elif decision == "accept":
+            accepted.append(addition)
+    return accepted
 
 
-def _said(addition: Addition, decided: Decided) -> Verdict | Edit | None:
-    return decided.get(f"add:{addition.id}") or decided.get(f"confirm:{addition.id}")
-
-
-def _by_hand(addition: Addition, edit: Edit) -> Addition:
+def _apply_edit(addition: Addition, edit: Edit) -> Addition:
     return addition.model_copy(
         update={
             "content": edit.after,
@@ -86,9 +85,9 @@ def _by_hand(addition: Addition, edit: Edit) -> Addition:
     )
 
 
-def _removals(changes: MemoryUpdate, decided: Decided) -> list[Removal]:
-    return [removal for removal in changes.removals if decided.get(f"remove:{removal.id}", "reject") == "accept"]
+def _removals(changes: MemoryUpdate, decisions: Decisions) -> list[Removal]:
+    return [removal for removal in changes.removals if decisions.get(f"remove:{removal.id}", "reject") == "accept"]
 
 
-def _named(item: ReviewItem) -> str:
+def _describe(item: ReviewItem) -> str:
     return item.id if item.kind == "rewrite" else item.after or item.before

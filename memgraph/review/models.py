@@ -1,4 +1,4 @@
-"""What is shown for review, and what may be answered. All of it is plain JSON when it travels."""
+"""Proposals and decisions: what a reviewer sees and answers. Both are exchanged as plain JSON."""
 
 from __future__ import annotations
 
@@ -14,52 +14,52 @@ Verdict = Literal["accept", "reject"]
 
 INSTRUCTIONS = (
     'Answer "accept" or "reject", or decide item by item: {"items": {KEY: "accept" | "reject" | {FIELDS}}}. '
-    "FIELDS are those of the item to change: after, and of a fact to add also category, confidence and source_error. "
-    'Every item needs its verdict; say {"items": {...}, "others": "accept" | "reject"} for those that are not named.'
+    "FIELDS are the fields to change: after and, for a new fact, also category, confidence and source_error. "
+    'Every item needs a verdict; {"items": {...}, "others": "accept" | "reject"} decides those that are not listed.'
 )
-"""How a proposal is answered, for whoever has to."""
+"""How to answer a proposal; part of each, since a client may know nothing about memgraph."""
 
 _STRICTNESS: tuple[Review, ...] = ("never", "corrections", "always")
 
 
-def strictest(*said: Review | None) -> Review:
-    """The strictest of what was said; never, where nobody said anything."""
-    return _STRICTNESS[max((_STRICTNESS.index(review) for review in said if review), default=0)]
+def strictest(*reviews: Review | None) -> Review:
+    """Return the strictest of *reviews*; "never" if all are None."""
+    return _STRICTNESS[max((_STRICTNESS.index(review) for review in reviews if review), default=0)]
 
 
 class ReviewModel(BaseModel):
-    """A part of what is shown."""
+    """A part of a proposal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class FactRef(ReviewModel):
-    """A fact that is known, and would go."""
+    """A known fact that would be removed."""
 
     id: str
     content: str
 
 
 class ReviewItem(ReviewModel):
-    """One thing that would change."""
+    """One change."""
 
     key: str
-    """`add:` or `confirm:` and the id of the addition, `remove:` and that of the fact, `rewrite:` and the section."""
+    """`add:` or `confirm:` and the id of the addition, `remove:` and that of the fact, or `rewrite:` and the section."""
     kind: Literal["add", "confirm", "remove", "rewrite"]
     before: str = ""
-    """The text there is; empty where it is new."""
+    """The current text; empty for a new fact."""
     after: str = ""
-    """The text there would be; empty where it goes."""
+    """The new text; empty for a removal."""
     category: str | None = None
-    """Of facts: what it is about."""
+    """For facts: one of CATEGORIES."""
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Of facts: how sure the model is."""
+    """For facts: how certain the model is."""
     source_error: str | None = None
-    """Of corrections: what went wrong."""
+    """For corrections: what went wrong."""
     reason: str | None = None
-    """Of removals: why."""
+    """For removals: why."""
     replaces: tuple[FactRef, ...] = ()
-    """Facts that would go because this one comes; rejecting it keeps them."""
+    """Facts that this one would replace; rejecting it keeps them."""
 
     @property
     def id(self) -> str:
@@ -68,31 +68,31 @@ class ReviewItem(ReviewModel):
 
 
 class Proposal(ReviewModel):
-    """What an update would change, for a person to decide."""
+    """The changes of one update, for a person to decide on."""
 
     type: Literal["memory_review"] = "memory_review"
-    """By which a client tells this interrupt from others."""
+    """Lets clients recognise this kind of interrupt."""
     user_id: str
     agent_name: str | None = None
     thread_id: str | None = None
     items: tuple[ReviewItem, ...]
-    """What is to be decided."""
+    """The changes to decide on."""
     evicted: tuple[FactRef, ...] = ()
-    """Facts that would go for want of room if all were accepted."""
+    """Facts that would be evicted if all items were accepted."""
     refused: tuple[Refusal, ...] = ()
-    """What the model proposed that is not kept in any case, and why."""
+    """Proposed changes that are rejected by the rules in any case, and why."""
     how: str = INSTRUCTIONS
     """How to answer."""
     problem: str | None = None
-    """What was wrong with the answer before this one."""
+    """What was wrong with the previous answer, if it was invalid."""
 
     def item(self, key: str) -> ReviewItem | None:
-        """The item called *key*, if there is one."""
+        """Return the item with this key; None if there is none."""
         return next((item for item in self.items if item.key == key), None)
 
 
 class Edit(ChangeModel):
-    """An item as the person wants it: what is given takes the place of the item's own. It is then the person's word."""
+    """New values for the fields of an item. An edited fact is saved as a manual one."""
 
     after: str | None = None
     category: str | None = None
@@ -101,8 +101,8 @@ class Edit(ChangeModel):
 
 
 class Decision(ChangeModel):
-    """The answer, item by item."""
+    """A decision about each item."""
 
     items: Mapping[str, Verdict | Edit] = Field(default_factory=dict[str, Verdict | Edit])
     others: Verdict | None = None
-    """What becomes of items that are not named; without it, all must be named."""
+    """The verdict for items that are not listed; without it, all have to be listed."""

@@ -1,4 +1,4 @@
-"""A change set as a person sees it: what would really change, item by item."""
+"""Turn a change set into a proposal: the effective changes, item by item."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from memgraph.text.uploads import mentions_upload
 def make_proposal(
     changes: MemoryUpdate, memory: Memory, policy: Policy, *, scope: Scope, thread_id: str | None = None
 ) -> Proposal:
-    """Show what *changes* would do to *memory*.
+    """Return the effect of *changes* on *memory*.
 
     Args:
         changes: What the model proposed.
-        memory: What is remembered.
+        memory: The current memory.
         policy: The limits of an update.
-        scope: Whose memory it is.
-        thread_id: The conversation learned from.
+        scope: Whose memory.
+        thread_id: The conversation that was learned from.
 
     Returns:
-        The items that would change something; none where nothing would.
+        A proposal without items if nothing would change.
     """
     changes, uploads = _without_uploads(changes)
     result = apply(changes, memory, policy)
@@ -38,27 +38,27 @@ def make_proposal(
         edited_by_user=[rewrite.section for rewrite in changes.rewrites if rewrite.edited_by_user],
     )
     report = diff(memory, scrubbed.memory)
-    groups = _groups(changes, policy)
-    removed = {gone.fact.id: gone.fact for gone in report.removed}
+    groups = _group_additions(changes, policy)
+    removed = {removal.fact.id: removal.fact for removal in report.removed}
     replaced = {old for group in groups for old in _replaced_by(group) if old in removed}
     items = (
-        *(item for group in groups if (item := _of_addition(group, memory, scrubbed.memory, report))),
-        *_removals(changes, {known: fact for known, fact in removed.items() if known not in replaced}),
-        *_rewrites(report),
+        *(item for group in groups if (item := _addition_item(group, memory, scrubbed.memory, report))),
+        *_removal_items(changes, {fact_id: fact for fact_id, fact in removed.items() if fact_id not in replaced}),
+        *_rewrite_items(report),
     )
-    decided = replaced | {item.id for item in items if item.kind == "remove"}
+    explained = replaced | {item.id for item in items if item.kind == "remove"}
     return Proposal(
         user_id=scope.user_id,
         agent_name=scope.agent_name,
         thread_id=thread_id,
         items=items,
-        evicted=tuple(_known(fact) for fact in removed.values() if fact.id not in decided),
+        evicted=tuple(_ref(fact) for fact in removed.values() if fact.id not in explained),
         refused=tuple(dict.fromkeys(result.refused + uploads + scrubbed.refused)),
     )
 
 
 def needs_review(proposal: Proposal, review: Review) -> bool:
-    """Whether *review* asks a person before what is proposed is learned."""
+    """Whether *review* requires a person to accept *proposal*."""
     if review == "always":
         return bool(proposal.items)
     return review == "corrections" and any(
@@ -68,17 +68,17 @@ def needs_review(proposal: Proposal, review: Review) -> bool:
 
 
 def _without_uploads(changes: MemoryUpdate) -> tuple[MemoryUpdate, tuple[Refusal, ...]]:
-    """Take out what is scrubbed in any case, so that it neither takes a place nor another fact's room."""
-    gone = [
+    """Drop additions that are scrubbed in any case, so that they do not replace or evict other facts."""
+    dropped = [
         addition for addition in changes.additions if mentions_upload(addition.content) and not addition.edited_by_user
     ]
-    kept = tuple(addition for addition in changes.additions if addition not in gone)
-    refused = tuple(Refusal(item=addition.content, reason=REASON) for addition in gone)
+    kept = tuple(addition for addition in changes.additions if addition not in dropped)
+    refused = tuple(Refusal(item=addition.content, reason=REASON) for addition in dropped)
     return changes.model_copy(update={"additions": kept}), refused
 
 
-def _groups(changes: MemoryUpdate, policy: Policy) -> list[list[Addition]]:
-    """The additions that are good enough; those that say the same belong together, since only the first is added."""
+def _group_additions(changes: MemoryUpdate, policy: Policy) -> list[list[Addition]]:
+    """Group the valid additions by content, since only the first of each group is added."""
     groups: dict[str, list[Addition]] = {}
     for addition in changes.additions:
         if not rejection_reason(addition, policy):
@@ -87,46 +87,46 @@ def _groups(changes: MemoryUpdate, policy: Policy) -> list[list[Addition]]:
 
 
 def _replaced_by(group: Sequence[Addition]) -> set[str]:
-    return {old for addition in group for old in addition.replaces}
+    return {fact_id for addition in group for fact_id in addition.replaces}
 
 
-def _of_addition(group: Sequence[Addition], before: Memory, after: Memory, report: Report) -> ReviewItem | None:
-    """What the additions of a group do: bring a new fact, or confirm a known one; either may take others' place."""
+def _addition_item(group: Sequence[Addition], before: Memory, after: Memory, report: Report) -> ReviewItem | None:
+    """Return the effect of a group of additions: a new fact or a confirmed one, either of which may replace others."""
     first = group[0]
     replaced = _replaced_by(group)
-    replaces = tuple(_known(gone.fact) for gone in report.removed if gone.fact.id in replaced)
+    replaces = tuple(_ref(removal.fact) for removal in report.removed if removal.fact.id in replaced)
     new = after.fact(first.id) if before.fact(first.id) is None else None
     if new:
         return _item("add", first, new, replaces)
-    known = _said_by(first, after, report)
+    known = _find_same(first, after, report)
     if known and (replaces or known in report.confirmed):
         return _item("confirm", first, known, replaces).model_copy(update={"before": known.content})
     return _item("add", first, None, replaces) if replaces else None
 
 
-def _said_by(addition: Addition, after: Memory, report: Report) -> Fact | None:
-    """The known fact that says what *addition* says; of several the one that was confirmed."""
+def _find_same(addition: Addition, after: Memory, report: Report) -> Fact | None:
+    """Return the known fact with the same content as *addition*; of several, the confirmed one."""
     key = fact_key(addition.content)
     same = [fact for fact in after.facts if fact_key(fact.content) == key]
     return next((fact for fact in same if fact in report.confirmed), same[0] if same else None)
 
 
 def _item(kind: str, addition: Addition, fact: Fact | None, replaces: tuple[FactRef, ...]) -> ReviewItem:
-    shown = fact or addition
+    source = fact or addition
     return ReviewItem.model_validate(
         {
             "key": f"{kind}:{addition.id}",
             "kind": kind,
-            "after": shown.content,
-            "category": shown.category,
-            "confidence": shown.confidence,
-            "source_error": shown.source_error,
+            "after": source.content,
+            "category": source.category,
+            "confidence": source.confidence,
+            "source_error": source.source_error,
             "replaces": replaces,
         }
     )
 
 
-def _removals(changes: MemoryUpdate, removed: dict[str, Fact]) -> Iterator[ReviewItem]:
+def _removal_items(changes: MemoryUpdate, removed: dict[str, Fact]) -> Iterator[ReviewItem]:
     reasons = {removal.id: removal.reason for removal in reversed(changes.removals)}
     for fact in removed.values():
         if fact.id in reasons:
@@ -141,10 +141,10 @@ def _removals(changes: MemoryUpdate, removed: dict[str, Fact]) -> Iterator[Revie
             )
 
 
-def _rewrites(report: Report) -> Iterator[ReviewItem]:
+def _rewrite_items(report: Report) -> Iterator[ReviewItem]:
     for section in report.rewritten:
         yield ReviewItem(key=f"rewrite:{section.section}", kind="rewrite", before=section.before, after=section.after)
 
 
-def _known(fact: Fact) -> FactRef:
+def _ref(fact: Fact) -> FactRef:
     return FactRef(id=fact.id, content=fact.content)

@@ -1,4 +1,4 @@
-"""What an answer makes of a change set."""
+"""Decisions are parsed, validated and applied to a change set."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ UV = Addition(id="fact_00000002", content="Use uv.", category="correction", conf
 POLICY = Policy()
 
 
-def changes_of(*additions: Addition, **given: Any) -> MemoryUpdate:
-    return MemoryUpdate(at="2026-05-01T10:00:00Z", thread="t1", message_ids=("m1",), additions=additions, **given)
+def make_changes(*additions: Addition, **fields: Any) -> MemoryUpdate:
+    return MemoryUpdate(at="2026-05-01T10:00:00Z", thread="t1", message_ids=("m1",), additions=additions, **fields)
 
 
-def shown(changes: MemoryUpdate, memory: Memory | None = None, policy: Policy = POLICY) -> Proposal:
+def propose(changes: MemoryUpdate, memory: Memory | None = None, policy: Policy = POLICY) -> Proposal:
     return make_proposal(changes, memory or Memory(), policy, scope=Scope("ada"))
 
 
-def test_the_stricter_of_two_reviews_counts() -> None:
-    """In either order; what says nothing asks for nothing."""
+def test_the_strictest_review_wins() -> None:
+    """In any order; None does not count."""
     assert strictest("always", "never") == strictest("corrections", "always") == "always"
     assert strictest(None, "corrections", "never") == "corrections"
     assert strictest() == strictest(None) == "never"
 
 
-def test_a_repeated_proposal_is_one_item_and_goes_as_one() -> None:
-    """Else rejecting the first would let the second in."""
-    twice = changes_of(PARIS, PARIS.model_copy(update={"id": "fact_00000003", "content": "lives in  PARIS."}))
-    proposal = shown(twice)
+def test_additions_with_the_same_content_are_one_item() -> None:
+    """Otherwise the second would be added if the first is rejected."""
+    twice = make_changes(PARIS, PARIS.model_copy(update={"id": "fact_00000003", "content": "lives in  PARIS."}))
+    proposal = propose(twice)
 
     decided = apply_decision(twice, proposal, "reject")
 
@@ -44,61 +44,61 @@ def test_a_repeated_proposal_is_one_item_and_goes_as_one() -> None:
     assert decided.additions == ()
 
 
-def test_what_was_not_shown_is_left_out_with_its_reason() -> None:
-    """Nobody agreed to what it might do to the memory as it is after a lost race."""
+def test_changes_outside_the_proposal_are_dropped_with_a_reason() -> None:
+    """Nobody accepted the effect they may have on the memory that is loaded after a conflict."""
     doubtful = Addition(id="fact_00000004", content="May like jazz.", confidence=0.3)
-    changes = changes_of(PARIS, doubtful, removals=(Removal(id="fact_unknown0"),))
+    changes = make_changes(PARIS, doubtful, removals=(Removal(id="fact_unknown0"),))
 
-    decided = apply_decision(changes, shown(changes), "accept")
+    decided = apply_decision(changes, propose(changes), "accept")
 
     assert (decided.additions, decided.removals) == ((PARIS,), ())
     assert {refusal.item for refusal in decided.refused} == {"May like jazz.", "fact_unknown0"}
 
 
-def test_a_fact_about_an_upload_is_not_worth_a_question() -> None:
+def test_a_fact_about_an_upload_is_not_an_item() -> None:
     """It is scrubbed in any case."""
-    changes = changes_of(Addition(id="fact_00000005", content="Uploaded q3.pdf.", confidence=0.9))
+    changes = make_changes(Addition(id="fact_00000005", content="Uploaded q3.pdf.", confidence=0.9))
 
-    assert shown(changes).items == ()
+    assert propose(changes).items == ()
 
 
-def test_facts_that_go_for_want_of_room_are_shown_beside() -> None:
-    """They are a consequence, not a proposal."""
+def test_evicted_facts_are_listed_separately() -> None:
+    """They are a consequence of the items and cannot be decided on."""
     full = Memory(facts=tuple(Fact(content=f"Fact {n}.", confidence=0.7) for n in range(10)))
 
-    proposal = shown(changes_of(PARIS), full, Policy(max_facts=10))
+    proposal = propose(make_changes(PARIS), full, Policy(max_facts=10))
 
     assert [item.kind for item in proposal.items] == ["add"]
-    assert [known.content for known in proposal.evicted] == ["Fact 9."]
+    assert [fact.content for fact in proposal.evicted] == ["Fact 9."]
 
 
-def test_an_edited_fact_is_the_persons_own() -> None:
-    """Policy has no say in it: neither in how sure it is, nor in how long."""
-    changes = changes_of(PARIS)
+def test_an_edited_fact_is_manual() -> None:
+    """The limits of the policy for confidence and length do not apply to it."""
+    changes = make_changes(PARIS)
     strict = Policy(max_fact_chars=100)
 
     decided = apply_decision(
-        changes, shown(changes), {"items": {"add:fact_00000001": {"after": "x" * 200, "confidence": 0}}}
+        changes, propose(changes), {"items": {"add:fact_00000001": {"after": "x" * 200, "confidence": 0}}}
     )
 
     (fact,) = apply(decided, Memory(), strict).memory.facts
     assert (fact.content, fact.confidence, fact.source, fact.id) == ("x" * 200, 0, MANUAL, PARIS.id)
 
 
-def test_an_edit_that_changes_nothing_is_an_acceptance() -> None:
-    """A form that sends back all it was given has edited nothing."""
-    changes = changes_of(PARIS)
-    (item,) = shown(changes).items
+def test_an_edit_without_changes_means_accept() -> None:
+    """A form may send back all fields unchanged."""
+    changes = make_changes(PARIS)
+    (item,) = propose(changes).items
     same = {"after": item.after, "category": item.category, "confidence": item.confidence}
 
-    assert apply_decision(changes, shown(changes), {"items": {item.key: same}}) == changes
+    assert apply_decision(changes, propose(changes), {"items": {item.key: same}}) == changes
 
 
-def test_a_correction_edited_to_something_else_loses_what_went_wrong() -> None:
-    """Only a correction tells it."""
-    changes = changes_of(UV)
+def test_a_correction_edited_to_another_category_loses_its_source_error() -> None:
+    """Only corrections have one."""
+    changes = make_changes(UV)
 
-    decided = apply_decision(changes, shown(changes), {"items": {"add:fact_00000002": {"category": "preference"}}})
+    decided = apply_decision(changes, propose(changes), {"items": {"add:fact_00000002": {"category": "preference"}}})
 
     assert (decided.additions[0].category, decided.additions[0].source_error) == ("preference", None)
 
@@ -106,7 +106,7 @@ def test_a_correction_edited_to_something_else_loses_what_went_wrong() -> None:
 @pytest.mark.parametrize(
     ("edit", "problem"),
     [
-        ({}, "says what to change"),
+        ({}, "at least one field to change"),
         ({"after": " "}, "1 to 2,000 characters"),
         ({"after": "x" * 2_001}, "1 to 2,000 characters"),
         ({"after": "a\x1bb"}, "control characters"),
@@ -117,16 +117,16 @@ def test_a_correction_edited_to_something_else_loses_what_went_wrong() -> None:
         ({"confidence": float("nan")}, "from 0 to 1"),
         ({"confidence": True}, "valid number"),
         ({"sourceError": "Said otherwise."}, "only a correction"),
-        ({"after": "Use uv."}, "would say the same"),
-        ({"content": "Lives in Rome."}, "no such key"),
+        ({"after": "Use uv."}, "would have the same content"),
+        ({"content": "Lives in Rome."}, "unknown key"),
     ],
 )
-def test_an_edit_is_checked_as_any_edit_is(edit: dict[str, object], problem: str) -> None:
-    """And says what is wrong with it."""
-    changes = changes_of(PARIS, UV)
+def test_edits_are_validated(edit: dict[str, object], problem: str) -> None:
+    """With the same rules and messages as manual edits."""
+    changes = make_changes(PARIS, UV)
 
     with pytest.raises(EditError, match=problem):
-        apply_decision(changes, shown(changes), {"items": {"add:fact_00000001": edit}, "others": "accept"})
+        apply_decision(changes, propose(changes), {"items": {"add:fact_00000001": edit}, "others": "accept"})
 
 
 @pytest.mark.parametrize(
@@ -134,33 +134,35 @@ def test_an_edit_is_checked_as_any_edit_is(edit: dict[str, object], problem: str
     [
         ({"after": ""}, "may not be empty"),
         ({"after": "word " * 1_100}, "at most 1,000 tokens"),
-        ({"category": "goal"}, "only its text"),
-        ({"after": "Baker.", "confidence": 0.5}, "only its text"),
+        ({"category": "goal"}, "only the text"),
+        ({"after": "Baker.", "confidence": 0.5}, "only the text"),
     ],
 )
-def test_of_a_summary_only_the_text_is_edited(edit: dict[str, object], problem: str) -> None:
-    """It has nothing else."""
-    changes = changes_of(rewrites=(Rewrite(section="work_context", summary="Engineer.", base=""),))
+def test_only_the_text_of_a_summary_can_be_edited(edit: dict[str, object], problem: str) -> None:
+    """It has no other fields."""
+    changes = make_changes(rewrites=(Rewrite(section="work_context", summary="Engineer.", base=""),))
 
     with pytest.raises(EditError, match=problem):
-        apply_decision(changes, shown(changes), {"items": {"rewrite:work_context": edit}})
+        apply_decision(changes, propose(changes), {"items": {"rewrite:work_context": edit}})
 
 
 @pytest.mark.parametrize("key", ["confirm:fact_00000006", "remove:fact_0000000b"])
-def test_what_only_confirms_or_removes_cannot_be_edited(key: str) -> None:
-    """There is no text of its own in it."""
+def test_confirmations_and_removals_cannot_be_edited(key: str) -> None:
+    """They have no text of their own."""
     known = Memory(facts=(BERLIN, Fact(id="fact_0000000b", content="Has a dog.")))
     said_again = Addition(id="fact_00000006", content=BERLIN.content, confidence=0.95)
-    changes = changes_of(said_again, removals=(Removal(id="fact_0000000b"),))
+    changes = make_changes(said_again, removals=(Removal(id="fact_0000000b"),))
 
-    with pytest.raises(EditError, match="accepted or rejected"):
-        apply_decision(changes, shown(changes, known), Decision(items={key: Edit(after="Has a cat.")}, others="accept"))
+    with pytest.raises(EditError, match="only be accepted or rejected"):
+        apply_decision(
+            changes, propose(changes, known), Decision(items={key: Edit(after="Has a cat.")}, others="accept")
+        )
 
 
 def test_a_change_set_has_the_same_fingerprint_after_a_checkpoint() -> None:
-    """And another change set has another."""
-    changes = changes_of(PARIS, UV)
+    """Another change set has another fingerprint."""
+    changes = make_changes(PARIS, UV)
 
     again = MemoryUpdate.model_validate_json(changes.model_dump_json())
 
-    assert fingerprint(again) == fingerprint(changes) != fingerprint(changes_of(UV, PARIS))
+    assert fingerprint(again) == fingerprint(changes) != fingerprint(make_changes(UV, PARIS))

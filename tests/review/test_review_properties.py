@@ -1,4 +1,4 @@
-"""What holds for any memory, any change set and any answer."""
+"""Properties that hold for any memory, change set and answer."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ facts = st.builds(
     source=st.sampled_from(["t0", "manual"]),
 )
 memories = st.builds(
-    lambda kept, more, summary: Memory(
-        facts=(*kept, *(Fact(id=f"fact_{n:08d}", content=f"Fact {n}.", confidence=0.8) for n in range(100, 100 + more)))
+    lambda kept, extra, summary: Memory(
+        facts=(
+            *kept,
+            *(Fact(id=f"fact_{n:08d}", content=f"Fact {n}.", confidence=0.8) for n in range(100, 100 + extra)),
+        )
     ).with_section("work_context", Section(summary=summary)),
     st.lists(facts, max_size=6, unique_by=lambda fact: fact.id),
     st.integers(0, 10),
@@ -55,45 +58,49 @@ policies = st.builds(Policy, max_facts=st.integers(10, 14))
 verdicts = st.sampled_from(["accept", "reject"])
 
 
-def learned(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Memory:
-    """What is remembered then, less traces of what was scrubbed: the time of it, and the order of the facts."""
+def learn(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Memory:
+    """Apply *changes*, ignoring traces of scrubbed facts: the time of the update and the order of facts."""
     after = scrub(memory, apply(changes, memory, policy).memory).memory
     facts = tuple(sorted(after.facts, key=lambda fact: fact.id))
     return after.model_copy(update={"facts": facts, "last_updated": ""})
 
 
-def shown(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Proposal:
+def propose(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Proposal:
     return make_proposal(changes, memory, policy, scope=Scope("ada"))
 
 
 @given(memories, updates, policies)
-def test_to_accept_all_is_to_learn_it_unreviewed(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
-    """What is shown is all that would change: agreeing to it leaves nothing out. Uploads aside, which are scrubbed."""
-    told = tuple(addition for addition in changes.additions if not mentions_upload(addition.content))
+def test_accepting_everything_equals_learning_without_review(
+    memory: Memory, changes: MemoryUpdate, policy: Policy
+) -> None:
+    """A proposal lists every effective change, except uploads, which are scrubbed."""
+    unscrubbed = tuple(addition for addition in changes.additions if not mentions_upload(addition.content))
 
-    agreed = apply_decision(changes, shown(changes, memory, policy), "accept")
+    accepted = apply_decision(changes, propose(changes, memory, policy), "accept")
 
-    assert learned(agreed, memory, policy) == learned(changes.model_copy(update={"additions": told}), memory, policy)
+    assert learn(accepted, memory, policy) == learn(
+        changes.model_copy(update={"additions": unscrubbed}), memory, policy
+    )
 
 
 @given(memories, updates, policies)
-def test_to_reject_all_moves_the_mark_and_nothing_else(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
-    """Nothing slips in, and nothing a person did not give up is gone - but for room, where there was too little."""
-    agreed = apply_decision(changes, shown(changes, memory, policy), "reject")
+def test_rejecting_everything_only_moves_the_watermark(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """Nothing is added, and facts are only removed by eviction."""
+    accepted = apply_decision(changes, propose(changes, memory, policy), "reject")
 
-    expected = learned(changes.model_copy(update={"additions": (), "removals": (), "rewrites": ()}), memory, policy)
-    assert learned(agreed, memory, policy) == expected
+    expected = learn(changes.model_copy(update={"additions": (), "removals": (), "rewrites": ()}), memory, policy)
+    assert learn(accepted, memory, policy) == expected
     assert expected.threads == with_watermark(memory, "t1", ("m1",), changes.at, policy).threads
 
 
 @given(memories, updates, policies, st.data())
-def test_what_was_rejected_does_not_happen(memory: Memory, changes: MemoryUpdate, policy: Policy, data: Any) -> None:
-    """Whatever was decided of the rest."""
-    proposal = shown(changes, memory, policy)
+def test_rejected_items_have_no_effect(memory: Memory, changes: MemoryUpdate, policy: Policy, data: Any) -> None:
+    """For any decision about the other items."""
+    proposal = propose(changes, memory, policy)
     decided = {item.key: data.draw(verdicts) for item in proposal.items}
     rejected = [item for item in proposal.items if decided[item.key] == "reject"]
 
-    after = learned(apply_decision(changes, proposal, {"items": decided}), memory, policy)
+    after = learn(apply_decision(changes, proposal, {"items": decided}), memory, policy)
 
     kept = {fact.id for fact in after.facts}
     accepted_instead = {old.id for item in proposal.items if decided[item.key] == "accept" for old in item.replaces}
@@ -106,14 +113,12 @@ def test_what_was_rejected_does_not_happen(memory: Memory, changes: MemoryUpdate
 
 
 @given(memories, updates, policies)
-def test_an_agreed_change_set_shows_nothing_that_was_not_agreed_to(
-    memory: Memory, changes: MemoryUpdate, policy: Policy
-) -> None:
-    """Applied to any other memory it adds, removes and rewrites only what was shown."""
-    proposal = shown(changes, memory, policy)
-    agreed = apply_decision(changes, proposal, "accept")
+def test_an_accepted_change_set_never_has_other_effects(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """Applied to another memory, it adds, removes and rewrites only what was in the proposal."""
+    proposal = propose(changes, memory, policy)
+    accepted = apply_decision(changes, proposal, "accept")
 
-    again = shown(agreed, Memory(facts=memory.facts[1:]), policy)
+    again = propose(accepted, Memory(facts=memory.facts[1:]), policy)
 
     assert {item.id for item in again.items} <= {item.id for item in proposal.items}
 
@@ -129,15 +134,15 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_any_json_is_decided_or_told_what_is_wrong(answer: object) -> None:
-    """A client may send anything; what comes back can be stored."""
+def test_any_json_is_applied_or_rejected_with_a_reason(answer: object) -> None:
+    """A client may send anything; the result and the error message can be stored as UTF-8."""
     addition = Addition(id="fact_00000001", content="Has a dog.", confidence=0.9)
     changes = MemoryUpdate(at="2026-05-01T10:00:00Z", thread="t1", message_ids=("m1",), additions=(addition,))
-    proposal = shown(changes, Memory(), Policy())
+    proposal = propose(changes, Memory(), Policy())
 
     try:
-        told = apply_decision(changes, proposal, answer).model_dump_json()
+        result = apply_decision(changes, proposal, answer).model_dump_json()
     except EditError as error:
-        told = str(error)
+        result = str(error)
 
-    assert told.encode("utf-8")
+    assert result.encode("utf-8")
