@@ -44,7 +44,7 @@ class ReviewItem(ReviewModel):
     """One change."""
 
     key: str
-    """`add:` or `confirm:` and the id of the addition, `remove:` and that of the fact, or `rewrite:` and the section."""
+    """`add:` or `confirm:` and the id of the addition, `remove:` and the fact id, or `rewrite:` and the section."""
     kind: Literal["add", "confirm", "remove", "rewrite"]
     before: str = ""
     """The current text; empty for a new fact."""
