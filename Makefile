@@ -9,7 +9,7 @@ PORT ?= 2024
 # Nothing is sent anywhere, and checkpoints hold nothing but plain data.
 SERVER := LANGSMITH_TRACING=false LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true LANGGRAPH_STRICT_MSGPACK=true
 
-.PHONY: demo test chat dev notebook bench bench-quick draw clean
+.PHONY: demo test mutation chat dev notebook bench bench-quick draw clean
 
 demo: .venv/package ## Learn from two conversations with the built-in model, and show what is remembered
 	@rm -rf demo-memory
@@ -36,6 +36,12 @@ test: .venv/tests ## Lint, types, layers, and every test
 	$(BIN)/lint-imports
 	sh tests/install_servers.sh
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+mutation: .venv/mutation ## Change the code of rules/, nodes/ and retrieval/ in small ways and count which changes a test notices (an hour)
+	rm -rf mutants
+	$(BIN)/mutmut run
+	$(BIN)/mutmut export-cicd-stats
+	$(BIN)/python benchmarks/mutation_score.py mutants/mutmut-cicd-stats.json
 
 chat: .venv/package ## Talk in the terminal, and be remembered the next time
 	@$(MEMGRAPH) chat --user you
@@ -65,7 +71,7 @@ draw: .venv/package ## Print the graph
 	@$(BIN)/memgraph draw
 
 clean:
-	rm -rf .venv demo-memory .langgraph_api
+	rm -rf .venv demo-memory .langgraph_api mutants
 
 .venv/package: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(f"memgraph needs Python 3.11 or later; this is {sys.version.split()[0]}. Say which to use: make PYTHON=python3.12 ...")'
@@ -83,4 +89,8 @@ clean:
 .venv/tests: .venv/package
 	@echo "Installing what the tests need (once) ..."
 	@$(PIP) --editable . --group test
+	@touch $@
+
+.venv/mutation: .venv/tests
+	@$(PIP) --editable . --group mutation
 	@touch $@
