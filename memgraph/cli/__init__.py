@@ -1,4 +1,4 @@
-"""The command line: `memgraph update`, `show`, `recall` and the rest. One file a command or small group."""
+"""Command line: `memgraph update`, `show`, `recall` and the rest, one file per command or small group."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TextIO, cast
 
 
 def main() -> None:
-    """Run `memgraph`. Exit code 0; 2 for bad input; 1 for failure; 130 when interrupted."""
+    """Run `memgraph`. Exit code 0 on success, 1 on failure, 2 for invalid input, 130 when interrupted."""
     from memgraph.cli.app import start
 
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a terminal that lacks a character gets its number
+        if hasattr(stream, "reconfigure"):  # escape characters that the terminal's encoding lacks
             cast("_Reconfigurable", stream).reconfigure(errors="backslashreplace")
     sys.exit(start(sys.argv[1:]))
 

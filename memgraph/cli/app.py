@@ -1,4 +1,4 @@
-"""All commands, and what happens to a command line that is none."""
+"""The typer application: all commands, and the error for an invalid command line."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ from memgraph.cli import (
 from memgraph.cli.errors import BAD_INPUT, UsageError
 from memgraph.cli.output import Output
 
-# Plain help: rich's takes three times as long to draw.
+HELP = "Long-term memory for agents: learn from conversations, inspect and correct what is remembered."
+
+# Plain help texts: rendering them with rich takes three times as long.
 app = typer.Typer(
     name="memgraph",
-    help="Long-term memory for agents: learn from conversations, look at what is remembered, correct it.",
+    help=HELP,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -55,11 +57,11 @@ COMMANDS = (
     config,
     bench,
 )
-for part in COMMANDS:
-    part.register(app)
+for command in COMMANDS:
+    command.register(app)
 
 
-def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's shape of a callback
+def _print_version(value: bool) -> None:  # noqa: FBT001 - the signature of a typer callback
     if value:
         from importlib.metadata import PackageNotFoundError, version
 
@@ -70,16 +72,15 @@ def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's shape of a ca
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
-def begin(
+@app.callback(invoke_without_command=True, help=HELP)
+def print_help(
     context: typer.Context,
     *,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Long-term memory for agents: learn from conversations, look at what is remembered, correct it."""
-    del version
+    del version  # its callback has printed it
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -89,11 +90,11 @@ def start(arguments: Sequence[str]) -> int:
     try:
         result: Any = app(list(arguments), standalone_mode=False, prog_name="memgraph")
     except UsageError as error:
-        return _misused(error, as_json="--json" in arguments)
+        return _report_usage_error(error, as_json="--json" in arguments)
     return result if isinstance(result, int) else 0
 
 
-def _misused(error: Any, *, as_json: bool) -> int:  # noqa: ANN401 - typer does not name its class
+def _report_usage_error(error: Any, *, as_json: bool) -> int:  # noqa: ANN401 - typer does not export the class
     path = error.ctx.command_path if error.ctx else "memgraph"
-    Output(as_json=as_json).error("UsageError", f"{error.format_message()} ({path} --help tells more)")
+    Output(as_json=as_json).error("UsageError", f"{error.format_message()} (see {path} --help)")
     return BAD_INPUT

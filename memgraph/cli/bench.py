@@ -1,4 +1,4 @@
-"""memgraph bench: measure what is claimed."""
+"""memgraph bench: run the benchmarks of the source checkout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memgraph.cli.command import CommandContext, add_command
 from memgraph.errors import MemgraphError
 
 RUNNER = Path(__file__).parents[2] / "benchmarks" / "all.py"
-"""Beside the package in a source checkout, and nowhere else."""
+"""Part of a source checkout only, not of the installed package."""
 
 
 def register(app: typer.Typer) -> None:
@@ -22,19 +22,19 @@ def register(app: typer.Typer) -> None:
 def bench(
     ctx: CommandContext,
     parts: Annotated[
-        list[str] | None, typer.Argument(metavar="[PART]...", help="Only these, such as: update recall kill.")
+        list[str] | None,
+        typer.Argument(metavar="[PART]...", help="Run only these benchmarks, such as: update recall kill."),
     ] = None,
     *,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes, two minutes: does everything still run?")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, as a smoke test (two minutes).")] = False,
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="FOLDER", help="Where RESULTS.md and the plots go.")
+        Path | None, typer.Option("--to", metavar="FOLDER", help="Folder for RESULTS.md and the plots.")
     ] = None,
 ) -> None:
-    """Measure all that is claimed, within 20 minutes and offline: benchmarks/RESULTS.md.
+    """Run the benchmarks (source checkout only).
 
-    With --quick or PARTs what was found goes into a temporary folder. Settings and memories of yours are not touched.
+    Writes benchmarks/RESULTS.md, offline, in about 20 minutes. With --quick or PART the results go to a temporary
+    folder. Your settings and memories are not used.
     """
     import subprocess
     import sys
@@ -46,14 +46,14 @@ def bench(
         *(["--json"] if ctx.output.as_json else []),
         *(["--only", *parts] if parts else []),
     ]
-    if code := subprocess.run(command, check=False).returncode:  # noqa: S603 - of this checkout
+    if code := subprocess.run(command, check=False).returncode:  # noqa: S603 - a script of this checkout
         raise typer.Exit(code)
 
 
 def _runner() -> Path:
     if not RUNNER.exists():
         raise MemgraphError(
-            "the benchmarks come with the source checkout, not with the installed package: clone the repository and "
+            "the benchmarks are part of the source checkout, not of the installed package: clone the repository and "
             "run `make bench` there"
         )
     return RUNNER

@@ -1,4 +1,4 @@
-"""memgraph chat: a conversation in the terminal, with somebody who remembers the ones before."""
+"""memgraph chat: a conversation in the terminal, with memory of earlier ones."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from memgraph.settings import Settings
 
 NO_PROVIDER = (
-    "No provider is configured (set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own), "
-    "so the answers come only from what is remembered."
+    "No model provider is configured (set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server): "
+    "answers only quote the memory."
 )
-OFFLINE_CHOSEN = "The built-in offline model cannot talk, so the answers come only from what is remembered."
-OFF = "Memory is off (enabled: false), so nothing is learned and nothing is recalled."
-KEPT = "Not all of it was learned: it is kept, and tried again by the next chat (`memgraph pending` shows it)."
+OFFLINE_CHOSEN = "The built-in offline model cannot chat: answers only quote the memory."
+OFF = "Memory is off (enabled: false): nothing is learned or recalled."
+UNFINISHED = "Not everything was learned yet: the next chat retries it (see `memgraph pending`)."
 INSTRUCTIONS = (
     "You are a helpful assistant in a terminal: answer briefly, in plain text. "
-    "Use what you know about the user where it helps, without reciting it."
+    "Use what you know about the user when it helps, without reciting it."
 )
 PROMPT = "you> "
 
 RECENT_MESSAGES = 40
-"""Of a long conversation this much is shown to the model, and handed over to be learned from."""
+"""Latest messages of a long conversation that are sent to the model and submitted for learning."""
 FLUSH_SECONDS = 60.0
-"""How long the end of a chat waits until all is learned; what is not by then is kept."""
+"""Maximum wait for pending updates when a chat ends; unfinished ones stay in the outbox."""
 CLOSE_SECONDS = 1.0
-"""How long it waits then for what runs, which is kept too."""
-MOST_TOLD = 5
-LEAST_SIMILARITY = 0.5
-"""Of facts told without a model, beside the one that fits best, which has 1."""
+"""Maximum wait for running updates after that; they stay in the outbox too."""
+MAX_QUOTED_FACTS = 5
+MIN_SIMILARITY = 0.5
+"""For facts quoted without a model. The best match has 1."""
 
 REPLIES: Mapping[Literal["en", "zh"], tuple[str, str, str, str]] = MappingProxyType(
     {
@@ -56,9 +56,9 @@ REPLIES: Mapping[Literal["en", "zh"], tuple[str, str, str, str]] = MappingProxyT
         "zh": ("我记得：", "；", "。", "这个我还不知道。"),
     }
 )
-"""By language: how facts begin, are joined and end, and what is said where there are none."""
+"""By language: prefix, separator and suffix of quoted facts, and the reply without any."""
 
-_ABOUT_ALL = re.compile(r"\b(?:know|remember|recall)\b.*\bme\b|(?:知道|记得|了解)我|关于我", re.IGNORECASE)
+_ASKS_FOR_ALL = re.compile(r"\b(?:know|remember|recall)\b.*\bme\b|(?:知道|记得|了解)我|关于我", re.IGNORECASE)
 
 
 def register(app: typer.Typer) -> None:
@@ -72,14 +72,16 @@ def chat(
     user: UserOption,
     agent: AgentOption = None,
     thread: Annotated[
-        str | None, typer.Option(metavar="THREAD", help="Which conversation it is; default: a new one.")
+        str | None, typer.Option(metavar="THREAD", help="Name of the conversation; default: a new one.")
     ] = None,
-    model: Annotated[str | None, typer.Option(metavar="MODEL", help="Such as openai:gpt-4.1-mini, or offline.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Chat model, such as openai:gpt-4.1-mini; or offline.")
+    ] = None,
     outbox: OutboxOption = None,
 ) -> None:
-    """Talk, and be remembered the next time.
+    """Chat with memory of earlier chats.
 
-    One message a line; Ctrl-D ends it. With no provider configured the answers are what is remembered.
+    One message per line; Ctrl-D ends the chat. Without a configured model provider, answers only quote the memory.
     """
     from uuid import uuid4
 
@@ -90,26 +92,26 @@ def chat(
     scope = Scope(user, agent)
     thread = validate_id(f"chat-{uuid4().hex[:8]}" if thread is None else thread, "thread")
     settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
-    talker = make_chat_model(settings)
-    _say_model(ctx, settings)
-    updates: list[UpdateResult] = []  # filled by the invoker's threads, read by this one
+    chat_model = make_chat_model(settings)
+    _print_model(ctx, settings)
+    updates: list[UpdateResult] = []  # appended by the invoker's threads, read by this one
     with BackgroundInvoker(
         settings=settings,
         outbox=outbox or settings.outbox,
         storage=ctx.storage,
-        immediate=talker is None,  # the next answer should know, and the built-in model takes no time
+        immediate=chat_model is None,  # the built-in model is fast, and the next answer can use what it learned
         on_update=updates.append,
     ) as invoker:
-        talk = Chat(ctx, settings, scope, thread, talker, invoker, updates)
-        _converse(talk)
-        talk.finish()
-    talk.print_learned()  # once it is closed, no update is left to be told of
-    ctx.output.result(talk.document)
+        conversation = Chat(ctx, settings, scope, thread, chat_model, invoker, updates)
+        _converse(conversation)
+        conversation.finish()
+    conversation.print_learned()  # after close, so that no update is missed
+    ctx.output.result(conversation.document)
 
 
 @dataclass
 class Chat:
-    """One conversation: each answer is given with what is remembered, and each turn is handed over to be learned."""
+    """One conversation: injects the memory into each answer, and submits each turn for learning."""
 
     ctx: CommandContext
     settings: Settings
@@ -124,50 +126,50 @@ class Chat:
     def __post_init__(self) -> None:
         from memgraph.retrieval.recall import make_recall_pipeline
 
-        self._recaller: RecallPipeline = make_recall_pipeline(self.settings)
+        self._pipeline: RecallPipeline = make_recall_pipeline(self.settings)
 
     def turn(self, text: str) -> None:
-        """Answer what the user says, and have it learned from. Where the model fails that is said, and no more."""
+        """Answer a user message and submit the turn for learning; if the model fails, report it and drop the turn."""
         from uuid import uuid4
 
         from langchain_core.messages import AIMessage, HumanMessage
 
         from memgraph.errors import ModelError
 
-        said = HumanMessage(text, id=str(uuid4()))
+        question = HumanMessage(text, id=str(uuid4()))
         try:
-            answer = self._shown(self._answer([*self._recent, said]))
+            answer = self._print_stream(self._answer([*self._recent, question]))
         except ModelError as error:
             self.ctx.output.end_line()
-            self.ctx.output.notice(f"{error}; say it again to have it learned")
+            self.ctx.output.notice(f"{error}; send the message again to have it learned")
             return
-        name = None if self.model else "memory_context"  # so that memory does not learn from itself
-        self.messages += [said, AIMessage(answer, id=str(uuid4()), name=name)]
+        name = None if self.model else "memory_context"  # memory does not learn from quotes of itself
+        self.messages += [question, AIMessage(answer, id=str(uuid4()), name=name)]
         self.invoker.submit(self._recent, self.scope, self.thread)
 
     def finish(self) -> None:
-        """Learn what waits, or say that it is kept; Ctrl-C ends the waiting."""
-        if self._waiting:
+        """Wait for pending updates, and report unfinished ones; Ctrl-C stops waiting."""
+        if self._has_pending:
             self.ctx.output.line("Learning from this conversation ...", "dim")
             with suppress(KeyboardInterrupt):
                 self.invoker.flush(FLUSH_SECONDS)
-        if self._waiting:
-            self.ctx.output.notice(KEPT)
+        if self._has_pending:
+            self.ctx.output.notice(UNFINISHED)
         self.invoker.close(CLOSE_SECONDS)
 
     def print_learned(self) -> None:
-        """Say what updates learned since this was last said, on one line."""
-        done, self.updates[:] = [update for update in self.updates if update.key.scope == self.scope], []
-        added = [fact for update in done for fact in update.report.added]
-        removed = [gone.fact for update in done for gone in update.report.removed]
+        """Print what updates have learned since the last call, on one line."""
+        updates, self.updates[:] = [update for update in self.updates if update.key.scope == self.scope], []
+        added = [fact for update in updates for fact in update.report.added]
+        removed = [removal.fact for update in updates for removal in update.report.removed]
         self.learned += added
-        parts = [*_named("learned", added), *_named("no longer so", removed)]
+        parts = [*_join_facts("learned", added), *_join_facts("removed", removed)]
         if parts:
             self.ctx.output.line(f"({'; '.join(parts)})", "dim")
 
     @property
     def document(self) -> dict[str, object]:
-        """The conversation as JSON."""
+        """The conversation as a JSON document."""
         from memgraph.cli.format import fact_document
 
         return {
@@ -186,57 +188,59 @@ class Chat:
         return self.messages[-RECENT_MESSAGES:]
 
     @property
-    def _waiting(self) -> bool:
+    def _has_pending(self) -> bool:
         return any(job.key.scope == self.scope for job in [*self.invoker.pending(), *self.invoker.failed()])
 
     def _memory(self) -> Memory:
         from memgraph.models import Memory
 
-        is_told = self.settings.enabled and self.settings.injection_enabled
-        return self.ctx.storage.load(self.scope) if is_told else Memory()
+        is_enabled = self.settings.enabled and self.settings.injection_enabled
+        return self.ctx.storage.load(self.scope) if is_enabled else Memory()
 
     def _answer(self, messages: list[AnyMessage]) -> Iterator[str]:
         memory = self._memory()
         if self.model is None:
-            yield answer_from(memory, str(messages[-1].text))
+            yield quote_memory(memory, str(messages[-1].text))
             return
         from memgraph.agents.nodes import with_memory
         from memgraph.errors import ModelError
 
-        told = self._recaller(memory, messages)
+        context = self._pipeline(memory, messages)
         try:
-            for part in self.model.stream(with_memory({"messages": messages, "memory_context": told}, INSTRUCTIONS)):
-                yield str(part.text)
-        except Exception as error:  # each provider has errors of its own
+            for chunk in self.model.stream(
+                with_memory({"messages": messages, "memory_context": context}, INSTRUCTIONS)
+            ):
+                yield str(chunk.text)
+        except Exception as error:  # every provider raises its own errors
             raise ModelError(f"the model did not answer: {error}") from error
 
-    def _shown(self, parts: Iterator[str]) -> str:
-        """Show an answer as it comes, and return all of it."""
-        said: list[str] = []
-        for part in parts:
-            said.append(part)
-            self.ctx.output.begin_line(part)
+    def _print_stream(self, chunks: Iterator[str]) -> str:
+        """Print an answer as it arrives, and return all of it."""
+        received: list[str] = []
+        for chunk in chunks:
+            received.append(chunk)
+            self.ctx.output.begin_line(chunk)
         self.ctx.output.end_line()
-        return "".join(said)
+        return "".join(received)
 
 
-def answer_from(memory: Memory, text: str) -> str:
-    """Answer *text* with the facts that fit it, and nothing else."""
+def quote_memory(memory: Memory, text: str) -> str:
+    """Answer *text* by quoting matching facts, without a model."""
     from memgraph.retrieval.recall import rank_facts
     from memgraph.retrieval.supersession import resolve_superseded
     from memgraph.text.normalize import language_of
 
-    opening, joint, end, nothing = REPLIES[language_of([text])]
-    replaced = resolve_superseded(memory.facts)
-    facts = [fact for place, fact in enumerate(memory.facts) if place not in replaced]
-    fitting = [scored.fact for scored in rank_facts(facts, text) if scored.similarity >= LEAST_SIMILARITY]
-    if not fitting and _ABOUT_ALL.search(text):
-        fitting = [scored.fact for scored in rank_facts(facts, "")]  # the surest first
-    told = joint.join(fact.content.rstrip(".。 ") for fact in fitting[:MOST_TOLD])
-    return f"{opening}{told}{end}" if told else nothing
+    prefix, separator, suffix, no_match = REPLIES[language_of([text])]
+    superseded = resolve_superseded(memory.facts)
+    facts = [fact for index, fact in enumerate(memory.facts) if index not in superseded]
+    matching = [scored.fact for scored in rank_facts(facts, text) if scored.similarity >= MIN_SIMILARITY]
+    if not matching and _ASKS_FOR_ALL.search(text):
+        matching = [scored.fact for scored in rank_facts(facts, "")]  # highest confidence first
+    quotes = separator.join(fact.content.rstrip(".。 ") for fact in matching[:MAX_QUOTED_FACTS])
+    return f"{prefix}{quotes}{suffix}" if quotes else no_match
 
 
-def _say_model(ctx: CommandContext, settings: Settings) -> None:
+def _print_model(ctx: CommandContext, settings: Settings) -> None:
     from memgraph.config import default_model, has_explicit_model
     from memgraph.llm import OFFLINE
 
@@ -249,25 +253,25 @@ def _say_model(ctx: CommandContext, settings: Settings) -> None:
         ctx.output.notice(OFF)
 
 
-def _converse(talk: Chat) -> None:
-    """Talk until the input ends, or Ctrl-C."""
-    output = talk.ctx.output
-    is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not output.as_json
+def _converse(conversation: Chat) -> None:
+    """Answer messages until the input ends, or Ctrl-C."""
+    output = conversation.ctx.output
+    is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not output.as_json
     if reconfigure := getattr(sys.stdin, "reconfigure", None):
         reconfigure(errors="replace")
-    if is_typed:
+    if is_interactive:
         output.line("Ctrl-D ends the chat.", "dim")
     try:
-        for text in filter(None, read_lines(PROMPT if is_typed else "")):
-            talk.turn(text)
-            talk.print_learned()
+        for text in filter(None, read_lines(PROMPT if is_interactive else "")):
+            conversation.turn(text)
+            conversation.print_learned()
     except KeyboardInterrupt:
         output.end_line()
-    if is_typed:
+    if is_interactive:
         output.line()
 
 
-def _named(what: str, facts: Sequence[Fact]) -> list[str]:
+def _join_facts(label: str, facts: Sequence[Fact]) -> list[str]:
     from memgraph.cli.output import one_line
 
-    return [f"{what}: {' '.join(one_line(fact.content) for fact in facts)}"] if facts else []
+    return [f"{label}: {' '.join(one_line(fact.content) for fact in facts)}"] if facts else []

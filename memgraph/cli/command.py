@@ -1,4 +1,4 @@
-"""What all commands share: the options, the settings they lead to, and how a failure ends."""
+"""What all commands share: common options, the settings and storage they select, and error handling."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
 
-UserOption = Annotated[str, typer.Option("--user", "-u", metavar="USER", help="Whose memory.")]
+UserOption = Annotated[str, typer.Option("--user", "-u", metavar="USER", help="User whose memory is used.")]
 AgentOption = Annotated[
-    str | None, typer.Option("--agent", metavar="AGENT", help="The memory that this agent has of USER.")
+    str | None, typer.Option("--agent", metavar="AGENT", help="Use the memory of this agent; default: the shared one.")
 ]
 StorageOption = Annotated[
-    str | None, typer.Option("--storage", metavar="URL", help="Where memories are: a folder, file:DIR, sqlite:FILE.")
+    str | None, typer.Option("--storage", metavar="URL", help="Memory storage: a folder, file:DIR, sqlite:FILE.")
 ]
 ConfigOption = Annotated[
     str | None,
-    typer.Option("--config", metavar="FILE", help="Settings; default: $MEMGRAPH_CONFIG, else memgraph.yaml."),
+    typer.Option("--config", metavar="FILE", help="Settings file; default: $MEMGRAPH_CONFIG, else memgraph.yaml."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
-DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 class CommandContext:
-    """One run of a command: what its common options lead to, opened when asked for."""
+    """One invocation of a command: its output, settings and storage, opened on first use."""
 
     def __init__(self, *, config: str | None, storage: str | None, as_json: bool) -> None:
         self._config = config
@@ -43,19 +43,19 @@ class CommandContext:
 
     @cached_property
     def loaded(self) -> LoadedSettings:
-        """The settings in force, and where each was said."""
+        """The effective settings and the source of each."""
         from memgraph.config import read_settings
 
         return read_settings(self._config, **self._overrides)
 
     @property
     def settings(self) -> Settings:
-        """The settings in force."""
+        """The effective settings."""
         return self.loaded.settings
 
     @cached_property
     def storage(self) -> MemoryStorage:
-        """The storage of the settings."""
+        """The storage that the settings name."""
         from memgraph.config import make_storage
 
         return make_storage(self.settings)
@@ -68,11 +68,14 @@ def _common(
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Only a table: the options of every command."""
+    """Declares the options that every command has; never called."""
 
 
 def add_command(app: typer.Typer, function: Callable[..., None], *, name: str | None = None) -> None:
-    """Make *function*, whose first parameter is a Run, a command of *app* that also takes the common options."""
+    """Register *function* as a command of *app*, adding the common options.
+
+    Its first parameter receives the CommandContext; typer sees the others.
+    """
 
     @functools.wraps(function)
     def call(
@@ -81,13 +84,13 @@ def add_command(app: typer.Typer, function: Callable[..., None], *, name: str | 
         config: str | None,
         as_json: bool,
         debug: bool,
-        **given: Any,  # noqa: ANN401
+        **arguments: Any,  # noqa: ANN401
     ) -> None:
         ctx = CommandContext(config=config, storage=storage, as_json=as_json)
         with handle_errors(ctx.output, debug=debug):
-            function(ctx, **given)
+            function(ctx, **arguments)
 
-    # typer reads the signature; what a name in an annotation stands for is found out here
+    # Typer reads the signature; annotations are resolved here, in the module that declares them.
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
     common = list(inspect.signature(_common, eval_str=True).parameters.values())
     call.__signature__ = inspect.Signature([*own, *common])  # pyright: ignore[reportAttributeAccessIssue]

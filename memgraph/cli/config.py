@@ -1,4 +1,4 @@
-"""memgraph config: the settings in force, and where each comes from."""
+"""memgraph config: show the effective settings and the source of each."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def config(
     ctx: CommandContext,
     *,
     template: Annotated[
-        bool, typer.Option("--template", help="Print a memgraph.yaml with everything there is in it, explained.")
+        bool, typer.Option("--template", help="Print a memgraph.yaml with every key, explained.")
     ] = False,
 ) -> None:
-    """Show the settings and where each is from.
+    """Show the effective settings and their sources.
 
-    Passwords and keys are left out.
+    Passwords and keys are redacted.
     """
     if template:
         _show_template(ctx)
@@ -36,14 +36,14 @@ def config(
         "file": str(loaded.file) if loaded.file else None,
         "model": default_model(loaded.settings),
         "storage": ctx.storage.name,
-        "settings": {name: _said(ctx, name) for name in type(loaded.settings).model_fields},
+        "settings": {name: _setting(ctx, name) for name in type(loaded.settings).model_fields},
     }
     _show(ctx, document)
     ctx.output.result(document)
 
 
 def _show_template(ctx: CommandContext) -> None:
-    """Print it as it is, so that it can go into a file."""
+    """Print the template verbatim, so that it can be redirected to a file."""
     from memgraph.cli.config_template import template
 
     if not ctx.output.as_json:
@@ -52,19 +52,19 @@ def _show_template(ctx: CommandContext) -> None:
 
 
 def _check_memories(ctx: CommandContext) -> None:
-    """Find out what cannot be before an agent does."""
+    """Validate the configured memories, as an agent does when it starts."""
     if ctx.settings.memories or ctx.settings.attachments:
         from memgraph.attachments.manager import MemoryManager
 
         MemoryManager.from_settings(ctx.settings)
 
 
-def _said(ctx: CommandContext, name: str) -> dict[str, Any]:
+def _setting(ctx: CommandContext, name: str) -> dict[str, Any]:
     from memgraph._validation import redact
 
     value = redact(ctx.settings.model_dump(mode="json")[name])
-    place = ctx.loaded.sources.get(name, "default")
-    return {"value": value, "from": "the command line" if place == name else place}
+    source = ctx.loaded.sources.get(name, "default")
+    return {"value": value, "from": "the command line" if source == name else source}
 
 
 def _show(ctx: CommandContext, document: dict[str, Any]) -> None:
@@ -73,6 +73,6 @@ def _show(ctx: CommandContext, document: dict[str, Any]) -> None:
     line(f"Model:   {document['model']}")
     line(f"Storage: {document['storage']}")
     line()
-    for name, said in document["settings"].items():
-        value = "none" if said["value"] is None else str(said["value"])
-        line(f"{name:<26} {value:<20} {said['from']}", "" if said["from"] == "default" else "green", indent=2)
+    for name, setting in document["settings"].items():
+        value = "none" if setting["value"] is None else str(setting["value"])
+        line(f"{name:<26} {value:<20} {setting['from']}", "" if setting["from"] == "default" else "green", indent=2)

@@ -1,4 +1,4 @@
-"""A `memgraph.yaml` with everything there is in it, each key with what it means, its range and its default."""
+"""Template of `memgraph.yaml`: every key with its meaning, range and default, generated from the field specs."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from memgraph.fields import FieldSpec
 from memgraph.settings import Settings
 
 WIDTH = 110
-OPENING = """\
-# memgraph.yaml: everything that can be configured. As it stands it changes nothing: every key has its default.
-# MEMGRAPH_NAME in the environment goes before a key of `memory:`; ${VAR} in a text is read from the environment.
+HEADER = """\
+# memgraph.yaml: all configuration keys, set to their defaults.
+# MEMGRAPH_<KEY> in the environment overrides a key of `memory:`; ${VAR} in a value is read from the environment.
 """
 MEMORIES = """
-# Memories that nodes may attach, each with a name, a type, and what that type wants to know. To use one, take the
-# `# ` from its lines, and the [] from this one.
+# Memories that nodes can attach, each with a name, a type, and the options of that type. To use one, uncomment its
+# lines and remove the [] below.
 memories: []
 """
 ATTACHMENTS = """
-# Which node uses which memories: the name of a node, and a list of names, or of entries that say more. To use it,
-# take the `# ` from the lines, and the {} from this one.
+# Memories attached to each node: the name of a node, and a list of memory names, or of entries with options. To use
+# it, uncomment the lines and remove the {} below.
 attachments: {}
 """
 
 
 def template() -> str:
-    """Return it. Read as a configuration, it says nothing but the defaults."""
+    """Return the template. Loaded as a configuration, it gives the defaults."""
     settings = [spec for spec in Settings.field_specs() if spec.name not in ROOT_KEYS]
     parts = [
-        OPENING,
+        HEADER,
         "\nmemory:\n",
         *(f"{line}\n" for line in _keys(settings, {}, "  ")),
         MEMORIES,
@@ -45,17 +45,17 @@ def template() -> str:
 
 
 def _memories() -> Iterator[str]:
-    """One of each type. What is inside an embedding model is told at the first."""
-    told: frozenset[str] = frozenset()
+    """Yield an example of each type; the options of an embedding model are explained once."""
+    explained: frozenset[str] = frozenset()
     for kind in MEMORY_TYPES.values():
         specs = kind.config_cls.field_specs()
         yield ""
-        yield from _wrapped(kind.summary, "  ")
+        yield from _wrap_comment(kind.summary, "  ")
         yield f"  - name: {kind.name}"
         yield f"    type: {kind.name}"
         yield "    config:"
-        yield from _keys(specs, kind.example, "      ", told=told)
-        told |= {spec.name for spec in specs if spec.fields}
+        yield from _keys(specs, kind.example, "      ", explained=explained)
+        explained |= {spec.name for spec in specs if spec.fields}
 
 
 def _attachment() -> Iterator[str]:
@@ -66,39 +66,39 @@ def _attachment() -> Iterator[str]:
 
 
 def _keys(
-    specs: Sequence[FieldSpec], example: Mapping[str, object], indent: str, *, told: AbstractSet[str] = frozenset()
+    specs: Sequence[FieldSpec], example: Mapping[str, object], indent: str, *, explained: AbstractSet[str] = frozenset()
 ) -> Iterator[str]:
     for spec in specs:
-        yield from _wrapped(_told(spec), indent)
-        for part in _flat(spec.fields) if spec.name not in told else ():
-            yield from _wrapped(_told(part, name=True), f"{indent}  ")
+        yield from _wrap_comment(_describe(spec), indent)
+        for part in _flatten(spec.fields) if spec.name not in explained else ():
+            yield from _wrap_comment(_describe(part, name=True), f"{indent}  ")
         yield f"{indent}{_pair(spec.name, example.get(spec.name, spec.default))}"
 
 
-def _flat(specs: Sequence[FieldSpec], inside: str = "") -> Iterator[FieldSpec]:
-    """The fields of an object; in place of an object in it, its fields by their paths."""
+def _flatten(specs: Sequence[FieldSpec], prefix: str = "") -> Iterator[FieldSpec]:
+    """Yield the fields of an object, with nested fields named by their paths."""
     for spec in specs:
-        path = f"{inside}{spec.name}"
+        path = f"{prefix}{spec.name}"
         if spec.fields:
-            yield from _flat(spec.fields, f"{path}.")
+            yield from _flatten(spec.fields, f"{path}.")
         else:
             yield spec.model_copy(update={"name": path})
 
 
-def _told(spec: FieldSpec, *, name: bool = False) -> str:
-    """What a field is: the help, what it may be, and where it is shown by its name alone, the default."""
-    facts = [_range(spec)]
+def _describe(spec: FieldSpec, *, name: bool = False) -> str:
+    """Describe a field: help, range, and the default if only its *name* is shown."""
+    notes = [_range(spec)]
     if spec.required:
-        facts.append("required")
+        notes.append("required")
     elif name:
-        facts.append(f"default {_value(spec.default)}")
-    return f"{f'{spec.name}: ' if name else ''}{spec.help} [{', '.join(facts)}]"
+        notes.append(f"default {_value(spec.default)}")
+    return f"{f'{spec.name}: ' if name else ''}{spec.help} [{', '.join(notes)}]"
 
 
 def _range(spec: FieldSpec) -> str:
     if spec.choices:
-        said = (f"{choice.value} ({choice.summary})" if choice.summary else choice.value for choice in spec.choices)
-        return f"{'any' if spec.type == 'array' else 'one'} of: {'; '.join(said)}"
+        choices = (f"{choice.value} ({choice.summary})" if choice.summary else choice.value for choice in spec.choices)
+        return f"{'any' if spec.type == 'array' else 'one'} of: {'; '.join(choices)}"
     low, high = spec.minimum, spec.maximum
     return spec.type if low is None or high is None else f"{spec.type} from {low:,} to {high:,}"
 
@@ -108,12 +108,12 @@ def _pair(key: str, value: object) -> str:
 
 
 def _value(value: object) -> str:
-    """A value on one line, as YAML."""
+    """Format a value as YAML, on one line."""
     import yaml
 
-    written = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10_000)
-    return written.removesuffix("...\n").strip()
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10_000)
+    return text.removesuffix("...\n").strip()
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def _wrap_comment(text: str, indent: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ")

@@ -1,4 +1,4 @@
-"""One message of a JSON conversation, as OpenAI or LangChain write it. Nothing but messages is built."""
+"""Reads a conversation from JSON, JSONL or plain text; only messages are ever constructed from a dump."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROLES: Mapping[str, str] = MappingProxyType(
         "function": "function",
     }
 )
-"""Who speaks, and what LangChain calls it."""
+"""LangChain's message types by role."""
 
 CLASSES: Mapping[str, str] = MappingProxyType(
     {
@@ -47,50 +47,50 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         for name in (f"{stem}Message", f"{stem}MessageChunk")
     }
 )
-"""LangChain's own messages by class name, the only ones that are read from a dump."""
+"""Message types by LangChain class name; no other class is read from a dump."""
 
-_SHOWN = 60
+_MAX_PREVIEW = 60
 
 
 class ConversationItemError(ValueError):
-    """This is no message; the text says why."""
+    """An item is not a message; the text gives the reason."""
 
 
-def message_of(item: object) -> AnyMessage:
-    """Read one message.
+def parse_message(item: object) -> AnyMessage:
+    """Parse one message.
 
     Raises:
-        ItemError: If it is none.
+        ConversationItemError: If *item* is not a message.
     """
     from langchain_core.messages import convert_to_messages
 
     if not isinstance(item, dict):
-        raise ConversationItemError(f"{_shown(item)} is no message; it needs a role and a content")
-    fields = _unpacked(cast("Item", item))
+        raise ConversationItemError(f"{_preview(item)} is not a message; a message has a role and content")
+    fields = _unwrap(cast("Item", item))
     message = {**fields, "role": _role(fields), "content": _content(fields)}
     message.pop("type", None)
     if message["role"] == "tool":
         message.setdefault("tool_call_id", "")
     calls: object = fields.get("tool_calls")
     if isinstance(calls, list):
-        message["tool_calls"] = [_with_readable_arguments(call) for call in cast("list[object]", calls)]
+        message["tool_calls"] = [_parse_arguments(call) for call in cast("list[object]", calls)]
     try:
         return cast("AnyMessage", convert_to_messages([message])[0])
     except ValidationError as error:
         first = field_errors(error)[0]
         raise ConversationItemError(f"{first.message} at {'.'.join(map(str, first.loc[:3]))}") from None
     except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError) as error:
-        raise ConversationItemError(f"it cannot be read: {type(error).__name__}: {str(error)[:_SHOWN]}") from None
+        raise ConversationItemError(f"cannot be parsed: {type(error).__name__}: {str(error)[:_MAX_PREVIEW]}") from None
 
 
-def _unpacked(item: Item) -> Item:
-    """The fields of a message, also where LangChain wrapped them: by `dumpd`, or by `messages_to_dict`."""
+def _unwrap(item: Item) -> Item:
+    """Return the fields of a message, unwrapped from LangChain's `dumpd` or `messages_to_dict` format."""
     kwargs, data = item.get("kwargs"), item.get("data")
     if item.get("lc") == 1 and isinstance(kwargs, dict):
         path = cast("object", item.get("id"))
         name = str(cast("list[object]", path)[-1]) if isinstance(path, list) and path else "nothing"
         if name != "ChatMessage" and name not in CLASSES:
-            raise ConversationItemError(f"it is a {name[:_SHOWN]}, which is no message")
+            raise ConversationItemError(f"{name[:_MAX_PREVIEW]} is not a message class")
         return {"type": name, **cast("Item", kwargs)} | ({} if name == "ChatMessage" else {"type": name})
     if isinstance(data, dict) and "content" not in item:
         return {**cast("Item", data), "type": item.get("type")}
@@ -98,12 +98,12 @@ def _unpacked(item: Item) -> Item:
 
 
 def _role(fields: Item) -> str:
-    said = fields.get("role") or fields.get("type")
-    if said is None:
-        raise ConversationItemError(f"it has no role: {_shown(fields)}")
-    role = CLASSES.get(said) or ROLES.get(said.lower()) if isinstance(said, str) else None
+    name = fields.get("role") or fields.get("type")
+    if name is None:
+        raise ConversationItemError(f"role is missing: {_preview(fields)}")
+    role = CLASSES.get(name) or ROLES.get(name.lower()) if isinstance(name, str) else None
     if role is None:
-        raise ConversationItemError(f"role {_shown(said)} is none of {', '.join(ROLES)}")
+        raise ConversationItemError(f"unknown role {_preview(name)}; expected one of {', '.join(ROLES)}")
     return role
 
 
@@ -111,15 +111,15 @@ def _content(fields: Item) -> object:
     content: object = fields.get("content")
     if content is None and not any(fields.get(key) for key in ("tool_calls", "function_call", "refusal", "content")):
         if "content" not in fields:
-            raise ConversationItemError(f"it has no content: {_shown(fields)}")
+            raise ConversationItemError(f"content is missing: {_preview(fields)}")
         return ""
     if content is not None and not isinstance(content, str | list):
-        raise ConversationItemError(f"its content is {_shown(content)}, which is neither a text nor a list")
+        raise ConversationItemError(f"content is {_preview(content)}, expected a string or a list")
     return cast("object", content) or ""
 
 
-def _with_readable_arguments(call: object) -> object:
-    """A tool call as it is, or without its arguments where the model wrote no JSON: it was a call all the same."""
+def _parse_arguments(call: object) -> object:
+    """Parse the arguments of a tool call; empty if the model wrote invalid JSON, since it is still a call."""
     if not isinstance(call, dict):
         return call
     function: object = cast("Item", call).get("function")
@@ -130,13 +130,13 @@ def _with_readable_arguments(call: object) -> object:
         arguments: object = json.loads(fields.get("arguments") or "{}", strict=False)
     except (ValueError, TypeError, RecursionError):
         arguments = None
-    readable = cast("Item", arguments) if isinstance(arguments, dict) else {}
-    return {"id": None, **cast("Item", call), "function": {**fields, "arguments": readable}}
+    parsed = cast("Item", arguments) if isinstance(arguments, dict) else {}
+    return {"id": None, **cast("Item", call), "function": {**fields, "arguments": parsed}}
 
 
-def _shown(value: object) -> str:
+def _preview(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return text if len(text) <= _MAX_PREVIEW else f"{text[:_MAX_PREVIEW]}..."
 
 
 SPEAKERS: Mapping[str, str] = MappingProxyType(
@@ -151,23 +151,23 @@ SPEAKERS: Mapping[str, str] = MappingProxyType(
         "系统": "system",
     }
 )
-"""Who speaks, by the word before the colon."""
+"""LangChain's message types by the word before the colon."""
 
 _TURN = re.compile(rf"[ \t]*({'|'.join(SPEAKERS)})[ \t]*[:：][ \t]*(.*)", re.IGNORECASE)
 
 
 def first_speaker(text: str) -> str | None:
-    """Who speaks in the first line that is not blank; None where it begins no turn."""
+    """Return the speaker of the first non-blank line; None if that line does not begin a turn."""
     first = next((line for line in text.split("\n") if line.strip()), "")
     turn = _TURN.fullmatch(first)
     return SPEAKERS[turn[1].lower()] if turn else None
 
 
-def read_plain(text: str, place: str) -> list[AnyMessage]:
-    """Read turns; the lines that follow belong to the turn before them.
+def read_plain(text: str, source: str) -> list[AnyMessage]:
+    """Read `User:` and `Assistant:` turns; other lines continue the turn above.
 
     Raises:
-        ConversationError: If the first line that is not blank begins no turn.
+        ConversationError: If the first non-blank line does not begin a turn.
     """
     turns: list[tuple[str, list[str]]] = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -177,97 +177,91 @@ def read_plain(text: str, place: str) -> list[AnyMessage]:
         elif turns:
             turns[-1][1].append(line)
         elif line.strip():
-            raise ConversationError(
-                f"{place}, line {number}: {line[:60]!r} begins no turn; a turn begins with User: or Assistant:"
-            )
-    makers = _makers()
-    return [makers[speaker]("\n".join(lines).strip()) for speaker, lines in turns]
-
-
-def _makers() -> Mapping[str, Callable[[str], AnyMessage]]:
+            raise ConversationError(f"{source}, line {number}: {line[:60]!r} does not begin with User: or Assistant:")
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-    return {"human": HumanMessage, "ai": AIMessage, "system": SystemMessage}
+    types: dict[str, Callable[[str], AnyMessage]] = {"human": HumanMessage, "ai": AIMessage, "system": SystemMessage}
+    return [types[speaker]("\n".join(lines).strip()) for speaker, lines in turns]
 
 
 EXPECTED = (
     "expected a JSON list of {role, content}, an object with such a list under messages, "
-    "LangChain's dumped messages, JSONL, or lines that begin with User: and Assistant:"
+    "messages dumped by LangChain, JSONL, or lines that begin with User: and Assistant:"
 )
 
 
-def read_conversation(data: bytes, place: str) -> list[AnyMessage]:
+def read_conversation(data: bytes, source: str) -> list[AnyMessage]:
     """Read a conversation.
 
     Args:
-        data: A JSON list of messages, in the shape of OpenAI or as LangChain dumps them; an object that holds one
-            under "messages"; JSONL, one message a line; or text in which `User:` and `Assistant:` begin the
-            turns (`Human:`, `AI:`, `用户：`, `助手：` too). UTF-8, with or without a byte order mark.
-        place: Where it comes from, for the error.
+        data: A JSON list of messages, in OpenAI's format or dumped by LangChain; an object with such a list under
+            "messages"; JSONL, one message per line; or text with turns that begin with `User:` and `Assistant:`
+            (also `Human:`, `AI:`, `用户：`, `助手：`). UTF-8, with or without a byte order mark.
+        source: Name of the input, for error messages.
 
     Raises:
-        ConversationError: If it is none of these, naming the line or the item.
+        ConversationError: If the input has none of these formats, with the line or item.
     """
-    text = _decoded(data, place)
+    text = _decode(data, source)
     if not text.strip():
-        raise ConversationError(f"{place} is empty; {EXPECTED}")
+        raise ConversationError(f"{source} is empty; {EXPECTED}")
     if first_speaker(text) is not None or text.lstrip()[0] not in "[{":
-        return read_plain(text, place)
+        return read_plain(text, source)
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return _lines(text, place, error)
-    return _messages(_listed(found, place), place)
+        return _read_jsonl(text, source, error)
+    return _parse_messages(_message_list(document, source), source)
 
 
-def _decoded(data: bytes, place: str) -> str:
+def _decode(data: bytes, source: str) -> str:
     try:
         text = data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConversationError(f"{place}, line {line}: this is no UTF-8") from None
+        raise ConversationError(f"{source}, line {line}: not UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _listed(found: object, place: str) -> Sequence[object]:
-    """The list of messages, by itself or in an object; an object that is a message is a list of one."""
-    if isinstance(found, dict):
-        fields = cast("dict[str, object]", found)
-        found = fields.get("messages", [fields] if "content" in fields or "kwargs" in fields else None)
-    if not isinstance(found, list):
-        raise ConversationError(f"{place} is no conversation; {EXPECTED}")
-    return cast("list[object]", found)
+def _message_list(document: object, source: str) -> Sequence[object]:
+    """Return the list of messages in *document*; an object that is a message is a list of one."""
+    if isinstance(document, dict):
+        fields = cast("dict[str, object]", document)
+        document = fields.get("messages", [fields] if "content" in fields or "kwargs" in fields else None)
+    if not isinstance(document, list):
+        raise ConversationError(f"{source} is not a conversation; {EXPECTED}")
+    return cast("list[object]", document)
 
 
-def _messages(items: Sequence[object], place: str) -> list[AnyMessage]:
+def _parse_messages(items: Sequence[object], source: str) -> list[AnyMessage]:
     messages: list[AnyMessage] = []
     for number, item in enumerate(items, 1):
         try:
-            messages.append(message_of(item))
+            messages.append(parse_message(item))
         except ConversationItemError as error:
-            raise ConversationError(f"{place}, message {number} of {len(items)}: {error}") from None
+            raise ConversationError(f"{source}, message {number} of {len(items)}: {error}") from None
     return messages
 
 
-def _lines(text: str, place: str, whole: Exception) -> list[AnyMessage]:
-    """Read JSONL. Where not even the first line is JSON, the whole was meant to be, and *whole* says what is wrong."""
+def _read_jsonl(text: str, source: str, json_error: Exception) -> list[AnyMessage]:
+    """Read JSONL; if not even the first line is JSON, the text was meant as one document: report *json_error*."""
     messages: list[AnyMessage] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            messages.append(message_of(json.loads(line)))
+            messages.append(parse_message(json.loads(line)))
         except (ConversationItemError, ValueError, RecursionError) as error:
-            is_item = isinstance(error, ConversationItemError)
-            if not messages and not is_item:
-                raise ConversationError(_bad_json(whole, place)) from None
-            why = str(error) if is_item else _bad_json(error, "")
-            raise ConversationError(f"{place}, line {number}: {why}") from None
+            is_json = isinstance(error, ConversationItemError)
+            if not messages and not is_json:
+                raise ConversationError(_describe_json_error(json_error, source)) from None
+            reason = str(error) if is_json else _describe_json_error(error, "")
+            raise ConversationError(f"{source}, line {number}: {reason}") from None
     return messages
 
 
-def _bad_json(error: Exception, place: str) -> str:
-    if not isinstance(error, json.JSONDecodeError):  # nested too deep, or a number of thousands of digits
-        return f"{place} cannot be read as JSON: {error}".strip()
-    where = f"{place}, line {error.lineno}: " if place else ""
-    return f"{where}this is no JSON: {error.msg} at column {error.colno}"
+def _describe_json_error(error: Exception, source: str) -> str:
+    if not isinstance(error, json.JSONDecodeError):  # nested too deeply, or a number with thousands of digits
+        return f"{source} cannot be parsed as JSON: {error}".strip()
+    position = f"{source}, line {error.lineno}: " if source else ""
+    return f"{position}invalid JSON: {error.msg} at column {error.colno}"

@@ -1,4 +1,4 @@
-"""memgraph draw: the update graph as a picture."""
+"""memgraph draw: print the update graph."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 from memgraph.cli.command import CommandContext, add_command
 
 
-class Form(StrEnum):
-    """What is drawn."""
+class DrawFormat(StrEnum):
+    """Output format of `memgraph draw`."""
 
     BOTH = "both"
     MERMAID = "mermaid"
@@ -26,16 +26,16 @@ def register(app: typer.Typer) -> None:
 def draw(
     ctx: CommandContext,
     *,
-    form: Annotated[Form, typer.Option("--form", help="Mermaid text, an ASCII picture, or both.")] = Form.BOTH,
+    form: Annotated[DrawFormat, typer.Option("--form", help="Mermaid source, ASCII art, or both.")] = DrawFormat.BOTH,
 ) -> None:
-    """Draw the graph of a memory update."""
+    """Print the graph of a memory update."""
     from memgraph.graph import build_graph
 
     graph = build_graph(review=ctx.settings.review).get_graph()
-    drawn = {
-        **({"mermaid": graph.draw_mermaid()} if form is not Form.ASCII else {}),
-        **({"ascii": graph.draw_ascii()} if form is not Form.MERMAID else {}),
+    drawings = {
+        **({"mermaid": graph.draw_mermaid()} if form is not DrawFormat.ASCII else {}),
+        **({"ascii": graph.draw_ascii()} if form is not DrawFormat.MERMAID else {}),
     }
     if not ctx.output.as_json:
-        typer.echo("\n".join(drawn.values()))
-    ctx.output.result(drawn)
+        typer.echo("\n".join(drawings.values()))
+    ctx.output.result(drawings)

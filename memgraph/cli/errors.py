@@ -1,4 +1,4 @@
-"""What a failure looks like: one line, and an exit code."""
+"""Error handling: every expected failure becomes one line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 
 INPUT_ERRORS = (ConfigError, ConversationError, EditError, IdentityError, ModelSetupError)
-"""What whoever typed the command can put right."""
+"""Errors that a different command line, input file or configuration avoids."""
 
 UsageError = cast("type[Exception]", typer.BadParameter.__base__)
-"""Typer brings its own click or uses the installed one, by version; either way this is its UsageError."""
+"""click's UsageError. Depending on its version, typer vendors click or uses the installed one."""
 
 
 @contextmanager
 def handle_errors(output: Output, *, debug: bool) -> Generator[None]:
-    """Turn what a user can cause into one line and an exit code; with *debug* errors pass as they are."""
+    """Turn expected errors into one line and an exit code; with *debug*, let them propagate."""
     try:
         yield
         sys.stdout.flush()
@@ -51,5 +51,5 @@ def handle_errors(output: Output, *, debug: bool) -> Generator[None]:
 
 
 def _silence(descriptor: int) -> None:
-    """Let what is still buffered go nowhere: nobody reads it, and the interpreter would complain at exit."""
+    """Redirect *descriptor* to the null device, so that flushing it at exit does not raise again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

@@ -1,4 +1,4 @@
-"""memgraph fact add, edit, remove: what a person knows better."""
+"""memgraph fact add, edit, remove: correct a memory by hand."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_co
 if TYPE_CHECKING:
     from memgraph.models import Fact, Memory
 
-FactId = Annotated[str, typer.Argument(metavar="ID", help="The fact's id; `memgraph show` lists them.")]
+FactId = Annotated[str, typer.Argument(metavar="ID", help="Id of the fact, as listed by `memgraph show`.")]
 CATEGORY_HELP = "preference, knowledge, context, behavior, goal or correction."
-CONFIDENCE_HELP = "How sure it is, from 0 to 1."
-AVOID_HELP = "What went wrong; on corrections."
+CONFIDENCE_HELP = "Confidence from 0 to 1."
+AVOID_HELP = "The mistake to avoid; only with category correction."
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
     group = typer.Typer(
-        help="Add, edit or remove a fact. What a person wrote, no update removes.", no_args_is_help=False
+        help="Add, edit or remove a fact. Manual facts are never removed by updates.", no_args_is_help=False
     )
     for command in (add, edit, remove):
         add_command(group, command)
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 def add(
     ctx: CommandContext,
-    content: Annotated[str, typer.Argument(metavar="CONTENT", help="What is so, in 1 to 2,000 characters.")],
+    content: Annotated[str, typer.Argument(metavar="CONTENT", help="Text of the fact, 1 to 2,000 characters.")],
     *,
     user: UserOption,
     agent: AgentOption = None,
@@ -49,7 +49,7 @@ def add(
         return changed
 
     memory = _edit(ctx, user, agent, change)
-    _tell(ctx, "Added", added[0], memory)
+    _show(ctx, "Added", added[0], memory)
 
 
 def edit(
@@ -58,44 +58,44 @@ def edit(
     *,
     user: UserOption,
     agent: AgentOption = None,
-    content: Annotated[str | None, typer.Option(metavar="TEXT", help="The new wording.")] = None,
+    content: Annotated[str | None, typer.Option(metavar="TEXT", help="New text.")] = None,
     category: Annotated[str | None, typer.Option(metavar="CATEGORY", help=CATEGORY_HELP)] = None,
     confidence: Annotated[float | None, typer.Option(metavar="NUMBER", help=CONFIDENCE_HELP)] = None,
     avoid: Annotated[str | None, typer.Option(metavar="TEXT", help=AVOID_HELP)] = None,
 ) -> None:
-    """Change a fact about USER; it counts as written by a person from then on."""
+    """Edit a fact about USER; it becomes a manual fact."""
     from memgraph.editing import edit_fact, find_fact
 
     def change(memory: Memory) -> Memory:
         return edit_fact(memory, fact_id, content=content, category=category, confidence=confidence, source_error=avoid)
 
     memory = _edit(ctx, user, agent, change)
-    _tell(ctx, "Now", find_fact(memory, fact_id), memory)
+    _show(ctx, "Updated", find_fact(memory, fact_id), memory)
 
 
 def remove(ctx: CommandContext, fact_id: FactId, *, user: UserOption, agent: AgentOption = None) -> None:
     """Remove a fact about USER."""
     from memgraph.editing import find_fact, remove_fact
 
-    gone: list[Fact] = []
+    removed: list[Fact] = []
 
     def change(memory: Memory) -> Memory:
-        gone[:] = [find_fact(memory, fact_id)]
+        removed[:] = [find_fact(memory, fact_id)]
         return remove_fact(memory, fact_id)
 
     memory = _edit(ctx, user, agent, change)
-    _tell(ctx, "Removed", gone[0], memory)
+    _show(ctx, "Removed", removed[0], memory)
 
 
 def _edit(ctx: CommandContext, user: str, agent: str | None, change: Callable[[Memory], Memory]) -> Memory:
-    from memgraph.editing import update_memory as edit_memory
+    from memgraph.editing import update_memory
     from memgraph.models import Scope
 
-    return edit_memory(ctx.storage, Scope(user, agent), change)
+    return update_memory(ctx.storage, Scope(user, agent), change)
 
 
-def _tell(ctx: CommandContext, what: str, fact: Fact, memory: Memory) -> None:
+def _show(ctx: CommandContext, action: str, fact: Fact, memory: Memory) -> None:
     from memgraph.cli.format import fact_document, fact_line
 
-    ctx.output.line(f"{what}: {fact.id}  {fact_line(fact)}")
+    ctx.output.line(f"{action}: {fact.id}  {fact_line(fact)}")
     ctx.output.result({"fact": fact_document(fact), "revision": memory.revision})

@@ -1,4 +1,4 @@
-"""memgraph forget: delete a memory."""
+"""memgraph forget: delete a memory for good."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ def forget(
     *,
     user: UserOption,
     agent: AgentOption = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Delete a memory; it cannot be undone.
+    """Delete a memory permanently.
 
-    Without --agent it is the memory that all agents of USER share.
+    Without --agent, deletes the memory that all agents of USER share.
     """
     from memgraph.cli.format import format_scope
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
     storage = ctx.storage
-    if not yes and not _agreed(ctx, scope):
+    if not yes and not _confirm(ctx, scope):
         ctx.output.line("Nothing was deleted.")
         return
-    buried = storage.delete(scope)
-    ctx.output.line(f"Forgot {format_scope(scope)} in {storage.location(scope)}.")
-    left = _agents_left(ctx, scope)
-    if left:
-        ctx.output.line(f"These agents still remember something: {', '.join(left)}. Forget each with --agent.")
-    ctx.output.result({"forgotten": True, "revision": buried.revision, "agents_left": left})
+    deletion = storage.delete(scope)
+    ctx.output.line(f"Deleted the memory of {format_scope(scope)} in {storage.location(scope)}.")
+    agents = _remaining_agents(ctx, scope)
+    if agents:
+        ctx.output.line(f"Memories of these agents remain: {', '.join(agents)}. Delete each with --agent.")
+    ctx.output.result({"forgotten": True, "revision": deletion.revision, "agents_left": agents})
 
 
-def _agreed(ctx: CommandContext, scope: Scope) -> bool:
+def _confirm(ctx: CommandContext, scope: Scope) -> bool:
     from memgraph.cli.format import format_scope, pluralize
     from memgraph.cli.output import one_line
     from memgraph.errors import EditError
 
     if ctx.output.as_json or not sys.stdin.isatty():
-        raise EditError("forget asks before it deletes, and there is nobody to ask: say --yes")
+        raise EditError("forget asks for confirmation at a terminal; add --yes to delete without asking")
     facts = pluralize(len(ctx.storage.load(scope).facts), "fact")
     return typer.confirm(
         f"Delete the memory of {one_line(format_scope(scope))} ({facts}) in {one_line(ctx.storage.name)}?"
     )
 
 
-def _agents_left(ctx: CommandContext, scope: Scope) -> list[str]:
-    """The agents that keep a memory of their own of the same user, as far as the storage can tell."""
+def _remaining_agents(ctx: CommandContext, scope: Scope) -> list[str]:
+    """Return the agents with a separate memory of the same user; none if the storage cannot list scopes."""
     from memgraph.errors import StorageError
 
     try:
-        every = list(ctx.storage.scopes())
+        scopes = list(ctx.storage.scopes())
     except StorageError:
         return []
-    return [known.agent_name for known in every if known.user_id == scope.user_id and known.agent_name]
+    return [other.agent_name for other in scopes if other.user_id == scope.user_id and other.agent_name]

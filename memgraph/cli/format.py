@@ -1,4 +1,4 @@
-"""How facts, summaries and places are said to people."""
+"""Formatting of facts, scopes and counts for display."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ TITLES: Mapping[SectionName, str] = MappingProxyType(
         "long_term_background": "Long-term background",
     }
 )
-"""What the summaries are called."""
+"""Display names of the summaries."""
 
 
 def fact_line(fact: Fact) -> str:
-    """A fact as recall says it: `[category | 0.95] content`."""
+    """Format a fact as recall does: `[category | 0.95] content`."""
     avoid = f" (avoid: {one_line(fact.source_error)})" if fact.source_error else ""
     return f"[{one_line(fact.category)} | {fact.confidence:.2f}] {one_line(fact.content)}{avoid}"
 
 
 def format_scope(scope: Scope) -> str:
-    """Whose memory it is."""
-    return f"{scope.user_id} with agent {scope.agent_name}" if scope.agent_name else scope.user_id
+    """Format the owner of a memory: `ada`, or `ada (agent coder)`."""
+    return f"{scope.user_id} (agent {scope.agent_name})" if scope.agent_name else scope.user_id
 
 
-def pluralize(number: int, thing: str) -> str:
-    """`1 fact`, `2 summaries`."""
-    many = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
-    return f"{number:,} {thing if number == 1 else many}"
+def pluralize(count: int, noun: str) -> str:
+    """Format a count: `1 fact`, `2 summaries`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
-def as_document(memory: Memory) -> dict[str, Any]:
-    """The memory as the JSON that is stored."""
+def memory_document(memory: Memory) -> dict[str, Any]:
+    """Return the memory as it is stored in JSON."""
     return memory.model_dump(by_alias=True)
 
 
 def fact_document(fact: Fact) -> dict[str, Any]:
-    """The fact as the JSON that is stored."""
+    """Return the fact as it is stored in JSON."""
     return fact.model_dump(by_alias=True)

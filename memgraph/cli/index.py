@@ -1,4 +1,4 @@
-"""memgraph index: make the index of a file memory ahead of its first use."""
+"""memgraph index: build the index of a file memory before its first use."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from memgraph.attachments.files.indexer import IndexReport, Progress
     from memgraph.cli.output import Output
 
-SHOWN = 20
-"""Skipped files that are listed; --json tells of all."""
+MAX_LISTED = 20
+"""Maximum number of skipped files listed; --json lists all."""
 
 
 def register(app: typer.Typer) -> None:
@@ -27,11 +27,11 @@ def register(app: typer.Typer) -> None:
 
 def index(
     ctx: CommandContext,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A memory of type file, as memgraph.yaml names it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a memory of type file in memgraph.yaml.")],
 ) -> None:
-    """Read and embed the documents of the memory NAME that are new or changed."""
+    """Index new and changed documents of the file memory NAME."""
     memory = _file_memory(ctx, name)
-    with _bar(ctx.output) as progress:
+    with _progress_bar(ctx.output) as progress:
         report = memory.index(progress)
     memory.close()
     _show(ctx.output, name, report)
@@ -45,17 +45,17 @@ def _file_memory(ctx: CommandContext, name: str) -> FileMemory:
 
     manager = MemoryManager.from_settings(ctx.settings)
     if not manager.names:
-        raise ConfigError("no memories are configured: name them under `memories:` in memgraph.yaml")
+        raise ConfigError("no memories are configured: add them under `memories:` in memgraph.yaml")
     store = manager.store(name)
     if not isinstance(store, FileMemory):
-        files = [each for each in manager.names if isinstance(manager.store(each), FileMemory)]
-        raise ConfigError(f"the memory {name!r} has no index; of type file are: {', '.join(files) or 'none'}")
+        names = [other for other in manager.names if isinstance(manager.store(other), FileMemory)]
+        raise ConfigError(f"memory {name!r} is not of type file; memories of that type: {', '.join(names) or 'none'}")
     return store
 
 
 @contextmanager
-def _bar(output: Output) -> Generator[Progress | None]:
-    """A bar on the terminal, and nothing where there is none."""
+def _progress_bar(output: Output) -> Generator[Progress | None]:
+    """Show a progress bar on stderr if it is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -73,16 +73,17 @@ def _bar(output: Output) -> Generator[Progress | None]:
 def _show(output: Output, name: str, report: IndexReport) -> None:
     from memgraph.cli.format import pluralize
 
-    output.line(f"The index of {name} has {pluralize(report.passages, 'passage')}.", "bold")
-    done = (
-        f"{pluralize(len(report.indexed), 'file')} read, {report.unchanged:,} unchanged, {len(report.removed):,} gone"
+    output.line(f"Index of {name}: {pluralize(report.passages, 'passage')}", "bold")
+    files = (
+        f"{pluralize(len(report.indexed), 'file')} indexed, {report.unchanged:,} unchanged, "
+        f"{len(report.removed):,} removed"
     )
-    output.line(f"{done}; {pluralize(report.embedded, 'text')} embedded.", indent=2)
-    for left in report.missing:
-        output.line(f"{left.path}: {left.why}; what was known of it is kept.", "yellow", indent=2)
+    output.line(f"{files}; {pluralize(report.embedded, 'text')} embedded.", indent=2)
+    for skipped in report.missing:
+        output.line(f"{skipped.path}: {skipped.why}; its indexed passages are kept.", "yellow", indent=2)
     if report.skipped:
         output.line(f"{pluralize(len(report.skipped), 'file')} skipped:", "yellow", indent=2)
-    for left in report.skipped[:SHOWN]:
-        output.line(f"{left.path}: {left.why}", indent=4)
-    if len(report.skipped) > SHOWN:
-        output.line(f"and {len(report.skipped) - SHOWN:,} more; --json tells of all", indent=4)
+    for skipped in report.skipped[:MAX_LISTED]:
+        output.line(f"{skipped.path}: {skipped.why}", indent=4)
+    if len(report.skipped) > MAX_LISTED:
+        output.line(f"and {len(report.skipped) - MAX_LISTED:,} more (--json lists all)", indent=4)

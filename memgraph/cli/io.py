@@ -1,4 +1,4 @@
-"""Reading the file a command is given."""
+"""Input files, export folders, and backups."""
 
 from __future__ import annotations
 
@@ -18,57 +18,57 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-def read_input(file: str, refusal: type[MemgraphError]) -> bytes:
-    """Return the bytes of *file*, `-` being stdin.
+def read_input(file: str, error_type: type[MemgraphError]) -> bytes:
+    """Return the bytes of *file*; `-` is stdin.
 
     Raises:
-        MemgraphError: Of the type *refusal*, if it cannot be read.
+        MemgraphError: Of type *error_type*, if the file cannot be read.
     """
     try:
         return sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
     except OSError as error:
-        raise refusal(f"{file} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # a NUL in the name
-        raise refusal(f"{file!r} cannot be read: {error}") from error
+        raise error_type(f"cannot read {file}: {error.strerror or error}") from error
+    except ValueError as error:  # a NUL byte in the name
+        raise error_type(f"cannot read {file!r}: {error}") from error
 
 
-def read_documents(file: str, refusal: type[MemgraphError]) -> list[ExportDocument]:
-    """Return what an export is made of: *file*, or the memories below it where it is a folder.
+def read_documents(file: str, error_type: type[MemgraphError]) -> list[ExportDocument]:
+    """Return the documents of an export: *file*, or the memories below it if it is a folder.
 
     Raises:
-        MemgraphError: Of the type *refusal*, if it cannot be read, or a folder holds none.
+        MemgraphError: Of type *error_type*, if a file cannot be read or the folder contains no memories.
     """
     from memgraph.importers import ExportDocument
 
     root = Path(file)
     if file == STDIN or not root.is_dir():
-        return [ExportDocument(name_of(file), read_input(file, refusal))]
+        return [ExportDocument(display_name(file), read_input(file, error_type))]
     found = [*root.rglob("memory.json"), *(path for path in root.rglob("*.md") if "facts" in path.parts)]
     if not found:
-        raise refusal(f"{file} holds no memory.json, and no Markdown files in a folder called facts")
-    return [ExportDocument(path.as_posix(), read_input(str(path), refusal)) for path in sorted(found)]
+        raise error_type(f"{file} contains neither memory.json files nor Markdown files in a folder named facts")
+    return [ExportDocument(path.as_posix(), read_input(str(path), error_type)) for path in sorted(found)]
 
 
-def name_of(file: str) -> str:
-    """What *file* is called in messages."""
+def display_name(file: str) -> str:
+    """Return the name of *file* for messages."""
     return "stdin" if file == STDIN else file
 
 
 def default_thread(file: str) -> str:
-    """The thread that a conversation is, where nobody says: its file's name without the ending."""
+    """Return the default thread of a conversation: its file name without the suffix."""
     return "stdin" if file == STDIN else Path(file).stem
 
 
-def backup_place(scope: Scope) -> Path:
-    """A name that says whose and when, for any user id."""
+def backup_path(scope: Scope) -> Path:
+    """Return a file name with the owner and the time, valid for any user id."""
     from memgraph.storage.paths import folder_name
 
-    whose = folder_name(scope.user_id) + (f"-{scope.agent_name}" if scope.agent_name else "")
-    return Path(f"memgraph-backup-{whose}-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.json").absolute()
+    owner = folder_name(scope.user_id) + (f"-{scope.agent_name}" if scope.agent_name else "")
+    return Path(f"memgraph-backup-{owner}-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.json").absolute()
 
 
 def write_memory(path: Path, memory: Memory) -> None:
-    """Write *memory* to a file that nobody else may read."""
+    """Write *memory* to a file that only its owner can read."""
     from memgraph.storage.serialization import serialize
 
     _, data = serialize(memory)

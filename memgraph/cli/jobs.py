@@ -1,4 +1,4 @@
-"""memgraph pending and memgraph retry: what waits to be learned, what waits for a person, and what failed."""
+"""memgraph pending and memgraph retry: list outbox jobs, and requeue failed ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memgraph.background.outbox import Job
 
 OutboxOption = Annotated[
-    str | None, typer.Option("--outbox", metavar="URL", help="Where conversations wait: a file, sqlite:FILE.")
+    str | None, typer.Option("--outbox", metavar="URL", help="Outbox of pending conversations: a file, sqlite:FILE.")
 ]
 
 
@@ -26,28 +26,31 @@ def register(app: typer.Typer) -> None:
 
 
 def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
-    """Show which conversations wait to be learned from, are in review, or were set aside because they failed.
+    """List conversations that are pending, in review or failed.
 
-    It only looks: what waits is run by the processes that submit.
+    Read-only: jobs are run by the processes that submit conversations.
     """
     now = time.time()
     with open_outbox(ctx, outbox) as opened:
-        waiting, aside = opened.pending(now=now), opened.dead_letters()
-        held = [each.job for each in opened.in_review()]
+        pending, failed = opened.pending(now=now), opened.dead_letters()
+        in_review = [held.job for held in opened.in_review()]
         name = opened.name
-    _list(ctx, f"Waiting in {name}:", [(job, _when(job, now)) for job in waiting], or_else=f"Nothing waits in {name}.")
-    if held:
+    if pending:
+        _list(ctx, f"Pending in {name}:", [(job, _status(job, now)) for job in pending])
+    else:
+        ctx.output.line(f"No pending conversations in {name}.")
+    if in_review:
         ctx.output.line()
-        _list(ctx, "In review; `memgraph review` decides:", [(job, "waits for a person") for job in held])
-    if aside:
+        _list(ctx, "In review (decide with `memgraph review`):", [(job, "waiting for a decision") for job in in_review])
+    if failed:
         ctx.output.line()
-        _list(ctx, "Set aside; `memgraph retry` puts them back:", [(job, job.error) for job in aside])
+        _list(ctx, "Failed (requeue with `memgraph retry`):", [(job, job.error) for job in failed])
     ctx.output.result(
         {
             "outbox": name,
-            "waiting": [_document(job) for job in waiting],
-            "in_review": [_document(job) for job in held],
-            "aside": [_document(job) for job in aside],
+            "waiting": [_document(job) for job in pending],
+            "in_review": [_document(job) for job in in_review],
+            "aside": [_document(job) for job in failed],
         }
     )
 
@@ -55,53 +58,57 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
 def retry(
     ctx: CommandContext,
     *,
-    user: Annotated[str | None, typer.Option("--user", "-u", metavar="USER", help="Only of this user.")] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", metavar="USER", help="Only conversations of this user.")
+    ] = None,
     agent: AgentOption = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="THREAD", help="Only this conversation.")] = None,
     outbox: OutboxOption = None,
 ) -> None:
-    """Put conversations back that were set aside because they failed.
+    """Requeue failed conversations.
 
-    Without --user all of them. They are run by the processes that submit.
+    Without --user, requeues all of them. They are run by the processes that submit conversations.
     """
     from memgraph.cli.format import pluralize
     from memgraph.errors import IdentityError
     from memgraph.models import Scope
 
     if agent and not user:
-        raise IdentityError("--agent needs --user: an agent's memory is one of a user's")
+        raise IdentityError("--agent needs --user: an agent's memory belongs to a user")
     scope = Scope(user, agent) if user else None
     with open_outbox(ctx, outbox) as opened:
-        there = bool(opened.dead_letters())  # so that looking into nothing makes no file
-        count = opened.retry(now=time.time(), scope=scope, thread_id=thread) if there else 0
-    ctx.output.line(f"Put {pluralize(count, 'conversation')} back.")
+        has_failed = bool(opened.dead_letters())  # an outbox that does not exist yet is not created
+        count = opened.retry(now=time.time(), scope=scope, thread_id=thread) if has_failed else 0
+    ctx.output.line(f"Requeued {pluralize(count, 'conversation')}.")
     ctx.output.result({"put_back": count})
 
 
 def open_outbox(ctx: CommandContext, url: str | None) -> Outbox:
-    """The outbox called *url*, or that of the settings."""
+    """Open the outbox at *url*, or the one in the settings."""
     from memgraph.background import open_outbox
 
     return open_outbox(url or ctx.settings.outbox, storage=ctx.storage)
 
 
-def _list(ctx: CommandContext, title: str, jobs: list[tuple[Job, str]], *, or_else: str = "") -> None:
+def _list(ctx: CommandContext, title: str, jobs: list[tuple[Job, str]]) -> None:
     from memgraph.cli.format import format_scope, pluralize
     from memgraph.cli.output import one_line
 
-    ctx.output.line(title if jobs else or_else, "bold" if jobs else "")
-    for job, said in jobs:
+    ctx.output.line(title, "bold")
+    for job, status in jobs:
         thread = f", thread {one_line(job.key.thread_id)}" if job.key.thread_id else ""
-        handed_over = pluralize(job.submissions, "submission")
-        line = f"{one_line(format_scope(job.key.scope))}{thread}: {handed_over}, {one_line(said)}"
-        ctx.output.line(line, indent=2)
+        owner = f"{one_line(format_scope(job.key.scope))}{thread}"
+        submissions = pluralize(job.submissions, "submission")
+        ctx.output.line(f"{owner}: {submissions}, {one_line(status)}", indent=2)
 
 
-def _when(job: Job, now: float) -> str:
+def _status(job: Job, now: float) -> str:
     if job.running:
-        return "being learned from"
-    due = f"due in {job.due_at - now:.0f} s" if job.due_at > now else "due"
-    return f"{due}, failed {job.attempts} times: {job.error}" if job.attempts else due
+        return "running"
+    due = f"due in {job.due_at - now:.0f} s" if job.due_at > now else "due now"
+    if not job.attempts:
+        return due
+    return f"{due}, failed {'once' if job.attempts == 1 else f'{job.attempts} times'}: {job.error}"
 
 
 def _document(job: Job) -> dict[str, Any]:
@@ -120,7 +127,7 @@ def _document(job: Job) -> dict[str, Any]:
 
 
 def format_time(seconds: float) -> str:
-    """A moment as documents have it."""
+    """Format seconds since 1970 as documents do."""
     from datetime import UTC, datetime
 
     from memgraph.models import timestamp

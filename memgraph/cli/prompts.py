@@ -1,4 +1,4 @@
-"""The editor of whoever sits at the terminal."""
+"""Interactive input: prompts, piped lines, and the user's editor."""
 
 from __future__ import annotations
 
@@ -15,39 +15,40 @@ from memgraph.cli.output import one_line
 from memgraph.errors import EditError
 
 
-def editor() -> list[str]:
-    """The command of $VISUAL or $EDITOR; empty where neither is set."""
+def editor_command() -> list[str]:
+    """Return the command in $VISUAL or $EDITOR; empty if neither is set."""
     return shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
 
 
-def edited(text: str, name: str) -> str:
-    """Have *text* edited, in a file that nobody else may read, and return what it is then.
+def open_editor(text: str, name: str) -> str:
+    """Open *text* in the user's editor, in a private temporary file, and return the edited text.
 
     Raises:
-        EditError: If the editor cannot be started, or failed.
+        EditError: If the editor cannot be started, or fails.
     """
     with tempfile.TemporaryDirectory(prefix="memgraph-") as folder:
         file = Path(folder, f"{name}.json")
         file.write_text(text, encoding="utf-8")
-        command = [*editor(), str(file)]
+        command = [*editor_command(), str(file)]
         try:
-            subprocess.run(command, check=True)  # noqa: S603 - the user's own choice
+            subprocess.run(command, check=True)  # noqa: S603 - chosen by the user
             return file.read_text(encoding="utf-8")
         except (OSError, subprocess.CalledProcessError, UnicodeDecodeError) as error:
             raise EditError(f"editing with {command[0]} failed: {error}") from error
 
 
-def prompt_edit(what: str, current: str) -> str:
-    """Ask for another value of *what*; empty where it stays."""
-    shown = one_line(current)
-    with _typed_already(shown) as is_shown:
-        line = (prompt_line(f"  {what}: " if is_shown or not shown else f"  {what} [{shown}]: ") or "").strip()
-    return "" if line == shown else line
+def prompt_edit(label: str, current: str) -> str:
+    """Prompt for a new value; empty if the current one is kept."""
+    default = one_line(current)
+    with _prefilled(default) as is_prefilled:
+        prompt = f"  {label}: " if is_prefilled or not default else f"  {label} [{default}]: "
+        line = (prompt_line(prompt) or "").strip()
+    return "" if line == default else line
 
 
 @contextmanager
-def _typed_already(text: str) -> Generator[bool]:
-    """Put *text* on the line that is typed next, to be edited, where the platform can."""
+def _prefilled(text: str) -> Generator[bool]:
+    """Prefill the next input line with *text*, if readline is available."""
     try:
         import readline
     except ImportError:
@@ -64,7 +65,7 @@ def _typed_already(text: str) -> Generator[bool]:
 
 
 def prompt_line(prompt: str) -> str | None:
-    """A line; None where the input ends."""
+    """Read a line; None at the end of input."""
     try:
         return input(prompt)
     except EOFError:
@@ -76,9 +77,9 @@ def prompt_line(prompt: str) -> str | None:
 
 
 def read_lines(prompt: str) -> Iterator[str]:
-    """What is typed, or piped in where *prompt* is empty, line by line, stripped."""
+    """Yield stripped lines from stdin; pass an empty *prompt* if it is a pipe."""
     if prompt:
-        with suppress(ImportError):  # arrow keys and earlier lines, where the platform has them
+        with suppress(ImportError):  # line editing and history, if the platform has readline
             import readline as _  # noqa: F401
     with suppress(EOFError):
         while True:

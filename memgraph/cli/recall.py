@@ -1,4 +1,4 @@
-"""memgraph recall: what an agent would be told."""
+"""memgraph recall: print the memory that a question injects into the prompt."""
 
 from __future__ import annotations
 
@@ -16,28 +16,31 @@ def register(app: typer.Typer) -> None:
 
 def recall(
     ctx: CommandContext,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What the agent is asked.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question to the agent.")],
     *,
     user: UserOption,
     agent: AgentOption = None,
     budget: Annotated[
         int | None,
-        typer.Option(metavar="TOKENS", min=1, help="Tokens the answer may take; default: max_injection_tokens."),
+        typer.Option(metavar="TOKENS", min=1, help="Maximum tokens; default: max_injection_tokens."),
     ] = None,
 ) -> None:
-    """Print what an agent would be told."""
+    """Print the memory that is injected for QUESTION."""
     from memgraph.models import Memory, Scope
     from memgraph.retrieval.recall import make_recall_pipeline
     from memgraph.text.tokens import count_tokens
 
     scope = Scope(user, agent)
-    is_on = ctx.settings.enabled and ctx.settings.injection_enabled
-    recaller = make_recall_pipeline(ctx.settings, max_tokens=budget)
-    text = recaller(ctx.storage.load(scope) if is_on else Memory(), [question])
+    is_enabled = ctx.settings.enabled and ctx.settings.injection_enabled
+    pipeline = make_recall_pipeline(ctx.settings, max_tokens=budget)
+    memory = ctx.storage.load(scope) if is_enabled else Memory()
+    text = pipeline(memory, [question])
     for line in text.splitlines():
         ctx.output.line(line)
-    if not is_on:
-        ctx.output.notice("An agent would be told nothing: enabled or injection_enabled is false.")
+    if not is_enabled:
+        ctx.output.notice("Recall is off: enabled or injection_enabled is false.")
+    elif memory.is_empty:
+        ctx.output.notice(f"No memory for user {scope}.")
     elif not text:
-        ctx.output.notice(f"Nothing is remembered of {scope} that fits {recaller.max_tokens:,} tokens.")
-    ctx.output.result({"question": question, "text": text, "tokens": count_tokens(text), "budget": recaller.max_tokens})
+        ctx.output.notice(f"Nothing in the memory of {scope} fits into {pipeline.max_tokens:,} tokens.")
+    ctx.output.result({"question": question, "text": text, "tokens": count_tokens(text), "budget": pipeline.max_tokens})

@@ -1,4 +1,4 @@
-"""memgraph review: what was proposed in the background, and what a person says to it."""
+"""memgraph review: list and decide changes that were proposed in the background."""
 
 from __future__ import annotations
 
@@ -25,32 +25,31 @@ def review(
     ctx: CommandContext,
     *,
     user: Annotated[
-        str | None, typer.Option("--user", "-u", metavar="USER", help="Decide what is of this user.")
+        str | None, typer.Option("--user", "-u", metavar="USER", help="Decide the changes to this user's memory.")
     ] = None,
     agent: AgentOption = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="THREAD", help="Only this conversation.")] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Accept all of it, without asking.")] = False,
-    reject: Annotated[bool, typer.Option("--reject", help="Reject all of it, without asking.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept all changes without asking.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="Reject all changes without asking.")] = False,
     outbox: OutboxOption = None,
 ) -> None:
-    """Show what waits for review, or, with --user, decide it.
+    """List changes in review, or decide them with --user.
 
-    At a terminal each change is asked about; nothing is learned that was not accepted. What was decided is learned at
-    once, without asking the model again.
+    At a terminal, asks about each change. Only accepted changes are saved, at once and without another model call.
     """
     _check(user, agent, accept=accept, reject=reject)
     with open_outbox(ctx, outbox) as opened:
-        waiting = [each for each in _waiting(ctx, opened) if _is_meant(each, user, agent, thread)]
-        left = waiting
-        if waiting and user and (accept or reject or _can_ask(ctx)):
-            left = _decide(ctx, opened, waiting, "accept" if accept else "reject" if reject else None)
+        reviews = [review for review in _pending(ctx, opened) if _matches(review, user, agent, thread)]
+        undecided = reviews
+        if reviews and user and (accept or reject or _can_ask(ctx)):
+            undecided = _decide(ctx, opened, reviews, "accept" if accept else "reject" if reject else None)
         else:
-            _list(ctx, waiting, opened.name)
+            _list(ctx, reviews, opened.name)
         ctx.output.result(
             {
                 "outbox": opened.name,
-                "decided": [_document(each) for each in waiting if each not in left],
-                "in_review": [_document(each) for each in left],
+                "decided": [_document(review) for review in reviews if review not in undecided],
+                "in_review": [_document(review) for review in undecided],
             }
         )
 
@@ -59,11 +58,11 @@ def _check(user: str | None, agent: str | None, *, accept: bool, reject: bool) -
     from memgraph.errors import EditError, IdentityError
 
     if agent and not user:
-        raise IdentityError("--agent needs --user: an agent's memory is one of a user's")
+        raise IdentityError("--agent needs --user: an agent's memory belongs to a user")
     if (accept or reject) and not user:
-        raise IdentityError("say whose with --user: nobody decides about everybody at once")
+        raise IdentityError("--accept and --reject need --user")
     if accept and reject:
-        raise EditError("--accept and --reject exclude each other")
+        raise EditError("pass either --accept or --reject")
 
 
 def _can_ask(ctx: CommandContext) -> bool:
@@ -72,99 +71,96 @@ def _can_ask(ctx: CommandContext) -> bool:
     return can_ask(ctx.output)
 
 
-def _waiting(ctx: CommandContext, outbox: Outbox) -> Sequence[PendingReview]:
-    """What is in review, less what was proposed for memories that were deleted since."""
+def _pending(ctx: CommandContext, outbox: Outbox) -> Sequence[PendingReview]:
+    """Return the reviews in *outbox*, after discarding those of deleted memories."""
     from memgraph.background.reviews import discard_deleted, in_review
 
     discard_deleted(outbox, ctx.storage, now=time.time())
     return in_review(outbox)
 
 
-def _is_meant(asked: PendingReview, user: str | None, agent: str | None, thread: str | None) -> bool:
-    scope = asked.key.scope
-    named = agent.lower() if agent else scope.agent_name
+def _matches(review: PendingReview, user: str | None, agent: str | None, thread: str | None) -> bool:
+    scope = review.key.scope
     return (
         user in (None, scope.user_id)
-        and named == scope.agent_name
-        and (thread is None or thread == asked.key.thread_id)
+        and (not agent or agent.lower() == scope.agent_name)
+        and (thread is None or thread == review.key.thread_id)
     )
 
 
-def _list(ctx: CommandContext, waiting: Sequence[PendingReview], name: str) -> None:
+def _list(ctx: CommandContext, reviews: Sequence[PendingReview], outbox_name: str) -> None:
     from memgraph.cli.review_view import show_proposal
 
-    if not waiting:
-        ctx.output.line(f"Nothing waits for review in {name}.")
+    if not reviews:
+        ctx.output.line(f"No changes in review in {outbox_name}.")
         return
-    for asked in waiting:
-        show_proposal(ctx.output, asked.proposal)
+    for review in reviews:
+        show_proposal(ctx.output, review.proposal)
     ctx.output.line()
-    ctx.output.line("Decide with --user USER at a terminal, or with --user USER and --accept or --reject.", "dim")
+    ctx.output.line("Decide with --user USER at a terminal, or add --accept or --reject.", "dim")
 
 
 def _decide(
-    ctx: CommandContext, outbox: Outbox, waiting: Sequence[PendingReview], verdict: str | None
+    ctx: CommandContext, outbox: Outbox, reviews: Sequence[PendingReview], verdict: str | None
 ) -> list[PendingReview]:
-    """Ask about each, or say *verdict* to all; return what still waits."""
-    from memgraph.cli.review_view import ask_person, show_proposal
+    """Apply *verdict* to all reviews, or ask about each; return the undecided ones."""
+    from memgraph.cli.review_view import ask_user, show_proposal
 
-    for place, asked in enumerate(waiting):
+    for index, review in enumerate(reviews):
         if verdict is not None:
-            show_proposal(ctx.output, asked.proposal)
-        answer = ask_person(ctx.output, asked.proposal) if verdict is None else verdict
+            show_proposal(ctx.output, review.proposal)
+        answer = ask_user(ctx.output, review.proposal) if verdict is None else verdict
         if answer is None:
-            ctx.output.line("The rest waits on.")
-            return list(waiting[place:])
-        _apply(ctx, outbox, asked, answer)
+            ctx.output.line("The other changes stay in review.")
+            return list(reviews[index:])
+        _apply(ctx, outbox, review, answer)
     return []
 
 
-def _apply(ctx: CommandContext, outbox: Outbox, asked: PendingReview, answer: object) -> None:
-    """Keep what was decided, and learn it here, if this is where the memory is and nobody else is at it."""
+def _apply(ctx: CommandContext, outbox: Outbox, review: PendingReview, answer: object) -> None:
+    """Store the decision, and apply it in this process if possible."""
     from memgraph.background.reviews import decide_review
     from memgraph.errors import NotInReviewError
 
     try:
-        decide_review(outbox, asked.id, answer, now=time.time())
+        decide_review(outbox, review.id, answer, now=time.time())
     except NotInReviewError:
-        ctx.output.notice(
-            "Somebody else has decided this meanwhile, or it is proposed anew; this answer does not count."
-        )
+        ctx.output.notice("This proposal was decided or replaced in the meantime; your answer was not applied.")
         return
-    _learn(ctx, outbox, asked)
+    _save(ctx, outbox, review)
 
 
-def _learn(ctx: CommandContext, outbox: Outbox, asked: PendingReview) -> None:
+def _save(ctx: CommandContext, outbox: Outbox, review: PendingReview) -> None:
     from memgraph.background.background_invoker import make_runner
     from memgraph.background.drain import apply_decision
     from memgraph.cli.update_view import show_changes
     from memgraph.report import diff
 
-    scope, later = asked.key.scope, "it will be learned by the processes that submit"
-    if asked.storage != ctx.storage.name:
-        ctx.output.line(f"Decided; the memory is in {asked.storage}, so {later}.")
+    scope, later = review.key.scope, "a process that submits conversations will save it"
+    if review.storage != ctx.storage.name:
+        ctx.output.line(f"Decided. The memory is in {review.storage}: {later}.")
         return
     before = ctx.storage.load(scope)
-    # what is left of the conversation needs a model, which is theirs who submit
-    error = apply_decision(make_runner(outbox, ctx.settings, ctx.storage), asked.key, allow_model=False)
+    # The rest of the conversation needs a model, which only the submitting processes have.
+    error = apply_decision(make_runner(outbox, ctx.settings, ctx.storage), review.key, allow_model=False)
     after = ctx.storage.reload(scope)
     if error:
-        ctx.output.notice(f"Decided, but it could not be saved yet ({error}): {later}.")
+        ctx.output.notice(f"Decided, but not saved yet ({error}): {later}.")
     elif after.revision == before.revision:
-        ctx.output.line(f"Decided; {later}.")
+        ctx.output.line(f"Decided: {later}.")
     else:
         report = diff(before, after)
-        ctx.output.line("Learned:" if report.changed else "Nothing of it was learned.", "bold")
+        ctx.output.line("Learned:" if report.changed else "Nothing was learned.", "bold")
         show_changes(ctx.output, report)
 
 
-def _document(asked: PendingReview) -> dict[str, Any]:
-    scope = asked.key.scope
+def _document(review: PendingReview) -> dict[str, Any]:
+    scope = review.key.scope
     return {
-        "id": asked.id,
+        "id": review.id,
         "user": scope.user_id,
         "agent": scope.agent_name,
-        "thread": asked.key.thread_id,
-        "proposed_at": format_time(asked.at),
-        "proposal": asked.proposal.model_dump(mode="json"),
+        "thread": review.key.thread_id,
+        "proposed_at": format_time(review.at),
+        "proposal": review.proposal.model_dump(mode="json"),
     }

@@ -1,4 +1,4 @@
-"""A proposal on the screen: what would change, item by item."""
+"""Shows a proposal and asks the user about each change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STYLES: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def show_proposal(output: Output, proposal: Proposal) -> None:
-    """Show all that would change, and what is not kept in any case."""
+    """Show all proposed changes, and those rejected without review."""
     show_header(output, proposal)
     for item in proposal.items:
         show_item(output, item)
@@ -28,34 +28,34 @@ def show_proposal(output: Output, proposal: Proposal) -> None:
 
 
 def show_header(output: Output, proposal: Proposal) -> None:
-    """Say whose memory would change, and by which conversation."""
-    agent = f" with agent {one_line(proposal.agent_name)}" if proposal.agent_name else ""
-    thread = f", from {one_line(proposal.thread_id)}" if proposal.thread_id else ""
+    """Show whose memory would change, and the source conversation."""
+    agent = f" (agent {one_line(proposal.agent_name)})" if proposal.agent_name else ""
+    thread = f", from conversation {one_line(proposal.thread_id)}" if proposal.thread_id else ""
     output.line()
-    changes = pluralize(len(proposal.items), "change")
-    output.line(f"{changes} proposed to the memory of {one_line(proposal.user_id)}{agent}{thread}:", "bold")
+    changes = pluralize(len(proposal.items), "proposed change")
+    output.line(f"{changes} to the memory of {one_line(proposal.user_id)}{agent}{thread}:", "bold")
 
 
-def show_item(output: Output, item: ReviewItem, place: str = "") -> None:
-    """Show one change, after its *place* among the others."""
+def show_item(output: Output, item: ReviewItem, position: str = "") -> None:
+    """Show one change, with its *position* among the others as a prefix."""
     sign, style = _STYLES[item.kind]
-    indent = 2 + len(place)
-    output.line(f"{place}{sign} {_said(item)}", style, indent=2)
-    for known in item.replaces:
-        output.line(f"in place of: {one_line(known.content)}", indent=indent + 2)
+    indent = 2 + len(position)
+    output.line(f"{position}{sign} {_describe(item)}", style, indent=2)
+    for replaced in item.replaces:
+        output.line(f"replaces: {one_line(replaced.content)}", indent=indent + 2)
     if item.reason:
-        output.line(f"because: {one_line(item.reason)}", indent=indent + 2)
+        output.line(f"reason: {one_line(item.reason)}", indent=indent + 2)
     if item.kind == "rewrite" and item.before:
-        output.line(f"in place of: {one_line(item.before)}", indent=indent + 2)
+        output.line(f"replaces: {one_line(item.before)}", indent=indent + 2)
 
 
-def _said(item: ReviewItem) -> str:
+def _describe(item: ReviewItem) -> str:
     if item.kind == "rewrite":
         return f"{_title(item)}: {one_line(item.after)}"
     avoid = f" (avoid: {one_line(item.source_error)})" if item.source_error else ""
-    again = ", said again" if item.kind == "confirm" else ""
+    suffix = " (confirmed)" if item.kind == "confirm" else ""
     text = one_line(item.after or item.before)
-    return f"[{one_line(item.category or '')} | {item.confidence or 0.0:.2f}] {text}{avoid}{again}"
+    return f"[{one_line(item.category or '')} | {item.confidence or 0.0:.2f}] {text}{avoid}{suffix}"
 
 
 def _title(item: ReviewItem) -> str:
@@ -63,24 +63,22 @@ def _title(item: ReviewItem) -> str:
 
 
 def show_rejected(output: Output, proposal: Proposal) -> None:
-    """Show what nobody is asked about."""
-    for known in proposal.evicted:
-        output.line(f"- {one_line(known.content)}, which would go for want of room", "dim", indent=2)
+    """Show changes that are not up for review: evicted facts and rejected proposals."""
+    for evicted in proposal.evicted:
+        output.line(f"- {one_line(evicted.content)} (evicted: the memory is full)", "dim", indent=2)
     for refusal in proposal.refused:
-        output.line(f"x {one_line(refusal.item)}, not kept: {one_line(refusal.reason)}", "dim", indent=2)
+        output.line(f"x {one_line(refusal.item)} (not saved: {one_line(refusal.reason)})", "dim", indent=2)
 
 
-__all__ = ["Answer", "ask_person", "can_ask", "show_proposal"]
-
-Word = Literal["accept", "reject", "edit", "accept all", "reject all", "quit"]
+Choice = Literal["accept", "reject", "edit", "accept all", "reject all", "quit"]
 Answer = Verdict | Mapping[str, object]
 
 PROMPT = "accept, reject, edit, quit? [a/r/e/q, ? for more] "
 HELP = (
-    "a accepts it, r rejects it, e edits it; aa accepts and rr rejects it and all that follow; "
-    "q quits: then nothing of this is decided"
+    "a: accept, r: reject, e: edit, aa: accept this and all that follow, rr: reject this and all that follow, "
+    "q: quit without deciding any of these changes"
 )
-WORDS: Mapping[str, Word] = MappingProxyType(
+CHOICES: Mapping[str, Choice] = MappingProxyType(
     {
         "a": "accept",
         "accept": "accept",
@@ -94,64 +92,64 @@ WORDS: Mapping[str, Word] = MappingProxyType(
         "quit": "quit",
     }
 )
-"""What may be typed."""
+"""Choices by what can be typed."""
 
 
 def can_ask(output: Output) -> bool:
-    """Whether there is a person to ask."""
+    """Whether stdin is a terminal and the output is not JSON."""
     return sys.stdin.isatty() and not output.as_json
 
 
-def ask_person(output: Output, proposal: Proposal) -> Answer | None:
-    """Show each item and ask what becomes of it.
+def ask_user(output: Output, proposal: Proposal) -> Answer | None:
+    """Show each item and ask for a decision.
 
     Returns:
-        An answer that `memgraph.review.decision` understands; None if the person quits instead.
+        An answer for `memgraph.review.parse_decision`; None if the user quits.
     """
     show_header(output, proposal)
-    decided: dict[str, object] = {}
-    for place, item in enumerate(proposal.items, start=1):
-        show_item(output, item, f"{place}/{len(proposal.items)} ")
-        word, edit = _asked(output, proposal, item)
-        if word == "quit":
+    decisions: dict[str, object] = {}
+    for number, item in enumerate(proposal.items, start=1):
+        show_item(output, item, f"{number}/{len(proposal.items)} ")
+        choice, edit = _ask(output, proposal, item)
+        if choice == "quit":
             return None
-        if word in ("accept all", "reject all"):
-            return {"items": decided, "others": word.removesuffix(" all")}
-        decided[item.key] = edit or word
+        if choice in ("accept all", "reject all"):
+            return {"items": decisions, "others": choice.removesuffix(" all")}
+        decisions[item.key] = edit or choice
     show_rejected(output, proposal)
-    return {"items": decided}
+    return {"items": decisions}
 
 
-def _asked(output: Output, proposal: Proposal, item: ReviewItem) -> tuple[Word, Mapping[str, object] | None]:
-    """Ask until the answer is one; the end of the input quits."""
+def _ask(output: Output, proposal: Proposal, item: ReviewItem) -> tuple[Choice, Mapping[str, object] | None]:
+    """Ask until the answer is valid; the end of input quits."""
     while True:
         line = prompt_line(PROMPT)
-        word = "quit" if line is None else WORDS.get(line.strip().lower())
-        if word is None:
+        choice = "quit" if line is None else CHOICES.get(line.strip().lower())
+        if choice is None:
             output.line(HELP, "dim")
-        elif word != "edit":
-            return word, None
-        elif edit := _edited(output, proposal, item):
-            return word, edit
+        elif choice != "edit":
+            return choice, None
+        elif edit := _edit(output, proposal, item):
+            return choice, edit
 
 
-def _edited(output: Output, proposal: Proposal, item: ReviewItem) -> Mapping[str, object] | None:
-    """Have the item edited line by line; None where nothing was changed, or not to what may be."""
+def _edit(output: Output, proposal: Proposal, item: ReviewItem) -> Mapping[str, object] | None:
+    """Prompt for new values of the item; None if nothing was changed, or the values are invalid."""
     if item.kind in ("confirm", "remove"):
-        output.notice("It can be accepted or rejected; there is nothing of it to edit.")
+        output.notice("This change cannot be edited: accept or reject it.")
         return None
     try:
-        edit = dict(_new_values(item))
+        edit = dict(_prompt_values(item))
         if edit:
             parse_decision(proposal.model_copy(update={"items": (item,)}), {"items": {item.key: edit}})
     except EditError as error:
-        output.notice(f"That cannot be: {error}")
+        output.notice(f"Invalid answer: {error}")
         return None
     return edit or None
 
 
-def _new_values(item: ReviewItem) -> Iterator[tuple[str, object]]:
-    """What was typed in the place of what there is; an empty line leaves it as it is."""
+def _prompt_values(item: ReviewItem) -> Iterator[tuple[str, object]]:
+    """Yield the fields that were changed; an empty line keeps the current value."""
     if text := prompt_edit("text", item.after):
         yield "after", text
     if item.kind != "add":
@@ -160,15 +158,15 @@ def _new_values(item: ReviewItem) -> Iterator[tuple[str, object]]:
     if category:
         yield "category", category
     if confidence := prompt_edit("confidence (0 to 1)", f"{item.confidence or 0.0:g}"):
-        yield "confidence", _number(confidence)
+        yield "confidence", _parse_confidence(confidence)
     if (category or item.category) == "correction" and (
-        error := prompt_edit("what went wrong", item.source_error or "")
+        error := prompt_edit("mistake to avoid", item.source_error or "")
     ):
         yield "source_error", error
 
 
-def _number(text: str) -> float:
+def _parse_confidence(text: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise EditError(f"confidence is a number from 0 to 1, not {one_line(text)[:80]!r}") from error
+        raise EditError(f"confidence is {one_line(text)[:80]!r}, expected a number from 0 to 1") from error

@@ -1,4 +1,4 @@
-"""memgraph serve: the HTTP API, alone."""
+"""memgraph serve: run the HTTP API as a stand-alone server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 REQUEST_SECONDS = 10
-"""How long a stop waits for requests that are being answered."""
+"""Maximum wait for running requests on shutdown."""
 NEEDS_EXTRA = "serve needs FastAPI and uvicorn: pip install 'langgraph-memgraph[api]'"
 
 
@@ -30,13 +30,17 @@ def register(app: typer.Typer) -> None:
 def serve(
     ctx: CommandContext,
     *,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65_535, help="0 is any free one.")] = 8765,
-    no_token: Annotated[bool, typer.Option("--no-token", help="Let everybody on this machine in.")] = False,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65_535, help="Port to listen on; 0 picks a free one.")
+    ] = 8765,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Require no token: any user of this machine has access.")
+    ] = False,
 ) -> None:
-    """Serve the HTTP API until it is stopped.
+    """Serve the HTTP API until stopped.
 
-    Where no token is configured (MEMGRAPH_API_TOKEN), one is made for this run.
+    If no token is configured (MEMGRAPH_API_TOKEN), generates and prints one.
     """
     from memgraph.errors import ConfigError
 
@@ -44,18 +48,18 @@ def serve(
         from memgraph.api import create_app
     except ModuleNotFoundError as error:
         raise ConfigError(f"{NEEDS_EXTRA} ({error.name} is missing)") from error
-    token, access = _access(ctx, host, no_token=no_token)
+    token, access = _make_authenticator(ctx, host, no_token=no_token)
     hosts = {*LOCAL_NAMES, host} if _is_local(host) else ()
     app = create_app(ctx.settings, access=access, hosts=hosts, storage=ctx.storage)
-    app.desk.open()  # what is wrong with the settings is said before anything is served
-    with _listening(host, port) as listener:
-        _tell(ctx, _url(listener), token, is_open=access.is_open)
+    app.desk.open()  # invalid settings fail before the port is opened
+    with _listen(host, port) as listener:
+        _print_usage(ctx, _url(listener), token, is_open=access.is_open)
         _serve(app, listener)
     ctx.output.line("Stopped.")
 
 
-def _access(ctx: CommandContext, host: str, *, no_token: bool) -> tuple[str | None, Authenticator]:
-    """Who gets in, and the token that was made for this run, if one was."""
+def _make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tuple[str | None, Authenticator]:
+    """Return the generated token, if any, and the authenticator."""
     import secrets
 
     from pydantic import SecretStr
@@ -67,8 +71,8 @@ def _access(ctx: CommandContext, host: str, *, no_token: bool) -> tuple[str | No
     is_configured = bool(settings.api_token or settings.api_tokens)
     if not _is_local(host) and (no_token or not is_configured):
         raise ConfigError(
-            f"{host} can be reached from other machines, so a token has to be configured: set MEMGRAPH_API_TOKEN"
-            f"{', and leave --no-token out' if no_token else ''}"
+            f"{host} is reachable from other machines, which requires a token: set MEMGRAPH_API_TOKEN"
+            f"{' and omit --no-token' if no_token else ''}"
         )
     if no_token:
         return None, Authenticator(is_open=True)
@@ -86,7 +90,7 @@ def _is_local(host: str) -> bool:
     return host == "localhost"
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     import socket
 
     from memgraph.errors import ConfigError
@@ -95,7 +99,7 @@ def _listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         detail = error.strerror or error
-        raise ConfigError(f"cannot listen on {host}, port {port}: {detail}; another one: --port NUMBER") from error
+        raise ConfigError(f"cannot listen on {host}, port {port}: {detail}; choose another port with --port") from error
 
 
 def _url(listener: socket.socket) -> str:
@@ -103,27 +107,27 @@ def _url(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/memory"
 
 
-def _tell(ctx: CommandContext, url: str, token: str | None, *, is_open: bool) -> None:
+def _print_usage(ctx: CommandContext, url: str, token: str | None, *, is_open: bool) -> None:
     line = ctx.output.line
-    line(f"Serving the memories in {ctx.storage.name} at {url} (what there is: {url}/docs)")
+    line(f"Serving the memories in {ctx.storage.name} at {url} (API documentation: {url}/docs)")
     if token:
-        line(f"Token of this run: {token}")
+        line(f"Generated token: {token}")
     if is_open:
-        line("Whoever can use this machine can read and change every memory.", "yellow")
-    shown = "" if is_open else f' -H "Authorization: Bearer {token or "$MEMGRAPH_API_TOKEN"}"'
-    line(f"Try: curl{shown} '{url}/document?user_id=ada'")
-    line("Stop it with Ctrl-C.")
+        line("No token is required: any user of this machine can read and change every memory.", "yellow")
+    header = "" if is_open else f' -H "Authorization: Bearer {token or "$MEMGRAPH_API_TOKEN"}"'
+    line(f"Try: curl{header} '{url}/document?user_id=ada'")
+    line("Press Ctrl-C to stop.")
     ctx.output.result({"url": url, "token": token})
     sys.stdout.flush()
 
 
 def _serve(app: MountedApp, listener: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM: then what is being answered, and learned, is finished."""
+    """Serve until SIGINT or SIGTERM, then finish running requests and updates."""
     import signal
 
     import uvicorn
 
-    # uvicorn raises the signal again when it has ended, which is no failure here
+    # uvicorn re-raises the signal after its shutdown; here that is a normal exit.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=REQUEST_SECONDS

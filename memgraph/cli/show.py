@@ -1,4 +1,4 @@
-"""memgraph show: what is remembered."""
+"""memgraph show: print a memory."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def register(app: typer.Typer) -> None:
 
 
 def show(ctx: CommandContext, *, user: UserOption, agent: AgentOption = None) -> None:
-    """Show what is remembered, and where it is."""
-    from memgraph.cli.format import as_document
+    """Show the memory of USER."""
+    from memgraph.cli.format import memory_document
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
     memory = ctx.storage.load(scope)
     _show(ctx, scope, memory)
-    ctx.output.result(as_document(memory))
+    ctx.output.result(memory_document(memory))
 
 
 def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
@@ -33,7 +33,7 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
 
     line = ctx.output.line
     if memory.is_empty:
-        line(f"Nothing is remembered of {format_scope(scope)} in {ctx.storage.location(scope)}.")
+        line(f"No memory for user {scope} in {ctx.storage.location(scope)}.")
         return
     line(
         f"Memory of {format_scope(scope)}, revision {memory.revision}, last changed {memory.last_updated or 'unknown'}",
@@ -49,4 +49,4 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
         line()
         line(pluralize(len(memory.facts), "fact"), "cyan")
         for fact in memory.facts:
-            line(f"{fact.id}  {fact_line(fact)}{' (yours)' if fact.is_manual else ''}", indent=2)
+            line(f"{fact.id}  {fact_line(fact)}{' (manual)' if fact.is_manual else ''}", indent=2)

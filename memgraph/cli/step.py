@@ -1,4 +1,4 @@
-"""memgraph step: watch an update node by node, and change what it does before anything is saved."""
+"""memgraph step: run an update node by node, inspect and edit its stages before anything is saved."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
-from memgraph.cli.io import STDIN, default_thread, name_of, read_input
+from memgraph.cli.io import STDIN, default_thread, display_name, read_input
 from memgraph.cli.prompts import read_lines
-from memgraph.cli.update import ModelOption, ThreadOption, say_model, say_off
+from memgraph.cli.update import ModelOption, ThreadOption, print_disabled, print_model
 
 if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage
@@ -32,7 +32,7 @@ def step(
     ctx: CommandContext,
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="The conversation, as for `memgraph update`; stdin is for the commands."),
+        typer.Argument(metavar="FILE", help="Conversation, as for `memgraph update`, but not stdin."),
     ],
     *,
     user: UserOption,
@@ -40,10 +40,10 @@ def step(
     thread: ThreadOption = None,
     model: ModelOption = None,
 ) -> None:
-    """Learn from the conversation in FILE node by node.
+    """Run an update node by node.
 
-    Each stage is shown before and after, and can be edited; nothing is saved before the last node runs. Commands are
-    read from stdin, typed or piped; h lists them.
+    Shows each stage of learning from FILE before and after, and lets you edit it; nothing is saved before the last
+    node runs. Commands are read from stdin, typed or piped; h lists them.
     """
     from memgraph.cli.conversation import read_conversation
     from memgraph.cli.format import format_scope, pluralize
@@ -52,25 +52,30 @@ def step(
     from memgraph.models import Scope, validate_id
 
     if file == STDIN:
-        raise ConversationError("the commands come from stdin, so the conversation cannot: give a file")
+        raise ConversationError("stdin is used for commands: pass the conversation as a file")
     scope = Scope(user, agent)
     settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
-    messages = read_conversation(read_input(file, ConversationError), name_of(file))
+    messages = read_conversation(read_input(file, ConversationError), display_name(file))
     thread = validate_id(default_thread(file) if thread is None else thread, "thread")
     if not settings.enabled:
-        say_off(ctx)
+        print_disabled(ctx)
         return
-    say_model(ctx, settings)
+    print_model(ctx, settings)
     ctx.output.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
-    is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not ctx.output.as_json
+    is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not ctx.output.as_json
     session = StepSession(
-        ctx.output, _stepper(ctx, settings, messages, scope, thread), ctx.storage.location(scope), is_typed=is_typed
+        ctx.output,
+        _make_stepper(ctx, settings, messages, scope, thread),
+        ctx.storage.location(scope),
+        is_interactive=is_interactive,
     )
-    _obey(session, PROMPT if is_typed else "")
+    _read_commands(session, PROMPT if is_interactive else "")
     ctx.output.result(session.document)
 
 
-def _stepper(ctx: CommandContext, settings: Settings, messages: list[AnyMessage], scope: Scope, thread: str) -> Stepper:
+def _make_stepper(
+    ctx: CommandContext, settings: Settings, messages: list[AnyMessage], scope: Scope, thread: str
+) -> Stepper:
     from memgraph.config import make_context
     from memgraph.context import Context
     from memgraph.graph import build_graph
@@ -81,7 +86,7 @@ def _stepper(ctx: CommandContext, settings: Settings, messages: list[AnyMessage]
     return Stepper(graph, messages, context)
 
 
-def _obey(session: StepSession, prompt: str) -> None:
+def _read_commands(session: StepSession, prompt: str) -> None:
     session.begin()
     try:
         for line in read_lines(prompt):

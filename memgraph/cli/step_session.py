@@ -1,4 +1,4 @@
-"""A session of `memgraph step`: each command is one line, and does one thing."""
+"""A session of `memgraph step`: executes one command per line."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memgraph.cli.output import harmless_json, one_line
-from memgraph.cli.prompts import edited, editor
-from memgraph.cli.review_view import ask_person
+from memgraph.cli.output import one_line, safe_json
+from memgraph.cli.prompts import editor_command, open_editor
+from memgraph.cli.review_view import ask_user
 from memgraph.cli.step_view import StepPrinter, format_stage
 from memgraph.errors import EditError, MemgraphError
 from memgraph.review import Proposal
@@ -22,91 +22,93 @@ if TYPE_CHECKING:
 
 HELP = """\
 Enter, n       run the next node
-c              run on to the end; where a question comes up, stop there
-s [STAGE]      show a stage, all of it, as JSON; without one: which there are
+c              continue to the end, or to the next question
+s [STAGE]      show a stage as JSON; without STAGE, list all stages
 e STAGE        edit a stage in $VISUAL or $EDITOR
-e STAGE JSON   give a stage another value
-b              go back: undo the last step, or edit
-a, r           where a question is asked: accept all of it, or reject it
-i              decide item by item
-JSON           answer as a program would
-h              help
-q              quit; what is not saved yet never is"""
+e STAGE JSON   replace a stage
+b              go back: undo the last step or edit
+a, r           answer a question: accept all, reject all
+i              answer a question: decide item by item
+JSON           answer a question with a JSON value
+h              show this help
+q              quit without saving"""
 
 
 class StepSession:
-    """Obeys commands, one line each.
+    """Executes commands, one per line.
 
     Args:
-        output: Where everything is shown.
+        output: Terminal output.
         stepper: The update.
-        place: Where the memory is stored, to be told.
-        is_typed: Whether a person types: then what is refused is said, and the next line may be better. In a script
-            it ends the session, since what follows relies on it.
+        location: Where the memory is stored, for display.
+        is_interactive: Whether a user types the commands. Then an invalid command is reported and the session goes
+            on; in a script it ends the session, since later commands rely on it.
     """
 
-    def __init__(self, output: Output, stepper: Stepper, place: str, *, is_typed: bool) -> None:
+    def __init__(self, output: Output, stepper: Stepper, location: str, *, is_interactive: bool) -> None:
         self.is_over = False
         self._is_busy = False
         self._output = output
         self._stepper = stepper
-        self._teller = StepPrinter(output, place)
-        self._place = place
-        self._is_typed = is_typed
-        self._refused: dict[str, str] = {}
+        self._printer = StepPrinter(output, location)
+        self._location = location
+        self._is_interactive = is_interactive
+        self._rejected: dict[str, str] = {}
         self._steps: list[dict[str, Any]] = []
 
     def begin(self) -> None:
-        """Say where the update stands, and how to go on."""
-        self._output.line("Nothing is saved before save_memory runs. h tells the commands.", "dim")
-        self._teller.next(self._stepper)
+        """Print the next node and how to get help."""
+        self._output.line("Nothing is saved before save_memory runs. Type h for help.", "dim")
+        self._printer.next(self._stepper)
 
     def handle(self, line: str) -> None:
-        """Do what *line* says.
+        """Execute the command in *line*.
 
         Raises:
-            MemgraphError: If it cannot be done, and nobody is there to read that.
+            MemgraphError: If it fails in a script; an interactive session prints the error instead.
         """
-        self._is_busy = True  # and stays so where Ctrl-C comes
+        self._is_busy = True  # stays True after Ctrl-C
         try:
-            self._run(line)
+            self._execute(line)
         except MemgraphError as error:
             self._is_busy = False
-            if not self._is_typed:
+            if not self._is_interactive:
                 raise
             self._output.notice(str(error))
         self._is_busy = False
 
-    def _run(self, line: str) -> None:
+    def _execute(self, line: str) -> None:
         word, _, rest = line.partition(" ")
         if line.startswith(("{", '"')):
             self._answer(line)
         elif command := self._commands.get(word.lower()):
             command(rest.strip())
         else:
-            raise EditError(f"there is no command {one_line(word)[:20]!r}; h tells which there are")
+            raise EditError(f"unknown command {one_line(word)[:20]!r}; h lists the commands")
 
     def end(self) -> None:
-        """Say what became of the memory, if the update has not ended."""
+        """Report whether the memory was saved, if the update has not ended."""
         node, saved = self._stepper.next_node, self._stepper.saved
-        if self._is_typed:
-            self._output.line()  # what was typed last ended on no line of its own
+        if self._is_interactive:
+            self._output.line()  # end the line of the prompt
         if node == "save_memory" and self._is_busy:
-            self._output.notice("Stopped while save_memory ran: `memgraph show` tells whether it was saved.")
+            self._output.notice(
+                "Stopped while save_memory was running: check with `memgraph show` whether it was saved."
+            )
         elif node:
-            kept = f"it was saved as revision {saved.revision} before, and stays so" if saved else "nothing was saved"
-            self._output.notice(f"Stopped before {node}: {kept}.")
+            status = f"revision {saved.revision} was saved earlier and is kept" if saved else "nothing was saved"
+            self._output.notice(f"Stopped before {node}: {status}.")
 
     @property
     def document(self) -> dict[str, Any]:
-        """The session as JSON."""
+        """The session as a JSON document."""
         saved = self._stepper.saved
         return {
             "outcome": self._stepper.stages.get("outcome"),
             "next": self._stepper.next_node,
             "question": as_json(self._stepper.question),
             "revision": saved.revision if saved else None,
-            "storage": self._place,
+            "storage": self._location,
             "steps": self._steps,
         }
 
@@ -132,43 +134,43 @@ class StepSession:
         if self._stepper.next_node is None:
             self.is_over = True
             return
-        self._say(self._stepper.next())
-        self._teller.next(self._stepper)
+        self._record(self._stepper.next())
+        self._printer.next(self._stepper)
 
     def _continue(self, _: str) -> None:
-        for done in self._stepper.run_to_end():
-            self._say(done)
-        self._teller.next(self._stepper)
+        for step in self._stepper.run_to_end():
+            self._record(step)
+        self._printer.next(self._stepper)
 
     def _answer(self, text: str) -> None:
-        self._say(self._stepper.answer(_parsed("an answer", text)))
-        self._teller.next(self._stepper)
+        self._record(self._stepper.answer(_parse_json("the answer", text)))
+        self._printer.next(self._stepper)
 
     def _decide(self, _: str) -> None:
-        if self._stepper.question is None or not self._is_typed:
-            raise EditError("there is nothing to decide, or nobody to ask: say a, r or JSON where a question is asked")
-        answer = ask_person(self._output, Proposal.model_validate(self._stepper.question))
+        if self._stepper.question is None or not self._is_interactive:
+            raise EditError("i needs an open question and a terminal; in a script, answer with a, r or JSON")
+        answer = ask_user(self._output, Proposal.model_validate(self._stepper.question))
         if answer is not None:
-            self._say(self._stepper.answer(answer))
-        self._teller.next(self._stepper)
+            self._record(self._stepper.answer(answer))
+        self._printer.next(self._stepper)
 
     def _back(self, _: str) -> None:
         node = self._stepper.next_node
         self._stepper.back()
         self._output.line(
-            "Undid the edit." if node == self._stepper.next_node else f"Back before {self._stepper.next_node}."
+            "Edit undone." if node == self._stepper.next_node else f"Back before {self._stepper.next_node}."
         )
         saved = self._stepper.saved
         if saved and self._stepper.next_node is not None:
             self._output.notice(
-                f"The memory was saved as revision {saved.revision} and stays so: going on from before a save, "
-                "the update finds that these turns were learned already."
+                f"Revision {saved.revision} was saved and is kept: if the update continues from here, it finds that "
+                "these turns are already learned."
             )
-        self._teller.next(self._stepper)
+        self._printer.next(self._stepper)
 
-    def _say(self, step: Step) -> None:
+    def _record(self, step: Step) -> None:
         self._steps.append({"node": step.node, "reads": step.reads, "wrote": as_json(step.wrote)})
-        self._teller.step(step)
+        self._printer.step(step)
 
     def _quit(self, _: str) -> None:
         self.is_over = True
@@ -179,31 +181,31 @@ class StepSession:
             for name, value in stages.items():
                 self._output.line(f"{name:<10} {format_stage(name, {}, value).summary}")
         elif stage not in stages:
-            raise EditError(f"there is no stage {one_line(stage)[:80]!r} yet; there are {', '.join(stages)}")
+            raise EditError(f"no stage {one_line(stage)[:80]!r} yet; available: {', '.join(stages)}")
         elif not self._output.as_json:
-            typer.echo(harmless_json(as_json(stages[stage])))
+            typer.echo(safe_json(as_json(stages[stage])))
 
     def _edit(self, rest: str) -> None:
         stage, _, text = rest.partition(" ")
         self._stepper.check_editable(stage)
-        text = text.strip() or self._typed(stage)
-        self._refused[stage] = text
-        self._stepper.edit(stage, _parsed(stage, text))
-        del self._refused[stage]
-        self._teller.stage(stage, self._stepper.stages, self._stepper.stages[stage])
+        text = text.strip() or self._open_editor(stage)
+        self._rejected[stage] = text
+        self._stepper.edit(stage, _parse_json(stage, text))
+        del self._rejected[stage]
+        self._printer.stage(stage, self._stepper.stages, self._stepper.stages[stage])
         if stage not in self._stepper.reads:
-            self._output.notice(f"{self._stepper.next_node} does not read {stage}; go back to have it read before.")
-        self._teller.next(self._stepper)
+            self._output.notice(f"{self._stepper.next_node} does not read {stage}: go back to a node that does.")
+        self._printer.next(self._stepper)
 
-    def _typed(self, stage: str) -> str:
-        if not self._is_typed or not editor():
-            raise EditError(f"say the new value after it, as in: e {stage} JSON; or set $EDITOR and sit at a terminal")
+    def _open_editor(self, stage: str) -> str:
+        if not self._is_interactive or not editor_command():
+            raise EditError(f"e {stage} needs a value: e {stage} JSON; or, at a terminal, set $EDITOR")
         before = json.dumps(as_json(self._stepper.stages[stage]), ensure_ascii=False, indent=2)
-        return edited(self._refused.get(stage, before), stage)  # what was refused before can be put right
+        return open_editor(self._rejected.get(stage, before), stage)  # an invalid edit is not lost
 
 
-def _parsed(what: str, text: str) -> Any:  # noqa: ANN401
+def _parse_json(name: str, text: str) -> Any:  # noqa: ANN401
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise EditError(f"{what} is no JSON: {error}") from error
+        raise EditError(f"{name} is not valid JSON: {error}") from error

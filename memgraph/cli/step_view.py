@@ -1,4 +1,4 @@
-"""How the stages of an update are said to people: what is different, in a few lines."""
+"""Shows the stages of an update, as a summary and the changes against earlier stages."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from memgraph.stepper import Step, Stepper
 
 
-MOST_LINES = 12
-SHOWN_CHARS = 120
+MAX_LINES = 12
+MAX_CHARS = 120
 
 Before = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class StageView:
-    """A stage in short, and line by line: `+` is new, `-` gone, `~` rewritten, `x` not kept."""
+    """A summary of a stage and its lines: `+` added, `-` removed, `~` rewritten, `x` rejected."""
 
     summary: str
     lines: Sequence[str] = ()
 
 
 def format_stage(stage: str, before: Before, value: Any) -> StageView:  # noqa: ANN401 - of any type
-    """Say what *stage* holds now; *before* is all there was when its node began."""
-    found = SHOWS.get(stage, _json)(stage, before, value)
-    if len(found.lines) <= MOST_LINES:
-        return found
-    more = f"... and {len(found.lines) - MOST_LINES:,} more (s {stage} shows all)"
-    return StageView(found.summary, (*found.lines[:MOST_LINES], more))
+    """Format the *value* of a stage; *before* has the stages as they were when its node started."""
+    view = FORMATTERS.get(stage, _json)(stage, before, value)
+    if len(view.lines) <= MAX_LINES:
+        return view
+    more = f"... and {len(view.lines) - MAX_LINES:,} more (s {stage} shows all)"
+    return StageView(view.summary, (*view.lines[:MAX_LINES], more))
 
 
-def cut(text: str) -> str:
-    """*text* on one line, and no longer than a person wants to read here."""
+def truncate(text: str) -> str:
+    """Return *text* on one line, truncated for display."""
     line = one_line(text)
-    return line if len(line) <= SHOWN_CHARS else f"{line[:SHOWN_CHARS]}..."
+    return line if len(line) <= MAX_CHARS else f"{line[:MAX_CHARS]}..."
 
 
 def _messages(_stage: str, _before: Before, messages: Sequence[object]) -> StageView:
@@ -55,11 +55,11 @@ def _messages(_stage: str, _before: Before, messages: Sequence[object]) -> Stage
 
 
 def _turns(_stage: str, _before: Before, turns: Sequence[Turn]) -> StageView:
-    said = [f"{'user' if turn.role == 'human' else 'assistant'}: {cut(turn.text)}" for turn in turns]
-    return StageView(pluralize(len(turns), "turn"), said)
+    lines = [f"{'user' if turn.role == 'human' else 'assistant'}: {truncate(turn.text)}" for turn in turns]
+    return StageView(pluralize(len(turns), "turn"), lines)
 
 
-def _origin(_stage: str, _before: Before, origin: Any) -> StageView:  # noqa: ANN401 - its module imports LangGraph
+def _origin(_stage: str, _before: Before, origin: Any) -> StageView:  # noqa: ANN401 - its class imports LangGraph
     scope: Scope = origin.scope
     return StageView(f"{one_line(str(scope))}, thread {one_line(origin.thread)!r}, in {one_line(origin.storage)}")
 
@@ -71,23 +71,23 @@ def _names(_stage: str, _before: Before, names: Iterable[str]) -> StageView:
 _COMPARED_WITH: Mapping[str, str] = MappingProxyType(
     {"applied": "memory", "scrubbed": "applied", "saved": "memory", "memory": "memory"}
 )
-"""Which stage a memory is to be read against: an earlier pass's would say nothing."""
+"""The stage that each memory is compared with, so that only the changes of this pass are shown."""
 
 
 def _memory(stage: str, before: Before, memory: Memory) -> StageView:
     facts = f"{pluralize(len(memory.facts), 'fact')}, revision {memory.revision}"
-    known: Memory | None = before.get(_COMPARED_WITH[stage])
-    if known is None:
+    earlier: Memory | None = before.get(_COMPARED_WITH[stage])
+    if earlier is None:
         return StageView(facts)
-    changes = _changes(diff(known, memory))
-    return StageView(f"{facts}{'' if changes else ', nothing changed'}", changes)
+    changes = _changes(diff(earlier, memory))
+    return StageView(f"{facts}{'' if changes else ', unchanged'}", changes)
 
 
 def _changes(report: Report) -> list[str]:
     return [
-        *(f"+ {cut(fact_line(fact))}" for fact in report.added),
-        *(f"= {cut(fact_line(fact))}" for fact in report.confirmed),
-        *(f"- {cut(fact_line(gone.fact))}" for gone in report.removed),
+        *(f"+ {truncate(fact_line(fact))}" for fact in report.added),
+        *(f"= {truncate(fact_line(fact))}" for fact in report.confirmed),
+        *(f"- {truncate(fact_line(removed.fact))}" for removed in report.removed),
         *(line for section in report.rewritten for line in _rewritten(section)),
     ]
 
@@ -95,57 +95,60 @@ def _changes(report: Report) -> list[str]:
 def _rewritten(section: RewrittenSection) -> list[str]:
     title = TITLES[section.section]
     if not section.before:
-        return [f"~ {title}: {cut(section.after)}"]
-    return [f"~ {title}, before: {cut(section.before)}", f"~ {title}, after: {cut(section.after)}"]
+        return [f"~ {title}: {truncate(section.after)}"]
+    return [f"~ {title}, before: {truncate(section.before)}", f"~ {title}, after: {truncate(section.after)}"]
 
 
 def _prompt(_stage: str, _before: Before, prompt: Prompt) -> StageView:
     from memgraph.text.tokens import count_tokens
 
     system, human = count_tokens(prompt.system), count_tokens(prompt.human)
-    return StageView(f"{system:,} tokens of instructions, {human:,} of memory and conversation (s prompt shows them)")
+    return StageView(f"{system:,} tokens of instructions, {human:,} of memory and conversation (show with: s prompt)")
 
 
 def _response(_stage: str, _before: Before, response: Any) -> StageView:  # noqa: ANN401
-    return StageView(f"{len(response.text):,} characters", [cut(response.text)])
+    return StageView(f"{len(response.text):,} characters", [truncate(response.text)])
 
 
 def _update(_stage: str, before: Before, changes: MemoryUpdate) -> StageView:
     known: Memory = before.get("memory") or Memory()
     facts = {fact.id: fact.content for fact in known.facts}
     lines = [
-        *(f"+ [{new.category} | {new.confidence:.2f}] {cut(new.content)}" for new in changes.additions),
-        *(f"- {cut(facts.get(gone.id, gone.id))} ({cut(gone.reason)})" for gone in changes.removals),
-        *(f"~ {TITLES[rewrite.section]}: {cut(rewrite.summary)}" for rewrite in changes.rewrites),
+        *(f"+ [{new.category} | {new.confidence:.2f}] {truncate(new.content)}" for new in changes.additions),
+        *(
+            f"- {truncate(facts.get(removal.id, removal.id))} ({truncate(removal.reason)})"
+            for removal in changes.removals
+        ),
+        *(f"~ {TITLES[rewrite.section]}: {truncate(rewrite.summary)}" for rewrite in changes.rewrites),
         *_refused(changes.refused),
     ]
     return StageView(f"{pluralize(len(lines), 'change')} proposed", lines)
 
 
 def _refused(refused: Iterable[Refusal]) -> list[str]:
-    return [f"x {cut(refusal.item)}: {cut(refusal.reason)}" for refusal in refused]
+    return [f"x {truncate(refusal.item)}: {truncate(refusal.reason)}" for refusal in refused]
 
 
 def _refusals(_stage: str, _before: Before, refused: Sequence[Refusal]) -> StageView:
-    return StageView(f"{len(refused)} not kept" if refused else "none", _refused(refused))
+    return StageView(f"{len(refused)} rejected" if refused else "none", _refused(refused))
 
 
 def _removed(_stage: str, _before: Before, removed: Sequence[RemovedFact]) -> StageView:
-    lines = [f"- {cut(fact_line(gone.fact))}: {cut(gone.why)}" for gone in removed]
-    return StageView(f"{len(removed)} gone" if removed else "none", lines)
+    lines = [f"- {truncate(fact_line(removal.fact))}: {truncate(removal.why)}" for removal in removed]
+    return StageView(f"{len(removed)} removed" if removed else "none", lines)
 
 
 def _report(_stage: str, _before: Before, report: Report) -> StageView:
-    return StageView(", ".join(f"{count} {name}" for name, count in report.counts.items() if count) or "nothing yet")
+    return StageView(", ".join(f"{count} {name}" for name, count in report.counts.items() if count) or "no changes")
 
 
 def _json(_stage: str, _before: Before, value: object) -> StageView:
     from memgraph.stepper import as_json
 
-    return StageView(cut(json.dumps(as_json(value), ensure_ascii=False)))
+    return StageView(truncate(json.dumps(as_json(value), ensure_ascii=False)))
 
 
-SHOWS: Mapping[str, Callable[[str, Before, Any], StageView]] = MappingProxyType(
+FORMATTERS: Mapping[str, Callable[[str, Before, Any], StageView]] = MappingProxyType(
     {
         "messages": _messages,
         "turns": _turns,
@@ -164,57 +167,57 @@ SHOWS: Mapping[str, Callable[[str, Before, Any], StageView]] = MappingProxyType(
         "report": _report,
     }
 )
-"""How each stage is said; one that is not here is said as JSON."""
+"""Formatters by stage; other stages are shown as JSON."""
 
 
 STYLES: Mapping[str, str] = MappingProxyType({"+": "green", "-": "red", "~": "cyan", "x": "dim"})
-"""By what a line begins with."""
+"""Styles by the first character of a line."""
 
 
 class StepPrinter:
-    """Tells a person what happens.
+    """Prints steps, stages and the next action.
 
     Args:
-        output: Where it is told.
-        place: Where the memory is stored.
+        output: Terminal output.
+        location: Where the memory is stored, for display.
     """
 
-    def __init__(self, output: Output, place: str) -> None:
+    def __init__(self, output: Output, location: str) -> None:
         self._output = output
-        self._place = place
+        self._location = location
 
     def step(self, step: Step) -> None:
-        """Say what a node did, stage by stage."""
-        if not step.wrote:  # a question was asked, or there was nothing to ask
+        """Print what a node wrote, stage by stage."""
+        if not step.wrote:  # it stopped to ask a question, or had none to ask
             return
         note = NOTES[step.node](dict(step.wrote)) if step.node in NOTES else ""
         self._output.line(f"{step.node}: {note}" if note else step.node, "bold")
-        told: list[object] = []
+        printed: list[object] = []
         for stage, value in step.wrote.items():
-            is_told = any(value is other for other in told)  # what was saved is the memory too
-            self.stage(stage, step.before, value, is_short=is_told)
-            told.append(value)
+            is_repeated = any(value is other for other in printed)  # save_memory writes one memory to two stages
+            self.stage(stage, step.before, value, summary_only=is_repeated)
+            printed.append(value)
 
-    def stage(self, stage: str, before: Mapping[str, Any], value: object, *, is_short: bool = False) -> None:
-        """Say what a stage holds, line by line, or in short."""
-        said = format_stage(stage, before, value)
-        self._output.line(f"{stage:<10} {said.summary}", indent=2)
-        for line in () if is_short else said.lines:
+    def stage(self, stage: str, before: Mapping[str, Any], value: object, *, summary_only: bool = False) -> None:
+        """Print a stage: its summary, and its lines unless *summary_only*."""
+        view = format_stage(stage, before, value)
+        self._output.line(f"{stage:<10} {view.summary}", indent=2)
+        for line in () if summary_only else view.lines:
             self._output.line(line, STYLES.get(line[0], ""), indent=4)
 
     def next(self, stepper: Stepper) -> None:
-        """Say where the update stands."""
+        """Print the next node, the open question or the result."""
         if stepper.next_node is None:
-            show_result(self._output, stepper.stages, self._place)
-            self._output.line("The update has ended: Enter quits, b goes back.", "dim")
+            show_result(self._output, stepper.stages, self._location)
+            self._output.line("The update has ended. Enter: quit, b: go back.", "dim")
         elif stepper.question is not None:
             self._question(Proposal.model_validate(stepper.question))
         else:
             reads = [stage for stage in stepper.reads if stage in stepper.stages]
-            self._output.line(f"Next: {stepper.next_node}, which reads {', '.join(reads)}", "dim")
+            self._output.line(f"Next: {stepper.next_node} (reads {', '.join(reads)})", "dim")
 
     def _question(self, proposal: Proposal) -> None:
         if proposal.problem:
-            self._output.notice(f"That cannot be: {proposal.problem}")
+            self._output.notice(f"Invalid answer: {proposal.problem}")
         show_proposal(self._output, proposal)
-        self._output.line("Decide: a accepts all, r rejects all, i asks about each.", "dim")
+        self._output.line("Decide. a: accept all, r: reject all, i: decide item by item.", "dim")

@@ -1,4 +1,4 @@
-"""memgraph export, import: a memory as a file."""
+"""memgraph export and import: write a memory to a file, and read one in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
-from memgraph.cli.io import backup_place, name_of, read_documents, read_input, write_memory
+from memgraph.cli.io import backup_path, display_name, read_documents, read_input, write_memory
 
 if TYPE_CHECKING:
     from memgraph.cli.output import Output
@@ -28,17 +28,17 @@ def export(
     user: UserOption,
     agent: AgentOption = None,
     file: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; default: stdout.")
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Output file; default: stdout.")
     ] = None,
 ) -> None:
-    """Write a memory as JSON, as it is stored."""
-    from memgraph.cli.format import as_document
-    from memgraph.cli.output import harmless_json
+    """Export a memory as JSON."""
+    from memgraph.cli.format import memory_document
+    from memgraph.cli.output import safe_json
     from memgraph.models import Scope
 
     memory = ctx.storage.load(Scope(user, agent))
     if file is None:
-        typer.echo(harmless_json(as_document(memory)))
+        typer.echo(safe_json(memory_document(memory)))
         return
     write_memory(Path(file), memory)
     ctx.output.line(f"Wrote {file}.")
@@ -48,31 +48,35 @@ def export(
 def import_(
     ctx: CommandContext,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A memory document, or with --from an export; - is stdin.")
+        str, typer.Argument(metavar="FILE", help="A memory document, or an export with --from; - is stdin.")
     ],
     *,
     user: UserOption,
     agent: AgentOption = None,
     system: Annotated[
         str | None,
-        typer.Option("--from", metavar="SYSTEM", help="Whose export FILE is: deerflow (also a folder), langmem, mem0."),
+        typer.Option(
+            "--from",
+            metavar="SYSTEM",
+            help="FILE is an export of this system: deerflow (also a folder), langmem, mem0.",
+        ),
     ] = None,
     of: Annotated[
         str | None,
-        typer.Option("--of", metavar="ID", help="Whose memories are wanted, where an export holds several users'."),
+        typer.Option("--of", metavar="ID", help="Select one user of an export with several."),
     ] = None,
     replace: Annotated[
         bool,
         typer.Option(
             "--replace",
-            help="Put it in the place of what is remembered, of which a backup is written to the working folder first.",
+            help="Replace the memory instead of merging; a backup is written to the working directory first.",
         ),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result without saving it.")] = False,
 ) -> None:
-    """Add what FILE knows to a memory.
+    """Import FILE into a memory.
 
-    Facts that are not known yet come in, and summaries where there is none.
+    Adds facts that are not known yet, and fills empty summaries.
     """
     from memgraph.editing import update_memory
     from memgraph.models import Scope
@@ -81,18 +85,18 @@ def import_(
     imported, report = read_memory(file, system, of)
     if report:
         show_report(ctx.output, report)
-    incoming = Incoming(imported, backup_place(scope) if replace else None)
+    pending = PendingImport(imported, backup_path(scope) if replace else None)
     if dry_run:
-        saved = incoming.preview(ctx.storage.load(scope))
+        saved = pending.preview(ctx.storage.load(scope))
         ctx.output.line("Nothing was changed (--dry-run).", "bold")
     else:
-        saved = update_memory(ctx.storage, scope, incoming.put)
-        _tell(ctx, scope, incoming.counts(saved), incoming.kept)
-        _warn_of_room(ctx, saved)
+        saved = update_memory(ctx.storage, scope, pending.apply)
+        _print_counts(ctx, scope, pending.counts(saved), pending.saved_backup)
+        _warn_if_over_limit(ctx, saved)
     ctx.output.result(
         {
-            "counts": incoming.counts(saved),
-            "backup": None if dry_run else incoming.kept,
+            "counts": pending.counts(saved),
+            "backup": None if dry_run else pending.saved_backup,
             "revision": saved.revision,
             "dry_run": dry_run,
             "report": report.model_dump(mode="json") if report else None,
@@ -101,10 +105,10 @@ def import_(
 
 
 def read_memory(file: str, system: str | None, of: str | None) -> tuple[Memory, ImportReport | None]:
-    """Read a memory document, or another system's export, with what became of it on the way.
+    """Read a memory document, or an export of another system together with its import report.
 
     Raises:
-        EditError: If it cannot be read, or is none.
+        EditError: If the file cannot be read, or has another format.
     """
     from memgraph.editing import read_document
     from memgraph.errors import EditError
@@ -112,20 +116,20 @@ def read_memory(file: str, system: str | None, of: str | None) -> tuple[Memory, 
 
     if system is None:
         if of is not None:
-            raise EditError("--of chooses among the users of another system's export; say whose it is, by --from")
-        return read_document(read_input(file, EditError), name_of(file)), None
+            raise EditError("--of selects a user of another system's export: name the system with --from")
+        return read_document(read_input(file, EditError), display_name(file)), None
     if system not in READERS:
-        raise EditError(f"--from is one of {', '.join(READERS)}, not {system[:40]!r}")
-    moved = READERS[system](read_documents(file, EditError), of)
-    return moved.memory, moved.report
+        raise EditError(f"unknown system {system[:40]!r}: --from is one of {', '.join(READERS)}")
+    result = READERS[system](read_documents(file, EditError), of)
+    return result.memory, result.report
 
 
-class Incoming:
-    """A memory that comes in, beside what is there or in its place.
+class PendingImport:
+    """A memory to import, merged into the stored one or replacing it.
 
     Args:
-        imported: What comes in.
-        backup: Where what it takes the place of is written first; None is where it comes beside it.
+        imported: The imported memory.
+        backup: Backup file of the memory to replace; None merges instead.
     """
 
     def __init__(self, imported: Memory, backup: Path | None) -> None:
@@ -134,58 +138,56 @@ class Incoming:
         self._before = imported
 
     def preview(self, memory: Memory) -> Memory:
-        """What *memory* would be."""
+        """Return the result for the stored *memory*."""
         from memgraph.editing import merge_memory, replace_memory
 
         self._before = memory
         return (merge_memory if self._backup is None else replace_memory)(memory, self._imported)
 
-    def put(self, memory: Memory) -> Memory:
-        """What *memory* becomes; a backup of it is written where it goes."""
-        changed = self.preview(memory)
+    def apply(self, memory: Memory) -> Memory:
+        """Return the result, and write a backup of *memory* if it is replaced."""
+        result = self.preview(memory)
         if self._backup and not memory.is_empty:
             write_memory(self._backup, memory)
-        return changed
+        return result
 
     @property
-    def kept(self) -> str | None:
-        """Where the backup is, if there is one."""
+    def saved_backup(self) -> str | None:
+        """Path of the backup, if one was written."""
         return str(self._backup) if self._backup and not self._before.is_empty else None
 
     def counts(self, after: Memory) -> dict[str, int]:
-        """What changed."""
+        """Count the changes."""
         from memgraph.report import diff
 
         return diff(self._before, after).counts
 
 
 def show_report(output: Output, report: ImportReport) -> None:
-    """Say what became of another system's memories."""
+    """Show what was imported from another system."""
     from memgraph.cli.format import pluralize
     from memgraph.cli.output import one_line
 
-    taken = f"{pluralize(report.facts, 'fact')} and {pluralize(report.summaries, 'summary')}"
-    output.line(f"Read {taken}; {len(report.changed):,} changed, {len(report.left):,} left.", "bold")
-    for title, notes in (("Changed:", report.changed), ("Left:", report.left)):
+    imported = f"{pluralize(report.facts, 'fact')} and {pluralize(report.summaries, 'summary')}"
+    output.line(f"Read {imported}; {len(report.changed):,} changed, {len(report.left):,} skipped.", "bold")
+    for title, notes in (("Changed:", report.changed), ("Skipped:", report.left)):
         if notes:
             output.line(title, "cyan", indent=2)
         for note in notes:
             output.line(f"{one_line(note.what)}: {one_line(note.why)}", indent=4)
 
 
-def _tell(ctx: CommandContext, scope: Scope, counts: dict[str, int], backup: str | None) -> None:
+def _print_counts(ctx: CommandContext, scope: Scope, counts: dict[str, int], backup: str | None) -> None:
     from memgraph.cli.format import pluralize
 
     facts = f"{pluralize(counts['added'], 'fact')} added, {counts['removed']} removed"
     ctx.output.line(f"{facts}, {pluralize(counts['rewritten'], 'summary')} changed, in {ctx.storage.location(scope)}.")
     if backup:
-        ctx.output.line(f"What was there before is in {backup}.")
+        ctx.output.line(f"Backup of the previous memory: {backup}")
 
 
-def _warn_of_room(ctx: CommandContext, memory: Memory) -> None:
+def _warn_if_over_limit(ctx: CommandContext, memory: Memory) -> None:
     learned = sum(not fact.is_manual for fact in memory.facts)
     limit = ctx.settings.max_facts
     if learned > limit:
-        ctx.output.notice(
-            f"{learned:,} learned facts are more than max_facts ({limit:,}): the next update lets some go."
-        )
+        ctx.output.notice(f"{learned:,} learned facts exceed max_facts ({limit:,}): the next update evicts the excess.")

@@ -1,35 +1,45 @@
 """memgraph update: learn from a conversation."""
 
+# LangGraph leaves some of its types open
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
-from memgraph.cli.io import default_thread, name_of, read_input
+from memgraph.cli.io import default_thread, display_name, read_input
 
 if TYPE_CHECKING:
-    from langchain_core.messages import AnyMessage
+    from collections.abc import Iterator
 
+    from langchain_core.messages import AnyMessage
+    from langchain_core.runnables import RunnableConfig
+
+    from memgraph.cli.output import Output
+    from memgraph.cli.review_view import Answer
+    from memgraph.cli.update_view import Progress
     from memgraph.context import Context
-    from memgraph.models import Scope
+    from memgraph.graph import UpdateGraph
     from memgraph.settings import Settings
 
 NO_PROVIDER = (
-    "Using the built-in offline model, since no provider is configured "
-    "(set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own)."
+    "Using the built-in offline model: no model provider is configured "
+    "(set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server)."
 )
+DISABLED = "Memory is off (enabled: false): nothing was learned."
+_INTERRUPT = "__interrupt__"
+
 ThreadOption = Annotated[
     str | None,
-    typer.Option(
-        "--thread", metavar="THREAD", help="Which conversation it is; default: FILE's name without its ending."
-    ),
+    typer.Option("--thread", metavar="THREAD", help="Name of the conversation; default: FILE's name without suffix."),
 ]
 ModelOption = Annotated[
-    str | None, typer.Option("--model", metavar="MODEL", help="Such as openai:gpt-4.1-mini, or offline.")
+    str | None,
+    typer.Option("--model", metavar="MODEL", help="Chat model, such as openai:gpt-4.1-mini; or offline."),
 ]
-OFF = "Memory is off (enabled: false), so nothing was learned."
 
 
 def register(app: typer.Typer) -> None:
@@ -43,8 +53,8 @@ def update(
         str,
         typer.Argument(
             metavar="FILE",
-            help="The conversation: JSON (a list of {role, content}, or LangChain's dumped messages), JSONL, "
-            "or text with User: and Assistant: lines; - is stdin.",
+            help="Conversation as JSON (a list of {role, content}, or messages dumped by LangChain), JSONL, or text "
+            "with User: and Assistant: lines; - is stdin.",
         ),
     ],
     *,
@@ -52,71 +62,45 @@ def update(
     agent: AgentOption = None,
     thread: ThreadOption = None,
     model: ModelOption = None,
-    review: Annotated[
-        bool, typer.Option("--review", help="Show what would change, and ask about each of it before it is saved.")
-    ] = False,
+    review: Annotated[bool, typer.Option("--review", help="Ask about each change before it is saved.")] = False,
 ) -> None:
     """Learn from the conversation in FILE."""
     from memgraph.cli.conversation import read_conversation
-    from memgraph.cli.format import pluralize
-    from memgraph.errors import ConversationError
+    from memgraph.cli.format import format_scope, pluralize
+    from memgraph.cli.update_view import Progress, result_document, show_result
+    from memgraph.config import make_context
+    from memgraph.errors import ConversationError, MemgraphError
     from memgraph.models import Scope, validate_id
 
     scope = Scope(user, agent)
     settings = ctx.settings.model_copy(
         update={**({"model_name": model} if model else {}), **({"review": "always"} if review else {})}
     )
-    messages = read_conversation(read_input(file, ConversationError), name_of(file))
+    messages = read_conversation(read_input(file, ConversationError), display_name(file))
     thread = validate_id(default_thread(file) if thread is None else thread, "thread")
     if not settings.enabled:
-        say_off(ctx)
+        print_disabled(ctx)
         return
-    _check_reviewer(ctx, settings)
-    say_model(ctx, settings)
-    ctx.output.line(
-        f"Learning about {scope.user_id} from {name_of(file)} ({pluralize(len(messages), 'message')})", "bold"
-    )
-    given = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread}
-    _learn(ctx, scope, messages, _context(ctx, settings).model_copy(update=given))
-
-
-def _learn(ctx: CommandContext, scope: Scope, messages: list[AnyMessage], context: Context) -> None:
-    from memgraph.cli.run_update import run_update
-    from memgraph.cli.update_view import Progress, result_document, show_result
-    from memgraph.errors import MemgraphError
+    _check_can_review(ctx, settings)
+    print_model(ctx, settings)
+    source = f"{display_name(file)} ({pluralize(len(messages), 'message')})"
+    ctx.output.line(f"Learning about {format_scope(scope)} from {source}", "bold")
+    identity = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread}
+    context = make_context(settings).model_copy(update={"storage": ctx.storage, **identity})
 
     progress = Progress(ctx.output)
-    final = run_update(ctx.output, messages, context, progress)
+    final = _run(ctx.output, messages, context, progress)
     if final is None:
         return
     if not final.get("outcome"):
-        raise MemgraphError("the update ended before it came to anything")
-    place = ctx.storage.location(scope)
-    show_result(ctx.output, final, place)
-    ctx.output.result(result_document(final, context, place, progress.nodes))
+        raise MemgraphError("the update ended without an outcome")
+    location = ctx.storage.location(scope)
+    show_result(ctx.output, final, location)
+    ctx.output.result(result_document(final, context, location, progress.nodes))
 
 
-def _check_reviewer(ctx: CommandContext, settings: Settings) -> None:
-    """Refuse before a model is paid where somebody has to be asked, and nobody is there."""
-    from memgraph.cli.review_view import can_ask
-    from memgraph.errors import EditError
-
-    if settings.review != "never" and not can_ask(ctx.output):
-        raise EditError(
-            f"this update asks before it saves (review: {settings.review}), and there is nobody to ask: run it at a "
-            "terminal, with the conversation in a file and without --json; what is learned in the background waits "
-            "for `memgraph review`"
-        )
-
-
-def _context(ctx: CommandContext, settings: Settings) -> Context:
-    from memgraph.config import make_context
-
-    return make_context(settings).model_copy(update={"storage": ctx.storage})
-
-
-def say_model(ctx: CommandContext, settings: Settings) -> None:
-    """Say which model is asked."""
+def print_model(ctx: CommandContext, settings: Settings) -> None:
+    """Print which model is used."""
     from memgraph.config import default_model, has_explicit_model
 
     if not has_explicit_model(settings):
@@ -125,7 +109,74 @@ def say_model(ctx: CommandContext, settings: Settings) -> None:
         ctx.output.line(f"Model: {default_model(settings)}")
 
 
-def say_off(ctx: CommandContext) -> None:
-    """Say that nothing is learned, since memory is switched off."""
-    ctx.output.line(OFF)
-    ctx.output.result({"outcome": None, "message": OFF})
+def print_disabled(ctx: CommandContext) -> None:
+    """Report that memory is off, as a line or a document."""
+    ctx.output.line(DISABLED)
+    ctx.output.result({"outcome": None, "message": DISABLED})
+
+
+def _check_can_review(ctx: CommandContext, settings: Settings) -> None:
+    """Fail before a model is paid for if changes need a review and there is no terminal to ask at."""
+    from memgraph.cli.review_view import can_ask
+    from memgraph.errors import EditError
+
+    if settings.review != "never" and not can_ask(ctx.output):
+        raise EditError(
+            f"this update asks for a review (review: {settings.review}), which needs a terminal: pass the conversation "
+            "as a file and omit --json, or submit it in the background and decide with `memgraph review`"
+        )
+
+
+def _run(output: Output, messages: list[AnyMessage], context: Context, progress: Progress) -> dict[str, Any] | None:
+    """Run the update, with a review at the terminal if configured; None if the user quits the review."""
+    from langgraph.types import Command
+
+    from memgraph.graph import build_graph, in_memory_saver
+
+    review = context.review or "never"
+    graph = build_graph(review=review, checkpointer=in_memory_saver() if review != "never" else None)
+    final = _stream(graph, {"messages": messages}, context, progress)
+    while _INTERRUPT in final:
+        answer = _ask(output, final, progress)
+        if answer is None:
+            return None
+        final = _stream(graph, Command(resume=answer), context, progress)
+    return final
+
+
+def _stream(graph: UpdateGraph, graph_input: Any, context: Context, progress: Progress) -> dict[str, Any]:  # noqa: ANN401
+    """Run the graph until it ends or interrupts, and return its state."""
+    config: RunnableConfig = {"configurable": {"thread_id": "update"}}
+    final: dict[str, Any] = {}
+    events: Iterator[Any] = graph.stream(graph_input, config, context=context, stream_mode=["tasks", "values"])
+    for mode, event in events:
+        if mode == "tasks":
+            progress.follow(event)
+        else:
+            final = event
+    return final
+
+
+def _ask(output: Output, final: dict[str, Any], progress: Progress) -> Answer | None:
+    from memgraph.cli.review_view import ask_user
+    from memgraph.review import Proposal
+
+    (question,) = final[_INTERRUPT]
+    proposal = Proposal.model_validate(question.value)
+    answer: Answer | None = None
+    try:
+        if proposal.problem:
+            output.notice(f"Invalid answer: {proposal.problem}")
+        answer = ask_user(output, proposal)
+        output.line()
+    finally:  # also after Ctrl-C
+        if answer is None:
+            _report_unsaved(output, progress)
+    return answer
+
+
+def _report_unsaved(output: Output, progress: Progress) -> None:
+    if any(node["node"] == "save_memory" for node in progress.nodes):
+        output.notice("Earlier decisions were saved; run the command again to learn from the rest.")
+    else:
+        output.notice("Nothing was saved; run the command again to learn from this conversation.")

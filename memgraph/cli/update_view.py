@@ -1,4 +1,4 @@
-"""Each node of an update as it runs: its name, what came of it, and how long it took."""
+"""Shows an update: each node as it runs, with its result and duration, and finally what changed."""
 
 from __future__ import annotations
 
@@ -15,98 +15,97 @@ if TYPE_CHECKING:
     from memgraph.context import Context
     from memgraph.models import Memory
 
-
-Update = dict[str, Any]
-
-
-def _filtered(update: Update) -> str:
-    return f"{pluralize(len(update['turns']), 'turn')} kept"
+NodeOutput = dict[str, Any]
 
 
-def _signalled(update: Update) -> str:
-    return ", ".join(update["signals"]) or "no signals"
+def _describe_filter(output: NodeOutput) -> str:
+    return f"{pluralize(len(output['turns']), 'turn')} kept"
 
 
-def _loaded(update: Update) -> str:
-    memory = update["memory"]
-    known = f"{pluralize(len(memory.facts), 'fact')} known" if memory.revision else "nothing known yet"
-    return f"{known}, {pluralize(update['pending_turns'], 'turn')} new"
+def _describe_signals(output: NodeOutput) -> str:
+    return ", ".join(output["signals"]) or "no signals"
 
 
-def _prompted(update: Update) -> str:
-    return f"asking about {pluralize(len(update['batch']), 'turn')}"
+def _describe_load(output: NodeOutput) -> str:
+    memory = output["memory"]
+    known = f"{pluralize(len(memory.facts), 'known fact')}" if memory.revision else "no memory yet"
+    return f"{known}, {pluralize(output['pending_turns'], 'new turn')}"
 
 
-def _answered(update: Update) -> str:
-    usage = update["usage"]
-    spent = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    return f"{'again, ' if update['attempt'] > 1 else ''}{spent if usage.input_tokens else 'answered'}"
+def _describe_prompt(output: NodeOutput) -> str:
+    return f"{pluralize(len(output['batch']), 'turn')} in the prompt"
 
 
-def _parsed(update: Update) -> str:
-    if "problem" in update:
-        return f"could not be read: {update['problem']}"
-    changes = update["changes"]
+def _describe_call(output: NodeOutput) -> str:
+    usage = output["usage"]
+    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    return f"{'retry, ' if output['attempt'] > 1 else ''}{tokens if usage.input_tokens else 'answered'}"
+
+
+def _describe_parse(output: NodeOutput) -> str:
+    if "problem" in output:
+        return f"invalid answer: {output['problem']}"
+    changes = output["changes"]
     proposed = f"{pluralize(len(changes.additions), 'fact')} and {pluralize(len(changes.rewrites), 'summary')} proposed"
     return f"{proposed}, {len(changes.removals)} to remove" if changes.removals else proposed
 
 
-def _applied(update: Update) -> str:
-    return f"{len(update['removed'])} removed, {len(update['refused'])} not kept"
+def _describe_apply(output: NodeOutput) -> str:
+    return f"{len(output['removed'])} removed, {len(output['refused'])} rejected"
 
 
-def _scrubbed(update: Update) -> str:
-    return f"{len(update['uploads'])} about uploads taken out"
+def _describe_scrub(output: NodeOutput) -> str:
+    return f"{len(output['uploads'])} about uploads removed"
 
 
-def _reviewed(update: Update) -> str:
-    return "decided, to be applied so" if update.get("altered") else "agreed to"
+def _describe_review(output: NodeOutput) -> str:
+    return "decided, with changes" if output.get("altered") else "all accepted"
 
 
-def _saved(update: Update) -> str:
-    return f"revision {update['saved'].revision}" if "saved" in update else "somebody else saved first"
+def _describe_save(output: NodeOutput) -> str:
+    return f"revision {output['saved'].revision}" if "saved" in output else "conflict: the memory has changed, retrying"
 
 
-NOTES: Mapping[str, Callable[[Update], str]] = MappingProxyType(
+NOTES: Mapping[str, Callable[[NodeOutput], str]] = MappingProxyType(
     {
-        "filter_messages": _filtered,
-        "detect_signals": _signalled,
-        "load_memory": _loaded,
-        "build_prompt": _prompted,
-        "call_model": _answered,
-        "parse_update": _parsed,
-        "apply_update": _applied,
-        "scrub_uploads": _scrubbed,
-        "review_changes": _reviewed,
-        "save_memory": _saved,
+        "filter_messages": _describe_filter,
+        "detect_signals": _describe_signals,
+        "load_memory": _describe_load,
+        "build_prompt": _describe_prompt,
+        "call_model": _describe_call,
+        "parse_update": _describe_parse,
+        "apply_update": _describe_apply,
+        "scrub_uploads": _describe_scrub,
+        "review_changes": _describe_review,
+        "save_memory": _describe_save,
     }
 )
-"""What is said of each node's work."""
+"""One-line descriptions of node outputs."""
 
 
 class Progress:
-    """Follows a run by LangGraph's task events."""
+    """Prints the nodes of a run from LangGraph's task events."""
 
     def __init__(self, output: Output) -> None:
         self.nodes: list[dict[str, Any]] = []
-        """Each node that ran, and its seconds."""
+        """Name and seconds of each node that ran."""
         self._output = output
-        self._since = 0.0
+        self._started = 0.0
 
     def follow(self, event: dict[str, Any]) -> None:
-        """Take note of a node that begins or ends; what LangGraph puts in beside them is none."""
+        """Handle the start or end of a task; tasks that are not update nodes are ignored."""
         if event["name"] not in NOTES:
             return
         if "result" in event:
             self._end(event["name"], event["result"] or {})
         else:
-            self._since = time.perf_counter()
+            self._started = time.perf_counter()
             self._output.begin_line(f"  {event['name']:<16}")
 
-    def _end(self, name: str, update: Update) -> None:
-        seconds = time.perf_counter() - self._since
+    def _end(self, name: str, output: NodeOutput) -> None:
+        seconds = time.perf_counter() - self._started
         self.nodes.append({"node": name, "seconds": round(seconds, 4)})
-        note = NOTES[name](update) if update else ""
+        note = NOTES[name](output) if output else ""
         self._output.end_line(f"{_duration(seconds):>9}  {note}")
 
 
@@ -117,17 +116,17 @@ def _duration(seconds: float) -> str:
 OUTCOMES: Mapping[str, str] = MappingProxyType(
     {
         "learned": "Learned:",
-        "nothing_new": "Nothing new: all of this was learned before, or none of it was worth keeping.",
-        "superseded": "Nothing to do: another run learned from this conversation meanwhile.",
-        "forgotten": "Nothing was saved: the memory was deleted meanwhile.",
-        "rejected": "Nothing was learned: the changes were refused in review.",
+        "nothing_new": "Nothing new: everything was learned before or is not worth remembering.",
+        "superseded": "Nothing to do: another run has learned from this conversation in the meantime.",
+        "forgotten": "Nothing was saved: the memory was deleted in the meantime.",
+        "rejected": "Nothing was learned: all changes were rejected in review.",
     }
 )
-"""How a run ended, in plain words."""
+"""Messages by the outcome of an update."""
 
 
 def show_result(output: Output, final: Mapping[str, Any], storage: str) -> None:
-    """Say what changed, what it cost, and where it is."""
+    """Print what changed, the cost, and where the memory is stored."""
     report: Report = final.get("report") or Report()
     saved: Memory | None = final.get("saved")
     output.line()
@@ -142,30 +141,30 @@ def show_result(output: Output, final: Mapping[str, Any], storage: str) -> None:
 
 
 def show_changes(output: Output, report: Report) -> None:
-    """Say what changed, line by line."""
+    """Print one line per change: `+` added, `=` confirmed, `-` removed, `~` rewritten, `x` rejected."""
     for fact in report.added:
         output.line(f"+ {fact_line(fact)}", "green", indent=2)
     for fact in report.confirmed:
-        output.line(f"= {fact_line(fact)}, said again", indent=2)
-    for gone in report.removed:
-        output.line(f"- {fact_line(gone.fact)}, removed: {one_line(gone.why)}", "red", indent=2)
+        output.line(f"= {fact_line(fact)} (confirmed)", indent=2)
+    for removed in report.removed:
+        output.line(f"- {fact_line(removed.fact)} (removed: {one_line(removed.why)})", "red", indent=2)
     for section in report.rewritten:
         output.line(f"~ {TITLES[section.section]}: {one_line(section.after)}", "cyan", indent=2)
     for refusal in report.refused:
-        output.line(f"x {one_line(refusal.item)}, not kept: {one_line(refusal.reason)}", "dim", indent=2)
+        output.line(f"x {one_line(refusal.item)} (not saved: {one_line(refusal.reason)})", "dim", indent=2)
 
 
 def _cost(usage: Usage) -> str:
     if not usage.calls:
         return "The model was not called."
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} tokens out"
-    return f"{pluralize(usage.calls, 'model call')}, {tokens if usage.input_tokens else 'tokens not counted'}."
+    return f"{pluralize(usage.calls, 'model call')}, {tokens if usage.input_tokens else 'tokens unknown'}."
 
 
 def result_document(
     final: Mapping[str, Any], context: Context, storage: str, nodes: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The same as a JSON document."""
+    """Return the result as a JSON document."""
     report: Report = final.get("report") or Report()
     saved: Memory | None = final.get("saved")
     return {
@@ -178,7 +177,7 @@ def result_document(
         "counts": report.counts,
         "added": [fact_document(fact) for fact in report.added],
         "confirmed": [fact_document(fact) for fact in report.confirmed],
-        "removed": [{"fact": fact_document(gone.fact), "why": gone.why} for gone in report.removed],
+        "removed": [{"fact": fact_document(removed.fact), "why": removed.why} for removed in report.removed],
         "rewritten": [section.model_dump() for section in report.rewritten],
         "refused": [refusal.model_dump() for refusal in report.refused],
         "usage": report.usage.model_dump(),

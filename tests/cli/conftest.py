@@ -1,4 +1,4 @@
-"""A `memgraph` of one's own: no settings from outside, memories in a temporary folder."""
+"""Fixtures for CLI tests: isolated settings and memories in a temporary folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memgraph.cli.app import start
 
 @dataclass(frozen=True)
 class Result:
-    """What a command line came to."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -33,8 +33,8 @@ Memgraph = Callable[..., Result]
 
 
 @pytest.fixture(autouse=True)
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the settings of whoever runs the tests out."""
+def isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove settings of the environment that runs the tests."""
     for name in [name for name in os.environ if name.startswith(("MEMGRAPH_", "OPENAI_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MEMGRAPH_STORAGE_PATH", str(tmp_path / "memories"))
@@ -43,7 +43,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def memgraph(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Memgraph:
-    """Run a command line in this process."""
+    """Run a command in this process."""
 
     def run(*arguments: str, stdin: bytes = b"") -> Result:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
@@ -57,5 +57,5 @@ def memgraph(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def document(tmp_path: Path) -> Path:
-    """Where ada's memory is."""
+    """Path of ada's memory."""
     return tmp_path / "memories/users/ada/memory.json"

@@ -1,4 +1,4 @@
-"""memgraph audit."""
+"""memgraph audit lists findings and fixes them."""
 
 from __future__ import annotations
 
@@ -17,61 +17,61 @@ FACTS = [
 
 
 @pytest.fixture
-def messy(document: Path) -> Path:
-    """A memory of ada with something wrong."""
+def problematic_memory(document: Path) -> Path:
+    """A memory of ada with several problems."""
     document.parent.mkdir(parents=True, exist_ok=True)
     document.write_text(json.dumps({"revision": 1, "facts": FACTS}))
     return document
 
 
-def test_what_is_wrong_is_told_with_a_suggestion(messy: Path, memgraph: Any) -> None:
-    """And nothing is changed."""
-    before = messy.read_bytes()
+def test_findings_are_listed_with_suggestions(problematic_memory: Path, memgraph: Any) -> None:
+    """Without --fix nothing changes."""
+    before = problematic_memory.read_bytes()
 
     result = memgraph("audit", "--user", "ada")
 
     assert result.code == 0, result.err
     assert "3 findings" in result.out
     assert "there can be one home only. Suggested: remove fact_1." in result.out
-    assert "Suggested: look at it." in result.out
-    assert messy.read_bytes() == before
+    assert "Suggested: review it." in result.out
+    assert problematic_memory.read_bytes() == before
 
 
-@pytest.mark.usefixtures("messy")
+@pytest.mark.usefixtures("problematic_memory")
 @pytest.mark.parametrize("options", [(), ("--json",), ("--fix", "--yes"), ("--fix", "--yes", "--json")])
 def test_a_secret_is_never_printed(memgraph: Any, options: tuple[str, ...]) -> None:
-    """Not on the way out either."""
+    """Neither in findings nor in the changes of --fix."""
     result = memgraph("audit", "--user", "ada", *options)
 
     assert result.code == 0, result.err
     assert "hunter22" not in result.out + result.err
 
 
-def test_a_fix_shows_what_it_does_and_keeps_what_was_there(messy: Path, memgraph: Any, tmp_path: Path) -> None:
-    """Somebody may want it back."""
-    before = json.loads(messy.read_text())
+def test_fix_shows_changes_and_writes_a_backup(problematic_memory: Path, memgraph: Any, tmp_path: Path) -> None:
+    """A fix can be undone by hand."""
+    before = json.loads(problematic_memory.read_text())
 
     result = memgraph("audit", "--user", "ada", "--fix", "--yes")
 
     assert "- fact_1  Lives in Oslo" in result.out
-    assert [fact["id"] for fact in json.loads(messy.read_text())["facts"]] == ["fact_2", "fact_4"]
+    assert [fact["id"] for fact in json.loads(problematic_memory.read_text())["facts"]] == ["fact_2", "fact_4"]
     backup = json.loads(next(tmp_path.glob("memgraph-backup-*")).read_text())
     assert [fact["id"] for fact in backup["facts"]] == [fact["id"] for fact in before["facts"]]
 
 
-def test_without_anybody_to_ask_nothing_is_fixed(messy: Path, memgraph: Any) -> None:
-    """A script has to say so."""
-    before = messy.read_bytes()
+def test_fix_without_terminal_needs_yes(problematic_memory: Path, memgraph: Any) -> None:
+    """A script has to confirm explicitly."""
+    before = problematic_memory.read_bytes()
 
     result = memgraph("audit", "--user", "ada", "--fix")
 
     assert result.code == 2
     assert "--yes" in result.err
-    assert messy.read_bytes() == before
+    assert problematic_memory.read_bytes() == before
 
 
-def test_another_systems_export_is_looked_at(memgraph: Any, tmp_path: Path) -> None:
-    """Before it moves in."""
+def test_an_export_can_be_audited(memgraph: Any, tmp_path: Path) -> None:
+    """Before it is imported."""
     (tmp_path / "mem0.json").write_text(json.dumps([{"memory": "Uploaded q3.pdf"}, {"memory": "Likes tea"}]))
 
     findings = memgraph("audit", "mem0.json", "--from", "mem0", "--json").json["findings"]
@@ -80,16 +80,16 @@ def test_another_systems_export_is_looked_at(memgraph: Any, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        ((), "say whose memory"),
-        (("x.json", "--user", "ada"), "and not both"),
-        (("x.json", "--fix"), "FILE is only looked at"),
+        ((), "pass either --user or FILE"),
+        (("x.json", "--user", "ada"), "pass either --user or FILE"),
+        (("x.json", "--fix"), "--fix cannot change FILE"),
     ],
 )
-def test_a_command_that_makes_no_sense_is_refused(memgraph: Any, arguments: tuple[str, ...], said: str) -> None:
-    """With what to say instead."""
+def test_invalid_argument_combinations_are_errors(memgraph: Any, arguments: tuple[str, ...], message: str) -> None:
+    """The error names the valid alternative."""
     result = memgraph("audit", *arguments)
 
     assert result.code == 2
-    assert said in result.err
+    assert message in result.err

@@ -1,4 +1,4 @@
-"""The commands that look at a memory, or correct it."""
+"""Commands that show, correct, export and delete a memory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memgraph.text.tokens import count_tokens
 
 
 @pytest.fixture
-def told(memgraph: Any) -> Any:
-    """Two facts about ada."""
+def with_facts(memgraph: Any) -> Any:
+    """Run commands on a memory with two facts about ada."""
     memgraph("fact", "add", "Likes tea.", "-u", "ada", "--category", "preference", "--confidence", "0.8")
     memgraph("fact", "add", "Use Polars.", "-u", "ada", "--category", "correction", "--avoid", "pandas")
     return memgraph
@@ -39,28 +39,28 @@ def test_the_version_is_shown(memgraph: Any) -> None:
     assert memgraph("--version").out.startswith("memgraph ")
 
 
-def test_nothing_known_is_said(memgraph: Any) -> None:
+def test_show_without_memory(memgraph: Any) -> None:
     result = memgraph("show", "-u", "ada")
 
     assert result.code == 0
-    assert result.out.startswith("Nothing is remembered of ada in ")
+    assert result.out.startswith("No memory for user 'ada' in ")
 
 
-def test_show_tells_what_is_known_and_where(told: Any, tmp_path: Path) -> None:
-    out = told("show", "-u", "ada").out
+def test_show_prints_facts_and_location(with_facts: Any, tmp_path: Path) -> None:
+    out = with_facts("show", "-u", "ada").out
 
     assert "Memory of ada, revision 2" in out
     assert str(tmp_path / "memories" / "users" / "ada" / "memory.json") in out
-    assert "[preference | 0.80] Likes tea. (yours)" in out
+    assert "[preference | 0.80] Likes tea. (manual)" in out
     assert "[correction | 1.00] Use Polars. (avoid: pandas)" in out
 
 
-def test_show_as_json_is_the_document(told: Any, document: Path) -> None:
-    assert told("show", "-u", "ada", "--json").json == json.loads(document.read_text())
+def test_show_as_json_is_the_document(with_facts: Any, document: Path) -> None:
+    assert with_facts("show", "-u", "ada", "--json").json == json.loads(document.read_text())
 
 
-def test_recall_puts_the_surest_first(told: Any) -> None:
-    out = told("recall", "What does Ada drink?", "-u", "ada").out
+def test_recall_ranks_by_confidence(with_facts: Any) -> None:
+    out = with_facts("recall", "What does Ada drink?", "-u", "ada").out
 
     assert out.splitlines()[2:] == [
         "Facts:",
@@ -71,162 +71,162 @@ def test_recall_puts_the_surest_first(told: Any) -> None:
 
 
 @pytest.mark.parametrize("budget", [1, 10, 20, 40, 200])
-def test_recall_stays_within_its_budget(told: Any, tmp_path: Path, budget: int) -> None:
+def test_recall_stays_within_its_budget(with_facts: Any, tmp_path: Path, budget: int) -> None:
     long = {"summary": "Builds things. " * 50}
     (tmp_path / "more.json").write_text(json.dumps({"user": {"topOfMind": long, "workContext": long}}))
-    told("import", str(tmp_path / "more.json"), "-u", "ada")
+    with_facts("import", str(tmp_path / "more.json"), "-u", "ada")
 
-    found = told("recall", "x", "-u", "ada", "--budget", str(budget), "--json").json
+    found = with_facts("recall", "x", "-u", "ada", "--budget", str(budget), "--json").json
 
     assert count_tokens(found["text"]) == found["tokens"] <= budget
 
 
-def test_recall_leaves_half_of_its_budget_to_facts(told: Any, tmp_path: Path) -> None:
+def test_recall_reserves_half_of_its_budget_for_facts(with_facts: Any, tmp_path: Path) -> None:
     (tmp_path / "more.json").write_text(json.dumps({"user": {"topOfMind": {"summary": "Builds things. " * 500}}}))
-    told("import", str(tmp_path / "more.json"), "-u", "ada")
+    with_facts("import", str(tmp_path / "more.json"), "-u", "ada")
 
-    assert "Likes tea." in told("recall", "x", "-u", "ada", "--budget", "100").out
+    assert "Likes tea." in with_facts("recall", "x", "-u", "ada", "--budget", "100").out
 
 
-def test_recall_that_is_off_tells_nothing(told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disabled_recall_prints_nothing(with_facts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMGRAPH_INJECTION_ENABLED", "false")
 
-    assert told("recall", "x", "-u", "ada", "--json").json["text"] == ""
+    assert with_facts("recall", "x", "-u", "ada", "--json").json["text"] == ""
 
 
-def test_a_fact_is_edited_and_is_then_a_persons(told: Any) -> None:
-    fact_id = facts(told)[0]["id"]
+def test_an_edited_fact_becomes_manual(with_facts: Any) -> None:
+    fact_id = facts(with_facts)[0]["id"]
 
-    result = told("fact", "edit", fact_id, "-u", "ada", "--content", "Likes green tea.", "--json")
+    result = with_facts("fact", "edit", fact_id, "-u", "ada", "--content", "Likes green tea.", "--json")
 
     assert (result.json["fact"]["content"], result.json["fact"]["source"]) == ("Likes green tea.", "manual")
-    assert facts(told)[0]["content"] == "Likes green tea."
+    assert facts(with_facts)[0]["content"] == "Likes green tea."
 
 
-def test_a_fact_is_removed(told: Any) -> None:
-    gone = facts(told)[0]
+def test_fact_remove(with_facts: Any) -> None:
+    removed = facts(with_facts)[0]
 
-    result = told("fact", "remove", gone["id"], "-u", "ada")
+    result = with_facts("fact", "remove", removed["id"], "-u", "ada")
 
-    assert result.out.startswith(f"Removed: {gone['id']}")
-    assert gone not in facts(told)
+    assert result.out.startswith(f"Removed: {removed['id']}")
+    assert removed not in facts(with_facts)
 
 
-def test_an_unknown_fact_names_the_nearest(told: Any) -> None:
-    fact_id = facts(told)[0]["id"]
+def test_an_unknown_fact_id_suggests_the_nearest(with_facts: Any) -> None:
+    fact_id = facts(with_facts)[0]["id"]
 
-    result = told("fact", "remove", f"{fact_id[:-1]}", "-u", "ada")
+    result = with_facts("fact", "remove", f"{fact_id[:-1]}", "-u", "ada")
 
     assert (result.code, f"did you mean '{fact_id}'?" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize(
-    "wrong", [["--category", "hobby"], ["--confidence", "2"], ["--confidence", "nan"], ["--avoid", "x"]]
+    "invalid", [["--category", "hobby"], ["--confidence", "2"], ["--confidence", "nan"], ["--avoid", "x"]]
 )
-def test_a_fact_that_may_not_be_changes_nothing(memgraph: Any, document: Path, wrong: list[str]) -> None:
-    assert memgraph("fact", "add", "Likes tea.", "-u", "ada", *wrong).code == 2
+def test_an_invalid_fact_is_not_saved(memgraph: Any, document: Path, invalid: list[str]) -> None:
+    assert memgraph("fact", "add", "Likes tea.", "-u", "ada", *invalid).code == 2
     assert not document.exists()
 
 
-def test_the_help_names_every_category() -> None:
+def test_help_lists_every_category() -> None:
     assert all(category in CATEGORY_HELP for category in CATEGORIES)
 
 
-def test_forget_asks_and_without_anybody_to_ask_deletes_nothing(told: Any) -> None:
-    result = told("forget", "-u", "ada")
+def test_forget_without_terminal_needs_yes(with_facts: Any) -> None:
+    result = with_facts("forget", "-u", "ada")
 
-    assert (result.code, len(facts(told))) == (2, 2)
+    assert (result.code, len(facts(with_facts))) == (2, 2)
     assert "--yes" in result.err
 
 
-def test_forget_deletes(told: Any) -> None:
-    assert told("forget", "-u", "ada", "--yes").out.startswith("Forgot ada")
-    assert facts(told) == []
+def test_forget_deletes_the_memory(with_facts: Any) -> None:
+    assert with_facts("forget", "-u", "ada", "--yes").out.startswith("Deleted the memory of ada in ")
+    assert facts(with_facts) == []
 
 
-def test_forget_tells_of_agents_that_still_know(told: Any) -> None:
-    told("fact", "add", "Likes coffee.", "-u", "ada", "--agent", "coder")
+def test_forget_lists_remaining_agents(with_facts: Any) -> None:
+    with_facts("fact", "add", "Likes coffee.", "-u", "ada", "--agent", "coder")
 
-    assert told("forget", "-u", "ada", "--yes", "--json").json["agents_left"] == ["coder"]
+    assert with_facts("forget", "-u", "ada", "--yes", "--json").json["agents_left"] == ["coder"]
 
 
-def test_what_was_exported_can_be_imported(told: Any, tmp_path: Path) -> None:
-    told("export", "-u", "ada", "-o", str(tmp_path / "ada.json"))
+def test_an_export_can_be_imported(with_facts: Any, tmp_path: Path) -> None:
+    with_facts("export", "-u", "ada", "-o", str(tmp_path / "ada.json"))
 
-    result = told("import", str(tmp_path / "ada.json"), "-u", "bob", "--json").json
+    result = with_facts("import", str(tmp_path / "ada.json"), "-u", "bob", "--json").json
 
     assert result["counts"]["added"] == 2
-    assert told("show", "-u", "bob", "--json").json["facts"] == facts(told)
+    assert with_facts("show", "-u", "bob", "--json").json["facts"] == facts(with_facts)
 
 
-def test_an_export_is_nobody_elses_to_read(told: Any, tmp_path: Path) -> None:
-    told("export", "-u", "ada", "-o", str(tmp_path / "ada.json"))
+def test_an_export_is_private(with_facts: Any, tmp_path: Path) -> None:
+    with_facts("export", "-u", "ada", "-o", str(tmp_path / "ada.json"))
 
     assert stat.S_IMODE((tmp_path / "ada.json").stat().st_mode) == 0o600
 
 
-def test_an_export_that_cannot_be_written_is_a_failure(told: Any, tmp_path: Path) -> None:
-    result = told("export", "-u", "ada", "-o", str(tmp_path / "no/such/ada.json"))
+def test_an_unwritable_export_is_a_failure(with_facts: Any, tmp_path: Path) -> None:
+    result = with_facts("export", "-u", "ada", "-o", str(tmp_path / "no/such/ada.json"))
 
     assert (result.code, result.err.count("\n")) == (1, 1)
 
 
-def test_importing_twice_adds_once(told: Any) -> None:
-    exported = told("export", "-u", "ada").out.encode()
+def test_importing_twice_adds_once(with_facts: Any) -> None:
+    exported = with_facts("export", "-u", "ada").out.encode()
 
-    again = told("import", "-", "-u", "ada", "--json", stdin=exported).json
+    again = with_facts("import", "-", "-u", "ada", "--json", stdin=exported).json
 
     assert (again["counts"]["added"], again["revision"]) == (0, 2)
 
 
-def test_what_is_replaced_is_kept_as_a_backup(told: Any, tmp_path: Path) -> None:
-    before = facts(told)
+def test_import_replace_writes_a_backup(with_facts: Any, tmp_path: Path) -> None:
+    before = facts(with_facts)
 
-    result = told(
+    result = with_facts(
         "import", "-", "-u", "ada", "--replace", "--json", stdin=b'{"facts": [{"content": "Likes rum."}]}'
     ).json
 
     backup = Path(result["backup"])
     assert backup.parent == tmp_path
     assert json.loads(backup.read_text())["facts"] == before
-    assert [fact["content"] for fact in facts(told)] == ["Likes rum."]
+    assert [fact["content"] for fact in facts(with_facts)] == ["Likes rum."]
 
 
 @pytest.mark.parametrize("data", [b"{}", b"[]", b"{", b"", b'{"facts": 3}', b'{"facts": [3]}', b"\xff"])
-def test_an_import_that_is_no_memory_changes_nothing(told: Any, document: Path, data: bytes) -> None:
+def test_an_invalid_import_changes_nothing(with_facts: Any, document: Path, data: bytes) -> None:
     before = document.read_bytes()
 
-    assert told("import", "-", "-u", "ada", "--replace", stdin=data).code == 2
+    assert with_facts("import", "-", "-u", "ada", "--replace", stdin=data).code == 2
     assert document.read_bytes() == before
 
 
-def test_more_facts_than_fit_are_told(told: Any) -> None:
+def test_import_warns_above_max_facts(with_facts: Any) -> None:
     many = {"facts": [{"content": f"Fact {number}"} for number in range(101)]}
 
-    assert "max_facts" in told("import", "-", "-u", "ada", stdin=json.dumps(many).encode()).err
+    assert "max_facts" in with_facts("import", "-", "-u", "ada", stdin=json.dumps(many).encode()).err
 
 
 @pytest.mark.parametrize("name", ["memory_sample_1.json", "memory_sample_2.json"])
 def test_older_documents_are_imported(memgraph: Any, name: str) -> None:
     file = Path(__file__).parents[3] / "shared" / "data" / name
     if not file.exists():
-        pytest.skip("the samples lie beside the repository")
+        pytest.skip("the samples are outside the repository")
 
     assert memgraph("import", str(file), "-u", "ada", "--json").json["counts"]["added"] > 0
 
 
-def test_draw_prints_mermaid_and_a_picture(memgraph: Any) -> None:
+def test_draw_prints_mermaid_and_ascii_art(memgraph: Any) -> None:
     out = memgraph("draw").out
 
     assert "graph TD;" in out
     assert "| filter_messages |" in out
 
 
-def test_draw_as_json_holds_what_was_asked_for(memgraph: Any) -> None:
+def test_draw_as_json_has_only_the_requested_form(memgraph: Any) -> None:
     assert list(memgraph("draw", "--form", "mermaid", "--json").json) == ["mermaid"]
 
 
-def test_config_tells_where_each_setting_comes_from(memgraph: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_config_shows_the_source_of_each_setting(memgraph: Any, tmp_path: Path, monkeypatch: Any) -> None:
     yaml = "memory: {max_facts: 20, embedding: {provider: openai, api_key: '${SECRET}'}}"
     (tmp_path / "memgraph.yaml").write_text(yaml)
     monkeypatch.setenv("SECRET", "hush")

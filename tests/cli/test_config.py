@@ -1,4 +1,4 @@
-"""memgraph config: what is in force, whether it can be, and what there is to say."""
+"""memgraph config shows and validates the configuration, and prints a template."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from memgraph.config import load_settings
 from memgraph.settings import Settings
 
 
-def test_a_template_can_be_kept_as_it_is_printed(
+def test_the_template_is_a_valid_configuration_of_defaults(
     memgraph: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`memgraph config --template > memgraph.yaml`, which a shell makes empty first; it changes nothing."""
+    """`memgraph config --template > memgraph.yaml` works, although the shell creates the empty file first."""
     monkeypatch.delenv("MEMGRAPH_STORAGE_PATH")
     (tmp_path / "memgraph.yaml").touch()
 
@@ -25,19 +25,19 @@ def test_a_template_can_be_kept_as_it_is_printed(
     assert load_settings() == Settings()
 
 
-def test_a_template_is_printed_where_the_settings_cannot_be_read(memgraph: Any, tmp_path: Path) -> None:
-    """That is when somebody looks for one."""
+def test_the_template_is_printed_despite_invalid_settings(memgraph: Any, tmp_path: Path) -> None:
+    """Users with an invalid file need it most."""
     (tmp_path / "memgraph.yaml").write_text("memory: {max_fact: 5}")
 
     assert memgraph("config", "--template").code == 0
 
 
-def test_machines_get_the_template_as_json(memgraph: Any) -> None:
-    """As from every command."""
+def test_the_template_as_json(memgraph: Any) -> None:
+    """--json works for every command."""
     assert memgraph("config", "--template", "--json").json["template"] == memgraph("config", "--template").out
 
 
-def test_memories_that_cannot_be_are_named(memgraph: Any, tmp_path: Path) -> None:
+def test_invalid_memories_are_reported(memgraph: Any, tmp_path: Path) -> None:
     """Before an agent starts with them."""
     (tmp_path / "memgraph.yaml").write_text("memories: [{name: notes, type: smple}]")
 
@@ -47,8 +47,8 @@ def test_memories_that_cannot_be_are_named(memgraph: Any, tmp_path: Path) -> Non
     assert "memories[0].type is 'smple', which is no type of memory; did you mean simple?" in result.err
 
 
-def test_keys_of_memories_are_left_out(memgraph: Any, tmp_path: Path) -> None:
-    """The screen may be seen by others."""
+def test_api_keys_of_memories_are_redacted(memgraph: Any, tmp_path: Path) -> None:
+    """Terminal output may be shared."""
     model = "{provider: openai, base_url: 'http://localhost:1/v1', api_key: hush}"
     (tmp_path / "memgraph.yaml").write_text(f"memories: [{{name: n, type: simple, config: {{embedding: {model}}}}}]")
 

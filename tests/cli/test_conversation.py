@@ -1,4 +1,4 @@
-"""Every form of a conversation is read, and what is none is refused by line or item."""
+"""Every conversation format is read; errors name the line or item."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ KINDS = ["system", "human", "ai", "tool", "ai"]
 
 
 def read(data: object) -> list[BaseMessage]:
-    given = data if isinstance(data, bytes) else data.encode() if isinstance(data, str) else json.dumps(data).encode()
-    return list(read_conversation(given, "file"))
+    raw = data if isinstance(data, bytes) else data.encode() if isinstance(data, str) else json.dumps(data).encode()
+    return list(read_conversation(raw, "file"))
 
 
-def test_the_shape_of_openai_is_read() -> None:
+def test_openai_format() -> None:
     messages = read(OPENAI)
 
     assert [message.type for message in messages] == KINDS
@@ -46,23 +46,23 @@ def test_the_shape_of_openai_is_read() -> None:
     assert messages[2].tool_calls == [CALL]
 
 
-def test_an_object_that_holds_messages_is_read() -> None:
+def test_object_with_messages() -> None:
     assert [message.type for message in read({"model": "gpt", "messages": OPENAI})] == KINDS
 
 
-def test_jsonl_is_read() -> None:
+def test_jsonl() -> None:
     lines = "\r\n".join(json.dumps(message) for message in OPENAI)
 
     assert [message.type for message in read(f"{lines}\n\n")] == KINDS
 
 
-def test_one_message_is_a_conversation() -> None:
+def test_single_message() -> None:
     assert [message.text for message in read({"role": "user", "content": "Hi"})] == ["Hi"]
 
 
 @pytest.mark.parametrize("dump", [messages_to_dict, dumpd, lambda messages: [item.model_dump() for item in messages]])
-def test_what_langchain_dumped_is_read(dump: Any) -> None:
-    """Ids and tool calls come back, so that nothing is learned twice and no call is taken for an answer."""
+def test_langchain_dumps(dump: Any) -> None:
+    """Ids and tool calls are kept, so that nothing is learned twice and no call is taken for an answer."""
     messages = read(dump(LANGCHAIN))
 
     assert [(message.type, message.id) for message in messages] == [(message.type, message.id) for message in LANGCHAIN]
@@ -73,15 +73,15 @@ def test_a_dumped_chat_message_keeps_its_role() -> None:
     assert [message.type for message in read(dumpd([ChatMessage("Hi", role="user")]))] == ["human"]
 
 
-def test_nothing_but_messages_is_built_from_a_dump() -> None:
-    """A dump names classes; one that is no message may do anything when it is made."""
+def test_only_messages_are_constructed_from_a_dump() -> None:
+    """A dump names classes; the constructor of another class could do anything."""
     evil = {"lc": 1, "type": "constructor", "id": ["langchain_core", "prompts", "PromptTemplate"], "kwargs": {}}
 
-    with pytest.raises(ConversationError, match="message 1 of 1: it is a PromptTemplate, which is no message"):
+    with pytest.raises(ConversationError, match="message 1 of 1: PromptTemplate is not a message class"):
         read([evil])
 
 
-def test_arguments_that_are_no_json_are_a_call_all_the_same() -> None:
+def test_a_tool_call_with_invalid_arguments_is_kept() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{oops"}}
 
     message = read([{"role": "assistant", "tool_calls": [call]}])[0]
@@ -98,13 +98,13 @@ def test_arguments_that_are_no_json_are_a_call_all_the_same() -> None:
         "\ufeff\n用户：Hi\nI am Ada.\n\n助手：Hello!",
     ],
 )
-def test_plain_text_is_read(text: str) -> None:
+def test_plain_text(text: str) -> None:
     messages = read(text)
 
     assert [(message.type, message.text) for message in messages] == [("human", "Hi\nI am Ada."), ("ai", "Hello!")]
 
 
-def test_text_that_begins_with_a_bracket_may_be_plain() -> None:
+def test_plain_text_may_begin_with_a_bracket() -> None:
     assert [message.text for message in read("User: [1, 2] is a list\n{and this} too")] == [
         "[1, 2] is a list\n{and this} too"
     ]
@@ -115,34 +115,34 @@ def test_text_that_begins_with_a_bracket_may_be_plain() -> None:
     [
         (b"", "file is empty"),
         (b" \n ", "file is empty"),
-        (b"Dear diary,\nUser: hi", "line 1: 'Dear diary,' begins no turn"),
-        (b"User: hi\n\xff\xfe", "line 2: this is no UTF-8"),
-        (b"[1, 2", "line 1: this is no JSON"),
-        (b'[\n{"role": "user",\n"content": }]', "line 3: this is no JSON"),
-        (b'{"a": 1}', "file is no conversation"),
-        (b'{"messages": 3}', "file is no conversation"),
-        (b"[3]", "message 1 of 1: 3 is no message"),
-        (b'[{"role": "user", "content": "hi"}, "hi"]', "message 2 of 2: 'hi' is no message"),
-        (b'[{"role": "bot", "content": "hi"}]', "message 1 of 1: role 'bot' is none of user, human"),
-        (b'[{"role": ["user"], "content": "hi"}]', "message 1 of 1: role"),
-        (b'[{"content": "hi"}]', "message 1 of 1: it has no role"),
-        (b'[{"role": "user"}]', "message 1 of 1: it has no content"),
-        (b'[{"role": "user", "content": 5}]', "message 1 of 1: its content is 5"),
+        (b"Dear diary,\nUser: hi", "line 1: 'Dear diary,' does not begin with User: or Assistant:"),
+        (b"User: hi\n\xff\xfe", "line 2: not UTF-8"),
+        (b"[1, 2", "line 1: invalid JSON"),
+        (b'[\n{"role": "user",\n"content": }]', "line 3: invalid JSON"),
+        (b'{"a": 1}', "file is not a conversation"),
+        (b'{"messages": 3}', "file is not a conversation"),
+        (b"[3]", "message 1 of 1: 3 is not a message"),
+        (b'[{"role": "user", "content": "hi"}, "hi"]', "message 2 of 2: 'hi' is not a message"),
+        (b'[{"role": "bot", "content": "hi"}]', "message 1 of 1: unknown role 'bot'; expected one of user, human"),
+        (b'[{"role": ["user"], "content": "hi"}]', "message 1 of 1: unknown role"),
+        (b'[{"content": "hi"}]', "message 1 of 1: role is missing"),
+        (b'[{"role": "user"}]', "message 1 of 1: content is missing"),
+        (b'[{"role": "user", "content": 5}]', "message 1 of 1: content is 5"),
         (b'[{"role": "user", "content": [5]}]', "message 1 of 1: "),
         (b'[{"role": "assistant", "content": "", "tool_calls": [5]}]', "message 1 of 1: "),
         (b'[{"role": "assistant", "content": "", "tool_calls": {"a": 1}}]', "message 1 of 1: "),
-        (b'{"role": "user", "content": "hi"}\n{"role": "user"', "line 2: this is no JSON"),
-        (b'{"role": "user", "content": "hi"}\n\n{"role": "x", "content": ""}', "line 3: role 'x' is none of"),
-        (b"[" * 100_000, "cannot be read as JSON"),
-        (b"[" + b"9" * 5_000 + b"]", "cannot be read as JSON"),
+        (b'{"role": "user", "content": "hi"}\n{"role": "user"', "line 2: invalid JSON"),
+        (b'{"role": "user", "content": "hi"}\n\n{"role": "x", "content": ""}', "line 3: unknown role 'x'"),
+        (b"[" * 100_000, "cannot be parsed as JSON"),
+        (b"[" + b"9" * 5_000 + b"]", "cannot be parsed as JSON"),
     ],
 )
-def test_what_is_no_conversation_is_refused_by_line_or_item(data: bytes, problem: str) -> None:
-    with pytest.raises(ConversationError) as refused:
+def test_errors_name_the_line_or_item(data: bytes, problem: str) -> None:
+    with pytest.raises(ConversationError) as caught:
         read(data)
 
-    assert problem in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_an_empty_list_is_an_empty_conversation() -> None:

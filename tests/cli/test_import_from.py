@@ -1,4 +1,4 @@
-"""memgraph import --from."""
+"""memgraph import --from imports exports of other systems."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 MEM0 = [{"id": "1", "memory": "Likes tea", "user_id": "ada"}, {"id": "2", "memory": "Likes tea.", "user_id": "ada"}]
 
 
-def test_another_systems_memories_come_in_with_a_report(memgraph: Any, tmp_path: Path) -> None:
-    """What was taken, what changed, what was left."""
+def test_an_export_is_imported_with_a_report(memgraph: Any, tmp_path: Path) -> None:
+    """Counts of imported, changed and skipped items."""
     (tmp_path / "mem0.json").write_text(json.dumps([*MEM0, {"memory": ""}]))
 
     result = memgraph("import", "mem0.json", "--from", "mem0", "--user", "ada")
 
     assert result.code == 0, result.err
-    assert "Read 2 facts and 0 summaries; 1 changed, 1 left." in result.out
+    assert "Read 2 facts and 0 summaries; 1 changed, 1 skipped." in result.out
     assert "it says nothing" in result.out
     assert "2 facts added" in result.out
     assert "Likes tea" in memgraph("show", "--user", "ada").out
 
 
-def test_what_is_known_already_does_not_come_in_again(memgraph: Any, tmp_path: Path) -> None:
-    """Moving in twice is moving in once."""
+def test_a_repeated_import_adds_nothing(memgraph: Any, tmp_path: Path) -> None:
+    """Import is idempotent."""
     (tmp_path / "mem0.json").write_text(json.dumps(MEM0))
     memgraph("import", "mem0.json", "--from", "mem0", "--user", "ada")
 
@@ -33,18 +33,18 @@ def test_what_is_known_already_does_not_come_in_again(memgraph: Any, tmp_path: P
 
 
 def test_a_dry_run_changes_nothing(memgraph: Any, tmp_path: Path) -> None:
-    """One look before."""
+    """Shows the result only."""
     (tmp_path / "mem0.json").write_text(json.dumps(MEM0))
 
     result = memgraph("import", "mem0.json", "--from", "mem0", "--user", "ada", "--dry-run", "--replace")
 
     assert "Nothing was changed" in result.out
-    assert "Nothing is remembered" in memgraph("show", "--user", "ada").out
+    assert "No memory for user 'ada'" in memgraph("show", "--user", "ada").out
     assert not list(tmp_path.glob("memgraph-backup-*"))
 
 
-def test_a_folder_is_read(memgraph: Any, tmp_path: Path) -> None:
-    """The newer facts of deerflow are files."""
+def test_a_folder_is_imported(memgraph: Any, tmp_path: Path) -> None:
+    """Newer versions of DeerFlow store facts as files."""
     facts = tmp_path / "flow" / "users" / "ada" / "agents" / "lead" / "facts" / "ab"
     facts.mkdir(parents=True)
     (facts / "one.md").write_text("---\nid: one\nconfidence: 0.9\n---\n\n# Tea\n\nLikes tea.\n")
@@ -56,8 +56,8 @@ def test_a_folder_is_read(memgraph: Any, tmp_path: Path) -> None:
     assert result["report"]["left"] == []
 
 
-def test_an_unknown_system_is_an_error_that_lists_those_there_are(memgraph: Any, tmp_path: Path) -> None:
-    """Names are mistyped."""
+def test_an_unknown_system_is_an_error_that_lists_the_known_ones(memgraph: Any, tmp_path: Path) -> None:
+    """A typo is easy to fix."""
     (tmp_path / "x.json").write_text("[]")
 
     result = memgraph("import", "x.json", "--from", "mem", "--user", "ada")

@@ -1,4 +1,4 @@
-"""memgraph index."""
+"""memgraph index builds and updates the index of a file memory."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ memories:
 
 @pytest.fixture
 def handbook(tmp_path: Path, httpserver: Any) -> Path:
-    """A folder with a configuration and two documents, and a server that embeds by length."""
-    from werkzeug import Request, Response  # what the fixture's server is made of
+    """A folder with a configuration and documents, and an embedding server that encodes the text length."""
+    from werkzeug import Request, Response  # installed with pytest-httpserver
 
     def embed(request: Request) -> Response:
         import json
 
         texts = request.get_json()["input"]
-        data = [{"index": place, "embedding": [1.0, float(len(text))]} for place, text in enumerate(texts)]
+        data = [{"index": index, "embedding": [1.0, float(len(text))]} for index, text in enumerate(texts)]
         return Response(json.dumps({"data": data, "model": "tiny", "usage": {"prompt_tokens": 1, "total_tokens": 1}}))
 
     httpserver.expect_request("/v1/embeddings").respond_with_handler(embed)
@@ -41,19 +41,19 @@ def handbook(tmp_path: Path, httpserver: Any) -> Path:
     return tmp_path
 
 
-def test_documents_are_read_ahead(handbook: Path, memgraph: Any) -> None:
-    """The first agent that asks need not wait."""
+def test_documents_are_indexed(handbook: Path, memgraph: Any) -> None:
+    """The first query of an agent does not wait for the index."""
     result = memgraph("index", "handbook")
 
     assert result.code == 0, result.err
     assert "2 passages" in result.out
-    assert "2 files read, 0 unchanged, 0 gone" in result.out
+    assert "2 files indexed, 0 unchanged, 0 removed" in result.out
     assert "photo.md: it is no text: there are zero bytes in it" in result.out
     assert (handbook / "handbook.db").exists()
 
 
-def test_a_second_time_reads_what_is_new(handbook: Path, memgraph: Any) -> None:
-    """As a nightly job would."""
+def test_a_second_run_indexes_only_new_files(handbook: Path, memgraph: Any) -> None:
+    """For example as a nightly job."""
     memgraph("index", "handbook")
     (handbook / "docs" / "three.md").write_text("A third one.")
 
@@ -65,19 +65,19 @@ def test_a_second_time_reads_what_is_new(handbook: Path, memgraph: Any) -> None:
 
 @pytest.mark.usefixtures("handbook")
 @pytest.mark.parametrize(
-    ("name", "said"),
-    [("handbok", "handbook"), ("board", "the memory 'board' has no index; of type file are: handbook")],
+    ("name", "message"),
+    [("handbok", "handbook"), ("board", "memory 'board' is not of type file; memories of that type: handbook")],
 )
-def test_a_name_that_cannot_be_indexed_is_an_error_that_helps(memgraph: Any, name: str, said: str) -> None:
-    """Names are mistyped."""
+def test_an_invalid_name_suggests_valid_ones(memgraph: Any, name: str, message: str) -> None:
+    """A typo is easy to fix."""
     result = memgraph("index", name)
 
     assert result.code == 2
-    assert said in result.err
+    assert message in result.err
 
 
-def test_without_memories_it_says_where_to_name_them(memgraph: Any) -> None:
-    """Nothing is there to index."""
+def test_without_memories_the_error_names_the_configuration_key(memgraph: Any) -> None:
+    """There is nothing to index."""
     result = memgraph("index", "handbook")
 
     assert result.code == 2

@@ -1,4 +1,4 @@
-"""memgraph pending and memgraph retry."""
+"""memgraph pending lists jobs, memgraph retry requeues failed ones."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def filled(url: str) -> str:
-    """One that waits, one that runs, one that failed once, one that was set aside."""
+    """An outbox with a pending, a running, a once failed and a dead-lettered job."""
     now = time.time()
     with open_outbox(url) as outbox:
 
-        def put(user: str, at: float) -> None:
+        def enqueue(user: str, at: float) -> None:
             outbox.enqueue(ConversationKey(Scope(user), "t1"), "[]", now=at, timing=TIMING, max_jobs=9)
 
-        for user in ("aside", "failed", "running"):
-            put(user, now - 100)
+        for user in ("dead", "failed", "running"):
+            enqueue(user, now - 100)
             (claim,) = outbox.claim(now=now, lease_seconds=60)
-            if user == "aside":
+            if user == "dead":
                 outbox.dead_letter(claim, error="ConfigError: no \x1b[31mkey", timing=TIMING)
             if user == "failed":
                 outbox.failed(claim, error="ModelError: down", retry_at=now + 80)
-        put("waiting", now)
+        enqueue("waiting", now)
     return url
 
 
@@ -49,47 +49,47 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     return code, capsys.readouterr().out
 
 
-def test_pending_lists_what_waits_and_what_failed(filled: str, capsys: Any) -> None:
+def test_pending_lists_pending_and_failed_jobs(filled: str, capsys: Any) -> None:
     code, out = run(capsys, "pending")
 
     assert code == 0
-    assert "running, thread t1: 1 submission, being learned from" in out
+    assert "running, thread t1: 1 submission, running" in out
     assert "waiting, thread t1: 1 submission, due in" in out
     assert "failed, thread t1: 1 submission, due in" in out
-    assert "failed 1 times: ModelError: down" in out
-    assert "Set aside; `memgraph retry` puts them back:" in out
-    assert "aside, thread t1: 1 submission, ConfigError: no" in out
+    assert "failed once: ModelError: down" in out
+    assert "Failed (requeue with `memgraph retry`):" in out
+    assert "dead, thread t1: 1 submission, ConfigError: no" in out
     assert "\x1b" not in out
 
 
-def test_pending_is_told_to_machines(filled: str, capsys: Any) -> None:
-    told = json.loads(run(capsys, "pending", "--json")[1])
+def test_pending_as_json(filled: str, capsys: Any) -> None:
+    document = json.loads(run(capsys, "pending", "--json")[1])
 
-    assert told["outbox"] == filled
-    assert [(job["user"], job["running"], job["tries"]) for job in told["waiting"]] == [
+    assert document["outbox"] == filled
+    assert [(job["user"], job["running"], job["tries"]) for job in document["waiting"]] == [
         ("running", True, 0),
         ("waiting", False, 0),
         ("failed", False, 1),
     ]
-    assert [(job["user"], job["error"]) for job in told["aside"]] == [("aside", "ConfigError: no \x1b[31mkey")]
+    assert [(job["user"], job["error"]) for job in document["aside"]] == [("dead", "ConfigError: no \x1b[31mkey")]
 
 
-def test_retry_puts_back_what_was_set_aside(filled: str, capsys: Any) -> None:
-    assert run(capsys, "retry", "--user", "nobody") == (0, "Put 0 conversations back.\n")
-    assert run(capsys, "retry", "--user", "aside", "--thread", "t1") == (0, "Put 1 conversation back.\n")
+def test_retry_requeues_failed_jobs(filled: str, capsys: Any) -> None:
+    assert run(capsys, "retry", "--user", "unknown") == (0, "Requeued 0 conversations.\n")
+    assert run(capsys, "retry", "--user", "dead", "--thread", "t1") == (0, "Requeued 1 conversation.\n")
 
     with open_outbox(filled) as outbox:
         assert outbox.dead_letters() == ()
         assert len(outbox.pending(now=0)) == 4
 
 
-def test_looking_makes_no_file(url: str, capsys: Any, tmp_path: Path) -> None:
-    assert run(capsys, "pending") == (0, f"Nothing waits in {url}.\n")
-    assert run(capsys, "retry") == (0, "Put 0 conversations back.\n")
+def test_listing_creates_no_file(url: str, capsys: Any, tmp_path: Path) -> None:
+    assert run(capsys, "pending") == (0, f"No pending conversations in {url}.\n")
+    assert run(capsys, "retry") == (0, "Requeued 0 conversations.\n")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_outbox_can_be_named(filled: str, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outbox_can_be_given(filled: str, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MEMGRAPH_OUTBOX")
 
     assert "waiting, thread t1" in run(capsys, "pending", "--outbox", filled)[1]

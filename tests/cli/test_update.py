@@ -1,4 +1,4 @@
-"""memgraph update learns, shows how, and says what it costs."""
+"""memgraph update learns from a conversation, and prints its progress, changes and cost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UPDATE = {
 
 @pytest.fixture
 def openai(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> HTTPServer:
-    """A server that speaks as OpenAI does, answers with UPDATE and asks for no key."""
+    """An OpenAI-compatible server that answers with UPDATE and needs no key."""
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": json.dumps(UPDATE)}}
     usage = {"prompt_tokens": 1200, "completion_tokens": 34, "total_tokens": 1234}
     answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
@@ -43,7 +43,7 @@ def openai(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> HTTPServe
     return httpserver
 
 
-def test_each_node_is_shown_and_then_what_changed(memgraph: Any) -> None:
+def test_nodes_and_changes_are_printed(memgraph: Any) -> None:
     result = memgraph("update", "-", "--user", "ada", stdin=CONVERSATION)
 
     shown = [line.split()[0] for line in result.out.splitlines() if line.startswith("  ") and "_" in line.split()[0]]
@@ -54,16 +54,16 @@ def test_each_node_is_shown_and_then_what_changed(memgraph: Any) -> None:
     assert "users/ada/memory.json, revision 1" in result.out
 
 
-def test_the_built_in_model_says_so_in_one_line(memgraph: Any) -> None:
+def test_the_built_in_model_is_reported_in_one_line(memgraph: Any) -> None:
     result = memgraph("update", "-", "--user", "ada", stdin=CONVERSATION)
 
     assert result.err.startswith(
-        "Using the built-in offline model, since no provider is configured (set OPENAI_API_KEY"
+        "Using the built-in offline model: no model provider is configured (set OPENAI_API_KEY"
     )
     assert result.err.count("\n") == 1
 
 
-def test_a_model_that_was_asked_for_needs_no_excuse(memgraph: Any) -> None:
+def test_an_explicit_offline_model_is_not_reported(memgraph: Any) -> None:
     result = memgraph("update", "-", "--user", "ada", "--model", "offline", stdin=CONVERSATION)
 
     assert result.err == ""
@@ -79,7 +79,7 @@ def test_json_is_one_document(memgraph: Any) -> None:
     assert found["usage"]["calls"] == 1
 
 
-def test_the_thread_is_the_files_name(memgraph: Any, tmp_path: Path) -> None:
+def test_the_default_thread_is_the_file_name(memgraph: Any, tmp_path: Path) -> None:
     file = tmp_path / "monday talk.txt"
     file.write_bytes(CONVERSATION)
 
@@ -106,26 +106,26 @@ def test_an_empty_conversation_is_nothing_new(memgraph: Any, document: Path) -> 
     assert (result.code, result.json["outcome"], document.exists()) == (0, "nothing_new", False)
 
 
-def test_an_agents_memory_is_its_own(memgraph: Any, document: Path) -> None:
+def test_an_agent_has_a_separate_memory(memgraph: Any, document: Path) -> None:
     memgraph("update", "-", "-u", "ada", "--agent", "Coder", stdin=CONVERSATION)
 
     assert (document.parent / "agents/coder/memory.json").is_file()
     assert not document.exists()
 
 
-def test_a_server_of_ones_own_needs_no_key(memgraph: Any, openai: HTTPServer) -> None:
-    """OPENAI_BASE_URL alone is enough: Ollama and vLLM ask for none."""
+def test_a_custom_server_needs_no_key(memgraph: Any, openai: HTTPServer) -> None:
+    """OPENAI_BASE_URL is enough: Ollama and vLLM need no key."""
     result = memgraph("update", "-", "-u", "ada", stdin=CONVERSATION)
 
     assert result.code == 0
     assert "Model: openai:gpt-4.1-mini" in result.out
     assert "+ [context | 0.90] Works on compilers." in result.out
     assert "~ Work: Works on compilers." in result.out
-    assert "x May like tea., not kept: confidence 0.30 is below 0.70" in result.out
+    assert "x May like tea. (not saved: confidence 0.30 is below 0.70)" in result.out
     assert "1 model call, 1,200 tokens in, 34 tokens out." in result.out
 
 
-def test_a_model_that_is_down_fails_in_one_line_and_changes_nothing(
+def test_a_model_error_is_one_line_and_changes_nothing(
     memgraph: Any, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, document: Path
 ) -> None:
     httpserver.expect_request("/v1/chat/completions").respond_with_data("no", status=500)
@@ -140,7 +140,7 @@ def test_a_model_that_is_down_fails_in_one_line_and_changes_nothing(
     assert not document.exists()
 
 
-def test_no_key_names_the_variable_to_set(memgraph: Any, document: Path) -> None:
+def test_a_missing_key_names_the_variable(memgraph: Any, document: Path) -> None:
     result = memgraph("update", "-", "-u", "ada", "--model", "openai:gpt-4.1-mini", stdin=CONVERSATION)
 
     assert result.code == 2
@@ -149,13 +149,13 @@ def test_no_key_names_the_variable_to_set(memgraph: Any, document: Path) -> None
     assert not document.exists()
 
 
-def test_a_model_that_is_none_is_refused(memgraph: Any) -> None:
+def test_an_invalid_model_is_bad_input(memgraph: Any) -> None:
     result = memgraph("update", "-", "-u", "ada", "--model", "nonsense", stdin=CONVERSATION)
 
     assert (result.code, result.err.count("\n")) == (2, 1)
 
 
-def test_memory_that_is_off_learns_nothing(memgraph: Any, monkeypatch: pytest.MonkeyPatch, document: Path) -> None:
+def test_disabled_memory_learns_nothing(memgraph: Any, monkeypatch: pytest.MonkeyPatch, document: Path) -> None:
     monkeypatch.setenv("MEMGRAPH_ENABLED", "false")
 
     result = memgraph("update", "-", "-u", "ada", "--json", stdin=CONVERSATION)
@@ -164,7 +164,7 @@ def test_memory_that_is_off_learns_nothing(memgraph: Any, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", ["english_conversation.json", "chinese_conversation.txt"])
-def test_the_examples_teach_something(memgraph: Any, name: str) -> None:
+def test_facts_are_learned_from_the_examples(memgraph: Any, name: str) -> None:
     file = Path(__file__).parents[2] / "examples" / name
 
     found = memgraph("update", str(file), "-u", "ada", "--json").json

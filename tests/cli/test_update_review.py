@@ -13,7 +13,7 @@ import pytest
 
 from memgraph.cli.app import start
 from memgraph.cli.output import Output
-from memgraph.cli.review_view import ask_person, show_proposal
+from memgraph.cli.review_view import ask_user, show_proposal
 from memgraph.models import Refusal
 from memgraph.review import Proposal, ReviewItem
 from memgraph.review.models import FactRef
@@ -50,7 +50,7 @@ PROPOSAL = Proposal(
 
 
 class Terminal(io.TextIOWrapper):
-    """A person who types these lines, and then ends the input."""
+    """A terminal at which these lines are typed."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
@@ -66,18 +66,18 @@ class Terminal(io.TextIOWrapper):
 
 
 @pytest.fixture
-def typing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def type_lines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return lambda *lines: monkeypatch.setattr(sys, "stdin", Terminal(*lines))
 
 
 @pytest.fixture
-def update(typing: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
-    """Learn from CONVERSATION, with somebody at the terminal."""
+def update(type_lines: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+    """Run `memgraph update` on CONVERSATION at a terminal."""
     file = tmp_path / "talk.txt"
     file.write_text(CONVERSATION)
 
     def run(*lines: str, options: tuple[str, ...] = ("--review",)) -> tuple[int, str, str]:
-        typing(*lines)
+        type_lines(*lines)
         code = start(["update", str(file), "-u", "ada", "--model", "offline", *options])
         return code, *capfd.readouterr()
 
@@ -92,42 +92,42 @@ def facts(document: Path) -> list[tuple[str, str]]:
 
 
 def test_each_change_is_shown_and_decided(update: Any, document: Path) -> None:
-    """What was rejected is said, and not kept."""
+    """Rejected changes are reported, and not saved."""
     code, out, _ = update("a", "r", "accept")
 
     assert (code, facts(document)) == (0, [("Name is Ada.", "talk")])
     assert "1/3 + [context | 0.95] Name is Ada." in out
-    assert "x Lives in Paris., not kept: rejected in review" in out
+    assert "x Lives in Paris. (not saved: rejected in review)" in out
 
 
 def test_a_fact_edited_at_the_terminal_is_manual(update: Any, document: Path) -> None:
-    """An empty line leaves what there is."""
+    """An empty line keeps the current value."""
     update("e", "Name is Ada Lovelace.", "", "", "rr")
 
     assert facts(document) == [("Name is Ada Lovelace.", "manual")]
 
 
-def test_all_rejected_is_not_asked_about_again(update: Any) -> None:
-    """Nor paid for."""
+def test_rejected_changes_are_not_proposed_again(update: Any) -> None:
+    """And the model is not called again."""
     _, out, _ = update("rr")
     _, again, _ = update()
 
-    assert "Nothing was learned: the changes were refused in review." in out
+    assert "Nothing was learned: all changes were rejected in review." in out
     assert "Nothing new" in again
 
 
 @pytest.mark.parametrize(("lines", "code"), [(["a", "q"], 0), (["a"], 0), (["a", CTRL_C], 130)])
-def test_who_leaves_has_decided_nothing(update: Any, document: Path, lines: list[str], code: int) -> None:
-    """Nothing is saved, and the same conversation is asked about again."""
+def test_quitting_saves_nothing(update: Any, document: Path, lines: list[str], code: int) -> None:
+    """The next run on the same conversation asks again."""
     ended, _, err = update(*lines)
     _, again, _ = update("aa")
 
-    assert (ended, err) == (code, "Nothing was saved; the conversation can be learned again.\n")
+    assert (ended, err) == (code, "Nothing was saved; run the command again to learn from this conversation.\n")
     assert "Learned:" in again
 
 
-def test_settings_ask_too(update: Any, document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who wants to be asked always is asked without saying so."""
+def test_review_can_be_enabled_in_settings(update: Any, document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """review: always needs no option."""
     monkeypatch.setenv("MEMGRAPH_REVIEW", "always")
 
     update("q", options=())
@@ -135,33 +135,31 @@ def test_settings_ask_too(update: Any, document: Path, monkeypatch: pytest.Monke
     assert not document.exists()
 
 
-def test_corrections_asks_about_news_only_where_it_is_told_to(
-    update: Any, document: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """--review is for all of it."""
+def test_the_review_option_overrides_corrections(update: Any, document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--review asks about all changes, not only about corrections."""
     monkeypatch.setenv("MEMGRAPH_REVIEW", "corrections")
 
     update("q")
-    asked = document.exists()
+    saved_after_quit = document.exists()
     update(options=())
 
-    assert (asked, document.exists()) == (False, True)
+    assert (saved_after_quit, document.exists()) == (False, True)
 
 
 @pytest.mark.parametrize("options", [["--review"], ["--review", "--json"]])
-def test_without_a_person_it_is_refused_before_a_model_is_paid(
+def test_review_without_a_terminal_fails_before_the_model_call(
     memgraph: Any, document: Path, options: list[str]
 ) -> None:
-    """And says what else can be done."""
+    """The error names the alternative."""
     result = memgraph("update", "-", "-u", "ada", *options, stdin=CONVERSATION.encode())
 
     assert (result.code, result.err.count("\n"), document.exists()) == (2, 1, False)
-    assert "there is nobody to ask" in result.err
+    assert "needs a terminal" in result.err
     assert "memgraph review" in result.err
 
 
-def test_draw_shows_the_node_that_asks(memgraph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The picture is of the graph that the settings make."""
+def test_draw_shows_the_review_node(memgraph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The drawing shows the configured graph."""
     monkeypatch.setenv("MEMGRAPH_REVIEW", "corrections")
 
     assert "review_changes" in memgraph("draw", "--form", "mermaid").out
@@ -170,29 +168,29 @@ def test_draw_shows_the_node_that_asks(memgraph: Any, monkeypatch: pytest.Monkey
 # -- the dialogue ---------------------------------------------------------------------------------
 
 
-def test_a_proposal_is_shown_with_all_that_a_person_needs_to_know(capfd: pytest.CaptureFixture[str]) -> None:
-    """Whose, what, instead of what, why; and nothing that could steer the terminal."""
+def test_a_proposal_is_shown_in_full(capfd: pytest.CaptureFixture[str]) -> None:
+    """Owner, changes, replaced values and reasons, with control characters escaped."""
     show_proposal(Output(as_json=False), PROPOSAL)
 
     assert capfd.readouterr().out.splitlines() == [
         "",
-        "3 changes proposed to the memory of ada with agent coder, from t1:",
+        "3 proposed changes to the memory of ada (agent coder), from conversation t1:",
         "  + [correction | 0.95] Use uv. (avoid: Used pip.)",
-        "    in place of: Uses pip.",
+        "    replaces: Uses pip.",
         "  - [context | 0.90] Is a student.",
-        "    because: over",
+        "    reason: over",
         "  ~ Work: Engineer.\\x1b[2J",
-        "    in place of: Student.",
-        "  - Likes jazz., which would go for want of room",
-        "  x May like tea., not kept: confidence 0.30 is below 0.70",
+        "    replaces: Student.",
+        "  - Likes jazz. (evicted: the memory is full)",
+        "  x May like tea. (not saved: confidence 0.30 is below 0.70)",
     ]
 
 
-def test_every_field_of_a_fact_can_be_edited(typing: Any) -> None:
-    """What stays is left out, so that only what a person wrote is theirs."""
-    typing("e", "Use uv or pixi.", "", "1", "Used pip again.", "a", "e", "Engineer.")
+def test_every_field_of_a_fact_can_be_edited(type_lines: Any) -> None:
+    """Unchanged fields are omitted, so that only edited ones count as manual."""
+    type_lines("e", "Use uv or pixi.", "", "1", "Used pip again.", "a", "e", "Engineer.")
 
-    answer = ask_person(Output(as_json=False), PROPOSAL)
+    answer = ask_user(Output(as_json=False), PROPOSAL)
 
     assert answer == {
         "items": {
@@ -204,24 +202,24 @@ def test_every_field_of_a_fact_can_be_edited(typing: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         (["e", "", "hobby", "", ""], "there is no category 'hobby'"),
-        (["e", "", "", "sure", ""], "confidence is a number"),
+        (["e", "", "", "sure", ""], "expected a number from 0 to 1"),
         (["e", "", "", "2", ""], "confidence is from 0 to 1"),
         (["e", "x" * 2_001, "", "", ""], "1 to 2,000 characters"),
-        (["a", "e"], "nothing of it to edit"),
-        (["what?"], "e edits it"),
+        (["a", "e"], "cannot be edited"),
+        (["what?"], "e: edit"),
         (["e", "", "", "", ""], ""),
     ],
 )
-def test_what_cannot_be_is_said_and_asked_again(
-    typing: Any, capfd: pytest.CaptureFixture[str], lines: list[str], said: str
+def test_an_invalid_answer_is_reported_and_asked_again(
+    type_lines: Any, capfd: pytest.CaptureFixture[str], lines: list[str], message: str
 ) -> None:
-    """The item is still to be decided."""
-    typing(*lines, "rr")
+    """The item stays undecided."""
+    type_lines(*lines, "rr")
 
-    answer: Any = ask_person(Output(as_json=False), PROPOSAL)
+    answer: Any = ask_user(Output(as_json=False), PROPOSAL)
 
-    assert said in "".join(capfd.readouterr())
+    assert message in "".join(capfd.readouterr())
     assert answer["others"] == "reject"
