@@ -124,7 +124,7 @@ def test_debug_shows_the_traceback(memgraph: Any, document: Path) -> None:
     [
         ("memory: {max_fact: 3}", "did you mean max_facts?"),
         ("memory: {storage_path: 'nope:x'}", "'nope'"),
-        ("[", "no YAML"),
+        ("[", "not valid YAML"),
     ],
 )
 def test_invalid_settings(memgraph: Any, tmp_path: Path, monkeypatch: Any, text: str, word: str) -> None:
