@@ -1,6 +1,6 @@
-"""Moving in: memories of other systems, read as ours, with a report of what became of each item. No I/O.
+"""Importers: convert exports of other memory systems, and report what was changed or skipped. No I/O.
 
-A new system is a module with a reader, and a line in READERS.
+To add a system, write a module with a reader and add a line to READERS.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Reader = Callable[[Sequence[ExportDocument], str | None], ImportResult]
 READERS: Mapping[str, Reader] = MappingProxyType(
     {"deerflow": read_deerflow, "langmem": read_langmem, "mem0": read_mem0}
 )
-"""By system, what reads its export: given its documents and, where it holds several users', whose are wanted.
+"""The reader of each system. Its arguments are the documents of an export and the owner whose memories to import.
 
-Every reader raises EditError where a document cannot be read, is no such export, or holds the memories of several
-users and none of them was named.
+A reader raises an EditError if a document cannot be read or is not such an export, or if there are memories of several
+owners and none is selected.
 """

@@ -1,4 +1,7 @@
-"""The facts of an export: read as forgivingly as a stored document, judged as what is newly written."""
+"""FactCollector: turns the items of an export into facts, and reports what it changes or skips.
+
+Fields are read as tolerantly as stored documents; the limits of new facts apply.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from memgraph.policy import Policy
 from memgraph.text.normalize import clean, fact_key, single_line
 from memgraph.text.sentences import cut_at_sentence
 
-SHOWN = 80
-"""Characters of an item in the report."""
+QUOTED_CHARS = 80
+"""Maximum characters of an item that the report quotes."""
 
-KINDS: Mapping[str, str] = MappingProxyType(
+CATEGORY_ALIASES: Mapping[str, str] = MappingProxyType(
     {
         "cognitive": "behavior",
         "constraint": "context",
@@ -39,15 +42,15 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "work": "context",
     }
 )
-"""What other systems call a category, and which of ours it is."""
+"""Category names of other systems, and the matching one of CATEGORIES."""
 
 
 class FactCollector:
-    """Gathers facts and what is to be said of them.
+    """Collects the facts of one export and the notes for its report.
 
     Args:
-        system: Whose export it is; the source of facts that name none.
-        confidence: Of facts that have none.
+        system: The exporting system; also the source of facts without one.
+        confidence: The confidence of facts without one.
     """
 
     def __init__(self, system: str, *, confidence: float) -> None:
@@ -55,97 +58,97 @@ class FactCollector:
         self._confidence = confidence
         self._facts: dict[str, Fact] = {}
         self._changed: list[Note] = []
-        self._left: list[Note] = []
+        self._skipped: list[Note] = []
         self._ids = set[str]()
 
     def add(self, content: object, fields: Mapping[str, object]) -> None:
-        """Take a fact, or leave it and say why.
+        """Add a fact, or skip it if it is empty or a duplicate.
 
         Args:
-            content: What it says.
-            fields: What else is known of it, by the names of a Fact.
+            content: The text of the fact; anything but a text is skipped.
+            fields: Other fields, by the names that Fact has.
         """
         text = clean(content).strip() if isinstance(content, str) else ""
         if not text:
-            self.skip(content, "it says nothing")
+            self.skip(content, "it has no content")
         elif (key := fact_key(text)) in self._facts:
-            self.skip(text, f"{self._facts[key].id} says the same")
+            self.skip(text, f"{self._facts[key].id} has the same content")
         else:
-            self._facts[key] = self._fact(text, fields)
+            self._facts[key] = self._make_fact(text, fields)
 
-    def group(
+    def select(
         self,
         items: Iterable[object],
-        of: str | None,
+        owner: str | None,
         *,
-        owner: Callable[[Item], str],
-        content: Callable[[Item], object],
+        get_owner: Callable[[Item], str],
+        get_content: Callable[[Item], object],
     ) -> Iterator[Item]:
-        """Yield the items that are wanted; what is no item, or another user's, is left.
+        """Yield the items of *owner*, and skip those that are malformed or of another owner.
 
         Raises:
-            EditError: If they are of several users, and *of* names none of them.
+            EditError: If there are several owners and *owner* is None, or *owner* has no items.
         """
-        held = [(item, as_item(item)) for item in items]
-        whose = select_owner((owner(memory) for _, memory in held if memory), of, self._system)
-        for item, memory in held:
-            if memory is None:
-                self.skip(item, f"it is no memory of {self._system}")
-            elif whose is not None and owner(memory) != whose:
-                self.skip(content(memory), f"it is of {owner(memory)!r}")
+        parsed = [(value, as_item(value)) for value in items]
+        selected = select_owner((get_owner(item) for _, item in parsed if item), owner, self._system)
+        for value, item in parsed:
+            if item is None:
+                self.skip(value, f"it is not a memory of {self._system}")
+            elif selected is not None and get_owner(item) != selected:
+                self.skip(get_content(item), f"it belongs to {get_owner(item)!r}")
             else:
-                yield memory
+                yield item
 
-    def skip(self, what: object, why: str) -> None:
-        """Note what is not taken."""
-        self._left.append(Note(what=_short(what), why=why))
+    def skip(self, item: object, reason: str) -> None:
+        """Report that *item* is not imported."""
+        self._skipped.append(Note(what=_quote(item), why=reason))
 
-    def note_change(self, what: object, why: str) -> None:
-        """Note what is taken otherwise than it was."""
-        self._changed.append(Note(what=_short(what), why=why))
+    def note_change(self, item: object, reason: str) -> None:
+        """Report that *item* is imported with a change."""
+        self._changed.append(Note(what=_quote(item), why=reason))
 
     def result(self, memory: Memory | None = None) -> ImportResult:
-        """Return what was gathered, with the summaries of *memory*."""
+        """Return the collected facts together with the summaries of *memory*, and the report."""
         memory = (memory or Memory()).with_facts(tuple(self._facts.values()))
         summaries = sum(bool(section.summary) for _, section in memory.sections())
         report = ImportReport(
-            facts=len(self._facts), summaries=summaries, changed=tuple(self._changed), left=tuple(self._left)
+            facts=len(self._facts), summaries=summaries, changed=tuple(self._changed), left=tuple(self._skipped)
         )
         return ImportResult(memory, report)
 
-    def _fact(self, text: str, fields: Mapping[str, object]) -> Fact:
-        given = {name: value for name, value in fields.items() if value not in (None, "")}
-        given = {"id": new_fact_id(), "source": self._system, "confidence": self._confidence, **given}
-        category = self._category(text, given.pop("category", None))
-        fact = Fact.model_validate({**given, "content": self._cut(text), "category": category})
+    def _make_fact(self, text: str, fields: Mapping[str, object]) -> Fact:
+        known = {name: value for name, value in fields.items() if value not in (None, "")}
+        known = {"id": new_fact_id(), "source": self._system, "confidence": self._confidence, **known}
+        category = self._convert_category(text, known.pop("category", None))
+        fact = Fact.model_validate({**known, "content": self._truncate(text), "category": category})
         if category != "correction" and fact.source_error:
             fact = fact.model_copy(update={"source_error": None})
         if fact.created_at and not fact.created_at.endswith("Z"):
-            self.note_change(text, f"its time {fact.created_at[:40]!r} is none, so it has none now")
+            self.note_change(text, f"its time {fact.created_at[:40]!r} is invalid and was removed")
             fact = fact.model_copy(update={"created_at": ""})
         if fact.id in self._ids:
             fact = fact.model_copy(update={"id": new_fact_id()})
         self._ids.add(fact.id)
         return fact
 
-    def _cut(self, text: str) -> str:
-        longest = Policy().max_fact_chars
-        if len(text) <= longest:
+    def _truncate(self, text: str) -> str:
+        limit = Policy().max_fact_chars
+        if len(text) <= limit:
             return text
-        self.note_change(text, f"it had {len(text):,} characters, and was cut to {longest:,}")
-        return cut_at_sentence(text, longest, len)
+        self.note_change(text, f"it had {len(text):,} characters and was truncated to {limit:,}")
+        return cut_at_sentence(text, limit, len)
 
-    def _category(self, text: str, given: object) -> str:
-        """Which of our categories it is; the last resort is context."""
-        name = given.strip().lower() if isinstance(given, str) else ""
+    def _convert_category(self, text: str, value: object) -> str:
+        """Return the matching category; "context" for an unknown one."""
+        name = value.strip().lower() if isinstance(value, str) else ""
         if name in CATEGORIES:
             return name
-        kind = KINDS.get(name, "context")
+        category = CATEGORY_ALIASES.get(name, "context")
         if name:
-            self.note_change(text, f"its category {name[:40]!r} is {kind!r} here")
-        return kind
+            self.note_change(text, f"its category {name[:40]!r} became {category!r}")
+        return category
 
 
-def _short(what: object) -> str:
-    text = single_line(str(what))
-    return f"{text[: SHOWN - 3]}..." if len(text) > SHOWN else text
+def _quote(item: object) -> str:
+    text = single_line(str(item))
+    return f"{text[: QUOTED_CHARS - 3]}..." if len(text) > QUOTED_CHARS else text

@@ -1,6 +1,6 @@
-"""DeerFlow: memory.json of any version, and the newer facts, one Markdown file each with YAML front matter.
+"""DeerFlow: memory.json of any version, and its newer format: one Markdown file per fact, with YAML front matter.
 
-Given a folder, what is read are its files called memory.json and the Markdown files in folders called facts.
+In a folder, the files called memory.json and the Markdown files in folders called facts are read.
 """
 
 from __future__ import annotations
@@ -16,51 +16,51 @@ from memgraph.models import MANUAL, Fact, Memory
 from memgraph.storage.serialization import decode
 
 CONFIDENCE = 0.5
-"""What DeerFlow itself takes a missing one for."""
+"""The default that DeerFlow itself uses."""
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)(.*)", re.DOTALL)
 _TITLE = re.compile(r"\s*# [^\n]*(?:\n+|\Z)")
-_FENCE = re.compile(r"```memory-json\s*\n(.*)```", re.DOTALL)  # to the last fence: what is remembered may hold others
+_FENCE = re.compile(r"```memory-json\s*\n(.*)```", re.DOTALL)  # greedy, up to the last fence: facts may contain fences
 _USER = re.compile(r"(?:^|/)users/([^/]+)/")
 
 
-def read_deerflow(documents: Sequence[ExportDocument], of: str | None) -> ImportResult:
-    """Read memories of DeerFlow. Its summaries come as they are; its other sections become facts."""
-    whose = select_owner((_owner(document) for document in documents), of, "deerflow")
-    basket, memory = FactCollector("deerflow", confidence=CONFIDENCE), Memory()
+def read_deerflow(documents: Sequence[ExportDocument], owner: str | None) -> ImportResult:
+    """Read memories of DeerFlow. Summaries that memgraph has too are kept; other sections become facts."""
+    selected = select_owner((_owner(document) for document in documents), owner, "deerflow")
+    collector, memory = FactCollector("deerflow", confidence=CONFIDENCE), Memory()
     for document in documents:
-        if whose is not None and _owner(document) != whose:
+        if selected is not None and _owner(document) != selected:
             continue
         if document.name.lower().endswith((".md", ".markdown")):
-            memory = _with_markdown(basket, memory, document)
+            memory = _read_markdown(collector, memory, document)
         else:
-            memory = _with_memory(basket, memory, document)
-    return basket.result(memory)
+            memory = _read_memory(collector, memory, document)
+    return collector.result(memory)
 
 
 def _owner(document: ExportDocument) -> str:
-    found = _USER.search(document.name)
-    return found[1] if found else ""
+    match = _USER.search(document.name)
+    return match[1] if match else ""
 
 
 # -- memory.json ----------------------------------------------------------------------------------
 
 
-def _with_memory(basket: FactCollector, memory: Memory, document: ExportDocument) -> Memory:
+def _read_memory(collector: FactCollector, memory: Memory, document: ExportDocument) -> Memory:
     try:
         read = decode(document.data, document.name)
     except DamagedMemoryError as error:
-        raise EditError(f"{document.name} is no memory of deerflow: {error.reason}") from None
+        raise EditError(f"{document.name} is not a memory of deerflow: {error.reason}") from None
     if not read.model_fields_set & {"user", "history", "facts"}:
-        raise EditError(f"{document.name} is no memory of deerflow: there is no user, history or facts in it")
+        raise EditError(f"{document.name} is not a memory of deerflow: it has no user, history or facts")
     for fact in read.facts:
-        basket.add(fact.content, _stored_fields(fact))
+        collector.add(fact.content, _stored_fields(fact))
     for part in (read.user, read.history):
         for name, section in (part.model_extra or {}).items():
-            _take_section(basket, name, section)
+            _add_section(collector, name, section)
     for name, section in read.sections():
         if section.summary and memory.section(name).summary:
-            basket.skip(f"{name}: {section.summary}", "another document has this summary already")
+            collector.skip(f"{name}: {section.summary}", "another document already has this summary")
         elif section.summary:
             memory = memory.with_section(name, section)
     return memory
@@ -72,28 +72,28 @@ def _stored_fields(fact: Fact) -> Item:
     return {**fields, "category": extension} if isinstance(extension, str) else fields
 
 
-def _take_section(basket: FactCollector, name: str, section: object) -> None:
-    """A section that we do not have is a fact here."""
-    held = as_item(section)
-    summary = held.get("summary") if held else section
+def _add_section(collector: FactCollector, name: str, section: object) -> None:
+    """Add a section that memgraph does not have as a fact."""
+    fields = as_item(section)
+    summary = fields.get("summary") if fields else section
     if isinstance(summary, str) and summary.strip():
-        basket.note_change(summary, f"the section {name!r} is a fact here")
-        basket.add(summary, {"category": "behavior"})
+        collector.note_change(summary, f"the section {name!r} became a fact")
+        collector.add(summary, {"category": "behavior"})
 
 
 # -- Markdown -------------------------------------------------------------------------------------
 
 
-def _with_markdown(basket: FactCollector, memory: Memory, document: ExportDocument) -> Memory:
+def _read_markdown(collector: FactCollector, memory: Memory, document: ExportDocument) -> Memory:
     text = document.text()
     fence, front = _FENCE.search(text), _FRONT_MATTER.match(text)
     if fence and not front:
-        return _with_memory(basket, memory, ExportDocument(document.name, fence[1].encode()))
+        return _read_memory(collector, memory, ExportDocument(document.name, fence[1].encode()))
     fields = _front_matter(front[1]) if front else None
     if front is None or fields is None:
-        basket.skip(document.name, "there is no YAML front matter in it")
+        collector.skip(document.name, "it has no YAML front matter")
     else:
-        basket.add(_TITLE.sub("", front[2], count=1).strip() or fields.get("content"), _fact_fields(fields))
+        collector.add(_TITLE.sub("", front[2], count=1).strip() or fields.get("content"), _fact_fields(fields))
     return memory
 
 
@@ -119,9 +119,9 @@ def _fact_fields(fields: Item) -> Item:
     }
 
 
-def _source(given: object) -> object:
-    """A thread, or `manual`; the newer files say both apart."""
-    held = as_item(given)
-    if held is None:
-        return given
-    return MANUAL if held.get("type") == MANUAL else held.get("threadId")
+def _source(value: object) -> object:
+    """Return a thread id or "manual"; newer files store the type and the thread id separately."""
+    source = as_item(value)
+    if source is None:
+        return value
+    return MANUAL if source.get("type") == MANUAL else source.get("threadId")

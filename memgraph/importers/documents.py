@@ -1,4 +1,4 @@
-"""What an export is made of: files, and what is in them."""
+"""The documents of an export, and the items in them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Item = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class ExportDocument:
-    """A file of an export."""
+    """One file of an export."""
 
     name: str
-    """Where it was, with `/`; for the reader, and since some systems keep the user in it."""
+    """The path in the export, with `/`. Some systems encode the user in it."""
     data: bytes
 
     def text(self) -> str:
-        """Its text.
+        """Return the text, with Unix line ends.
 
         Raises:
             EditError: If it is not UTF-8.
@@ -30,72 +30,77 @@ class ExportDocument:
         try:
             return self.data.removeprefix(codecs.BOM_UTF8).decode().replace("\r\n", "\n")
         except UnicodeDecodeError as error:
-            raise EditError(f"{self.name} is not UTF-8: byte {error.start:,}") from error
+            raise EditError(f"{self.name} is not UTF-8: invalid byte at position {error.start:,}") from error
 
     def json(self) -> object:
-        """What it holds: one JSON document, or a list of one a line.
+        """Return the JSON value: of the whole text, or a list with one value per line.
 
         Raises:
             EditError: If it is neither.
         """
         text = self.text()
         try:
-            return _loaded(text)
+            return _load_json(text)
         except ValueError as error:
             lines = [line for line in text.splitlines() if line.strip()]
-            if len(lines) < 2:  # noqa: PLR2004 - one line is no list
-                raise EditError(f"{self.name} is no JSON: {error}") from None
+            if len(lines) < 2:  # noqa: PLR2004 - JSON Lines need at least two lines
+                raise EditError(f"{self.name} is not JSON: {error}") from None
         try:
-            return [_loaded(line) for line in lines]
+            return [_load_json(line) for line in lines]
         except ValueError as error:
-            raise EditError(f"{self.name} is no JSON, nor JSON a line: {error}") from None
+            raise EditError(f"{self.name} is neither JSON nor JSON Lines: {error}") from None
 
 
-def _loaded(text: str) -> object:
+def _load_json(text: str) -> object:
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def as_item(value: object) -> Item | None:
-    """*value* as keys and values, if it is that."""
+    """Return *value* if it is a mapping, else None."""
     return cast("Item", value) if isinstance(value, Mapping) else None
 
 
-def items_of(documents: Sequence[ExportDocument], keys: Iterable[str], system: str) -> list[object]:
-    """Return the items of an export that is a list, or has its list under one of *keys*.
+def read_items(documents: Sequence[ExportDocument], keys: Iterable[str], system: str) -> list[object]:
+    """Return the items of an export that is a list, or contains a list under one of *keys*.
 
     Raises:
         EditError: If a document is neither.
     """
-    found = list[object]()
+    items = list[object]()
     for document in documents:
         value = document.json()
-        if held := as_item(value):
-            value = next((held[key] for key in keys if isinstance(held.get(key), list)), None)
+        if mapping := as_item(value):
+            value = next((mapping[key] for key in keys if isinstance(mapping.get(key), list)), None)
         if not isinstance(value, list):
-            raise EditError(f"{document.name} is no export of {system}: there is no list of memories in it")
-        found += cast("list[object]", value)
-    return found
+            raise EditError(f"{document.name} is not an export of {system}: it contains no list of memories")
+        items += cast("list[object]", value)
+    return items
 
 
-def select_owner(owners: Iterable[str], of: str | None, system: str) -> str | None:
-    """Return whose items are wanted, of all the *owners* there are; None is everybody's, where that is one.
+def select_owner(owners: Iterable[str], selected: str | None, system: str) -> str | None:
+    """Return the owner whose items to import; None for all, if all items have the same owner.
+
+    Args:
+        owners: The owner of each item; empty if unknown.
+        selected: The owner to import; None if there should be only one.
+        system: The name of the system in errors.
 
     Raises:
-        EditError: If there are several and none is named, or the one named is not among them.
+        EditError: If there are several owners and none is selected, or the selected one does not exist.
     """
-    there = sorted({*owners} - {""})
-    if of is not None:
-        if of not in there:
-            raise EditError(f"there is nothing of {of!r} in this export of {system}; there is of {_listed(there)}")
-        return of
-    if len(there) > 1:
-        raise EditError(f"this export of {system} holds memories of {_listed(there)}: say whose are wanted, by --of")
+    known = sorted({*owners} - {""})
+    if selected is not None:
+        if selected not in known:
+            raise EditError(f"this export of {system} has no memories of {selected!r}, only of {_join_names(known)}")
+        return selected
+    if len(known) > 1:
+        raise EditError(f"this export of {system} has memories of {_join_names(known)}: select one of them with --of")
     return None
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name[:80]) for name in names[:20])
-    return f"{shown} and {len(names) - 20:,} more" if len(names) > 20 else shown or "nobody"  # noqa: PLR2004
+    return f"{shown} and {len(names) - 20:,} more" if len(names) > 20 else shown or "unknown owners"  # noqa: PLR2004

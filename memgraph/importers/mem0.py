@@ -1,4 +1,4 @@
-"""mem0: what `get_all` returns, or an export of it: a list of memories, or one under `results` or `memories`."""
+"""mem0: the result of `get_all` or an export: a list of memories, possibly under `results` or `memories`."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from typing import cast
 
 from memgraph.importers.collector import FactCollector
-from memgraph.importers.documents import ExportDocument, Item, as_item, items_of
+from memgraph.importers.documents import ExportDocument, Item, as_item, read_items
 from memgraph.importers.report import ImportResult
 
 CONFIDENCE = 0.8
-"""mem0 keeps no confidence: what a model extracted counts as strongly implied."""
+"""mem0 stores no confidence; facts that a model extracted count as strongly implied."""
 
 
-def read_mem0(documents: Sequence[ExportDocument], of: str | None) -> ImportResult:
-    """Read an export of mem0. The run that a memory is of becomes its source."""
-    items = items_of(documents, ("results", "memories"), "mem0")
-    basket = FactCollector("mem0", confidence=CONFIDENCE)
-    for memory in basket.group(items, of, owner=_owner, content=_content):
-        basket.add(_content(memory), _fields(memory))
-    if any((whole := as_item(document.json())) and whole.get("relations") for document in documents):
-        basket.skip("relations", "there is no graph of relations here")
+def read_mem0(documents: Sequence[ExportDocument], owner: str | None) -> ImportResult:
+    """Read an export of mem0. The run id of a memory becomes its source."""
+    items = read_items(documents, ("results", "memories"), "mem0")
+    collector = FactCollector("mem0", confidence=CONFIDENCE)
+    for item in collector.select(items, owner, get_owner=_owner, get_content=_content):
+        collector.add(_content(item), _fields(item))
+    if any((export := as_item(document.json())) and export.get("relations") for document in documents):
+        collector.skip("relations", "memgraph has no graph of relations")
     if items:
-        basket.note_change("confidence", f"mem0 keeps none, so each fact has {CONFIDENCE}")
-    return basket.result()
+        collector.note_change("confidence", f"mem0 stores none, so each fact got {CONFIDENCE}")
+    return collector.result()
 
 
 def _owner(item: Item) -> str:

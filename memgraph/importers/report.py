@@ -1,4 +1,4 @@
-"""What became of each item of an export."""
+"""The result of an import: a memory, and a report of what was changed or skipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memgraph.models import Memory
 
 
 class Note(BaseModel):
-    """An item, and what is to be said of it."""
+    """A remark about an item of an export."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -19,23 +19,23 @@ class Note(BaseModel):
 
 
 class ImportReport(BaseModel):
-    """What was taken, changed and left of an export."""
+    """What was imported, changed and skipped."""
 
     model_config = ConfigDict(frozen=True)
 
     facts: int = 0
-    """Facts taken."""
+    """Number of imported facts."""
     summaries: int = 0
-    """Summaries taken."""
+    """Number of imported summaries."""
     changed: tuple[Note, ...] = ()
-    """What was taken otherwise than it was."""
+    """Items that were imported with changes."""
     left: tuple[Note, ...] = ()
-    """What was not taken, and why."""
+    """Items that were skipped, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """A memory made of an export."""
+    """The memory that an export contains."""
 
     memory: Memory
     report: ImportReport

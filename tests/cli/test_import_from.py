@@ -17,7 +17,7 @@ def test_an_export_is_imported_with_a_report(memgraph: Any, tmp_path: Path) -> N
 
     assert result.code == 0, result.err
     assert "Read 2 facts and 0 summaries; 1 changed, 1 skipped." in result.out
-    assert "it says nothing" in result.out
+    assert "it has no content" in result.out
     assert "2 facts added" in result.out
     assert "Likes tea" in memgraph("show", "--user", "ada").out
 

@@ -1,4 +1,4 @@
-"""Moving in from other systems."""
+"""Exports of other systems become facts and summaries, with a report of every change."""
 
 from __future__ import annotations
 
@@ -85,24 +85,24 @@ LANGMEM: list[dict[str, Any]] = [
 ]
 
 
-def moved(system: str, *exports: object, of: str | None = None) -> ImportResult:
-    """What becomes of *exports*: each a document's value, or its name and text."""
+def import_from(system: str, *exports: object, owner: str | None = None) -> ImportResult:
+    """Import *exports*: each is the value of a JSON document, or its name and text."""
     documents = [
         ExportDocument(*(export[0], export[1].encode()))
         if isinstance(export, tuple)
         else ExportDocument("export.json", json.dumps(export).encode())
         for export in exports
     ]
-    return READERS[system](documents, of)
+    return READERS[system](documents, owner)
 
 
-def left(result: ImportResult) -> dict[str, str]:
+def skipped(result: ImportResult) -> dict[str, str]:
     return {note.what: note.why for note in result.report.left}
 
 
-def test_a_deerflow_document_comes_in_whole() -> None:
-    """Its shape is the one ours came from."""
-    result = moved("deerflow", DEERFLOW)
+def test_a_deerflow_document_is_imported() -> None:
+    """Its format is a predecessor of memgraph's."""
+    result = import_from("deerflow", DEERFLOW)
 
     facts = {fact.content: fact for fact in result.memory.facts}
     assert list(facts) == ["Prefers tabs.", "Is a founder.", "Thinks in diagrams."]
@@ -112,26 +112,26 @@ def test_a_deerflow_document_comes_in_whole() -> None:
     assert (result.report.facts, result.report.summaries) == (3, 1)
 
 
-def test_what_is_changed_on_the_way_is_told() -> None:
-    """Nobody has to find it out later."""
-    result = moved("deerflow", DEERFLOW)
+def test_changes_are_reported() -> None:
+    """Each with its reason."""
+    result = import_from("deerflow", DEERFLOW)
 
     assert {note.what: note.why for note in result.report.changed} == {
-        "Is a founder.": "its category 'identity' is 'context' here",
-        "Thinks in diagrams.": "the section 'cognitiveStyle' is a fact here",
+        "Is a founder.": "its category 'identity' became 'context'",
+        "Thinks in diagrams.": "the section 'cognitiveStyle' became a fact",
     }
 
 
-def test_what_is_left_is_told_with_its_reason() -> None:
-    """A repetition, and a fact that says nothing."""
-    result = moved("deerflow", DEERFLOW)
+def test_skipped_items_are_reported() -> None:
+    """Here a duplicate and an empty fact."""
+    result = import_from("deerflow", DEERFLOW)
 
-    assert left(result) == {"prefers TABS.": "fact_1 says the same", "": "it says nothing"}
+    assert skipped(result) == {"prefers TABS.": "fact_1 has the same content", "": "it has no content"}
 
 
-def test_a_markdown_fact_of_deerflow_comes_in() -> None:
-    """The title is made of the text, so it is not repeated."""
-    result = moved("deerflow", ("users/ada/agents/lead/facts/ab/fact_uv.md", FACT_FILE))
+def test_a_markdown_fact_of_deerflow_is_imported() -> None:
+    """Without its title, which repeats the text."""
+    result = import_from("deerflow", ("users/ada/agents/lead/facts/ab/fact_uv.md", FACT_FILE))
 
     fact = result.memory.facts[0]
     assert fact.content == "Installs Python packages with uv.\nIt is never pip."
@@ -140,51 +140,53 @@ def test_a_markdown_fact_of_deerflow_comes_in() -> None:
     assert fact.created_at.startswith("2026-08-07T12:00:00")
 
 
-def test_a_manual_fact_of_deerflow_stays_a_persons_word() -> None:
-    """No update may remove it."""
+def test_a_manual_fact_of_deerflow_stays_manual() -> None:
+    """So no update removes it."""
     text = FACT_FILE.replace("type: conversation", "type: manual").replace("threadId: t9", "threadId: null")
 
-    result = moved("deerflow", ("fact.md", text))
+    result = import_from("deerflow", ("fact.md", text))
 
     assert result.memory.facts[0].is_manual
 
 
 def test_a_folder_of_deerflow_is_one_memory() -> None:
-    """Summaries lie in one file, and each fact in its own."""
-    result = moved("deerflow", ("users/ada/memory.json", json.dumps(DEERFLOW)), ("users/ada/facts/uv.md", FACT_FILE))
+    """Summaries are in one file, and each fact is in a file of its own."""
+    result = import_from(
+        "deerflow", ("users/ada/memory.json", json.dumps(DEERFLOW)), ("users/ada/facts/uv.md", FACT_FILE)
+    )
 
     assert len(result.memory.facts) == 4
     assert result.memory.user.work_context.summary == "Data engineer at Acme."
 
 
-def test_a_markdown_summary_of_deerflow_holds_json() -> None:
-    """Between fences."""
-    result = moved("deerflow", ("memory.md", f"# Memory\n\n```memory-json\n{json.dumps(DEERFLOW)}\n```\n"))
+def test_json_in_a_markdown_file_of_deerflow_is_imported() -> None:
+    """It is in a fenced block."""
+    result = import_from("deerflow", ("memory.md", f"# Memory\n\n```memory-json\n{json.dumps(DEERFLOW)}\n```\n"))
 
     assert result.report.facts == 3
 
 
-def test_markdown_without_front_matter_is_left() -> None:
-    """What it is cannot be told."""
-    result = moved("deerflow", ("notes.md", "Some notes."))
+def test_markdown_without_front_matter_is_skipped() -> None:
+    """It may be any file."""
+    result = import_from("deerflow", ("notes.md", "Some notes."))
 
-    assert left(result) == {"notes.md": "there is no YAML front matter in it"}
+    assert skipped(result) == {"notes.md": "it has no YAML front matter"}
 
 
-def test_mem0_memories_come_in_as_facts() -> None:
-    """With their times in UTC, and the run as source."""
-    result = moved("mem0", MEM0)
+def test_mem0_memories_become_facts() -> None:
+    """Their times are converted to UTC, and the run id becomes the source."""
+    result = import_from("mem0", MEM0)
 
     first, second = result.memory.facts
     assert (first.content, first.category, first.source) == ("Loves hiking in the Alps", "preference", "run-7")
     assert (first.created_at, first.last_confirmed_at) == ("2025-10-01T16:00:00Z", "2025-10-05T16:00:00Z")
     assert (second.confidence, second.source, second.created_at) == (0.8, "mem0", "")
-    assert left(result) == {"relations": "there is no graph of relations here"}
+    assert skipped(result) == {"relations": "memgraph has no graph of relations"}
 
 
-def test_langmem_items_come_in_as_facts() -> None:
-    """A profile's texts one by one; a number says nothing by itself."""
-    result = moved("langmem", LANGMEM)
+def test_langmem_items_become_facts() -> None:
+    """Each text of a profile becomes a fact; numbers are skipped."""
+    result = import_from("langmem", LANGMEM)
 
     assert [fact.content for fact in result.memory.facts] == [
         "Prefers dark mode",
@@ -193,11 +195,11 @@ def test_langmem_items_come_in_as_facts() -> None:
         "favourite tools: vim",
         "favourite tools: make",
     ]
-    assert left(result) == {"age: 36": "it is no text"}
+    assert skipped(result) == {"age: 36": "it is not a text"}
 
 
-def test_a_real_langmem_store_comes_in() -> None:
-    """As LangGraph's own store hands its items out."""
+def test_items_of_a_real_store_are_imported() -> None:
+    """In the format of LangGraph's own store."""
     from langgraph.store.memory import InMemoryStore
 
     store = InMemoryStore()
@@ -205,7 +207,7 @@ def test_a_real_langmem_store_comes_in() -> None:
         store.put(tuple(item["namespace"]), item["key"], item["value"])
     export = [item.dict() for item in store.search(("memories",))]
 
-    result = moved("langmem", export)
+    result = import_from("langmem", export)
 
     assert sorted(fact.content for fact in result.memory.facts) == ["Lives in Oslo", "Prefers dark mode"]
     assert all(fact.created_at for fact in result.memory.facts)
@@ -218,36 +220,36 @@ TWO_USERS = [
 
 
 @pytest.mark.parametrize(("system", "export"), TWO_USERS, ids=["mem0", "langmem"])
-def test_two_users_are_never_mixed(system: str, export: object) -> None:
-    """Whose memories are wanted must be said."""
-    with pytest.raises(EditError, match=r"holds memories of '.*ada', '.*bob': say whose are wanted, by --of"):
-        moved(system, export)
+def test_memories_of_two_users_are_never_mixed(system: str, export: object) -> None:
+    """The owner has to be selected."""
+    with pytest.raises(EditError, match=r"has memories of '.*ada', '.*bob': select one of them with --of"):
+        import_from(system, export)
 
 
-def test_of_two_users_the_one_that_is_named_comes_in() -> None:
-    """The other's are left, and said so."""
-    result = moved("mem0", [{"memory": f"Likes {who}", "user_id": who} for who in ("ada", "bob")], of="bob")
+def test_only_the_selected_user_is_imported() -> None:
+    """Items of the other user are reported as skipped."""
+    result = import_from("mem0", [{"memory": f"Likes {who}", "user_id": who} for who in ("ada", "bob")], owner="bob")
 
     assert [fact.content for fact in result.memory.facts] == ["Likes bob"]
-    assert left(result) == {"Likes ada": "it is of 'ada'"}
+    assert skipped(result) == {"Likes ada": "it belongs to 'ada'"}
 
 
-def test_of_two_users_of_a_deerflow_folder_the_one_that_is_named_comes_in() -> None:
-    """A folder says whose it is."""
+def test_only_the_selected_user_of_a_deerflow_folder_is_imported() -> None:
+    """The path contains the user."""
     folder = [(f"users/{who}/facts/x.md", FACT_FILE.replace("uv", who)) for who in ("ada", "bob")]
 
-    result = moved("deerflow", *folder, of="bob")
+    result = import_from("deerflow", *folder, owner="bob")
 
     assert [fact.id for fact in result.memory.facts] == ["fact_bob"]
 
 
-def test_a_long_memory_is_cut_at_a_sentence() -> None:
-    """The bounds of what is newly written hold."""
-    result = moved("mem0", [{"memory": "This goes on and on. " * 200}])
+def test_a_long_memory_is_truncated_at_a_sentence() -> None:
+    """The limits of new facts apply."""
+    result = import_from("mem0", [{"memory": "This goes on and on. " * 200}])
 
     assert len(result.memory.facts[0].content) <= 2_000
     assert result.memory.facts[0].content.endswith("on.")
-    assert "was cut to 2,000" in result.report.changed[0].why
+    assert "was truncated to 2,000" in result.report.changed[0].why
 
 
 @pytest.mark.parametrize("system", sorted(READERS))
@@ -256,7 +258,7 @@ def test_a_long_memory_is_cut_at_a_sentence() -> None:
     [b"", b"{", b"no json", b"\xff\xfe\x00", b"3", b"null", b'{"a": 1}', b"[" * 100_000, b'"text"', b"{}"],
     ids=repr,
 )
-def test_what_is_no_export_is_an_error_that_names_it(system: str, data: bytes) -> None:
+def test_anything_but_an_export_is_an_error_with_its_name(system: str, data: bytes) -> None:
     """Before anything is written."""
     with pytest.raises(EditError, match=r"odd\.json"):
         READERS[system]([ExportDocument("odd.json", data)], None)
@@ -274,8 +276,8 @@ KEYS = st.sampled_from(
 
 @pytest.mark.parametrize("system", sorted(READERS))
 @given(items=st.lists(st.dictionaries(KEYS, JSON, max_size=6) | JSON, max_size=5))
-def test_odd_items_cost_only_themselves(system: str, items: list[object]) -> None:
-    """Each is taken or left; nothing else can come of it."""
+def test_malformed_items_do_not_affect_others(system: str, items: list[object]) -> None:
+    """Each is either imported or skipped."""
     export = {"facts": items} if system == "deerflow" else items
 
     try:
