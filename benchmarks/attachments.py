@@ -20,7 +20,7 @@ from common import Bound, Measured, Row, alone, at_most, median_row, quantile_ro
 from invoker import bare_insert
 
 from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
-from memgraph.attachments.item import snapshot_of
+from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery
 
@@ -44,7 +44,7 @@ def text(chars: int) -> str:
 
 
 def exchange() -> Interaction:
-    return Interaction(snapshot_of(text(ITEM_CHARS // 4)), snapshot_of(text(ITEM_CHARS * 3 // 4)), "writer")
+    return Interaction(take_snapshot(text(ITEM_CHARS // 4)), take_snapshot(text(ITEM_CHARS * 3 // 4)), "writer")
 
 
 def fill(store: SimpleMemory | BlackboardMemory, count: int) -> None:

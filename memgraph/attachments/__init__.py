@@ -1,1 +1,1 @@
-"""Attachable memories: what a node may remember by, besides the memory of its user."""
+"""Attachable memories: stores that a graph's nodes read and write, apart from the memory of the user."""

@@ -1,4 +1,4 @@
-"""attach: a node of any kind, with memories."""
+"""attach: wraps a node so that it reads and writes memories."""
 
 # LangGraph leaves some of its types open
 # pyright: reportUnknownMemberType=false
@@ -17,19 +17,18 @@ from memgraph.attachments.binding import resolve_attachments
 from memgraph.attachments.config import MemoryAttachment
 from memgraph.attachments.node import NodeMemory, wrap_function, wrap_runnable
 from memgraph.attachments.store import MemoryStore, Stage
+from memgraph.attachments.store_set import StoreSet
 from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
     from langgraph.graph import StateGraph
 
-    from memgraph.attachments.manager import MemoryManager
-
 N = TypeVar("N", bound=Callable[..., Any])
 Memory = str | Mapping[str, Any] | MemoryAttachment | MemoryStore
-"""What a node may attach: a memory by its name, an attachment that says more, or a memory itself."""
+"""What a node may attach: a memory's name, an attachment, or a memory itself."""
 
 STAGE = "stage"
-"""Key of a node's metadata, and attribute of an attached node."""
+"""Key in a node's metadata, and attribute of an attached node."""
 
 
 @overload
@@ -37,7 +36,7 @@ def attach(
     node: Runnable[Any, Any],
     memories: Sequence[Memory] | None = None,
     *,
-    manager: MemoryManager | None = None,
+    manager: StoreSet | None = None,
     stage: Stage = "gen",
     name: str | None = None,
     messages_key: str = "messages",
@@ -49,7 +48,7 @@ def attach(
     node: N,
     memories: Sequence[Memory] | None = None,
     *,
-    manager: MemoryManager | None = None,
+    manager: StoreSet | None = None,
     stage: Stage = "gen",
     name: str | None = None,
     messages_key: str = "messages",
@@ -60,7 +59,7 @@ def attach(
     node: Any,
     memories: Sequence[Memory] | None = None,
     *,
-    manager: MemoryManager | None = None,
+    manager: StoreSet | None = None,
     stage: Stage = "gen",
     name: str | None = None,
     messages_key: str = "messages",
@@ -69,42 +68,41 @@ def attach(
 
         builder.add_node("writer", attach(write, ["notes", {"name": "board", "top_k": 5}], manager=manager))
 
-    Before the node runs, its memories are asked for what fits the last thing the user said - without a user, the
-    last message - and what they find goes in before that message, as one block in a message named `memory_context`.
-    Only the node sees it: it is given a changed copy of its input, and what it returns goes on without the block; a
-    graph that is a node has it in checkpoints of its own. After the node, what it was asked and what it answered is
-    remembered; a node that raises, is interrupted, or goes on with a tool has not answered. A memory that fails is
-    logged, and the node runs without.
+    Before the node runs, its memories are searched for the last message of the user, or without a user for the last
+    message. The results are inserted before that message, as one block in a message named `memory_context`. Only the
+    node sees it: the node receives a changed copy of its input, and the block is removed from what it returns. A
+    compiled graph used as a node has the block in its own checkpoints. After the node, its question and its answer are
+    remembered; a node that raises, is interrupted, or calls a tool has not answered. If a memory fails, the failure is
+    logged and the node runs without it.
 
-    Whose memories they are is found in the run, as by `MemoryMiddleware`. A node without a manager finds its memories,
-    when it runs, at the attached nodes around it: so a subgraph sees its parent's. Each retrieval and each update
-    leaves one line in the log `memgraph.attachments` and one event in the stream "custom", see `MemoryEvent`.
+    The user comes from the run, as with `MemoryMiddleware`. A node without a manager looks up its memories when it
+    runs, in the attached nodes around it, so that a subgraph can use its parent's. Each retrieval and each update
+    writes one line to the log `memgraph.attachments` and one event to the stream "custom", see `MemoryEvent`.
 
     Args:
-        node: What to run. What it is injected by LangGraph, such as `config` and `runtime`, it is still injected.
-        memories: What to attach; None is what *manager* says of a node of this name. That may be nothing: then the
-            node is only a place in which graphs see them.
-        manager: Whose memories they are.
-        stage: What the node does in the agent's work, by which attachments choose: "pre", "plan", "gen" or "critique".
-        name: Of the node, in memories, logs and events; None is its own.
-        messages_key: Where its state has messages.
+        node: The node. It still receives what LangGraph injects, such as `config` and `runtime`.
+        memories: What to attach; None is what *manager* configures for a node of this name. If that is nothing, the
+            node only makes the memories of *manager* available to the graphs inside it.
+        manager: Has the memories, usually a MemoryManager.
+        stage: What the node does in the agent's work: "pre", "plan", "gen" or "critique". Attachments select by it.
+        name: Name of the node in memories, logs and events; None is its own.
+        messages_key: Key of the messages in the node's state.
 
     Raises:
-        ConfigError: If a memory is not there, an attachment cannot be, or the stage is none. Where no manager is
-            given, a memory is looked up when the node runs, and so is the error raised.
+        ConfigError: If a memory is unknown, or an attachment or the stage is invalid. Without a manager, memories
+            are looked up when the node runs, and so are errors raised.
     """
-    called = name or _name_of(node)
-    seat = _seat(called, memories, manager, stage, messages_key)
-    wrapped = wrap_runnable(seat, cast("Any", node)) if isinstance(node, Runnable) else wrap_function(seat, node)
+    memory = _bind_node(name or _node_name(node), memories, manager, stage, messages_key)
+    wrapped = wrap_runnable(memory, cast("Any", node)) if isinstance(node, Runnable) else wrap_function(memory, node)
     setattr(wrapped, STAGE, stage)
     return wrapped
 
 
-def attach_all(builder: StateGraph[Any, Any, Any, Any], manager: MemoryManager) -> None:
-    """Attach to the nodes of *builder* what *manager* says of each.
+def attach_all(builder: StateGraph[Any, Any, Any, Any], manager: StoreSet) -> None:
+    """Attach to the nodes of *builder* what *manager* configures for them.
 
     Raises:
-        ConfigError: If it says something of a node that is not there, or a stage is none.
+        ConfigError: If *manager* configures an unknown node, or a stage is invalid.
     """
     for node in manager.attachments:
         if node not in builder.nodes:
@@ -118,8 +116,8 @@ def attach_all(builder: StateGraph[Any, Any, Any, Any], manager: MemoryManager) 
             builder.nodes[node] = dataclasses.replace(spec, runnable=attached, metadata=metadata)
 
 
-def _seat(
-    name: str, memories: Sequence[Memory] | None, manager: MemoryManager | None, stage: Stage, key: str
+def _bind_node(
+    name: str, memories: Sequence[Memory] | None, manager: StoreSet | None, stage: Stage, key: str
 ) -> NodeMemory:
     if stage not in get_args(Stage):
         raise invalid_value(f"the stage of {name}", stage, "pre, plan, gen or critique")
@@ -127,18 +125,12 @@ def _seat(
         memories = manager.attachments.get(name, ()) if manager else ()
     own = [memory for memory in memories if isinstance(memory, MemoryStore)]
     entries = [memory.name if isinstance(memory, MemoryStore) else memory for memory in memories]
-    managers = [*([_manager_of(own)] if own else []), *([manager] if manager else [])]
-    bound = resolve_attachments(entries, managers, name) if managers or not entries else None
+    sets = [*([StoreSet(own)] if own else []), *([manager] if manager else [])]
+    bound = resolve_attachments(entries, sets, name) if sets or not entries else None
     return NodeMemory(name, stage, entries, bound, manager, key)
 
 
-def _manager_of(stores: Sequence[MemoryStore]) -> MemoryManager:
-    from memgraph.attachments.manager import MemoryManager
-
-    return MemoryManager(stores)
-
-
-def _name_of(node: Any) -> str:  # noqa: ANN401 - a node of any kind
+def _node_name(node: Any) -> str:  # noqa: ANN401 - a node of any kind
     if isinstance(node, Runnable):
         return str(node.get_name())
     return getattr(node, "__name__", type(node).__name__)

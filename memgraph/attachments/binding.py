@@ -1,67 +1,66 @@
-"""Where an attached memory is found: in the manager at hand, or in those of the graphs around."""
+"""Binding: resolves the attachments of a node to the stores that they name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from memgraph._validation import invalid_value, suggest, validate_config
 from memgraph.attachments.config import MemoryAttachment
+from memgraph.attachments.store import Interaction, SearchQuery, SearchResult
+from memgraph.attachments.store_set import StoreSet
 from memgraph.errors import ConfigError
-
-if TYPE_CHECKING:
-    from memgraph.attachments.manager import MemoryManager
-    from memgraph.attachments.store import Interaction, SearchQuery, SearchResult
 
 
 @dataclass(frozen=True)
 class BoundStore:
-    """An attachment, and whose memory it means."""
+    """An attachment and the set that has its store."""
 
-    manager: MemoryManager
+    stores: StoreSet
     attachment: MemoryAttachment
 
     def retrieve(self, query: SearchQuery) -> Sequence[SearchResult]:
-        """Ask the memory."""
+        """Search the store as the attachment configures it."""
         attachment = self.attachment
-        return self.manager.retrieve(
+        return self.stores.retrieve(
             attachment.name, query, top_k=attachment.top_k, threshold=attachment.similarity_threshold
         )
 
     def update(self, exchange: Interaction) -> tuple[()]:
-        """Have the memory remember; nothing is found by that."""
-        self.manager.update(self.attachment.name, exchange)
+        """Add *exchange* to the store; return no results."""
+        self.stores.update(self.attachment.name, exchange)
         return ()
 
 
-def resolve_attachments(entries: object, managers: Sequence[MemoryManager], node: str) -> tuple[BoundStore, ...]:
-    """Find each of *entries* in the first of *managers* that has it.
+def resolve_attachments(entries: object, sets: Sequence[StoreSet], node: str) -> tuple[BoundStore, ...]:
+    """Resolve each of *entries* in the first of *sets* that has a store of its name.
 
     Raises:
-        ConfigError: If none has it, it cannot be, or something is attached twice.
+        ConfigError: If an entry is invalid, names an unknown store, or attaches a store twice.
     """
-    place = f"attachments.{node}"
+    path = f"attachments.{node}"
     if isinstance(entries, str) or not isinstance(entries, Sequence):
-        raise invalid_value(place, entries, "a list of memories")
-    home = {name: manager for manager in reversed(managers) for name in manager.names}
+        raise invalid_value(path, entries, "a list of memories")
+    owners = {name: stores for stores in reversed(sets) for name in stores.names}
     found: dict[str, BoundStore] = {}
-    for number, entry in enumerate(cast("Sequence[object]", entries)):
-        bound = _bound(entry, home, f"{place}[{number}]")
+    for index, entry in enumerate(cast("Sequence[object]", entries)):
+        bound = _bind(entry, owners, f"{path}[{index}]")
         if bound.attachment.name in found:
-            raise ConfigError(f"{place}[{number}].name is {bound.attachment.name!r}, which is attached there already")
+            raise ConfigError(f"{path}[{index}].name is {bound.attachment.name!r}, which is attached there already")
         found[bound.attachment.name] = bound
     return tuple(found.values())
 
 
-def _bound(entry: object, home: Mapping[str, MemoryManager], place: str) -> BoundStore:
-    named = {"name": entry} if isinstance(entry, str) else entry
-    given = named if isinstance(named, MemoryAttachment) else validate_config(MemoryAttachment, named, place)
-    if given.name not in home:
-        raise ConfigError(f"{place}.name is {given.name!r}, and there is no such memory; {suggest(given.name, home)}")
-    manager = home[given.name]
-    read_only = manager.store(given.name).read_only
-    if given.write and read_only:
-        raise ConfigError(f"{place}.write is true, but the memory {given.name!r} is read-only: leave write out")
-    write = not read_only if given.write is None else given.write
-    return BoundStore(manager, given.model_copy(update={"write": write}))
+def _bind(entry: object, owners: Mapping[str, StoreSet], path: str) -> BoundStore:
+    value = {"name": entry} if isinstance(entry, str) else entry
+    attachment = value if isinstance(value, MemoryAttachment) else validate_config(MemoryAttachment, value, path)
+    name = attachment.name
+    if name not in owners:
+        raise ConfigError(f"{path}.name is {name!r}, and there is no such memory; {suggest(name, owners)}")
+    stores = owners[name]
+    read_only = stores.store(name).read_only
+    if attachment.write and read_only:
+        raise ConfigError(f"{path}.write is true, but the memory {name!r} is read-only: leave write out")
+    write = not read_only if attachment.write is None else attachment.write
+    return BoundStore(stores, attachment.model_copy(update={"write": write}))

@@ -1,4 +1,4 @@
-"""What the configuration of an attachable memory has in common."""
+"""Configuration that all memory types share: the base class of `config:`, and attachments to nodes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from memgraph.fields import ChoiceLabels, FieldSpecMixin
 
 
 class StoreConfig(FieldSpecMixin, BaseModel):
-    """The `config:` of a memory. Every kind of memory has a subclass that names its keys."""
+    """The `config:` of a memory. Each memory type has a subclass with its own keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
     @field_validator("*", mode="before")
     @classmethod
-    def _keep_booleans_apart(cls, value: object, info: ValidationInfo) -> object:
-        """Python counts True as 1; a setting does not."""
+    def _reject_booleans(cls, value: object, info: ValidationInfo) -> object:
+        """Reject a boolean for a field of another type: Python treats True as 1, a setting does not."""
         kind = cls.model_fields[info.field_name or ""].annotation
         if isinstance(value, bool) and bool not in (kind, *get_args(kind)):
-            raise ValueError("a boolean is no number and no text")
+            raise ValueError("a boolean is neither a number nor a text")
         return value
 
 
@@ -29,28 +29,28 @@ STAGES = ChoiceLabels(pre="prepares", plan="plans", gen="writes", critique="judg
 """What a node of each stage does."""
 
 
-def _as_list(value: object) -> object:
+def _as_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
 class MemoryAttachment(FieldSpecMixin, BaseModel):
-    """A memory that is attached to a node: one entry of `attachments:`."""
+    """One entry of `attachments:`: a memory attached to a node."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     name: str
-    """The memory, as `memories:` calls it."""
-    retrieve_stage: Annotated[tuple[Stage, ...] | None, BeforeValidator(_as_list), STAGES] = None
-    """Stages of nodes at which it is read; none is all."""
+    """Name of the memory, as in `memories:`."""
+    retrieve_stage: Annotated[tuple[Stage, ...] | None, BeforeValidator(_as_tuple), STAGES] = None
+    """Stages of nodes that read the memory; none is all."""
     top_k: Annotated[int, Field(ge=1, le=100)] = 3
-    """Items that the node is told at most."""
+    """Maximum number of items that a node receives."""
     similarity_threshold: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] = -1
-    """The least cosine similarity of an item to the node's input; -1 is off."""
+    """Minimum cosine similarity of an item to the node's input; -1 turns it off."""
     read: bool = True
-    """Whether the node is told what is found."""
+    """Whether the node receives what the memory finds."""
     write: bool | None = None
-    """Whether the exchange is remembered; none is wherever the memory can be written."""
+    """Whether the exchange is remembered; none is yes unless the memory is read-only."""
 
     def is_read_at(self, stage: Stage) -> bool:
-        """Tell whether a node of *stage* is told anything by it."""
+        """Return whether a node of *stage* reads the memory."""
         return self.read and (self.retrieve_stage is None or stage in self.retrieve_stage)

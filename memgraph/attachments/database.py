@@ -32,8 +32,8 @@ def file_of(memory_path: str | None, name: str, folder: Path | str | None) -> Pa
 
     Args:
         memory_path: A file, relative to *folder*; `auto` is NAME.db in it, the name encoded; None or "" is RAM.
-        name: Of the memory.
-        folder: None is the working folder.
+        name: Name of the memory.
+        folder: Base of a relative path; None is the working folder.
     """
     if not memory_path:
         return None
@@ -60,7 +60,7 @@ class MemoryDatabase(Database):
             busy_timeout=BUSY_TIMEOUT_SECONDS,
         )
         self.opened = 0
-        """How often it was opened: rows read before the last time may be of a file that is gone."""
+        """How often it was opened: rows read before the last time may be of a deleted file."""
         self._kind, self._what = kind, what
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=partial(_reset_after_fork, weakref.ref(self)))
@@ -69,18 +69,18 @@ class MemoryDatabase(Database):
         db = super()._connect()
         if db.execute(SELECT_STATE).fetchone()[2] != self._kind:
             self._disconnect()
-            raise self._foreign()
+            raise self._wrong_type()
         self.opened += 1
         return db
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         tables, version, kind = db.execute(SELECT_STATE).fetchone()
         if tables and (kind != self._kind or not version):
-            raise self._foreign()
+            raise self._wrong_type()
         super()._migrate(db)
 
-    def _foreign(self) -> MemoryStoreError:
-        return MemoryStoreError(f"{self.name} is no {self._what}. It was left as it is; name another memory_path")
+    def _wrong_type(self) -> MemoryStoreError:
+        return MemoryStoreError(f"{self.name} is not a {self._what}. It was left unchanged; set another memory_path")
 
     @contextmanager
     def _wrap_errors(self) -> Generator[None]:
@@ -90,7 +90,7 @@ class MemoryDatabase(Database):
             except sqlite3.OperationalError:
                 raise
             except sqlite3.Error as error:  # the file is damaged
-                raise MemoryStoreError(f"{self.name}: {error}. It was left as it is; repair or remove it") from error
+                raise MemoryStoreError(f"{self.name}: {error}. It was left unchanged; repair or remove it") from error
 
 
 def _reset_after_fork(reference: weakref.ref[MemoryDatabase]) -> None:

@@ -1,83 +1,66 @@
-"""Memories built as configuration names them."""
+"""Definitions of stores in the configuration, and building stores from them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph._validation import invalid_value, validate_config
-from memgraph.attachments.registry import MEMORY_TYPES
+from memgraph._validation import validate_config
+from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreRegistry
 from memgraph.attachments.store import MemoryStore
+from memgraph.attachments.store_set import check_name
 from memgraph.errors import ConfigError
 from memgraph.fields import Choice, FieldSpec, FieldSpecMixin
 
-if TYPE_CHECKING:
-    from memgraph.attachments.registry import StoreContext, StoreRegistry
-
-_NAME = re.compile(r"[\w-]{1,64}")
-
 
 class StoreDefinition(FieldSpecMixin, BaseModel):
-    """A memory as configuration names it: one entry of `memories:`."""
+    """One entry of `memories:`: a memory's name, type and configuration."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     name: str
-    """What attachments call it: letters, digits, - and _."""
+    """Name for attachments: letters, digits, - and _."""
     type: str
-    """What kind of memory it is."""
+    """Type of the memory."""
     config: Mapping[str, Any] | BaseModel = Field(default_factory=dict[str, Any])
-    """What that kind wants to know."""
+    """Configuration of that type."""
 
     @classmethod
     def field_specs(cls) -> tuple[FieldSpec, ...]:
-        """As of every class; the types are those there are now."""
+        """Return the specs of the fields; the choices of `type` are the types registered so far."""
         types = tuple(Choice(value=kind.name, summary=kind.summary) for kind in MEMORY_TYPES.values())
         specs = super().field_specs()
         return tuple(spec.model_copy(update={"choices": types}) if spec.name == "type" else spec for spec in specs)
 
 
-def build_stores(memories: Sequence[object], types: StoreRegistry, around: StoreContext) -> dict[str, MemoryStore]:
-    """Build *memories*, each a MemoryStore already, or what `ConfiguredMemory` says; return them by their names.
+def build_stores(memories: Sequence[object], types: StoreRegistry, context: StoreContext) -> Iterator[MemoryStore]:
+    """Build *memories*, each of which is a MemoryStore, a StoreDefinition or a mapping with its keys.
 
     Raises:
-        ConfigError: If one of them cannot be, or two have one name; by its path, `memories[1].name`.
+        ConfigError: If a definition is invalid, with its path: `memories[1].name`.
     """
-    stores: dict[str, MemoryStore] = {}
-    for number, memory in enumerate(memories):
-        place = f"memories[{number}]"
-        store = memory if isinstance(memory, MemoryStore) else _built(memory, place, types, around)
-        _check_name(store.name, place)
-        if store.name in stores:
-            first = list(stores).index(store.name)
-            raise ConfigError(f"{place}.name is {store.name!r}, which is the name of memories[{first}] already")
-        stores[store.name] = store
-    return stores
+    for index, memory in enumerate(memories):
+        yield memory if isinstance(memory, MemoryStore) else _build(memory, f"memories[{index}]", types, context)
 
 
-def _built(given: object, place: str, types: StoreRegistry, around: StoreContext) -> MemoryStore:
-    memory = given if isinstance(given, StoreDefinition) else validate_config(StoreDefinition, given, place)
-    _check_name(memory.name, place)
-    kind = types.find(memory.type, f"{place}.type")
-    completed = _completed(memory.config, kind.config_cls, around.settings.embedding)
-    config = validate_config(kind.config_cls, completed, f"{place}.config")
+def _build(value: object, path: str, types: StoreRegistry, context: StoreContext) -> MemoryStore:
+    definition = value if isinstance(value, StoreDefinition) else validate_config(StoreDefinition, value, path)
+    check_name(definition.name, path)  # before the store is built, which may use it for a file
+    kind = types.find(definition.type, f"{path}.type")
+    completed = _with_default_embedding(definition.config, kind.config_cls, context.settings.embedding)
+    config = validate_config(kind.config_cls, completed, f"{path}.config")
     try:
-        return kind.factory(memory.name, config, around)
+        return kind.factory(definition.name, config, context)
     except ConfigError as error:
-        raise ConfigError(f"{place}.config: {error}") from error
+        raise ConfigError(f"{path}.config: {error}") from error
 
 
-def _check_name(name: str, place: str) -> None:
-    """A file may be called so."""
-    if not _NAME.fullmatch(name):
-        raise invalid_value(f"{place}.name", name, "1 to 64 letters, digits, - and _")
-
-
-def _completed(config: Mapping[str, Any] | BaseModel, config_cls: type[BaseModel], default: object) -> object:
-    """A memory that may embed, and does not say by what, takes the embedding model of the settings."""
+def _with_default_embedding(
+    config: Mapping[str, Any] | BaseModel, config_cls: type[BaseModel], default: object
+) -> object:
+    """Add the embedding model of the settings if the type has one and *config* does not set it."""
     if isinstance(config, BaseModel) or default is None or "embedding" not in config_cls.model_fields:
         return config
     return {"embedding": default, **config}

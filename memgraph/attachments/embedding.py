@@ -61,7 +61,7 @@ class Embedder:
         self._probe: Vector | None = None
         self._lock = threading.Lock()
 
-    def of_query(self, text: str) -> Vector:
+    def embed_query(self, text: str) -> Vector:
         """Return the unit vector of a query, shape (D,).
 
         Raises:
@@ -69,7 +69,7 @@ class Embedder:
         """
         return self._breaker.call(lambda: self._call(lambda: [self._model.embed_query(clean(text))], 1))[0]
 
-    def of_texts(self, texts: Sequence[str]) -> Vector:
+    def embed_texts(self, texts: Sequence[str]) -> Vector:
         """Return the unit vectors of *texts*, shape (N, D).
 
         Raises:
@@ -80,14 +80,14 @@ class Embedder:
         vectors = [self._embed_batch(batch) for batch in batches]
         return np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
 
-    def each_of(self, texts: Sequence[str]) -> list[Vector | None]:
+    def embed_each(self, texts: Sequence[str]) -> list[Vector | None]:
         """Return the unit vector of each text, or None for a text that the model refuses although it accepts others.
 
         Raises:
             EmbeddingError: If the model fails for every text.
         """
         try:
-            return list(self.of_texts(texts))
+            return list(self.embed_texts(texts))
         except EmbeddingError:
             if not self._is_up():
                 raise
@@ -95,13 +95,13 @@ class Embedder:
 
     @property
     def probe(self) -> Vector:
-        """The vector of PROBE, which tells this model from another of the same name.
+        """The vector of PROBE, which differs for another model of the same name.
 
         Raises:
             EmbeddingError: If the model fails.
         """
         with self._lock:
-            probe = self._probe if self._probe is not None else self.of_texts([PROBE])[0]
+            probe = self._probe if self._probe is not None else self.embed_texts([PROBE])[0]
             self._probe = probe
             return probe
 

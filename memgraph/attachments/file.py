@@ -1,4 +1,4 @@
-"""file: a read-only memory of documents, which finds the passages that answer a question."""
+"""file: a read-only memory of documents, which finds passages that match a question."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from memgraph.attachments.store import Interaction
 
 KIND = 0x6D676669
-"""Of the index file, kept in its application_id."""
-DAMAGED = ".damaged"
+"""The application_id of index files: "mgfi"."""
+DAMAGED_SUFFIX = ".damaged"
 
 _log = logging.getLogger("memgraph.attachments")
 
 
 class FileConfig(StoreConfig):
-    """Documents to be read."""
+    """The documents to read."""
 
     file_sources: Annotated[tuple[FileSource, ...], Field(min_length=1)]
-    """Folders of documents, or single ones; at least one."""
+    """Folders of documents, or single documents; at least one."""
     embedding: EmbeddingChoice | None = None
-    """The embedding model; passages are found by it, so there must be one."""
+    """The embedding model; required, since passages are found by it."""
     chunk_size: Annotated[int, Field(ge=50, le=10_000)] = 500
-    """Characters of a passage; it is cut at a sentence end."""
+    """Maximum characters of a passage; it is cut at a sentence end."""
     chunk_overlap: Annotated[int, Field(ge=0, le=5_000)] = 50
-    """Characters that a passage may repeat of the one before; less than half of chunk_size."""
+    """Maximum characters that a passage repeats of the previous one; less than half of chunk_size."""
     index_path: str | None = AUTO
-    """The index: a file, `auto` (beside the run), or none, which is RAM. It can be made again at any time."""
+    """File of the index; `auto` is NAME.db in the folder of the run; none is RAM. It can be rebuilt at any time."""
 
     @model_validator(mode="after")
-    def _go_on(self) -> Self:
+    def _check_overlap(self) -> Self:
         if self.chunk_overlap * 2 >= self.chunk_size:
             raise ValueError(
                 f"chunk_overlap {self.chunk_overlap} is not less than half of chunk_size {self.chunk_size}"
@@ -58,15 +58,15 @@ class FileConfig(StoreConfig):
 
 
 class FileMemory(MemoryStore):
-    """Passages of documents, by their likeness to the question.
+    """Passages of documents, by similarity to the question.
 
-    The index follows the files when the memory is loaded: what is new or changed is read and embedded, all else is left
-    alone. A file counts as changed where its size or its time did, and what it says is another.
+    Loading the memory updates the index: only new and changed files are read and embedded. A file has changed if its
+    size or time differs, and its content too.
 
     Args:
-        name: As the configuration calls it.
-        config: What is read, and how.
-        folder: What relative paths are relative to; None is the working folder.
+        name: Name in the configuration.
+        config: The documents, and how they are read.
+        folder: Base of relative paths; None is the working folder.
 
     Raises:
         ConfigError: If there is no embedding model.
@@ -86,98 +86,98 @@ class FileMemory(MemoryStore):
         self._path = file_of(config.index_path, name, folder)
         base = Path(folder or ".")
         self._sources = [(source, absolute(base / Path(source.path).expanduser())) for source in config.file_sources]
-        self._index = self._opened()
-        self._found: _Searchable | None = None
+        self._index = self._open()
+        self._vectors: _LoadedVectors | None = None
         self._lock = threading.Lock()
 
     def load(self) -> None:
         """Bring the index up to date.
 
         Raises:
-            EmbeddingError: If the model fails; what was embedded by then is kept.
+            EmbeddingError: If the model fails; the vectors made so far are kept.
             MemoryStoreError: If the index cannot be written.
         """
         report = self.index()
-        for left in report.missing:
-            _log.warning("memory %s: %s: %s; what was known of it is kept", self.name, left.path, left.why)
-        for left in report.skipped:
-            _log.info("memory %s: %s was skipped: %s", self.name, left.path, left.why)
+        for source in report.missing:
+            _log.warning("memory %s: %s: %s; its passages are kept", self.name, source.path, source.why)
+        for file in report.skipped:
+            _log.info("memory %s: %s was skipped: %s", self.name, file.path, file.why)
 
     def index(self, progress: Progress | None = None) -> IndexReport:
-        """As `load`, telling how far it is, and in the end what was done."""
+        """Like `load`, with a callback for progress, and a report."""
         with self._lock:
             self._recover()
-            self._found = None
-            return self._update(progress or _silent)
+            self._vectors = None
+            return self._update_index(progress or _ignore_progress)
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         if not query.text:
             return ()
         with self._lock:
-            found = self._searchable()
-        if found is None:
+            vectors = self._current_vectors()
+        if vectors is None:
             return ()
-        best = found.index.search(self._embedder.of_query(query.text), top_k)
+        best = vectors.index.search(self._embedder.embed_query(query.text), top_k)
         passages = self._index.passages([row for row, _ in best])
         return [
-            SearchResult(_item(passages[row]), passages[row].name, score)
+            SearchResult(_to_item(passages[row]), passages[row].name, score)
             for row, score in best
             if row in passages and (threshold <= -1 or score >= threshold)
         ]
 
     def update(self, exchange: Interaction) -> None:
-        """Refuse: documents are written by other means.
+        """Raise an error: the memory is read-only.
 
         Raises:
             MemoryStoreError: Always.
         """
         del exchange
-        raise MemoryStoreError(f"the file memory {self.name!r} is only read")
+        raise MemoryStoreError(f"the file memory {self.name!r} is read-only")
 
     def close(self) -> None:
         with self._lock:
-            self._found = None
+            self._vectors = None
             self._index.close()
 
-    # -- the vectors in hand --
+    # -- vectors --
 
-    def _searchable(self) -> _Searchable | None:
-        """The vectors of all passages, read again after another process wrote; None where there are none."""
+    def _current_vectors(self) -> _LoadedVectors | None:
+        """Return the vectors of all passages, read again if another process has written; None if there are none."""
         version = self._index.version()
-        if self._found is None or self._found.version != version:
-            self._found = self._read_vectors()
-        return self._found
+        if self._vectors is None or self._vectors.version != version:
+            self._vectors = self._load_vectors()
+        return self._vectors
 
-    def _read_vectors(self) -> _Searchable | None:
+    def _load_vectors(self) -> _LoadedVectors | None:
         model = next(iter(self._index.models()), None)
         if model is None:
             return None
         if not self._embedder.is_same_model(model.name, model.probe):
-            _log.warning("memory %s: its embedding model is another one now, so all of it is embedded again", self.name)
+            _log.warning("memory %s: the embedding model has changed, so all passages are embedded again", self.name)
             model = self._index.add_model(self._embedder.name, self._embedder.probe)
-        if self._index.unembedded(model):
-            self._update(_silent)
+        if self._index.unembedded_texts(model):
+            self._update_index(_ignore_progress)
         version = self._index.version()
         rows, vectors = self._index.vectors(model)
         index = VectorIndex(vectors.shape[1])
         index.add(rows, vectors)
-        return _Searchable(index, version)
+        return _LoadedVectors(index, version)
 
-    def _update(self, progress: Progress) -> IndexReport:
+    def _update_index(self, progress: Progress) -> IndexReport:
         config = self._config
         indexing = Indexer(self._index, self._embedder, self._sources, config.chunk_size, config.chunk_overlap)
         return indexing.run(progress)
 
-    # -- the file --
+    # -- file --
 
-    def _opened(self) -> FileIndex:
+    def _open(self) -> FileIndex:
         return FileIndex(MemoryDatabase(self._path, migrations=MIGRATIONS, kind=KIND, what="index of files"))
 
     def _recover(self) -> None:
-        """Begin anew where the index is damaged; what is there is put beside it.
+        """Replace a damaged index by an empty one; the damaged file is renamed.
 
         Raises:
-            MemoryStoreError: If it cannot be opened, or is another kind of database.
+            MemoryStoreError: If the file cannot be opened, or is another kind of database.
         """
         try:
             self._index.check()
@@ -188,34 +188,34 @@ class FileMemory(MemoryStore):
             self._quarantine(damage)
 
     def _quarantine(self, damage: sqlite3.DatabaseError) -> None:
-        assert self._path  # noqa: S101 - RAM is not damaged
-        aside = self._path.with_name(self._path.name + DAMAGED)
-        _log.warning("%s is damaged (%s): it was moved to %s, and is made again", self._path, damage, aside.name)
+        assert self._path  # noqa: S101 - a database in RAM cannot be damaged
+        renamed = self._path.with_name(self._path.name + DAMAGED_SUFFIX)
+        _log.warning("%s is damaged (%s): it was renamed to %s, and is rebuilt", self._path, damage, renamed.name)
         self._index.close()
-        self._path.replace(aside)
-        for tail in ("-wal", "-shm"):
-            self._path.with_name(self._path.name + tail).unlink(missing_ok=True)
-        self._index = self._opened()
+        self._path.replace(renamed)
+        for suffix in ("-wal", "-shm"):
+            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+        self._index = self._open()
 
 
-class _Searchable:
-    """Vectors, and the version of the index they are of."""
+class _LoadedVectors:
+    """Vectors, and the version of the index that they were read from."""
 
     def __init__(self, index: VectorIndex, version: int) -> None:
         self.index = index
         self.version = version
 
 
-def _item(passage: Passage) -> MemoryItem:
+def _to_item(passage: Passage) -> MemoryItem:
     modified = datetime.fromtimestamp(passage.modified / 1e9, UTC)
     return MemoryItem(
-        id=f"{passage.name}#{passage.place}",
+        id=f"{passage.name}#{passage.index}",
         content_summary=passage.text,
-        metadata={"path": passage.path, "place": passage.place, "start": passage.start},
+        metadata={"path": passage.path, "place": passage.index, "start": passage.start},
         timestamp=modified.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     )
 
 
-def _silent(done: int, total: int) -> None:
-    """Tell nobody."""
+def _ignore_progress(done: int, total: int) -> None:
+    """Discard the progress."""
     del done, total

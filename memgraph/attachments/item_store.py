@@ -1,4 +1,4 @@
-"""Items on disk: the tables, and what is read from and written to them."""
+"""Storage of items in SQLite: the tables and their queries."""
 
 # ruff: noqa: S608 - statements are built from the constants in this file
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from memgraph.attachments.database import MemoryDatabase
 
 
-# AUTOINCREMENT: a number is never used again, so that who has seen one has seen all before it.
+# AUTOINCREMENT: numbers are never reused, so that a reader of one number has read all smaller ones.
 ITEMS = """
     CREATE TABLE owner (
         id INTEGER PRIMARY KEY,
-        name TEXT NOT NULL UNIQUE,  -- '' is nobody in particular
+        name TEXT NOT NULL UNIQUE,  -- '' is the shared owner
         items INTEGER NOT NULL
     );
     CREATE TABLE item (
@@ -32,7 +32,7 @@ ITEMS = """
         owner INTEGER NOT NULL REFERENCES owner (id),
         digest TEXT,
         summary TEXT NOT NULL,
-        terms TEXT NOT NULL,  -- of the summary, with blanks between them; a change of `terms` has to write them anew
+        terms TEXT NOT NULL,  -- of the summary, separated by spaces; a new tokenizer needs a migration
         document TEXT NOT NULL
     );
     CREATE INDEX item_owner ON item (owner, id);
@@ -58,24 +58,24 @@ INCREMENT_OWNER = """
 """
 INSERT_ITEM = "INSERT INTO item (owner, digest, summary, terms, document) VALUES (?, ?, ?, ?, ?)"
 INSERT_DATA = "INSERT INTO data (sha256, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING"
-INSERT_HELD = "INSERT INTO held (item, sha256) VALUES (?, ?)"
+INSERT_ITEM_MEDIA = "INSERT INTO held (item, sha256) VALUES (?, ?)"
 
-_GIVEN = "(SELECT value FROM json_each(?))"
+_VALUES = "(SELECT value FROM json_each(?))"
 
 SELECT_FIRST = "SELECT id FROM item WHERE owner = ? ORDER BY id LIMIT ?"
-SELECT_HELD = f"SELECT DISTINCT sha256 FROM held WHERE item IN {_GIVEN}"
-DELETE_ITEMS = f"DELETE FROM item WHERE id IN {_GIVEN}"
+SELECT_ITEM_MEDIA = f"SELECT DISTINCT sha256 FROM held WHERE item IN {_VALUES}"
+DELETE_ITEMS = f"DELETE FROM item WHERE id IN {_VALUES}"
 DECREMENT_OWNER = "UPDATE owner SET items = items - ? WHERE id = ?"
-DELETE_UNHELD = f"""
-    DELETE FROM data WHERE sha256 IN {_GIVEN}
+DELETE_UNUSED_DATA = f"""
+    DELETE FROM data WHERE sha256 IN {_VALUES}
     AND NOT EXISTS (SELECT 1 FROM held WHERE held.sha256 = data.sha256)
 """
 
 SELECT_LATEST = """
     SELECT id, document FROM item WHERE owner = (SELECT id FROM owner WHERE name = ?) ORDER BY id DESC LIMIT ?
 """
-SELECT_ITEMS = f"SELECT id, document FROM item WHERE id IN {_GIVEN}"
-SELECT_TERMS = f"SELECT id, terms FROM item WHERE id IN {_GIVEN}"
+SELECT_ITEMS = f"SELECT id, document FROM item WHERE id IN {_VALUES}"
+SELECT_TERMS = f"SELECT id, terms FROM item WHERE id IN {_VALUES}"
 SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE item = ?"
 SELECT_OLDEST = """
     SELECT id, '' FROM item WHERE owner = (SELECT id FROM owner WHERE name = ?) ORDER BY id LIMIT 1
@@ -83,7 +83,7 @@ SELECT_OLDEST = """
 
 
 class NewItem(NamedTuple):
-    """An item to be."""
+    """An item to add."""
 
     summary: str
     input: Snapshot | None
@@ -91,78 +91,78 @@ class NewItem(NamedTuple):
     metadata: Mapping[str, JsonValue]
     timestamp: str
     digest: str | None = None
-    """Of its content: an owner has it once. None is kept however often it comes."""
+    """Hash of the content, to store it once for each owner; None stores duplicates."""
     terms: Sequence[str] = ()
-    """Of the summary, for those who look for words."""
+    """Terms of the summary, for lexical search."""
 
 
 class ItemStore:
-    """Items by owner, numbered in the order they came. Any number of threads and processes may write.
+    """Items by owner, numbered in the order of insertion. Any number of threads and processes may write.
 
-    The data of attachments is kept once for each content, whoever sent it, and goes with the last item that has it.
+    Media data is stored once for each content, for all owners, and deleted with the last item that has it.
 
     Args:
-        database: With the tables of `shelf_sql`.
-        keep: How many items an owner may have; the oldest go.
+        database: A database with the tables of `ITEMS`.
+        max_items: Maximum number of items for each owner; the oldest are evicted.
     """
 
-    def __init__(self, database: MemoryDatabase, *, keep: int) -> None:
+    def __init__(self, database: MemoryDatabase, *, max_items: int) -> None:
         self._database = database
-        self._keep = keep
+        self._max_items = max_items
 
-    def add(self, owner: str, draft: NewItem) -> int | None:
-        """Add an item, durably, and return its number; None where the owner has the same one.
+    def add(self, owner: str, new: NewItem) -> int | None:
+        """Add an item durably, and return its number; None if the owner has an equal one.
 
-        It costs the same however many there are: the owner's count is kept, and only what has to go is looked for.
+        The cost does not grow with the number of items: each owner's count is stored, and only evicted rows are read.
 
         Raises:
             MemoryStoreError: If it cannot be written.
         """
-        attached = _data_of(draft)
-        row = (draft.digest, draft.summary, " ".join(draft.terms), _document(draft))
+        media = _media_data(new)
+        row = (new.digest, new.summary, " ".join(new.terms), _document(new))
         with self._database.writing() as db:
-            if draft.digest and db.execute(SELECT_SAME, (owner, draft.digest)).fetchone():
+            if new.digest and db.execute(SELECT_SAME, (owner, new.digest)).fetchone():
                 return None
             number, count = db.execute(INCREMENT_OWNER, (owner,)).fetchone()
             item = db.execute(INSERT_ITEM, (number, *row)).lastrowid
             assert item is not None  # noqa: S101 - it was inserted
-            for digest, data in attached.items():
+            for digest, data in media.items():
                 db.execute(INSERT_DATA, (digest, base64.b64decode(data)))
-                db.execute(INSERT_HELD, (item, digest))
-            if count > self._keep:
-                _trim(db, number, count - self._keep)
+                db.execute(INSERT_ITEM_MEDIA, (item, digest))
+            if count > self._max_items:
+                _evict(db, number, count - self._max_items)
         return item
 
     def latest(self, owner: str, count: int) -> list[MemoryItem]:
-        """Return the last *count* items, the oldest of them first."""
+        """Return the latest *count* items, oldest first."""
         rows = self._rows(SELECT_LATEST, (owner, count))
         return [self._item(*row) for row in reversed(rows)]
 
     def items(self, numbers: Iterable[int]) -> dict[int, MemoryItem]:
-        """Return items by their numbers, less those that are gone."""
+        """Return items by their numbers; deleted ones are missing."""
         rows = self._rows(SELECT_ITEMS, (json.dumps(list(numbers)),))
         return {row[0]: self._item(*row) for row in rows}
 
     def terms(self, numbers: Iterable[int]) -> dict[int, list[str]]:
-        """Return terms by the numbers of their items, less those that are gone."""
+        """Return the terms of items by their numbers; deleted ones are missing."""
         return {number: found.split() for number, found in self._rows(SELECT_TERMS, (json.dumps(list(numbers)),))}
 
     def oldest(self, owner: str) -> int | None:
-        """Return the number of the oldest item; None where there is none."""
+        """Return the number of the oldest item, or None."""
         rows = self._rows(SELECT_OLDEST, (owner,))
         return rows[0][0] if rows else None
 
     def check(self) -> None:
-        """Open the file.
+        """Open the file and read from it.
 
         Raises:
-            MemoryStoreError: If it is not of this kind, or damaged. It is left as it is.
+            MemoryStoreError: If it is of another type, or damaged. It is left unchanged.
         """
         self._rows(CHECK, ())
 
-    def _rows(self, statement: str, given: Sequence[object]) -> list[tuple[int, str]]:
+    def _rows(self, statement: str, values: Sequence[object]) -> list[tuple[int, str]]:
         with self._database.reading() as db:
-            return db.execute(statement, given).fetchall() if db else []
+            return db.execute(statement, values).fetchall() if db else []
 
     def _item(self, number: int, document: str) -> MemoryItem:
         try:
@@ -183,28 +183,28 @@ class ItemStore:
         )
 
 
-def _trim(db: sqlite3.Connection, owner: int, excess: int) -> None:
-    """Let the oldest *excess* items of *owner* go, and the data that nothing else holds."""
-    going = json.dumps([row[0] for row in db.execute(SELECT_FIRST, (owner, excess))])
-    held = [row[0] for row in db.execute(SELECT_HELD, (going,))]
-    db.execute(DELETE_ITEMS, (going,))
+def _evict(db: sqlite3.Connection, owner: int, excess: int) -> None:
+    """Delete the oldest *excess* items of *owner*, and the media data that no other item has."""
+    numbers = json.dumps([row[0] for row in db.execute(SELECT_FIRST, (owner, excess))])
+    digests = [row[0] for row in db.execute(SELECT_ITEM_MEDIA, (numbers,))]
+    db.execute(DELETE_ITEMS, (numbers,))
     db.execute(DECREMENT_OWNER, (excess, owner))
-    if held:
-        db.execute(DELETE_UNHELD, (json.dumps(held),))
+    if digests:
+        db.execute(DELETE_UNUSED_DATA, (json.dumps(digests),))
 
 
-def _document(draft: NewItem) -> str:
-    """Write what has no column of its own, less data. As ASCII, which holds half of a surrogate pair too."""
+def _document(new: NewItem) -> str:
+    """Serialize what has no column, without media data. As ASCII, which can hold half of a surrogate pair."""
     without = {"attachments": {"__all__": {"data"}}}
-    snapshots = {"input_snapshot": draft.input, "output_snapshot": draft.output}
+    snapshots = {"input_snapshot": new.input, "output_snapshot": new.output}
     dumped = {name: snapshot.model_dump(exclude=without) for name, snapshot in snapshots.items() if snapshot}
     return json.dumps(
-        {"content_summary": draft.summary, "metadata": dict(draft.metadata), "timestamp": draft.timestamp, **dumped}
+        {"content_summary": new.summary, "metadata": dict(new.metadata), "timestamp": new.timestamp, **dumped}
     )
 
 
-def _data_of(draft: NewItem) -> dict[str, str]:
-    snapshots = (snapshot for snapshot in (draft.input, draft.output) if snapshot)
+def _media_data(new: NewItem) -> dict[str, str]:
+    snapshots = (snapshot for snapshot in (new.input, new.output) if snapshot)
     return {part.sha256: part.data for snapshot in snapshots for part in snapshot.attachments if part.data}
 
 

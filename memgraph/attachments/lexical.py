@@ -1,52 +1,53 @@
-"""Likeness of texts by their words."""
+"""Lexical similarity of texts, and an index by Jaccard similarity."""
 
 from __future__ import annotations
 
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import numpy as np
 
-SLACK = 64
-"""Removed texts that are put up with in any index, besides a quarter of what it holds."""
+COMPACTION_THRESHOLD = 64
+"""Removed texts that an index tolerates in addition to a quarter of its size."""
 
 
-def text_similarity(asked: Sequence[str], said: Sequence[str]) -> float:
-    """Return how much *said* is like *asked*, both in terms, within [0, 1].
+def text_similarity(query: Sequence[str], text: Sequence[str]) -> float:
+    """Return the similarity of two texts, given as terms, within [0, 1].
 
     (Jaccard + longest common subsequence) / 2
     Jaccard = terms in both / terms in either
     longest common subsequence = its length / terms of the shorter text
     """
-    if not asked or not said:
+    if not query or not text:
         return 0.0
-    one, other = set(asked), set(said)
+    one, other = set(query), set(text)
     jaccard = len(one & other) / len(one | other)
-    return (jaccard + lcs_length(asked, said) / min(len(asked), len(said))) / 2
+    return (jaccard + lcs_length(query, text) / min(len(query), len(text))) / 2
 
 
 def lcs_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence of two texts in terms.
+    """Return the length of the longest common subsequence of two texts, given as terms.
 
-    A bit of one number stands for each place of *one*, so that a term of *other* costs a handful of operations.
+    One bit of an integer represents each position in *one*, so that a term of *other* costs a few operations.
 
     Source:
         Hyyrö, "Bit-Parallel LCS-length Computation Revisited", 2004.
     """
-    places: dict[str, int] = {}
-    for place, term in enumerate(one):
-        places[term] = places.get(term, 0) | 1 << place
+    positions: dict[str, int] = {}
+    for index, term in enumerate(one):
+        positions[term] = positions.get(term, 0) | 1 << index
     full = (1 << len(one)) - 1
-    open_places = full
+    unmatched = full
     for term in other:
-        matched = open_places & places.get(term, 0)
-        open_places = (open_places + matched | open_places - matched) & full
-    return len(one) - open_places.bit_count()
+        matched = unmatched & positions.get(term, 0)
+        unmatched = (unmatched + matched | unmatched - matched) & full
+    return len(one) - unmatched.bit_count()
 
 
 class JaccardIndex:
-    """Texts by the number of the row they are of, found by Jaccard. One thread at a time."""
+    """Texts by row number, searched by Jaccard similarity. Not thread-safe."""
 
     def __init__(self) -> None:
         self._clear()
@@ -67,40 +68,40 @@ class JaccardIndex:
     def rows(self) -> tuple[int, ...]:
         return tuple(self._terms)
 
-    def add(self, row: int, said: Iterable[str]) -> None:
-        """Add the terms of a row that is not there."""
-        self._put(row, tuple({sys.intern(term) for term in said}))
+    def add(self, row: int, text: Iterable[str]) -> None:
+        """Add the terms of a new row."""
+        self._put(row, tuple({sys.intern(term) for term in text}))
 
-    def _put(self, row: int, found: tuple[str, ...]) -> None:
-        place = len(self._rows)
-        self._terms[row] = found
+    def _put(self, row: int, unique: tuple[str, ...]) -> None:
+        position = len(self._rows)
+        self._terms[row] = unique
         self._rows.append(row)
-        self._sizes.append(len(found))
-        for term in found:
-            self._postings.setdefault(term, array("q")).append(place)
+        self._sizes.append(len(unique))
+        for term in unique:
+            self._postings.setdefault(term, array("q")).append(position)
 
     def remove(self, rows: Iterable[int]) -> None:
-        """Remove the texts of *rows*; one that is not there is none the less gone."""
+        """Remove the texts of *rows*; unknown rows are ignored."""
         for row in rows:
             self._terms.pop(row, None)
-        if len(self._rows) - len(self._terms) > SLACK + len(self._rows) // 4:
-            kept = self._terms
+        if len(self._rows) - len(self._terms) > COMPACTION_THRESHOLD + len(self._rows) // 4:
+            remaining = self._terms
             self._clear()
-            for row, found in kept.items():
-                self._put(row, found)
+            for row, unique in remaining.items():
+                self._put(row, unique)
 
-    def search(self, asked: Sequence[str], k: int) -> list[int]:
-        """Return the *k* rows whose terms are most like *asked*; the best first, of equals the newest."""
+    def search(self, query: Sequence[str], k: int) -> list[int]:
+        """Return the *k* rows most similar to *query*, best first; of equal ones the newest first."""
         if not self._terms or k < 1:
             return []
         shared = np.zeros(len(self._rows))
-        wanted = set(asked)
-        for term in wanted:
+        unique = set(query)
+        for term in unique:
             if term in self._postings:
                 shared[np.frombuffer(self._postings[term], np.int64)] += 1
-        either = len(wanted) + np.frombuffer(self._sizes, np.int64) - shared
+        either = len(unique) + np.frombuffer(self._sizes, np.int64) - shared
         scores = shared / np.maximum(either, 1)
         rows = np.frombuffer(self._rows, np.int64)
         order = np.lexsort((-rows, -scores))
-        there = (int(row) for row in rows[order] if int(row) in self._terms)
-        return [row for row, _ in zip(there, range(k), strict=False)]
+        present = (int(row) for row in rows[order] if int(row) in self._terms)
+        return list(islice(present, k))

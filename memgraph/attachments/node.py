@@ -1,4 +1,4 @@
-"""Seat: a node with its memories. Turn: one run of it, from what it is told to what is remembered of it."""
+"""Nodes with memories: one run of a node, from the retrievals before it to the updates after it."""
 
 from __future__ import annotations
 
@@ -10,191 +10,206 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables.config import ensure_config
+from langgraph.runtime import Runtime, get_runtime
 
+from memgraph.agents.identity import Identity
 from memgraph.attachments.binding import BoundStore, resolve_attachments
 from memgraph.attachments.context_message import render_context
-from memgraph.attachments.item import snapshot_of
-from memgraph.attachments.node_io import NodeInput, find_answer, new_messages, read_input, without_block
+from memgraph.attachments.item import take_snapshot
+from memgraph.attachments.node_io import NodeInput, find_answer, new_messages, read_input, without_context
 from memgraph.attachments.runner import Action, StoreCall, StoreResult
-from memgraph.attachments.runs import Run, current_runtime
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, Stage
+from memgraph.attachments.store_set import StoreSet
 from memgraph.text.message import text_of
-
-if TYPE_CHECKING:
-    from memgraph.attachments.manager import MemoryManager
-
 
 T = TypeVar("T")
 
 logger = logging.getLogger("memgraph.attachments")
 
-_AROUND: ContextVar[tuple[MemoryManager, ...]] = ContextVar("managers_around", default=())
-"""The managers of the nodes in which this code runs, the nearest first: so a subgraph sees its parent's memories. It
-is a context variable, since that follows a run into its subgraphs, threads and tasks, and reaches no other run."""
+_ENCLOSING: ContextVar[tuple[StoreSet, ...]] = ContextVar("enclosing_store_sets", default=())
+"""The stores of the enclosing nodes, innermost first, so that a subgraph can use its parent's memories. A context
+variable follows a run into its subgraphs, threads and tasks, and is not visible to other runs."""
 
 
 @dataclass(frozen=True)
 class NodeMemory:
-    """What `attach` gives a node."""
+    """The memories of a node."""
 
     node: str
-    """What it is called in memories, logs and events."""
+    """Its name in memories, logs and events."""
     stage: Stage
     memories: Sequence[Any]
     bound: Sequence[BoundStore] | None
-    """The memories, where their manager is known; else they are looked up in the graphs around when it runs."""
-    manager: MemoryManager | None
+    """The resolved memories; None to look them up in the enclosing nodes at each run."""
+    stores: StoreSet | None
+    """The stores that nodes inside this one can use."""
     key: str
-    """Of the messages in the node's state."""
+    """Key of the messages in the node's state."""
 
     def start_run(self, state: object) -> NodeRun:
-        """Begin a run of the node.
+        """Start a run of the node.
 
         Raises:
-            ConfigError: If it attaches a memory that no graph around it has.
+            ConfigError: If it attaches a memory that no enclosing node has.
         """
-        bound = resolve_attachments(self.memories, _AROUND.get(), self.node) if self.bound is None else self.bound
-        given = self.log_errors(lambda: read_input(state, self.key)) or NodeInput(state, self.key, ())
-        run = self.log_errors(bound[0].manager.runs.current) if bound and given.messages else None
-        return NodeRun(self, given, run, bound)
+        bound = resolve_attachments(self.memories, _ENCLOSING.get(), self.node) if self.bound is None else self.bound
+        node_input = self.log_errors(lambda: read_input(state, self.key)) or NodeInput(state, self.key, ())
+        identity = None
+        if bound and node_input.messages:
+            identities = bound[0].stores.identities
+            identity = self.log_errors(lambda: identities.resolve_anonymous(current_runtime(), ensure_config()))
+        return NodeRun(self, node_input, identity, bound)
 
     @contextmanager
-    def manager_scope(self) -> Generator[None]:
-        """While the node runs, what is inside sees its manager."""
-        token = _AROUND.set((*((self.manager,) if self.manager else ()), *_AROUND.get()))
+    def store_scope(self) -> Generator[None]:
+        """Make the node's stores available to the nodes inside it."""
+        token = _ENCLOSING.set((*((self.stores,) if self.stores else ()), *_ENCLOSING.get()))
         try:
             yield
         finally:
-            _AROUND.reset(token)
+            _ENCLOSING.reset(token)
 
     def log_errors(self, call: Callable[[], T]) -> T | None:
-        """Return what *call* returns; None where it fails, which costs the node nothing."""
+        """Return the result of *call*; log an error and return None if it fails."""
         try:
             return call()
-        except Exception:  # a state may hold anything; it is logged, and the agent has its answer
-            logger.exception("the memories of %s are left out; the agent goes on", self.node)
+        except Exception:  # a state may hold anything; the node must run all the same
+            logger.exception("the node %s runs without its memories", self.node)
             return None
 
 
 @dataclass(frozen=True)
 class NodeRun:
-    """One run of a node. Nothing in it waits: calls are only prepared here, and read."""
+    """One run of a node. Only `run_calls` and `arun_calls` wait; the rest prepares calls and reads results."""
 
-    seat: NodeMemory
-    given: NodeInput
-    run: Run | None
-    """None: memory is switched off, there is nothing to go by, or it cannot be told whose run it is."""
+    memory: NodeMemory
+    input: NodeInput
+    identity: Identity | None
+    """None if memory is off, the input has no messages, or the identity of the run is invalid."""
     bound: Sequence[BoundStore]
 
     def retrieval_calls(self) -> list[StoreCall]:
-        """Return what to ask before the node runs."""
-        run, asking = self.run, self.given.question
-        if not (run and run.is_told and asking):
+        """Return the calls to run before the node."""
+        identity, question, stage = self.identity, self.input.question, self.memory.stage
+        if not (identity and identity.inject and question):
             return []
-        text = text_of(asking.content).strip()
-        query = SearchQuery(text, self.given.messages, run.scope, run.thread_id, self.seat.stage)
-        here = (bound for bound in self.bound if bound.attachment.is_read_at(self.seat.stage))
-        return [self._call("retrieve", bound, partial(bound.retrieve, query)) for bound in here]
+        text = text_of(question.content).strip()
+        query = SearchQuery(text, self.input.messages, identity.scope, identity.thread_id, stage)
+        readable = (bound for bound in self.bound if bound.attachment.is_read_at(stage))
+        return [self._call("retrieve", bound, partial(bound.retrieve, query)) for bound in readable]
 
-    def build_input(self, called: Sequence[StoreResult]) -> Any:  # noqa: ANN401 - of the state's own type
-        """Return the state for the node: a copy with a block of what was found, or itself."""
-        _report(called)
-        changed = self.seat.log_errors(lambda: self._told({made.call.memory: made.found for made in called}))
-        return self.given.state if changed is None else changed
+    def build_input(self, results: Sequence[StoreResult]) -> Any:  # noqa: ANN401 - of the state's own type
+        """Return the state for the node: a copy with a block of what was found, or the state itself."""
+        _report(results)
+        changed = self.memory.log_errors(lambda: self._with_context({each.call.memory: each.found for each in results}))
+        return self.input.state if changed is None else changed
 
     def update_calls(self, result: object) -> list[StoreCall]:
-        """Return what to have remembered of the node's *result*."""
-        exchange = self.seat.log_errors(lambda: self._exchange(result)) if self.run else None
+        """Return the calls to run after the node, which returned *result*."""
+        exchange = self.memory.log_errors(lambda: self._make_interaction(result)) if self.identity else None
         if exchange is None:
             return []
-        here = (bound for bound in self.bound if bound.attachment.write)
-        return [self._call("update", bound, partial(bound.update, exchange)) for bound in here]
+        writable = (bound for bound in self.bound if bound.attachment.write)
+        return [self._call("update", bound, partial(bound.update, exchange)) for bound in writable]
 
-    def clean_output(self, result: Any, called: Sequence[StoreResult]) -> Any:  # noqa: ANN401 - of the result's own type
-        """Return *result* less the block: nothing of it gets into anybody's state."""
-        _report(called)
-        cleaned = self.seat.log_errors(lambda: without_block(result, self.seat.key))
+    def clean_output(self, result: Any, results: Sequence[StoreResult]) -> Any:  # noqa: ANN401 - of the result's own type
+        """Return *result* without the block, which must not enter the graph's state."""
+        _report(results)
+        cleaned = self.memory.log_errors(lambda: without_context(result, self.memory.key))
         return result if cleaned is None else cleaned
 
-    def make(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
-        """Make *calls*, and wait."""
-        return self.bound[0].manager.calls.run(calls) if calls else []
+    def run_calls(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
+        """Run *calls* and wait for them."""
+        return self.bound[0].stores.runner.run(calls) if calls else []
 
-    async def amake(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
-        """As `make`, without blocking the event loop."""
-        return await self.bound[0].manager.calls.arun(calls) if calls else []
+    async def arun_calls(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
+        """Like `run_calls`, without blocking the event loop."""
+        return await self.bound[0].stores.runner.arun(calls) if calls else []
 
-    def _told(self, found: Mapping[str, Sequence[SearchResult]]) -> object:
+    def _with_context(self, found: Mapping[str, Sequence[SearchResult]]) -> object:
         text = render_context(found)
-        return self.given.with_context(text) if text else self.given.state
+        return self.input.with_context(text) if text else self.input.state
 
-    def _exchange(self, result: object) -> Interaction | None:
-        known, asking, run = self.given.messages, self.given.question, self.run
-        said = new_messages(result, self.seat.key, known)
-        answer = find_answer(said)
-        if not (answer and asking and run):
+    def _make_interaction(self, result: object) -> Interaction | None:
+        known, question, identity = self.input.messages, self.input.question, self.identity
+        new = new_messages(result, self.memory.key, known)
+        answer = find_answer(new)
+        if not (answer and question and identity):
             return None
-        conversation = (*known, *said)
         return Interaction(
-            snapshot_of(asking), snapshot_of(answer), self.seat.node, conversation, run.scope, run.thread_id
+            take_snapshot(question),
+            take_snapshot(answer),
+            self.memory.node,
+            (*known, *new),
+            identity.scope,
+            identity.thread_id,
         )
 
     def _call(self, action: Action, bound: BoundStore, function: Callable[[], Iterable[SearchResult]]) -> StoreCall:
-        return StoreCall(bound.attachment.name, action, self.seat.node, self.seat.stage, function)
+        return StoreCall(bound.attachment.name, action, self.memory.node, self.memory.stage, function)
 
 
-def _report(called: Sequence[StoreResult]) -> None:
-    """One line in the log and one event in the stream for each; outside a graph nobody streams."""
-    writer = current_runtime().stream_writer if called else None
-    for made in called:
-        made.log()
+def current_runtime() -> Runtime[Any]:
+    """Return the runtime of the running node, or an empty one outside a graph."""
+    try:
+        return get_runtime() or Runtime()
+    except (RuntimeError, KeyError):  # outside a run, or in a run of a LangChain runnable without a graph
+        return Runtime()
+
+
+def _report(results: Sequence[StoreResult]) -> None:
+    """Write each of *results* to the log and, inside a graph, to the stream."""
+    writer = current_runtime().stream_writer if results else None
+    for result in results:
+        result.log()
         if writer:
-            writer(made.event)
+            writer(result.event)
 
 
-def wrap_function(seat: NodeMemory, node: Any) -> Callable[..., Any]:  # noqa: ANN401 - a function, or what can be called as one
-    """Wrap a function. functools.wraps keeps its signature, by which LangGraph knows what it may see."""
+def wrap_function(memory: NodeMemory, node: Any) -> Callable[..., Any]:  # noqa: ANN401 - a function or another callable
+    """Wrap a function. functools.wraps keeps its signature, from which LangGraph derives what to inject."""
     is_plain = inspect.isroutine(node) or isinstance(node, functools.partial)
     function: Callable[..., Any] = cast("Any", node if is_plain else node.__call__)
-    wrapped = _awaiting(seat, function) if inspect.iscoroutinefunction(function) else _calling(seat, function)
-    wrapped.__name__ = seat.node
+    wrapped = _wrap_async(memory, function) if inspect.iscoroutinefunction(function) else _wrap_sync(memory, function)
+    wrapped.__name__ = memory.node
     return wrapped
 
 
-def wrap_runnable(seat: NodeMemory, node: Runnable[Any, Any]) -> Runnable[Any, Any]:
-    """Wrap a Runnable. It is named in both functions, since that is how LangGraph finds a graph inside them."""
+def wrap_runnable(memory: NodeMemory, node: Runnable[Any, Any]) -> Runnable[Any, Any]:
+    """Wrap a Runnable. Both functions refer to it directly, since LangGraph finds a subgraph by their closures."""
 
     def invoke(state: Any, config: RunnableConfig) -> Any:  # noqa: ANN401
-        return _calling(seat, node.invoke)(state, config)
+        return _wrap_sync(memory, node.invoke)(state, config)
 
     async def ainvoke(state: Any, config: RunnableConfig) -> Any:  # noqa: ANN401
-        return await _awaiting(seat, node.ainvoke)(state, config)
+        return await _wrap_async(memory, node.ainvoke)(state, config)
 
-    return RunnableLambda(invoke, ainvoke, name=seat.node)
+    return RunnableLambda(invoke, ainvoke, name=memory.node)
 
 
-def _calling(seat: NodeMemory, node: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_sync(memory: NodeMemory, node: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(node)
     def call(state: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        turn = seat.start_run(state)
-        told = turn.build_input(turn.make(turn.retrieval_calls()))
-        with seat.manager_scope():
-            result = node(told, *args, **kwargs)
-        return turn.clean_output(result, turn.make(turn.update_calls(result)))
+        run = memory.start_run(state)
+        node_input = run.build_input(run.run_calls(run.retrieval_calls()))
+        with memory.store_scope():
+            result = node(node_input, *args, **kwargs)
+        return run.clean_output(result, run.run_calls(run.update_calls(result)))
 
     return call
 
 
-def _awaiting(seat: NodeMemory, node: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _wrap_async(memory: NodeMemory, node: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(node)
     async def call(state: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        turn = seat.start_run(state)
-        told = turn.build_input(await turn.amake(turn.retrieval_calls()))
-        with seat.manager_scope():
-            result = await node(told, *args, **kwargs)
-        return turn.clean_output(result, await turn.amake(turn.update_calls(result)))
+        run = memory.start_run(state)
+        node_input = run.build_input(await run.arun_calls(run.retrieval_calls()))
+        with memory.store_scope():
+            result = await node(node_input, *args, **kwargs)
+        return run.clean_output(result, await run.arun_calls(run.update_calls(result)))
 
     return call

@@ -1,4 +1,4 @@
-"""profile: what is known of the user, as the update graph learns it. Reading is recall, writing is handing over."""
+"""profile: the memory of the user. Retrieval is recall, and an update submits the conversation to be learned from."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ logger = logging.getLogger("memgraph.attachments")
 
 
 class ProfileConfig(StoreConfig):
-    """The memory of a user; all else about it is said under `memory:`."""
+    """The memory of the user; further settings of it are under `memory:`."""
 
     storage: str | None = None
-    """Where memories of users are, such as `sqlite:FILE`; none is where the settings say."""
+    """URL of the storage, such as `sqlite:FILE`; none is the storage of the settings."""
     agent_name: str | None = None
-    """Whose memory of the user it is, where the run does not say: letters, digits, - and _, at most 64."""
+    """Agent whose memory of the user is used, unless the run names one: letters, digits, - and _, at most 64."""
     max_tokens: Annotated[int, Field(ge=100, le=100_000)] | None = None
-    """Tokens of what a node is told; none is max_injection_tokens of the settings."""
+    """Maximum tokens that a node receives; none is max_injection_tokens of the settings."""
 
 
 class ProfileMemory(MemoryStore):
-    """The memory of whoever the run is of; without a user it knows nothing, and learns nothing.
+    """The memory of the run's user. Without a user it finds nothing and learns nothing.
 
-    Learning waits for no update: the conversation is handed to *invoker*, once there is a thread and an answer.
+    A conversation that has a thread and a reply is submitted to *invoker*; the node does not wait for the update.
 
     Args:
-        name: As attachments call it.
-        config: What is configured.
-        settings: Of the memory of users; None is the defaults.
-        storage: Where memories are, in place of what *config* says.
-        invoker: Where conversations are handed to; None is a BackgroundInvoker of the same storage.
+        name: Name in the configuration.
+        config: The configuration; None is the defaults.
+        settings: Settings of user memory; None is the defaults.
+        storage: Used instead of the storage of *config*.
+        invoker: Receives the conversations; None is a BackgroundInvoker of the same storage.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class ProfileMemory(MemoryStore):
         self.name = name
         self._config = config or ProfileConfig()
         self._settings = settings
-        self._given_storage = storage
-        self._given_invoker = invoker
-        self._made_invoker: Invoker | None = None
-        self._is_warned = False
+        self._storage_override = storage
+        self._invoker_override = invoker
+        self._own_invoker: Invoker | None = None
+        self._has_warned = False
         self._lock = threading.Lock()
 
     def load(self) -> None:
@@ -80,62 +80,62 @@ class ProfileMemory(MemoryStore):
             ConfigError: If it cannot be opened.
         """
         with self._lock:
-            _ = self._storage, self._recaller
+            _ = self._storage, self._pipeline
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
-        """Return what recall tells, as one item: how much it is, the tokens say, not *top_k*."""
+        """Return the result of recall as one item, which is limited by tokens and not by *top_k*."""
         del top_k, threshold
         scope = self._scope(query.scope)
         if scope is None:
             return ()
         memory = self._storage.load(scope)
-        text = _plain(self._recaller(memory, query.messages))
+        text = _strip_tags(self._pipeline(memory, query.messages))
         if not text:
             return ()
         item = MemoryItem(id=f"profile-{memory.revision}", content_summary=text, timestamp=_now())
         return (SearchResult(item, "what is known of the user", None),)
 
     def update(self, exchange: Interaction) -> None:
-        """Hand the conversation over to be learned from."""
+        """Submit the conversation to be learned from."""
         scope = self._scope(exchange.scope)
         if scope and exchange.thread_id and has_reply(exchange.messages):
             self._invoker.submit(list(exchange.messages), scope, exchange.thread_id)
 
     def close(self) -> None:
-        """Close the invoker, unless it was given: whoever made it may still need it."""
+        """Close the invoker if this store made it; the owner of another one may still need it."""
         with self._lock:
-            made, self._made_invoker = self._made_invoker, None
-        if made:
-            made.close()
+            invoker, self._own_invoker = self._own_invoker, None
+        if invoker:
+            invoker.close()
 
     @cached_property
     def _storage(self) -> MemoryStorage:
-        return resolve_storage(self._given_storage or self._config.storage, self._settings or Settings())
+        return resolve_storage(self._storage_override or self._config.storage, self._settings or Settings())
 
     @cached_property
-    def _recaller(self) -> RecallPipeline:
+    def _pipeline(self) -> RecallPipeline:
         return make_recall_pipeline(self._settings or Settings(), max_tokens=self._config.max_tokens)
 
     @property
     def _invoker(self) -> Invoker:
-        """The one that was given, else one made at the first exchange: a memory that is only read needs none."""
-        if self._given_invoker:
-            return self._given_invoker
+        """The invoker, made at the first exchange: a memory that is only read does not need one."""
+        if self._invoker_override:
+            return self._invoker_override
         with self._lock:
-            self._made_invoker = self._made_invoker or make_invoker(None, self._storage, self._settings, None)
-            return self._made_invoker
+            self._own_invoker = self._own_invoker or make_invoker(None, self._storage, self._settings, None)
+            return self._own_invoker
 
     def _scope(self, scope: Scope | None) -> Scope | None:
         if scope is None:
-            if not self._is_warned:
-                logger.warning("%s: there is no user in this run, so nothing is told of one, or learned", self.name)
-            self._is_warned = True
+            if not self._has_warned:
+                logger.warning("memory %s: the run has no user, so nothing is recalled or learned", self.name)
+            self._has_warned = True
             return None
         return scope if scope.agent_name else Scope(scope.user_id, self._config.agent_name)
 
 
-def _plain(recalled: str) -> str:
-    """The text without its tags: it stands in a frame that says the same, and escapes it."""
+def _strip_tags(recalled: str) -> str:
+    """Return the text without its tags and escapes: `render_context` adds its own frame, and escapes the text."""
     return unescape(recalled.removeprefix(OPENING).removesuffix(CLOSING)).strip()
 
 

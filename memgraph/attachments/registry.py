@@ -1,4 +1,4 @@
-"""Registry: the types of memory that `memories:` may name."""
+"""Registry of the memory types that `memories:` may use."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.file import FileConfig, FileMemory
 from memgraph.attachments.profile import ProfileConfig, ProfileMemory
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
+from memgraph.attachments.store import MemoryStore
 from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
-    from memgraph.attachments.config import StoreConfig
-    from memgraph.attachments.store import MemoryStore
     from memgraph.settings import Settings
 
 
 @dataclass(frozen=True)
 class StoreContext:
-    """What a memory finds around it when it is built."""
+    """What a memory is built with, apart from its configuration."""
 
     folder: Path
-    """What paths are relative to, and where `auto` ones lie."""
+    """Base of relative paths, and the place of `auto` ones."""
     settings: Settings
 
 
-Factory = Callable[[str, Any, StoreContext], "MemoryStore"]
-"""Builds a memory of its name, its configuration, and what is around it; it opens nothing yet."""
+Factory = Callable[[str, Any, StoreContext], MemoryStore]
+"""Builds a memory from its name, its configuration and the context; it does not open files yet."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,13 @@ class StoreType:
     config_cls: type[StoreConfig]
     factory: Factory
     summary: str
-    """One sentence that says what it does, for a list to choose from."""
+    """One sentence on what it does, for lists of types."""
     example: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What a template puts under `config:`, where that is not the default."""
+    """The `config:` of a template, if the defaults do not suit one."""
 
 
 class StoreRegistry(Mapping[str, StoreType]):
-    """Types by name. A name that is taken stays what it is."""
+    """Types by name. A registered type cannot be replaced."""
 
     def __init__(self, types: Iterable[StoreType] = ()) -> None:
         self._types = {kind.name: kind for kind in types}
@@ -59,22 +58,22 @@ class StoreRegistry(Mapping[str, StoreType]):
         """Add a type.
 
         Raises:
-            ConfigError: If another one has its name.
+            ConfigError: If another type has its name.
         """
         with self._lock:
             known = self._types.get(kind.name)
             if known and _origin(known) != _origin(kind):
                 raise ConfigError(f"there is a memory type {kind.name!r} already: {known.summary} Choose another name")
-            self._types = {**self._types, kind.name: kind}  # whoever reads meanwhile reads the old one
+            self._types = {**self._types, kind.name: kind}  # a new dict, since other threads may be reading the old one
 
-    def find(self, name: str, place: str) -> StoreType:
+    def find(self, name: str, path: str) -> StoreType:
         """Return the type called *name*.
 
         Raises:
-            ConfigError: If there is none; it names *place*, and the nearest there is.
+            ConfigError: If there is no such type; it names *path* and suggests the most similar name.
         """
         if name not in self._types:
-            raise ConfigError(f"{place} is {name!r}, which is no type of memory; {suggest(name, self._types)}")
+            raise ConfigError(f"{path} is {name!r}, which is not a memory type; {suggest(name, self._types)}")
         return self._types[name]
 
     def __getitem__(self, name: str) -> StoreType:
@@ -88,24 +87,24 @@ class StoreRegistry(Mapping[str, StoreType]):
 
 
 def _origin(kind: StoreType) -> tuple[str, str]:
-    """Where it is from: the same code that runs again, as in a notebook's cell, makes it anew."""
+    """Return where the type is defined. A notebook cell that runs again defines the same type again."""
     return kind.config_cls.__module__, kind.config_cls.__qualname__
 
 
-def _simple(name: str, config: SimpleConfig, around: StoreContext) -> MemoryStore:
-    return SimpleMemory(name, config, folder=around.folder)
+def _simple(name: str, config: SimpleConfig, context: StoreContext) -> MemoryStore:
+    return SimpleMemory(name, config, folder=context.folder)
 
 
-def _file(name: str, config: FileConfig, around: StoreContext) -> MemoryStore:
-    return FileMemory(name, config, folder=around.folder)
+def _file(name: str, config: FileConfig, context: StoreContext) -> MemoryStore:
+    return FileMemory(name, config, folder=context.folder)
 
 
-def _blackboard(name: str, config: BlackboardConfig, around: StoreContext) -> MemoryStore:
-    return BlackboardMemory(name, config, folder=around.folder)
+def _blackboard(name: str, config: BlackboardConfig, context: StoreContext) -> MemoryStore:
+    return BlackboardMemory(name, config, folder=context.folder)
 
 
-def _profile(name: str, config: ProfileConfig, around: StoreContext) -> MemoryStore:
-    return ProfileMemory(name, config, settings=around.settings)
+def _profile(name: str, config: ProfileConfig, context: StoreContext) -> MemoryStore:
+    return ProfileMemory(name, config, settings=context.settings)
 
 
 MEMORY_TYPES = StoreRegistry(
@@ -114,28 +113,28 @@ MEMORY_TYPES = StoreRegistry(
             "simple",
             SimpleConfig,
             _simple,
-            summary="Remembers what nodes were asked and answered, and finds it by its likeness to the question.",
+            summary="Remembers what nodes were asked and answered, and finds it by similarity to the question.",
             example={"memory_path": "auto"},
         ),
         StoreType(
             "file",
             FileConfig,
             _file,
-            summary="Reads documents, and finds the passages that fit the question; it is never written to.",
+            summary="Reads documents, and finds the passages that match the question; it is read-only.",
             example={"file_sources": [{"path": "documents"}], "embedding": "local"},
         ),
         StoreType(
             "blackboard",
             BlackboardConfig,
             _blackboard,
-            summary="Shows what several agents wrote last, in the order they did.",
+            summary="Shows the latest messages of several agents, in the order of writing.",
             example={"memory_path": "auto"},
         ),
         StoreType(
             "profile",
             ProfileConfig,
             _profile,
-            summary="Tells what is known of the user, and learns it from what is said.",
+            summary="Recalls what is known about the user, and learns it from the conversation.",
         ),
     ]
 )
@@ -143,25 +142,25 @@ MEMORY_TYPES = StoreRegistry(
 
 
 def register_memory_store(name: str, *, config_cls: type[StoreConfig], factory: Factory, summary: str) -> None:
-    """Add a type of memory of your own, so that `memories:` may name it.
+    """Register a memory type, so that `memories:` may use it.
 
         class DiaryConfig(StoreConfig):
             path: str
 
-        def diary(name: str, config: DiaryConfig, around: Surroundings) -> MemoryStore:
-            return Diary(name, around.folder / config.path)
+        def diary(name: str, config: DiaryConfig, context: StoreContext) -> MemoryStore:
+            return Diary(name, context.folder / config.path)
 
         register_memory_store("diary", config_cls=DiaryConfig, factory=diary, summary="Reads a diary.")
 
-    What is added holds for the process: a file of configuration names types, and cannot bring them along. So it
-    only adds, and never replaces, and is meant to be called where the type is defined. A `MemoryManager`
-    that shall know other types takes a table of its own, by `types=`.
+    The registration is valid for the process, since a configuration file can name a type but cannot define it. Types
+    can be added but not replaced; call this where the type is defined. A `MemoryManager` that should know other
+    types takes its own registry as `types=`.
 
     Args:
-        name: As `type:` says it.
-        config_cls: What `config:` may hold; a form is made of its fields.
-        factory: Called with the memory's name, its configuration, and what is around it. It opens nothing yet.
-        summary: One sentence that says what it does.
+        name: The value of `type:`.
+        config_cls: The keys of `config:`; a form shows its fields.
+        factory: Called with the memory's name, its configuration and the context. It does not open files yet.
+        summary: One sentence on what it does.
 
     Raises:
         ConfigError: If another type has this name.

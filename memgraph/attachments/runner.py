@@ -1,4 +1,4 @@
-"""Calls of memories: several at once, within a time, and none that costs an agent its answer."""
+"""Running store calls: concurrently, with a timeout, and with errors logged and not raised."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ Action = Literal["retrieve", "update"]
 
 logger = logging.getLogger("memgraph.attachments")
 
-WAIT_SECONDS = 10.0
-"""How long a node waits for a memory. It is longer than for a memory of users, since a text may have to be embedded."""
+DEFAULT_TIMEOUT_SECONDS = 10.0
+"""Seconds that a node waits for its memories; longer than for user memory, since texts may have to be embedded."""
 
 
 class MemoryEvent(TypedDict):
-    """What a stream of custom events tells of a memory that was asked or fed; no text of it."""
+    """The event of one call in the stream "custom"; it contains no text."""
 
     memory: str
     action: Action
     node: str
     stage: Stage
     hits: int
-    """Items found; 0 for an update."""
+    """Number of items found; 0 for an update."""
     ms: float
     error: NotRequired[str]
-    """The kind of error, where it failed."""
+    """Class of the error, if the call failed."""
 
 
 @dataclass(frozen=True)
 class StoreCall:
-    """One thing to ask of a memory."""
+    """One retrieval or update of a memory."""
 
     memory: str
     action: Action
@@ -51,18 +51,18 @@ class StoreCall:
 
 @dataclass(frozen=True)
 class StoreResult:
-    """What came of a call."""
+    """The outcome of a call."""
 
     call: StoreCall
     found: Sequence[SearchResult] = ()
     seconds: float = 0
     error: BaseException | None = None
     is_late: bool = False
-    """Whether it goes on, and nobody waits for it any more."""
+    """Whether it timed out; the call itself goes on."""
 
     @property
     def event(self) -> MemoryEvent:
-        """What is told of it."""
+        """The event for the stream."""
         call = self.call
         event: MemoryEvent = {
             "memory": call.memory,
@@ -75,7 +75,7 @@ class StoreResult:
         return {**event, "error": type(self.error).__name__} if self.error else event
 
     def log(self) -> None:
-        """Leave one line, and where it failed, why."""
+        """Write one line to the log, with the error if the call failed."""
         call, ms = self.call, self.seconds * 1000
         what = f"{call.memory} at {call.node} ({call.stage}): {call.action}"
         if self.is_late:
@@ -88,53 +88,53 @@ class StoreResult:
 
 
 class StoreRunner:
-    """Makes calls in threads of its own: not on an event loop, and not in a run's context, into whose stream they leak.
+    """Runs calls on its own threads, off the event loop and in an empty context, so that nothing leaks into streams.
 
     Args:
-        wait_seconds: How long is waited; a call that has begun goes on beside the agent. None is for ever.
+        wait_seconds: The timeout, after which a running call goes on in the background; None waits without limit.
     """
 
-    def __init__(self, *, wait_seconds: float | None = WAIT_SECONDS) -> None:
+    def __init__(self, *, wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS) -> None:
         self._wait_seconds = wait_seconds
-        self._hands = DaemonExecutor()
+        self._executor = DaemonExecutor()
 
     def run(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
-        """Make *calls* at the same time; return what came of each, in their order."""
-        end = None if self._wait_seconds is None else time.monotonic() + self._wait_seconds
-        return [self._finish(call, future, end) for call, future in self._start(calls)]
+        """Run *calls* concurrently, and return their results in order."""
+        deadline = None if self._wait_seconds is None else time.monotonic() + self._wait_seconds
+        return [self._finish(call, future, deadline) for call, future in self._start(calls)]
 
     async def arun(self, calls: Sequence[StoreCall]) -> list[StoreResult]:
-        """As `make`, without blocking the event loop."""
-        begun = self._start(calls)
-        if begun:
-            await asyncio.wait([asyncio.wrap_future(future) for _, future in begun], timeout=self._wait_seconds)
-        return [self._finish(call, future, 0) for call, future in begun]
+        """Like `run`, without blocking the event loop."""
+        started = self._start(calls)
+        if started:
+            await asyncio.wait([asyncio.wrap_future(future) for _, future in started], timeout=self._wait_seconds)
+        return [self._finish(call, future, 0) for call, future in started]
 
     def _start(self, calls: Sequence[StoreCall]) -> list[tuple[StoreCall, Future[StoreResult]]]:
-        return [(call, self._hands.submit(lambda call=call: _made(call), Context())) for call in calls]
+        return [(call, self._executor.submit(lambda call=call: _run(call), Context())) for call in calls]
 
-    def _finish(self, call: StoreCall, future: Future[StoreResult], end: float | None) -> StoreResult:
+    def _finish(self, call: StoreCall, future: Future[StoreResult], deadline: float | None) -> StoreResult:
         try:
-            return future.result(None if end is None else max(0.0, end - time.monotonic()))
+            return future.result(None if deadline is None else max(0.0, deadline - time.monotonic()))
         except TimeoutError as error:
-            if call.action == "retrieve":  # what is to be remembered is remembered late
+            if call.action == "retrieve":  # a queued update still runs, only late
                 future.cancel()
             return StoreResult(call, seconds=self._wait_seconds or 0, error=error, is_late=True)
 
 
-def _made(call: StoreCall) -> StoreResult:
+def _run(call: StoreCall) -> StoreResult:
     started = time.perf_counter()
     try:
-        found = _checked(call.function())
-    except Exception as error:  # noqa: BLE001 - anybody's class; it is logged, and the agent has its answer
+        found = _validate(call.function())
+    except Exception as error:  # noqa: BLE001 - a store may raise anything; the node goes on
         return StoreResult(call, seconds=time.perf_counter() - started, error=error)
     return StoreResult(call, found, time.perf_counter() - started)
 
 
-def _checked(found: Iterable[object]) -> tuple[SearchResult, ...]:
-    """What a memory found, which may be anybody's class."""
+def _validate(found: Iterable[object]) -> tuple[SearchResult, ...]:
+    """Check the results of a store, which may be of any class."""
     items = tuple(found)
     for item in items:
         if not isinstance(item, SearchResult):
-            raise TypeError(f"a memory answers with SearchResult, not with {type(item).__name__}")
+            raise TypeError(f"retrieve must return SearchResult objects, not {type(item).__name__}")
     return cast("tuple[SearchResult, ...]", items)

@@ -1,4 +1,4 @@
-"""The items of one owner in RAM, ready to be searched, following what others write."""
+"""Search index of one owner's items, in RAM, synchronized with the database."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 COSINE_WEIGHT = 0.7
 LEXICAL_WEIGHT = 0.3
 CANDIDATES = 50
-"""Items that are best by cosine and are then compared by words, at least; three times as many as are asked for."""
+"""Minimum number of items, best by cosine, that are then compared by words; or three times the requested ones."""
 
 
 class SearchHit(NamedTuple):
-    """An item, and how well it answers."""
+    """An item and how well it matches."""
 
     number: int
     cosine: float
@@ -35,90 +35,90 @@ class SearchHit(NamedTuple):
 
 
 class OwnerIndex:
-    """What one owner has, with the vectors of one model.
+    """The items of one owner, with the vectors of one model.
 
-    An item without a vector is found by its words, which stand in for its cosine too.
+    For an item without a vector, the lexical similarity replaces the cosine.
 
     Args:
-        owner: Whose items.
-        model: The number of the model; NO_MODEL compares words only.
-        shelf: The items.
+        owner: The owner of the items.
+        model: Number of the model; NO_MODEL compares words only.
+        items: The stored items.
         table: Their vectors.
     """
 
-    def __init__(self, owner: str, model: int, *, shelf: ItemStore, table: VectorTable) -> None:
+    def __init__(self, owner: str, model: int, *, items: ItemStore, table: VectorTable) -> None:
         self._owner, self._model = owner, model
-        self._shelf, self._table = shelf, table
+        self._items, self._table = items, table
         self._numbers: deque[int] = deque()
         self._last = 0
         self._vectors: VectorIndex | None = None
-        self._words = JaccardIndex()
+        self._lexical = JaccardIndex()
         self._lock = threading.Lock()
 
-    def ranked(self, text: str, vector: Vector | None, *, top_k: int, threshold: float) -> list[SearchHit]:
-        """Return the best items as they are now, the best first; of equals the newest.
+    def search(self, text: str, vector: Vector | None, *, top_k: int, threshold: float) -> list[SearchHit]:
+        """Return the best items, best first; of equal ones the newest first.
 
-            score = 0.7 * cosine + 0.3 * likeness of words
+            score = 0.7 * cosine + 0.3 * lexical similarity
 
         Args:
-            text: What is asked.
-            vector: Its unit vector, by the model of this view; None where there is none.
-            top_k: At most so many.
-            threshold: The least cosine.
+            text: The query.
+            vector: Its unit vector, by the model of this index; None without a model.
+            top_k: Maximum number of items.
+            threshold: Minimum cosine.
         """
-        asked = extract_terms(text)
+        query = extract_terms(text)
         with self._lock:
             self._sync()
-            cosines = self._candidates(asked, vector, max(CANDIDATES, 3 * top_k))
-            said = self._shelf.terms(cosines)
-            if gone := [number for number in cosines if number not in said]:
-                self._drop(gone)  # somebody took them out of the middle
-        found = (_ranked(number, cosines[number], text_similarity(asked, words)) for number, words in said.items())
-        return sorted((one for one in found if one.cosine >= threshold), key=_best_first)[:top_k]
+            cosines = self._candidates(query, vector, max(CANDIDATES, 3 * top_k))
+            terms = self._items.terms(cosines)
+            if deleted := [number for number in cosines if number not in terms]:
+                self._drop(deleted)  # not the oldest ones, so another writer has deleted them
+        hits = (_make_hit(number, cosines[number], text_similarity(query, words)) for number, words in terms.items())
+        return sorted((hit for hit in hits if hit.cosine >= threshold), key=_sort_key)[:top_k]
 
-    def _candidates(self, asked: Sequence[str], vector: Vector | None, count: int) -> dict[int, float | None]:
-        """Return the cosine of the items that may be best; None where there is no vector."""
-        cosines: dict[int, float | None] = dict.fromkeys(self._words.search(asked, count))
+    def _candidates(self, query: Sequence[str], vector: Vector | None, count: int) -> dict[int, float | None]:
+        """Return the cosines of the items that may be best; None for those without a vector."""
+        cosines: dict[int, float | None] = dict.fromkeys(self._lexical.search(query, count))
         if self._vectors and vector is not None:
             cosines.update(self._vectors.search(vector, count))
         return cosines
 
     def _sync(self) -> None:
-        """Take in what came, and let go of what went: numbers only grow, and the oldest go first."""
-        oldest = self._shelf.oldest(self._owner)
-        gone = list[int]()
+        """Insert new items and drop evicted ones: numbers only grow, and the oldest are evicted first."""
+        oldest = self._items.oldest(self._owner)
+        evicted = list[int]()
         while self._numbers and (oldest is None or self._numbers[0] < oldest):
-            gone.append(self._numbers.popleft())
-        self._drop(gone)
-        came = self._table.list_since(self._model, self._owner, self._last)
-        self._insert({number: vector for number, _, vector in came if vector is not None})
-        for number, words, vector in came:
+            evicted.append(self._numbers.popleft())
+        self._drop(evicted)
+        new = self._table.list_since(self._model, self._owner, self._last)
+        self._insert({number: vector for number, _, vector in new if vector is not None})
+        for number, words, vector in new:
             self._numbers.append(number)
             if vector is None:
-                self._words.add(number, words.split())
-        self._last = self._numbers[-1] if came else self._last
-        if self._model != NO_MODEL and len(self._words):
-            late = self._table.get_many(self._model, self._words.rows)
-            self._words.remove(late)
-            self._insert(late)
+                self._lexical.add(number, words.split())
+        self._last = self._numbers[-1] if new else self._last
+        if self._model != NO_MODEL and len(self._lexical):
+            embedded = self._table.get_many(self._model, self._lexical.rows)  # since the last synchronization
+            self._lexical.remove(embedded)
+            self._insert(embedded)
 
     def _insert(self, vectors: Mapping[int, Vector]) -> None:
         if not vectors:
             return
-        together = np.stack(list(vectors.values()))
-        self._vectors = self._vectors or VectorIndex(together.shape[1])
-        self._vectors.add(list(vectors), together)
+        stacked = np.stack(list(vectors.values()))
+        self._vectors = self._vectors or VectorIndex(stacked.shape[1])
+        self._vectors.add(list(vectors), stacked)
 
     def _drop(self, numbers: Sequence[int]) -> None:
-        self._words.remove(numbers)
+        self._lexical.remove(numbers)
         if self._vectors:
             self._vectors.remove(numbers)
 
 
-def _ranked(number: int, cosine: float | None, words: float) -> SearchHit:
-    cosine = words if cosine is None else cosine
-    return SearchHit(number, cosine, COSINE_WEIGHT * cosine + LEXICAL_WEIGHT * words)
+def _make_hit(number: int, cosine: float | None, lexical: float) -> SearchHit:
+    cosine = lexical if cosine is None else cosine
+    return SearchHit(number, cosine, COSINE_WEIGHT * cosine + LEXICAL_WEIGHT * lexical)
 
 
-def _best_first(one: SearchHit) -> tuple[float, int]:
-    return -one.score, -one.number
+def _sort_key(hit: SearchHit) -> tuple[float, int]:
+    return -hit.score, -hit.number

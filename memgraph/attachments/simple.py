@@ -1,4 +1,4 @@
-"""Simple: remembers what nodes were given and answered, and finds it by meaning and by words."""
+"""simple: remembers questions and answers of nodes, and finds them by embedding and by words."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from memgraph._cache import LRUCache
-from memgraph.attachments import item_store as sql
 from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.database import MemoryDatabase, file_of
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
 from memgraph.attachments.embedding_sync import EmbeddingSync
 from memgraph.attachments.item import (
     format_timestamp,
-    interaction_metadata,
     item_source,
     owner_key,
-    summarize_exchange,
 )
-from memgraph.attachments.item_store import ItemStore, NewItem
+from memgraph.attachments.item_store import ITEMS, ItemStore, NewItem
 from memgraph.attachments.search_index import OwnerIndex
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 from memgraph.attachments.vector_table import NO_MODEL, VECTORS, VectorTable
@@ -40,40 +37,40 @@ if TYPE_CHECKING:
 KIND = 0x6D677369  # "mgsi"
 _log = logging.getLogger("memgraph.attachments")
 
-VIEWS = 32
-"""Owners whose items are kept ready in RAM, those who asked last; 10,000 items of 384 numbers take about 20 MB."""
+MAX_INDEXES = 32
+"""Owners with an index in RAM, the most recently used ones; 10,000 items of 384 dimensions take about 20 MB."""
 
 
 class SimpleConfig(StoreConfig):
-    """What nodes were given and answered."""
+    """Questions and answers of nodes."""
 
     memory_path: str | None = None
-    """A file; `auto` is one beside the run, called as the memory; none is RAM."""
+    """A file; `auto` is NAME.db in the folder of the run; none is RAM."""
     embedding: EmbeddingChoice | None = None
     """The embedding model: provider and its keys, or a word such as `local`; none compares words only."""
     min_content_length: int = Field(default=10, ge=0, le=10_000)
-    """Characters of an exchange below which it is not remembered."""
+    """Minimum characters of an exchange; shorter ones are not remembered."""
     max_content_length: int = Field(default=2_000, ge=50, le=100_000)
-    """Characters of an exchange that a prompt is shown and that are compared; all of it is kept."""
+    """Maximum characters of an exchange that are shown in prompts and searched; the whole exchange is stored."""
     max_memories: int = Field(default=10_000, ge=1, le=1_000_000)
-    """Exchanges that are kept of a user; the oldest go."""
+    """Maximum number of exchanges of a user; the oldest are evicted."""
     shared: bool = False
-    """Whether all users have one memory, rather than each one of their own."""
+    """Whether all users share one memory; if not, each user has a separate one."""
 
 
 class SimpleMemory(MemoryStore):
-    """Exchanges, each once. Any number of threads and processes may write.
+    """Exchanges without duplicates. Any number of threads and processes may write.
 
-    An exchange is on disk before it is embedded: where the model fails, update raises EmbeddingError, and what it was
-    given is kept, found by its words, and embedded when the model answers again. Vectors of another model than the
-    one in use are never compared; they are made anew at load, and the old ones go when all are there.
+    An exchange is stored before it is embedded: if the model fails, `update` raises EmbeddingError, but the exchange
+    is found by its words, and embedded when the model answers again. Vectors of different models are never compared:
+    after a change of the model, `load` embeds all items again, and then deletes the old vectors.
 
     Args:
-        name: As the configuration calls it.
-        config: What is configured.
-        folder: Where `memory_path` starts; None is the working folder.
-        embedder: In place of the one of the configuration.
-        now: Tells the time.
+        name: Name in the configuration.
+        config: The configuration; None is the defaults.
+        folder: Base of a relative `memory_path`; None is the working folder.
+        embedder: Used instead of the embedding model of *config*.
+        now: Returns the current time.
     """
 
     def __init__(
@@ -90,74 +87,74 @@ class SimpleMemory(MemoryStore):
         self._now = now
         self._embedder = embedder or (Embedder(config.embedding) if config.embedding is not None else None)
         path = file_of(config.memory_path, name, folder)
-        self._database = MemoryDatabase(path, migrations=(sql.ITEMS, VECTORS), kind=KIND, what="simple memory")
-        self._shelf = ItemStore(self._database, keep=config.max_memories)
+        self._database = MemoryDatabase(path, migrations=(ITEMS, VECTORS), kind=KIND, what="simple memory")
+        self._items = ItemStore(self._database, max_items=config.max_memories)
         self._table = VectorTable(self._database)
-        self._vectorizer = EmbeddingSync(self._embedder, self._table, self._database) if self._embedder else None
-        self._views: LRUCache[tuple[int, str, int], OwnerIndex] = LRUCache(VIEWS)
+        self._sync = EmbeddingSync(self._embedder, self._table, self._database) if self._embedder else None
+        self._indexes: LRUCache[tuple[int, str, int], OwnerIndex] = LRUCache(MAX_INDEXES)
 
     def load(self) -> None:
-        """Open the file, and give a vector to what has none of the model in use.
+        """Open the file, and embed the items that have no vector of the current model.
 
-        A model that does not answer is logged, so that what comes can be written; retrieve raises it.
+        If the model does not answer, the error is logged, so that updates are possible; `retrieve` raises it.
 
         Raises:
-            MemoryStoreError: If the file is not of a simple memory, or damaged. It is left as it is.
+            MemoryStoreError: If the file is of another type, or damaged. It is left unchanged.
         """
-        self._shelf.check()
-        if not self._vectorizer:
+        self._items.check()
+        if not self._sync:
             return
         try:
-            self._vectorizer.sync()
+            self._sync.sync()
         except EmbeddingError as error:
-            _log.error("memory %r is embedded when its model answers: %s", self.name, error)
+            _log.error("memory %r will be embedded when its model answers: %s", self.name, error)
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float = -1) -> Sequence[SearchResult]:
-        """Return the items that are most like *query*, best first.
+        """Return the items most similar to *query*, best first.
 
             score = 0.7 * cosine + 0.3 * (Jaccard + longest common subsequence) / 2
 
-        Without an embedding model the likeness of words stands in for the cosine, also in the threshold.
+        Without an embedding model, the lexical similarity replaces the cosine, also for the threshold.
         """
         if not query.text.strip():
             return []
         vector, model = None, NO_MODEL
-        if self._vectorizer:
-            self._vectorizer.sync()
-            vector, model = self._vectorizer.of_query(query.text), self._vectorizer.model()
-        view = self._view(owner_key(query.scope, shared=self._config.shared), model)
-        ranked = view.ranked(query.text, vector, top_k=top_k, threshold=threshold)
-        return self._found(ranked, model)
+        if self._sync:
+            self._sync.sync()
+            vector, model = self._sync.embed_query(query.text), self._sync.model()
+        index = self._index(owner_key(query.scope, shared=self._config.shared), model)
+        hits = index.search(query.text, vector, top_k=top_k, threshold=threshold)
+        return self._results(hits, model)
 
     def update(self, exchange: Interaction) -> None:
-        """Remember an exchange, unless it is too short or was remembered before."""
+        """Remember an exchange, unless it is too short or already known."""
         if len(exchange.input.text.strip()) + len(exchange.output.text.strip()) < self._config.min_content_length:
             return
-        summary = summarize_exchange(exchange, self._config.max_content_length)
-        draft = NewItem(
+        summary = exchange.summarize(self._config.max_content_length)
+        item = NewItem(
             summary,
             exchange.input,
             exchange.output,
-            interaction_metadata(exchange),
+            exchange.metadata,
             format_timestamp(self._now()),
-            digest_of(exchange),
+            hash_exchange(exchange),
             extract_terms(summary),
         )
-        number = self._shelf.add(owner_key(exchange.scope, shared=self._config.shared), draft)
-        if number is not None and self._vectorizer:
-            self._vectorizer.embed(number, summary)
+        number = self._items.add(owner_key(exchange.scope, shared=self._config.shared), item)
+        if number is not None and self._sync:
+            self._sync.embed(number, summary)
 
     def close(self) -> None:
         self._database.close()
 
-    def _view(self, owner: str, model: int) -> OwnerIndex:
+    def _index(self, owner: str, model: int) -> OwnerIndex:
         key = (self._database.opened, owner, model)
-        return self._views.get(key, lambda: OwnerIndex(owner, model, shelf=self._shelf, table=self._table))
+        return self._indexes.get(key, lambda: OwnerIndex(owner, model, items=self._items, table=self._table))
 
-    def _found(self, ranked: Sequence[SearchHit], model: int) -> list[SearchResult]:
-        numbers = [one.number for one in ranked]
-        items, vectors = self._shelf.items(numbers), self._table.get_many(model, numbers)
-        found = ((self._with_vector(items[n], vectors.get(n)), score) for n, _, score in ranked if n in items)
+    def _results(self, hits: Sequence[SearchHit], model: int) -> list[SearchResult]:
+        numbers = [hit.number for hit in hits]
+        items, vectors = self._items.items(numbers), self._table.get_many(model, numbers)
+        found = ((self._with_vector(items[n], vectors.get(n)), score) for n, _, score in hits if n in items)
         return [SearchResult(item, item_source(item), score) for item, score in found]
 
     def _with_vector(self, item: MemoryItem, vector: Vector | None) -> MemoryItem:
@@ -166,7 +163,7 @@ class SimpleMemory(MemoryStore):
         return item.model_copy(update={"embedding": tuple(vector.tolist()), "embedding_model": self._embedder.name})
 
 
-def digest_of(exchange: Interaction) -> str:
-    """Return the sha256 of all that was given and answered, in hex."""
+def hash_exchange(exchange: Interaction) -> str:
+    """Return the sha256 of question and answer, in hex."""
     content = [exchange.input.blocks, exchange.output.blocks]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=dict).encode()).hexdigest()

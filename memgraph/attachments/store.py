@@ -1,115 +1,131 @@
-"""The contract of an attachable memory, and the values it is asked and answers with."""
+"""The interface of attachable memories, and the values of its methods."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+from memgraph.attachments.item import MemoryItem, Snapshot, truncate
+from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from langchain_core.messages import AnyMessage
+    from pydantic import JsonValue
 
-    from memgraph.attachments.item import MemoryItem, Snapshot
     from memgraph.models import Scope
 
+ANSWER_SEPARATOR = "\n→ "
+"""Between question and answer in a summary."""
+
 Stage = Literal["pre", "plan", "gen", "critique"]
-"""What a node does in an agent's work: prepares, plans, writes, or judges."""
+"""What a node does in an agent's work: it prepares, plans, writes, or judges."""
 
 
 @dataclass(frozen=True)
 class SearchQuery:
-    """What a memory is asked."""
+    """A search."""
 
     text: str
-    """The node's input, trimmed."""
+    """The question, without surrounding whitespace."""
     messages: Sequence[AnyMessage] = ()
-    """The conversation it is the end of."""
+    """The conversation that ends with the question."""
     scope: Scope | None = None
-    """Of the run; None where nobody is known."""
+    """Scope of the run; None if the user is unknown."""
     thread_id: str | None = None
     stage: Stage | None = None
 
 
 @dataclass(frozen=True)
 class Interaction:
-    """What a node was given, and what it answered."""
+    """A question to a node, and its answer."""
 
     input: Snapshot
     output: Snapshot
     node: str
     messages: Sequence[AnyMessage] = ()
-    """The conversation, the answer included."""
+    """The conversation, including the answer."""
     scope: Scope | None = None
-    """Of the run; None where nobody is known."""
+    """Scope of the run; None if the user is unknown."""
     thread_id: str | None = None
 
     @property
-    def owner(self) -> str:
-        """The user it is of; empty where nobody is known."""
-        return self.scope.user_id if self.scope else ""
+    def metadata(self) -> Mapping[str, JsonValue]:
+        """The node, thread and agent, for an item's metadata."""
+        agent = self.scope.agent_name if self.scope else None
+        values = {"node": self.node, "thread_id": self.thread_id, "agent_name": agent}
+        return {key: clean(value) for key, value in values.items() if value}
+
+    def summarize(self, limit: int) -> str:
+        """Return question and answer in at most *limit* characters; if too long, half of it is for the answer."""
+        question, answer = self.input.text.strip(), self.output.text.strip()
+        room = limit - len(ANSWER_SEPARATOR)
+        question = truncate(question, max(room // 2, room - len(answer)))
+        answer = truncate(answer, room - len(question))
+        return f"{question}{ANSWER_SEPARATOR}{answer}" if question and answer else question or answer
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """An item that answers a query."""
+    """An item that matches a query."""
 
     item: MemoryItem
     source: str
-    """Where it is from, for the reader: a node, a file."""
+    """Origin for the reader: a node or a file."""
     score: float | None
-    """The better the higher; None where items are not ranked."""
+    """Higher is better; None if items are not ranked."""
 
 
 class MemoryStore(ABC):
-    """A memory that nodes can attach. It is called from several threads at once.
+    """A memory that nodes can attach. Its methods are called from several threads at once.
 
-    As a context manager it is loaded, and closed at the end.
+    As a context manager it is loaded at the start, and saved and closed at the end.
     """
 
     read_only: ClassVar[bool] = False
-    """Whether update is never called."""
+    """Whether the memory cannot be updated."""
 
     name: str
-    """As the configuration calls it."""
+    """Name in the configuration."""
 
     def load(self) -> None:  # noqa: B027 - a memory may have nothing to open
-        """Open what is stored, and bring it up to date.
+        """Open the storage, and bring it up to date.
 
         Raises:
-            MemoryStoreError: If it cannot be read. It is left as it is.
+            MemoryStoreError: If it cannot be read; it is left unchanged.
         """
 
     @abstractmethod
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
-        """Return at most *top_k* items for *query*, best first; of what is ranked by time, oldest first.
+        """Return at most *top_k* items for *query*, best first, or oldest first if they are selected by time.
 
         Args:
-            query: What is asked.
+            query: The search.
             top_k: At least 1.
-            threshold: The least cosine similarity, within [-1, 1]; -1 is off.
+            threshold: Minimum cosine similarity, within [-1, 1]; -1 turns it off.
 
         Raises:
             MemoryStoreError: If the memory cannot be read.
-            EmbeddingError: If it needs an embedding model that does not answer.
+            EmbeddingError: If its embedding model does not answer.
         """
 
     @abstractmethod
     def update(self, exchange: Interaction) -> None:
-        """Remember *exchange*, durably: a crash after this loses nothing.
+        """Remember *exchange*. It is durable when the method returns.
 
         Raises:
             MemoryStoreError: If it cannot be written.
-            EmbeddingError: If it needs an embedding model that does not answer.
+            EmbeddingError: If its embedding model does not answer.
         """
 
-    def save(self) -> None:  # noqa: B027 - update is durable already
-        """Write what update has not written yet."""
+    def save(self) -> None:  # noqa: B027 - most updates are durable at once
+        """Write what `update` has buffered."""
 
     def close(self) -> None:  # noqa: B027 - a memory may hold nothing open
-        """Let go of what is open; it is opened again when used again."""
+        """Close open resources; the next use opens them again."""
 
     def __enter__(self) -> Self:
         self.load()

@@ -1,7 +1,7 @@
-"""Search among unit vectors by inner product: by FAISS where it is installed, else by NumPy, with the same scores.
+"""Search in unit vectors by inner product: with FAISS if it is installed, else with NumPy, with the same scores.
 
-One question is answered by one thread: to share so little work among several takes ten times as long as soon as
-something else wants the processor, as other agents' questions do.
+Each search runs on one thread. Splitting so little work among several takes ten times as long when the processor is
+busy, for example with searches of other agents.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from numpy.typing import NDArray
 
 from memgraph.retrieval.embeddings import Vector
 
-SMALLEST = 256
-"""Vectors that a matrix has room for at first."""
+INITIAL_CAPACITY = 256
+"""Vectors for which a new matrix has room."""
 COMPACTION_THRESHOLD = 64
-"""Removed vectors that are put up with in any index, besides a sixteenth of what it holds."""
+"""Removed vectors that an index tolerates in addition to a sixteenth of its size."""
 
 
 class VectorBackend(Protocol):
-    """Vectors in the order they were added."""
+    """A matrix of vectors in the order of insertion."""
 
     def add(self, vectors: Vector) -> None: ...
     def search(self, vector: Vector, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return the scores and the places of the best *k*, which are at most all there are."""
+        """Return the scores and the positions of the best *k*, which is at most the number of vectors."""
         ...
 
-    def at(self, places: Sequence[int]) -> Vector:
-        """Return the vectors at *places*, at least one."""
+    def at(self, positions: Sequence[int]) -> Vector:
+        """Return the vectors at *positions*, at least one."""
         ...
 
 
 class NumpyMatrix:
-    """One array that doubles when it is full."""
+    """One NumPy array that doubles its capacity when it is full."""
 
     def __init__(self, dimension: int) -> None:
-        self._rows = np.empty((SMALLEST, dimension), np.float32)
+        self._rows = np.empty((INITIAL_CAPACITY, dimension), np.float32)
         self._count = 0
 
     def add(self, vectors: Vector) -> None:
@@ -52,16 +52,16 @@ class NumpyMatrix:
         self._count = needed
 
     def search(self, vector: Vector, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        scores = np.einsum("ij,j->i", self._rows[: self._count], vector)  # @ would start BLAS's threads
+        scores = np.einsum("ij,j->i", self._rows[: self._count], vector)  # `@` would use the threads of BLAS
         best = np.argpartition(scores, self._count - k)[self._count - k :]
         return scores[best], best
 
-    def at(self, places: Sequence[int]) -> Vector:
-        return self._rows[np.asarray(places)]
+    def at(self, positions: Sequence[int]) -> Vector:
+        return self._rows[np.asarray(positions)]
 
 
 class FaissMatrix:
-    """FAISS's flat index, which compares with every vector too."""
+    """FAISS's flat index, which compares with every vector as well."""
 
     def __init__(self, dimension: int) -> None:
         self._faiss: Any = importlib.import_module("faiss")
@@ -72,19 +72,19 @@ class FaissMatrix:
 
     def search(self, vector: Vector, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         threads = self._faiss.omp_get_max_threads()
-        self._faiss.omp_set_num_threads(1)  # holds for this thread alone
+        self._faiss.omp_set_num_threads(1)  # affects this thread only
         try:
-            scores, places = self._index.search(vector[np.newaxis], k)
+            scores, positions = self._index.search(vector[np.newaxis], k)
         finally:
             self._faiss.omp_set_num_threads(threads)
-        return scores[0], places[0]
+        return scores[0], positions[0]
 
-    def at(self, places: Sequence[int]) -> Vector:
-        return self._index.reconstruct_batch(np.asarray(places, np.int64))
+    def at(self, positions: Sequence[int]) -> Vector:
+        return self._index.reconstruct_batch(np.asarray(positions, np.int64))
 
 
-def matrix_of(dimension: int) -> VectorBackend:
-    """Return an empty matrix, of FAISS where the extra `faiss` is installed."""
+def make_backend(dimension: int) -> VectorBackend:
+    """Return an empty matrix, of FAISS if the extra `faiss` is installed."""
     try:
         return FaissMatrix(dimension)
     except ImportError:
@@ -92,79 +92,79 @@ def matrix_of(dimension: int) -> VectorBackend:
 
 
 class VectorIndex:
-    """Unit vectors by the number of the row they are of. Several threads may use it.
+    """Unit vectors by row number. Thread-safe.
 
-    What is removed is left out of what is found, and now and then the rest is copied, so that adding and removing
-    cost the same however many there are.
+    Removed vectors are only filtered from results, and deleted by an occasional compaction, so that the cost of adding
+    and removing does not grow with the size.
 
     Args:
-        dimension: Of each vector.
+        dimension: Dimension of the vectors.
         make: Returns an empty matrix of a dimension.
     """
 
-    def __init__(self, dimension: int, *, make: Callable[[int], VectorBackend] = matrix_of) -> None:
+    def __init__(self, dimension: int, *, make: Callable[[int], VectorBackend] = make_backend) -> None:
         self.dimension = dimension
         self._make = make
         self._matrix = make(dimension)
         self._rows: list[int | None] = []
-        self._places: dict[int, int] = {}
+        self._positions: dict[int, int] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
     def __contains__(self, row: int) -> bool:
-        return row in self._places
+        return row in self._positions
 
     def add(self, rows: Sequence[int], vectors: Vector) -> None:
-        """Add *vectors*, shape (N, D), of *rows*; a row that is there gets the new one.
+        """Add *vectors*, shape (N, D), of *rows*; a known row gets the new vector.
 
         Raises:
-            ValueError: If they are not as many as rows, or of another dimension.
+            ValueError: If the shape is not (number of rows, dimension).
         """
         if vectors.shape != (len(rows), self.dimension):
-            raise ValueError(f"{len(rows)} rows of {self.dimension} numbers were to come, and {vectors.shape} came")
+            raise ValueError(f"vectors must have the shape ({len(rows)}, {self.dimension}), not {vectors.shape}")
         with self._lock:
-            self._forget(rows)
-            self._places.update(zip(rows, range(len(self._rows), len(self._rows) + len(rows)), strict=True))
+            self._unlink(rows)
+            self._positions.update(zip(rows, range(len(self._rows), len(self._rows) + len(rows)), strict=True))
             self._rows.extend(rows)
             if rows:
                 self._matrix.add(vectors)
 
     def remove(self, rows: Iterable[int]) -> None:
-        """Remove the vectors of *rows*; one that is not there is none the less gone."""
+        """Remove the vectors of *rows*; unknown rows are ignored."""
         with self._lock:
-            self._forget(rows)
-            if len(self._rows) - len(self._places) > COMPACTION_THRESHOLD + len(self._rows) // 16:
+            self._unlink(rows)
+            if len(self._rows) - len(self._positions) > COMPACTION_THRESHOLD + len(self._rows) // 16:
                 self._compact()
 
     def search(self, vector: Vector, k: int) -> list[tuple[int, float]]:
-        """Return the *k* best rows for a unit vector, with their cosine; the best first, of equals the newest."""
+        """Return the *k* best rows for a unit vector, with their cosine, best first; of equal ones the newest first."""
         with self._lock:
-            gone = len(self._rows) - len(self._places)
-            wanted = min(k + gone, len(self._rows))
-            if not self._places or k < 1:
+            removed = len(self._rows) - len(self._positions)
+            count = min(k + removed, len(self._rows))
+            if not self._positions or k < 1:
                 return []
-            scores, places = self._matrix.search(vector, wanted)
-            rows = [self._rows[place] for place in cast("list[int]", places.tolist())]
+            scores, positions = self._matrix.search(vector, count)
+            rows = [self._rows[position] for position in cast("list[int]", positions.tolist())]
         found = zip(rows, cast("list[float]", scores.tolist()), strict=True)
-        there = [(row, score) for row, score in found if row is not None]
-        return sorted(there, key=_best_first)[:k]
+        present = [(row, score) for row, score in found if row is not None]
+        return sorted(present, key=_sort_key)[:k]
 
-    def _forget(self, rows: Iterable[int]) -> None:
+    def _unlink(self, rows: Iterable[int]) -> None:
         for row in rows:
-            place = self._places.pop(row, None)
-            if place is not None:
-                self._rows[place] = None
+            position = self._positions.pop(row, None)
+            if position is not None:
+                self._rows[position] = None
 
     def _compact(self) -> None:
-        kept, places = list[int | None](self._places), list(self._places.values())
+        rows, positions = list[int | None](self._positions), list(self._positions.values())
         matrix = self._make(self.dimension)
-        if kept:
-            matrix.add(self._matrix.at(places))
-        self._matrix, self._rows = matrix, kept
-        self._places = {row: place for place, row in enumerate(self._places)}
+        if rows:
+            matrix.add(self._matrix.at(positions))
+        self._matrix, self._rows = matrix, rows
+        self._positions = {row: position for position, row in enumerate(self._positions)}
 
 
-def _best_first(found: tuple[int, float]) -> tuple[float, int]:
+def _sort_key(found: tuple[int, float]) -> tuple[float, int]:
     return -found[1], -found[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memgraph.attachments.item import snapshot_of
+from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 from memgraph.models import Scope
 
@@ -10,7 +10,7 @@ from memgraph.models import Scope
 def exchange(given: object, answer: object = "Noted.", *, node: str = "writer", user: str | None = None) -> Interaction:
     """What a node was given and answered."""
     scope = Scope(user) if user else None
-    return Interaction(snapshot_of(given), snapshot_of(answer), node, scope=scope, thread_id="thread_1")  # pyright: ignore[reportArgumentType] - any content
+    return Interaction(take_snapshot(given), take_snapshot(answer), node, scope=scope, thread_id="thread_1")  # pyright: ignore[reportArgumentType] - any content
 
 
 def ask(

@@ -194,7 +194,7 @@ def test_a_file_that_is_no_board_is_left_alone(tmp_path: Path, spoil: object, ac
     before, store = path.read_bytes(), board(tmp_path)
     acts = {"load": store.load, "retrieve": lambda: ask(store, ""), "update": lambda: store.update(exchange("x"))}
 
-    with pytest.raises(MemoryStoreError, match=r"board\.db.*left as it is"):
+    with pytest.raises(MemoryStoreError, match=r"board\.db.*left unchanged"):
         acts[act]()
 
     store.close()

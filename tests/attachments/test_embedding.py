@@ -34,7 +34,7 @@ class RefusedError(Exception):
 
 def test_vectors_have_length_1() -> None:
     """An inner product is then a cosine."""
-    vectors = patient(Letters()).of_texts(["abc", "a much longer text"])
+    vectors = patient(Letters()).embed_texts(["abc", "a much longer text"])
 
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
 
@@ -43,7 +43,7 @@ def test_a_failure_is_tried_again() -> None:
     """Servers hiccup."""
     clock = Clock()
 
-    vector = patient(Flaky(2), clock).of_query("tea")
+    vector = patient(Flaky(2), clock).embed_query("tea")
 
     assert vector.shape == (27,)
     assert len(clock.slept) == 2
@@ -52,7 +52,7 @@ def test_a_failure_is_tried_again() -> None:
 def test_after_three_failures_there_is_an_error_that_names_the_model() -> None:
     """Never a vector of zeros."""
     with pytest.raises(EmbeddingError, match=r"embedding_fakes|test_embedding.*Flaky did not answer: ConnectionError"):
-        patient(Flaky(3)).of_query("tea")
+        patient(Flaky(3)).embed_query("tea")
 
 
 def test_a_wrong_key_is_not_tried_again() -> None:
@@ -60,7 +60,7 @@ def test_a_wrong_key_is_not_tried_again() -> None:
     model = Flaky(1, RefusedError())
 
     with pytest.raises(EmbeddingError):
-        patient(model).of_query("tea")
+        patient(model).embed_query("tea")
 
     assert len(model.asked) == 1
 
@@ -70,14 +70,14 @@ def test_a_model_that_is_down_is_left_alone_for_a_while() -> None:
     clock, model = Clock(), Flaky(3)
     embedder = patient(model, clock)
     with pytest.raises(EmbeddingError):
-        embedder.of_query("tea")
+        embedder.embed_query("tea")
 
     with pytest.raises(EmbeddingError, match="a moment ago"):
-        embedder.of_query("tea")
+        embedder.embed_query("tea")
 
     assert len(model.asked) == 3
     clock.now += 31
-    assert embedder.of_query("tea").shape == (27,)
+    assert embedder.embed_query("tea").shape == (27,)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,13 @@ def test_a_model_that_is_down_is_left_alone_for_a_while() -> None:
 def test_what_is_no_vector_is_an_error(vectors: list[list[float]]) -> None:
     """What was stored with it would never be found, or always."""
     with pytest.raises(EmbeddingError):
-        patient(lambda _: vectors).of_texts(["tea"])
+        patient(lambda _: vectors).embed_texts(["tea"])
 
 
 def test_vectors_of_several_sizes_are_an_error() -> None:
     """One of them is of another model."""
     with pytest.raises(EmbeddingError):
-        patient(lambda texts: [[1.0] * (1 + place) for place, _ in enumerate(texts)]).of_texts(["tea", "milk"])
+        patient(lambda texts: [[1.0] * (1 + place) for place, _ in enumerate(texts)]).embed_texts(["tea", "milk"])
 
 
 def test_of_many_texts_one_that_is_refused_costs_no_other_its_vector() -> None:
@@ -112,7 +112,7 @@ def test_of_many_texts_one_that_is_refused_costs_no_other_its_vector() -> None:
     model = Letters()
     model.refused = "poison"
 
-    vectors = patient(model).each_of(["tea", "poison", "milk"])
+    vectors = patient(model).embed_each(["tea", "poison", "milk"])
 
     assert [vector is not None for vector in vectors] == [True, False, True]
 
@@ -123,7 +123,7 @@ def test_where_every_text_fails_the_model_is_down() -> None:
     model.is_down = True
 
     with pytest.raises(EmbeddingError):
-        patient(model).each_of(["tea", "milk"])
+        patient(model).embed_each(["tea", "milk"])
 
 
 def test_a_model_knows_itself_again() -> None:
@@ -156,6 +156,6 @@ def test_a_text_that_cannot_be_sent_is_cleaned() -> None:
     """Half of a surrogate pair fits into no request."""
     model = Letters()
 
-    patient(model).of_texts(["tea \ud83d"])
+    patient(model).embed_texts(["tea \ud83d"])
 
     assert model.embedded == ["tea \ufffd"]

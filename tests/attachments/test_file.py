@@ -176,7 +176,7 @@ def test_a_source_that_is_missing_keeps_its_index(
         hits = found(memory, "apples", top_k=1)
 
     assert hits == ["apples.md"]
-    assert "what was known of it is kept" in caplog.text
+    assert "its passages are kept" in caplog.text
 
 
 def test_a_source_that_is_no_longer_named_is_forgotten(folder: Path) -> None:
@@ -271,7 +271,7 @@ def test_another_model_of_the_same_name_embeds_all_anew(folder: Path, other: Cou
 
 def test_a_pass_that_was_cut_short_goes_on_where_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was embedded is paid for."""
-    monkeypatch.setattr(indexing, "TEXTS", 1)
+    monkeypatch.setattr(indexing, "MAX_PENDING_CHUNKS", 1)
     model = Counting()
     memory = memory_of(folder, model)
 
@@ -329,7 +329,7 @@ def test_a_database_of_somebody_else_is_left_alone(folder: Path) -> None:
     db.close()
     before = (folder / "docs.db").read_bytes()
 
-    with pytest.raises(MemoryStoreError, match="left as it is"):
+    with pytest.raises(MemoryStoreError, match="left unchanged"):
         memory_of(folder, Counting()).load()
 
     assert (folder / "docs.db").read_bytes() == before

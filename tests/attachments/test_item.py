@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph.attachments.item import MemoryItem, Snapshot, snapshot_of
+from memgraph.attachments.item import MemoryItem, Snapshot, take_snapshot
 from memgraph.attachments.media import ESCAPE_KEY, PLACEHOLDER_KEY
 
 PNG = base64.b64encode(b"\x89PNG, so to speak").decode()
@@ -51,7 +51,7 @@ BLOCKS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
 def test_a_block_comes_out_as_it_went_in(block: dict[str, Any]) -> None:
     """Whatever provider's shape it has: what is remembered can be sent again."""
-    snapshot = snapshot_of([block])
+    snapshot = take_snapshot([block])
 
     assert snapshot.content() == [block]
 
@@ -59,7 +59,7 @@ def test_a_block_comes_out_as_it_went_in(block: dict[str, Any]) -> None:
 @pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
 def test_a_snapshot_survives_json(block: dict[str, Any]) -> None:
     """It is stored as JSON in ASCII, which holds half of a surrogate pair too."""
-    stored = json.dumps(snapshot_of([block]).model_dump())
+    stored = json.dumps(take_snapshot([block]).model_dump())
 
     assert Snapshot.model_validate(json.loads(stored)).content() == [block]
 
@@ -85,7 +85,7 @@ ANY_BLOCK = st.dictionaries(
 @given(st.lists(ANY_BLOCK, max_size=4))
 def test_any_blocks_come_out_as_they_went_in(blocks: list[dict[str, Any]]) -> None:
     """Nobody knows what a provider sends next year."""
-    snapshot = snapshot_of(blocks)  # pyright: ignore[reportArgumentType] - lists are invariant
+    snapshot = take_snapshot(blocks)  # pyright: ignore[reportArgumentType] - lists are invariant
 
     assert snapshot.content() == blocks
     assert Snapshot.model_validate(json.loads(json.dumps(snapshot.model_dump()))).content() == blocks
@@ -93,7 +93,7 @@ def test_any_blocks_come_out_as_they_went_in(blocks: list[dict[str, Any]]) -> No
 
 def test_an_attachment_is_described() -> None:
     """Who shows an item can say what came with it, without looking at the data."""
-    attached = snapshot_of([BLOCKS["input_audio, OpenAI"]]).attachments[0]
+    attached = take_snapshot([BLOCKS["input_audio, OpenAI"]]).attachments[0]
 
     assert (attached.kind, attached.mime_type, attached.size) == ("audio", "audio/wav", 17)
     assert attached.sha256 == hashlib.sha256(base64.b64decode(WAV)).hexdigest()
@@ -110,14 +110,14 @@ def test_an_attachment_is_described() -> None:
 )
 def test_what_lies_elsewhere_is_a_reference(name: str, kind: str, reference: str) -> None:
     """There is no data to keep, only the place."""
-    attached = snapshot_of([BLOCKS[name]]).attachments[0]
+    attached = take_snapshot([BLOCKS[name]]).attachments[0]
 
     assert (attached.kind, attached.reference, attached.data) == (kind, reference, "")
 
 
 def test_data_that_comes_twice_is_kept_once() -> None:
     """A picture quoted in every message would fill the disk."""
-    snapshot = snapshot_of([BLOCKS["image, v1"], BLOCKS["image, Anthropic"], BLOCKS["image_url, OpenAI"]])
+    snapshot = take_snapshot([BLOCKS["image, v1"], BLOCKS["image, Anthropic"], BLOCKS["image_url, OpenAI"]])
 
     assert [attached.data for attached in snapshot.attachments] == [PNG]
     assert PNG not in json.dumps([dict(block) for block in snapshot.blocks])
@@ -125,7 +125,7 @@ def test_data_that_comes_twice_is_kept_once() -> None:
 
 def test_a_text_becomes_a_text_block() -> None:
     """As LangChain reads it."""
-    snapshot = snapshot_of(AIMessage("Hello."))
+    snapshot = take_snapshot(AIMessage("Hello."))
 
     assert snapshot.content() == AIMessage("Hello.").content_blocks == [{"type": "text", "text": "Hello."}]
 
@@ -133,19 +133,19 @@ def test_a_text_becomes_a_text_block() -> None:
 @pytest.mark.parametrize("nothing", ["", None, [], [""]])
 def test_nothing_is_an_empty_snapshot(nothing: Any) -> None:
     """An AI message that only calls tools has no content."""
-    assert snapshot_of(nothing) == Snapshot()
+    assert take_snapshot(nothing) == Snapshot()
 
 
 def test_the_text_of_a_snapshot_has_no_data_in_it() -> None:
     """It is embedded, and shown in prompts."""
     message = HumanMessage(["What is this?", BLOCKS["image_url, OpenAI"], BLOCKS["file, OpenAI"]])
 
-    assert snapshot_of(message).text == "What is this? [image] [file: a.pdf]"
+    assert take_snapshot(message).text == "What is this? [image] [file: a.pdf]"
 
 
 def test_what_json_has_no_word_for_becomes_its_nearest() -> None:
     """A snapshot never fails: it is taken after the agent has answered."""
-    snapshot = snapshot_of([{"type": "weird", 1: (1, 2), "when": PathLike()}])  # pyright: ignore[reportArgumentType]
+    snapshot = take_snapshot([{"type": "weird", 1: (1, 2), "when": PathLike()}])  # pyright: ignore[reportArgumentType]
 
     assert snapshot.content() == [{"type": "weird", "1": [1, 2], "when": "here"}]
 
@@ -160,7 +160,7 @@ def test_nesting_without_end_is_cut() -> None:
     block: dict[str, Any] = {"type": "weird"}
     block["self"] = block
 
-    assert "[nested too deep]" in json.dumps(snapshot_of([block]).content())
+    assert "[nested too deep]" in json.dumps(take_snapshot([block]).content())
 
 
 def test_an_item_is_a_value() -> None:

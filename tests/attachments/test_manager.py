@@ -13,7 +13,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from memgraph.attachments.blackboard import BlackboardMemory
 from memgraph.attachments.config import MemoryAttachment
 from memgraph.attachments.file import FileMemory
-from memgraph.attachments.item import snapshot_of
+from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.registry import StoreContext, StoreRegistry, StoreType
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
@@ -56,8 +56,8 @@ def papers(*sources: dict[str, str]) -> dict[str, Any]:
     [
         ({"type": "simple"}, "].name is missing"),
         ({"name": "b"}, "].type is missing"),
-        ({"name": "b", "type": "smple"}, "].type is 'smple', which is no type of memory; did you mean simple?"),
-        ({"name": "b", "type": "vectors"}, "].type is 'vectors', which is no type of memory; there are: simple, file,"),
+        ({"name": "b", "type": "smple"}, "].type is 'smple', which is not a memory type; did you mean simple?"),
+        ({"name": "b", "type": "vectors"}, "].type is 'vectors', which is not a memory type; there are: simple, file,"),
         ({"name": "../b", "type": "simple"}, "].name is '../b', but must be 1 to 64 letters, digits, - and _"),
         (NOTES | {"cofnig": {}}, "].cofnig is unknown; did you mean config?"),
         (NOTES | {"config": []}, "].config is [], but must be keys and their values"),
@@ -65,7 +65,7 @@ def papers(*sources: dict[str, str]) -> dict[str, Any]:
         (notes(max_memory=5), "].config.max_memory is unknown; did you mean max_memories?"),
         (notes(max_memories=0), "].config.max_memories is 0, but must be a whole number from 1 to"),
         (notes(max_memories="many"), "].config.max_memories is 'many', but must be a whole number from 1 to"),
-        (notes(max_memories=True), "].config.max_memories: a boolean is no number"),
+        (notes(max_memories=True), "].config.max_memories: a boolean is neither a number"),
         (notes(shared="perhaps"), "].config.shared is 'perhaps', but must be true or false"),
         (notes(embedding={"provider": "opnai"}), "].config.embedding.provider is 'opnai', but must be openai or local"),
         (notes(embedding={"provider": "openai", "api_key": 5}), "].config.embedding.api_key is '***', but must be"),
@@ -254,4 +254,4 @@ def test_an_attachment_to_a_node_that_is_not_there_names_the_nearest() -> None:
 
 
 def exchange(asked: str, answered: str) -> Interaction:
-    return Interaction(snapshot_of(asked), snapshot_of(answered), "writer")
+    return Interaction(take_snapshot(asked), take_snapshot(answered), "writer")

@@ -12,7 +12,7 @@ from attachment_fakes import Node, graph_of
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from memgraph.attachments.attach import attach
-from memgraph.attachments.item import snapshot_of
+from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.profile import ProfileConfig, ProfileMemory
 from memgraph.attachments.store import Interaction, SearchQuery
@@ -49,7 +49,7 @@ def told(profile: ProfileMemory, scope: Scope | None = ADA) -> str:
 
 
 def exchange(*messages: AnyMessage, scope: Scope | None = ADA, thread_id: str | None = "t") -> Interaction:
-    return Interaction(snapshot_of("Tea?"), snapshot_of("Green."), "writer", messages, scope, thread_id)
+    return Interaction(take_snapshot("Tea?"), take_snapshot("Green."), "writer", messages, scope, thread_id)
 
 
 def test_reading_is_recall(profile: ProfileMemory, storage: InMemoryStorage) -> None:
@@ -107,7 +107,7 @@ def test_a_run_without_a_user_is_told_of_once(profile: ProfileMemory, caplog: py
         assert told(profile, None) == ""
 
     assert len(caplog.messages) == 1
-    assert "no user in this run" in caplog.text
+    assert "the run has no user" in caplog.text
 
 
 def test_an_agent_has_a_memory_of_its_own_where_it_is_named(storage: InMemoryStorage) -> None:

@@ -285,4 +285,4 @@ def test_a_state_that_cannot_be_read_goes_on_as_it_is(caplog: pytest.LogCaptureF
     attach(node.answered, [notes])({"messages": [object()]})
 
     assert (len(node.given), notes.asked) == (1, [])
-    assert "the memories of answered are left out" in caplog.text
+    assert "the node answered runs without its memories" in caplog.text

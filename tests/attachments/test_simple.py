@@ -236,7 +236,7 @@ def test_a_file_of_another_kind_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     path.write_bytes(b"this is no database. " * 500)
 
-    with pytest.raises(MemoryStoreError, match=r"notes\.db.*left as it is"):
+    with pytest.raises(MemoryStoreError, match=r"notes\.db.*left unchanged"):
         memory(tmp_path, Letters()).load()
 
     assert path.read_bytes() == b"this is no database. " * 500

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memgraph.attachments.vectors import FaissMatrix, NumpyMatrix, VectorIndex, matrix_of
+from memgraph.attachments.vectors import FaissMatrix, NumpyMatrix, VectorIndex, make_backend
 
 DIMENSION = 8
 MATRICES = [NumpyMatrix, pytest.param(FaissMatrix, marks=pytest.mark.skipif(
@@ -54,7 +54,7 @@ def test_without_faiss_numpy_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """The extra is an extra."""
     monkeypatch.setitem(importlib.import_module("sys").modules, "faiss", None)
 
-    assert isinstance(matrix_of(DIMENSION), NumpyMatrix)
+    assert isinstance(make_backend(DIMENSION), NumpyMatrix)
 
 
 STEPS = st.lists(
@@ -97,5 +97,5 @@ def test_of_equals_the_newest_comes_first() -> None:
 @pytest.mark.parametrize("shape", [(2, DIMENSION), (1, DIMENSION + 1)])
 def test_vectors_of_another_shape_are_refused(shape: tuple[int, int]) -> None:
     """Nothing is compared with what it cannot be compared with."""
-    with pytest.raises(ValueError, match="were to come"):
+    with pytest.raises(ValueError, match="must have the shape"):
         VectorIndex(DIMENSION).add([1], np.ones(shape, np.float32))

@@ -44,7 +44,7 @@ def test_invalid_memories_are_reported(memgraph: Any, tmp_path: Path) -> None:
     result = memgraph("config")
 
     assert result.code == memgraph("config", "--config", "nowhere.yaml").code != 0
-    assert "memories[0].type is 'smple', which is no type of memory; did you mean simple?" in result.err
+    assert "memories[0].type is 'smple', which is not a memory type; did you mean simple?" in result.err
 
 
 def test_api_keys_of_memories_are_redacted(memgraph: Any, tmp_path: Path) -> None:

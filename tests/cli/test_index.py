@@ -48,7 +48,7 @@ def test_documents_are_indexed(handbook: Path, memgraph: Any) -> None:
     assert result.code == 0, result.err
     assert "2 passages" in result.out
     assert "2 files indexed, 0 unchanged, 0 removed" in result.out
-    assert "photo.md: it is no text: there are zero bytes in it" in result.out
+    assert "photo.md: it is not a text: it contains zero bytes" in result.out
     assert (handbook / "handbook.db").exists()
 
 

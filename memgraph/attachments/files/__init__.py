@@ -1,1 +1,1 @@
-"""Documents as a memory: which files there are, what they say, and an index that follows them."""
+"""Documents as a memory: scanning folders, reading files, and an index that follows their changes."""

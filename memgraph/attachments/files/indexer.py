@@ -1,4 +1,4 @@
-"""Bring an index up to date: read what is new, embed what was never said, forget what is gone."""
+"""Updating an index: reads new and changed files, embeds new texts, and deletes removed files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from memgraph.attachments.embedding import BATCH_SIZE
-from memgraph.attachments.files.index import FileIndex, IndexedFile, Model, ParsedFile
+from memgraph.attachments.files.index import FileIndex, IndexedFile, IndexedModel, ParsedFile
 from memgraph.attachments.files.loader import UnreadableFileError, read_document
 from memgraph.attachments.files.sources import FileSource, FileStat, ScanResult, SkippedFile, scan
 from memgraph.retrieval.chunking import split_overlapping
@@ -20,54 +20,54 @@ if TYPE_CHECKING:
     from memgraph.retrieval.embeddings import Vector
 
 Progress = Callable[[int, int], None]
-"""Called with how many of the files that are to be read are done, and how many those are."""
+"""Called with the number of files done and the number of files to read."""
 
-TEXTS = 4 * BATCH_SIZE
-"""Pieces that are held at once: what they are of is written together."""
+MAX_PENDING_CHUNKS = 4 * BATCH_SIZE
+"""Chunks that are collected in RAM before their files are written in one transaction."""
 
 
 class IndexReport(BaseModel):
-    """What was done to bring an index up to date."""
+    """The changes of an update of the index."""
 
     model_config = ConfigDict(frozen=True)
 
     indexed: tuple[str, ...] = ()
-    """Files that were read and are new, or say something new."""
+    """Files that are new or have new content."""
     unchanged: int = 0
     removed: tuple[str, ...] = ()
-    """Files that are gone."""
+    """Files that no longer exist."""
     skipped: tuple[SkippedFile, ...] = ()
-    """Files that cannot be read."""
+    """Files that cannot be read, with the reason."""
     missing: tuple[SkippedFile, ...] = ()
-    """Sources that were not there: what was known of them is kept."""
+    """Sources that do not exist now; their indexed files are kept."""
     embedded: int = 0
-    """Texts that the embedding model was asked for."""
+    """Number of texts sent to the embedding model."""
     passages: int = 0
-    """Pieces in the index now."""
+    """Number of passages in the index after the update."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingFile:
-    """A file to be read, and in which way."""
+    """A file to read, and how."""
 
-    seen: FileStat
+    stat: FileStat
     source: FileSource
     root: str
     way: str
 
 
 class Indexer:
-    """One pass over all sources.
+    """One update of an index from all sources.
 
-    Whatever happens in between, each file is in the index as it was or as it is, and what was embedded need not be
-    embedded again. Two processes may do it at once: both come to the same.
+    If the update is interrupted, each file in the index is either old or new, and its vectors are kept. Two processes
+    may update an index concurrently: the result is the same.
 
     Args:
-        index: What is brought up to date.
+        index: The index to update.
         embedder: Makes the vectors.
-        sources: With the path of each, absolute.
-        size: The most characters of a piece.
-        overlap: How many of them the next one may repeat.
+        sources: The sources, each with its absolute path.
+        size: Maximum characters of a chunk.
+        overlap: Maximum characters that a chunk repeats of the previous one.
     """
 
     def __init__(
@@ -77,151 +77,150 @@ class Indexer:
         self._size, self._overlap = size, overlap
         self._known = index.files()
         self._indexed, self._skipped = list[str](), list[SkippedFile]()
-        self._missing, self._gone = list[SkippedFile](), dict[str, IndexedFile]()
+        self._missing, self._removed = list[SkippedFile](), dict[str, IndexedFile]()
         self._unchanged = self._embedded = 0
 
     def run(self, progress: Progress) -> IndexReport:
-        """Do it.
+        """Update the index.
 
         Raises:
-            EmbeddingError: If the model fails; what was done by then is kept, and the next pass goes on there.
+            EmbeddingError: If the model fails; the files done so far are kept, and the next update continues there.
             MemoryStoreError: If the index cannot be written.
         """
-        wanted = list(self._compared())
-        self._index.remove(self._gone.values())
-        model = self._model(is_needed=bool(wanted))
+        pending = list(self._find_changes())
+        self._index.remove(self._removed.values())
+        model = self._find_or_add_model(is_needed=bool(pending))
         if model:
-            self._read_all(wanted, model, progress)
-            self._embed_rest(model)
+            self._read_all(pending, model, progress)
+            self._embed_missing(model)
             self._index.vacuum(model)
         return IndexReport(
             indexed=tuple(self._indexed),
             unchanged=self._unchanged,
-            removed=tuple(self._gone),
+            removed=tuple(self._removed),
             skipped=tuple(self._skipped),
             missing=tuple(self._missing),
             embedded=self._embedded,
-            passages=self._index.count(),
+            passages=self._index.count_chunks(),
         )
 
-    # -- what there is --
+    # -- scanning --
 
-    def _compared(self) -> Iterator[PendingFile]:
-        """The files that are not as they were. Those that are gone are noted."""
-        taken, gone = set[str](), self._of_other_sources()
+    def _find_changes(self) -> Iterator[PendingFile]:
+        """Yield new and changed files, and collect removed ones."""
+        present, removed = set[str](), self._files_of_other_sources()
         for source, root in self._sources:
-            found = self._scanned(source, root)
-            if found is None:
+            result = self._scan(source, root)
+            if result is None:
                 continue
-            files = [file for file in found.files if str(file.path) not in taken]
-            taken.update(str(file.path) for file in files)
-            gone |= {path: known for path, known in self._of(root).items() if found.covers(Path(path))}
-            wanted = (PendingFile(file, source, str(root), self._way(source)) for file in files)
-            yield from (file for file in wanted if not self._still_holds(file))
-        self._gone = {path: known for path, known in gone.items() if path not in taken}
+            files = [file for file in result.files if str(file.path) not in present]
+            present.update(str(file.path) for file in files)
+            removed |= {path: known for path, known in self._files_of(root).items() if result.covers(Path(path))}
+            pending = (PendingFile(file, source, str(root), self._way(source)) for file in files)
+            yield from (file for file in pending if not self._skip_unchanged(file))
+        self._removed = {path: known for path, known in removed.items() if path not in present}
 
-    def _of(self, root: Path) -> dict[str, IndexedFile]:
+    def _files_of(self, root: Path) -> dict[str, IndexedFile]:
         return {path: known for path, known in self._known.items() if known.source == str(root)}
 
-    def _of_other_sources(self) -> dict[str, IndexedFile]:
-        """What is of sources that the configuration no longer names."""
+    def _files_of_other_sources(self) -> dict[str, IndexedFile]:
+        """Return the files of sources that the configuration no longer has."""
         roots = {str(root) for _, root in self._sources}
         return {path: known for path, known in self._known.items() if known.source not in roots}
 
     def _way(self, source: FileSource) -> str:
         return f"{self._size}/{self._overlap}/{source.encoding}"
 
-    def _still_holds(self, wanted: PendingFile) -> bool:
-        """Whether a file looks as it did; then what was found in it is told again."""
-        known = self._known.get(str(wanted.seen.path))
-        if known is None or not known.is_unchanged(wanted.seen, wanted.root, wanted.way):
+    def _skip_unchanged(self, file: PendingFile) -> bool:
+        """Return whether a file is unchanged, and count it if so."""
+        known = self._known.get(str(file.stat.path))
+        if known is None or not known.is_unchanged(file.stat, file.root, file.way):
             return False
-        self._tell(str(wanted.seen.path), known.problem)
+        self._count_unchanged(str(file.stat.path), known.problem)
         return True
 
-    def _tell(self, path: str, problem: str) -> None:
-        """Count a file that is as it was."""
+    def _count_unchanged(self, path: str, problem: str) -> None:
         if problem:
             self._skipped.append(SkippedFile(path=path, why=problem))
         else:
             self._unchanged += 1
 
-    def _scanned(self, source: FileSource, root: Path) -> ScanResult | None:
-        """What is in a source; None where it is not there, or empty now, as a disk is that was not mounted."""
+    def _scan(self, source: FileSource, root: Path) -> ScanResult | None:
+        """Scan a source; None if it is missing, or empty now as the mount point of an absent disk."""
         try:
-            found = scan(source, root)
+            result = scan(source, root)
         except OSError as error:
             self._missing.append(SkippedFile(path=str(root), why=error.strerror or str(error)))
             return None
-        if not found.files and self._of(root):
-            self._missing.append(SkippedFile(path=str(root), why="there is no file in it any more"))
+        if not result.files and self._files_of(root):
+            self._missing.append(SkippedFile(path=str(root), why="it no longer contains files"))
             return None
-        self._skipped += found.skipped
-        return found
+        self._skipped += result.skipped
+        return result
 
     # -- reading --
 
-    def _read_all(self, wanted: Sequence[PendingFile], model: Model, progress: Progress) -> None:
-        batch, held = list[ParsedFile](), 0
-        for number, file in enumerate(wanted, 1):
-            read = self._read(file)
-            if read:
-                batch.append(read)
-                held += len(read.chunks)
-            if held >= TEXTS or number == len(wanted):
+    def _read_all(self, pending: Sequence[PendingFile], model: IndexedModel, progress: Progress) -> None:
+        batch, chunks = list[ParsedFile](), 0
+        for number, file in enumerate(pending, 1):
+            parsed = self._read(file)
+            if parsed:
+                batch.append(parsed)
+                chunks += len(parsed.chunks)
+            if chunks >= MAX_PENDING_CHUNKS or number == len(pending):
                 self._put(batch, model)
-                batch, held = [], 0
-                progress(number, len(wanted))
+                batch, chunks = [], 0
+                progress(number, len(pending))
 
-    def _read(self, wanted: PendingFile) -> ParsedFile | None:
-        """The file in pieces; None where it says what it said, or cannot be read at the moment."""
-        seen, path = wanted.seen, str(wanted.seen.path)
+    def _read(self, file: PendingFile) -> ParsedFile | None:
+        """Read and split a file; None if its content is unchanged, or if it cannot be read now."""
+        stat, path = file.stat, str(file.stat.path)
         known = self._known.get(path)
         try:
-            document = read_document(seen.path, wanted.source.encoding)
+            document = read_document(stat.path, file.source.encoding)
         except UnreadableFileError as error:
             self._skipped.append(SkippedFile(path=path, why=str(error)))
-            return ParsedFile(seen, wanted.root, "", wanted.way, problem=str(error))
-        except OSError as error:  # what is known of it is kept
+            return ParsedFile(stat, file.root, "", file.way, problem=str(error))
+        except OSError as error:  # may be temporary, so the indexed content is kept
             self._skipped.append(SkippedFile(path=path, why=error.strerror or str(error)))
             return None
-        if known and (known.digest, known.way, known.source) == (document.digest, wanted.way, wanted.root):
-            self._index.note(known, seen)
-            self._tell(path, known.problem)
+        if known and (known.digest, known.way, known.source) == (document.digest, file.way, file.root):
+            self._index.update_stat(known, stat)
+            self._count_unchanged(path, known.problem)
             return None
         self._indexed.append(path)
-        pieces = split_overlapping(document.text, self._size, self._overlap)
-        return ParsedFile(seen, wanted.root, document.digest, wanted.way, pieces)
+        chunks = split_overlapping(document.text, self._size, self._overlap)
+        return ParsedFile(stat, file.root, document.digest, file.way, chunks)
 
-    def _put(self, batch: Sequence[ParsedFile], model: Model) -> None:
-        texts = dict.fromkeys(chunk.text for read in batch for chunk in read.chunks)
-        self._index.put(batch, self._vectors(texts.keys() - self._index.embedded(texts, model)), model)
+    def _put(self, batch: Sequence[ParsedFile], model: IndexedModel) -> None:
+        texts = dict.fromkeys(chunk.text for file in batch for chunk in file.chunks)
+        self._index.put(batch, self._embed(texts.keys() - self._index.embedded_texts(texts, model)), model)
 
     # -- embedding --
 
-    def _model(self, *, is_needed: bool) -> Model | None:
-        """The model as the index knows it, or made known; None where there is nothing for it to do.
+    def _find_or_add_model(self, *, is_needed: bool) -> IndexedModel | None:
+        """Return the model in the index; None if there is nothing to embed and the index is empty.
 
-        Before it adds to vectors that are there, it is seen to that they are its own.
+        Before vectors are added to existing ones, the model is compared with the one that made those.
         """
         newest = next(iter(self._index.models()), None)
         if newest and newest.name == self._embedder.name:
-            idle = not is_needed and not self._index.unembedded(newest)
-            if idle or self._embedder.is_same_model(newest.name, newest.probe):
+            is_complete = not is_needed and not self._index.unembedded_texts(newest)
+            if is_complete or self._embedder.is_same_model(newest.name, newest.probe):
                 return newest
-        if not is_needed and not self._index.count():
+        if not is_needed and not self._index.count_chunks():
             return None
         return self._index.add_model(self._embedder.name, self._embedder.probe)
 
-    def _embed_rest(self, model: Model) -> None:
-        """Embed what has no vector of this model: it may be a new one, or a pass may have been cut short."""
-        texts = self._index.unembedded(model)
-        for start in range(0, len(texts), TEXTS):
-            self._index.put_vectors(self._vectors(texts[start : start + TEXTS]), model)
+    def _embed_missing(self, model: IndexedModel) -> None:
+        """Embed texts without a vector, after a change of the model or an interrupted update."""
+        texts = self._index.unembedded_texts(model)
+        for start in range(0, len(texts), MAX_PENDING_CHUNKS):
+            self._index.put_vectors(self._embed(texts[start : start + MAX_PENDING_CHUNKS]), model)
 
-    def _vectors(self, texts: Iterable[str]) -> dict[str, Vector]:
-        """The vectors of *texts*, less those of texts that the model refuses."""
-        asked = list(texts)
-        self._embedded += len(asked)
-        pairs = zip(asked, self._embedder.each_of(asked), strict=True)
+    def _embed(self, texts: Iterable[str]) -> dict[str, Vector]:
+        """Return the vectors of *texts*, without those that the model refuses."""
+        batch = list(texts)
+        self._embedded += len(batch)
+        pairs = zip(batch, self._embedder.embed_each(batch), strict=True)
         return {text: vector for text, vector in pairs if vector is not None}

@@ -1,4 +1,4 @@
-"""Which files there are in a folder, found without reading any of them."""
+"""Sources of documents, and scanning them for files without reading the files."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ TEXT_TYPES = (".md", ".markdown", ".rst", ".txt")
 
 
 class FileSource(FieldSpecMixin, BaseModel):
-    """A folder of documents, or a single one."""
+    """A folder of documents, or a single document."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     path: Annotated[str, Field(min_length=1)]
     """The folder or file; relative to the folder of the configuration."""
     file_types: tuple[str, ...] = TEXT_TYPES
-    """Endings of the files that are read; a file that `path` names is read whatever its ending."""
+    """Suffixes of the files to read; a file that `path` names is read with any suffix."""
     recursive: bool = True
-    """Whether folders in the folder are read too."""
+    """Whether to read subfolders."""
     encoding: str = "utf-8"
-    """Of the files, by its Python name."""
+    """Encoding of the files, by its Python name."""
     exclude: tuple[str, ...] = ()
-    """Patterns such as `drafts/*` or `*.tmp.md` of what is left out. They are compared with a path below the folder,
-    and with its last name."""
+    """Patterns of files and folders to skip, such as `drafts/*` or `*.tmp.md`. They are matched against the path below
+    the folder, and against its last component."""
 
     @field_validator("encoding")
     @classmethod
-    def _is_known(cls, encoding: str) -> str:
+    def _check_encoding(cls, encoding: str) -> str:
         try:
             return codecs.lookup(encoding).name
         except LookupError:
@@ -46,18 +46,18 @@ class FileSource(FieldSpecMixin, BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """A file as the folder tells of it."""
+    """A file as listed in its folder."""
 
     path: Path
     name: str
-    """Its path below the source, with `/`."""
+    """Path below the source, with `/`."""
     size: int
     modified: int
     """Nanoseconds since 1970."""
 
 
 class SkippedFile(BaseModel):
-    """A file or folder that could not be read, and why."""
+    """A file or folder that could not be read, and the reason."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -67,79 +67,79 @@ class SkippedFile(BaseModel):
 
 @dataclass(slots=True)
 class ScanResult:
-    """What was found in a source."""
+    """The files found in a source."""
 
     files: list[FileStat] = field(default_factory=list[FileStat])
     skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     unread: list[Path] = field(default_factory=list[Path])
-    """Folders that could not be listed: what is known of them still holds."""
+    """Folders that could not be listed; the indexed files in them are kept."""
 
     def covers(self, path: Path) -> bool:
-        """Whether a file at *path* would have been seen."""
+        """Return whether a file at *path* would have been found."""
         return not any(path.is_relative_to(folder) for folder in self.unread)
 
 
 def scan(source: FileSource, root: Path) -> ScanResult:
-    """Look for the files of *source*, whose path is *root*, in order of their names.
+    """Find the files of *source*, whose path is *root*, sorted by name.
 
-    Hidden files and folders are left out. A folder, or a file, that links lead to more than once is
-    seen once, so that no loop goes on for ever.
+    Hidden files and folders are skipped. A folder or file that is reachable by several links is found once, so that
+    cyclic links end.
 
     Raises:
-        FileNotFoundError: If there is nothing at *root*.
+        FileNotFoundError: If *root* does not exist.
     """
-    found = ScanResult()
+    result = ScanResult()
     is_file = stat.S_ISREG(root.stat().st_mode)
-    wanted = ("",) if is_file else tuple(ending.lower() for ending in source.file_types)
-    entries = [(root, root.name)] if is_file else _listed(root, source, found)
-    known = set[tuple[int, int]]()
+    suffixes = ("",) if is_file else tuple(suffix.lower() for suffix in source.file_types)
+    entries = [(root, root.name)] if is_file else _walk(root, source, result)
+    visited = set[tuple[int, int]]()
     for path, name in entries:
-        if name.lower().endswith(wanted) and (seen := _seen(path, name, found, known)):
-            found.files.append(seen)
-    return found
+        if name.lower().endswith(suffixes) and (file := _stat_file(path, name, result, visited)):
+            result.files.append(file)
+    return result
 
 
-def _listed(root: Path, source: FileSource, found: ScanResult) -> Iterator[tuple[Path, str]]:
-    """Every file below *root* with its name."""
-    waiting, known = [root], set[tuple[int, int]]()
-    while waiting:
-        folder = waiting.pop()
+def _walk(root: Path, source: FileSource, result: ScanResult) -> Iterator[tuple[Path, str]]:
+    """Yield every file below *root* with its name."""
+    pending, visited = [root], set[tuple[int, int]]()
+    while pending:
+        folder = pending.pop()
         try:
-            about = folder.stat()
-            if (about.st_dev, about.st_ino) in known:
+            status = folder.stat()
+            if (status.st_dev, status.st_ino) in visited:
                 continue
-            known.add((about.st_dev, about.st_ino))
+            visited.add((status.st_dev, status.st_ino))
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
-            found.unread.append(folder)
-            found.skipped.append(SkippedFile(path=str(folder), why=error.strerror or str(error)))
+            result.unread.append(folder)
+            result.skipped.append(SkippedFile(path=str(folder), why=error.strerror or str(error)))
             continue
-        inside = list[Path]()
+        subfolders = list[Path]()
         for entry in entries:
             name = Path(entry.path).relative_to(root).as_posix()
-            if entry.name.startswith(".") or _excluded(name, source.exclude):
+            if entry.name.startswith(".") or _is_excluded(name, source.exclude):
                 continue
             if entry.is_dir():
-                inside.append(Path(entry.path))
+                subfolders.append(Path(entry.path))
             else:
                 yield Path(entry.path), name
-        waiting += reversed(inside if source.recursive else [])
+        pending += reversed(subfolders if source.recursive else [])
 
 
-def _seen(path: Path, name: str, found: ScanResult, known: set[tuple[int, int]]) -> FileStat | None:
+def _stat_file(path: Path, name: str, result: ScanResult, visited: set[tuple[int, int]]) -> FileStat | None:
     try:
-        about = path.stat()
-    except OSError as error:  # a link to nowhere, or gone since it was listed
-        found.skipped.append(SkippedFile(path=str(path), why=error.strerror or str(error)))
+        status = path.stat()
+    except OSError as error:  # a dangling link, or deleted since it was listed
+        result.skipped.append(SkippedFile(path=str(path), why=error.strerror or str(error)))
         return None
-    if not stat.S_ISREG(about.st_mode):
-        found.skipped.append(SkippedFile(path=str(path), why="it is no regular file"))
+    if not stat.S_ISREG(status.st_mode):
+        result.skipped.append(SkippedFile(path=str(path), why="it is not a regular file"))
         return None
-    if (about.st_dev, about.st_ino) in known:
+    if (status.st_dev, status.st_ino) in visited:
         return None
-    known.add((about.st_dev, about.st_ino))
-    return FileStat(path, name, about.st_size, about.st_mtime_ns)
+    visited.add((status.st_dev, status.st_ino))
+    return FileStat(path, name, status.st_size, status.st_mtime_ns)
 
 
-def _excluded(name: str, patterns: tuple[str, ...]) -> bool:
+def _is_excluded(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch(name, pattern) or fnmatch(name.rsplit("/", 1)[-1], pattern) for pattern in patterns)
