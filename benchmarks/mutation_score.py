@@ -1,6 +1,6 @@
 """Print the share of mutants that a test killed, and fail below the promised one.
 
-    python benchmarks/mutation_score.py mutants/mutmut-cicd-stats.json
+python benchmarks/mutation_score.py mutants/mutmut-cicd-stats.json
 """
 
 from __future__ import annotations
