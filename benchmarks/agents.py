@@ -1,8 +1,8 @@
-"""What memory costs an agent: CPU a model call, at 100 facts, warm.
+"""Cost of memory in an agent: CPU per model call, with 100 facts and a warm cache.
 
     python benchmarks/agents.py [--quick]
 
-CPU is that of this process, threads that wait for memory included.
+CPU is that of this process, including the threads that wait for memory.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from common import Measured, Row, alone, at_most, bootstrap, median_row
-from datasets import conversation, cpu_ms, memory_of
+from common import Measurement, Row, at_most, bootstrap, median_row, run_standalone
+from datasets import conversation, cpu_ms, make_memory
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolCall
@@ -26,30 +26,30 @@ FACTS = 100
 MESSAGES = conversation(21, length=1)
 
 
-class Silent:
-    """An invoker that learns nothing."""
+class NullInvoker:
+    """An invoker that discards all submissions."""
 
     def submit(self, messages: object, scope: object, thread_id: object = None) -> None:
-        """Forget it."""
+        """Discard the conversation."""
 
 
-class Model(ScriptedModel):
-    """A scripted model that may be given tools, and calls them."""
+class ToolModel(ScriptedModel):
+    """A scripted model that accepts tools."""
 
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Model:  # noqa: ARG002, ANN401 - LangChain's signature
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> ToolModel:  # noqa: ARG002, ANN401 - LangChain's signature
         return self
 
 
-def remembering() -> MemoryMiddleware:
-    """A middleware whose memory is warm."""
+def warm_middleware() -> MemoryMiddleware:
+    """Return a middleware over a memory of 100 facts."""
     storage = open_storage("memory:")
-    storage.save(Scope("ada"), memory_of(FACTS))
-    return MemoryMiddleware(storage, invoker=Silent())  # type: ignore[arg-type]
+    storage.save(Scope("ada"), make_memory(FACTS))
+    return MemoryMiddleware(storage, invoker=NullInvoker())  # type: ignore[arg-type]
 
 
-def hook_alone(rounds: int, *, first_of_turn: bool) -> list[float]:
-    """CPU of wrap_model_call, the model's own left out."""
-    memory, messages = remembering(), MESSAGES
+def hook_cpu(rounds: int, *, first_of_turn: bool) -> list[float]:
+    """Return the CPU of wrap_model_call, without the model's own."""
+    memory, messages = warm_middleware(), MESSAGES
     runtime: Any = Runtime(context=Context(user_id="ada", thread_id="t1"))
     request = ModelRequest(
         model=ScriptedModel(""),
@@ -63,14 +63,14 @@ def hook_alone(rounds: int, *, first_of_turn: bool) -> list[float]:
     def call() -> None:
         if first_of_turn:
             memory.before_agent({"messages": messages}, runtime)
-        memory.wrap_model_call(request, lambda told: answer if told is not request else 1 / 0)  # type: ignore[arg-type]
+        memory.wrap_model_call(request, lambda given: answer if given is not request else 1 / 0)  # type: ignore[arg-type]
 
     call()
     return cpu_ms(lambda _: call(), rounds)
 
 
-def whole_agent(middleware: Sequence[Any], calls: int, rounds: int) -> list[float]:
-    """CPU of a turn of an agent that calls a tool at each model call but the last."""
+def agent_cpu(middleware: Sequence[Any], calls: int, rounds: int) -> list[float]:
+    """Return the CPU of a turn in which every model call but the last calls a tool."""
 
     @tool
     def look_up(query: str) -> str:
@@ -78,11 +78,11 @@ def whole_agent(middleware: Sequence[Any], calls: int, rounds: int) -> list[floa
         return query
 
     def answer(messages: Sequence[BaseMessage]) -> AIMessage:
-        made = sum(message.type == "tool" for message in messages)
-        call = ToolCall(name="look_up", args={"query": "x"}, id=f"c{made}")
-        return AIMessage("", tool_calls=[call]) if made < calls - 1 else AIMessage("Done.")
+        count = sum(message.type == "tool" for message in messages)
+        call = ToolCall(name="look_up", args={"query": "x"}, id=f"c{count}")
+        return AIMessage("", tool_calls=[call]) if count < calls - 1 else AIMessage("Done.")
 
-    agent = create_agent(Model(answer), [look_up], middleware=middleware)
+    agent = create_agent(ToolModel(answer), [look_up], middleware=middleware)
     config: Any = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
 
     def turn() -> None:
@@ -92,33 +92,33 @@ def whole_agent(middleware: Sequence[Any], calls: int, rounds: int) -> list[floa
     return cpu_ms(lambda _: turn(), rounds)
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
-    """Measure the hooks, alone and in an agent."""
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
+    """Measure the hooks, on their own and in an agent."""
     rounds, calls = (20 if quick else 200), 6
-    pairs = list(zip(*(whole_agent(given, calls, rounds) for given in ([remembering()], [])), strict=True))
+    pairs = list(zip(*(agent_cpu(given, calls, rounds) for given in ([warm_middleware()], [])), strict=True))
 
-    def added(pairs: Sequence[tuple[float, float]]) -> float:
-        with_it, without = zip(*pairs, strict=True)
-        return (statistics.median(with_it) - statistics.median(without)) / calls
+    def overhead(pairs: Sequence[tuple[float, float]]) -> float:
+        with_memory, without = zip(*pairs, strict=True)
+        return (statistics.median(with_memory) - statistics.median(without)) / calls
 
     bound = at_most(2)
-    within, first = (hook_alone(rounds, first_of_turn=first) for first in (False, True))
-    return Measured(
+    within, first = (hook_cpu(rounds, first_of_turn=first) for first in (False, True))
+    return Measurement(
         f"Memory in an agent, {FACTS} facts",
         [
-            median_row("a model call, later ones of a turn", within, "ms CPU", bound),
-            median_row("a model call, the first of a turn", first, "ms CPU", bound),
+            median_row("later model calls of a turn", within, "ms CPU", bound),
+            median_row("first model call of a turn", first, "ms CPU", bound),
             Row(
-                f"all hooks in an agent, a call of {calls} a turn",
-                added(pairs),
+                f"all hooks in an agent, per call of {calls} per turn",
+                overhead(pairs),
                 "ms CPU",
-                *bootstrap(pairs, added),
+                *bootstrap(pairs, overhead),
                 bound,
             ),
         ],
-        notes=["What the middleware adds, at 20 messages, the memory warm; the model's own time left out."],
+        notes=["Overhead of the middleware with 20 messages and a warm memory, without the model's own time."],
     )
 
 
 if __name__ == "__main__":
-    alone(measure)
+    run_standalone(measure)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for a benchmark, where its programs are installed: the one that the tests use."""
+"""A temporary PostgreSQL server for a benchmark, from the fixture of the tests."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SOURCE = HERE.parent / "tests/postgres_server.py"
 
 @contextmanager
 def postgres_url() -> Iterator[str]:
-    """A database with nothing in it; its user and password are in this process's environment meanwhile.
+    """Start a server and yield the URL of an empty database; the environment has its user and password meanwhile.
 
     Raises:
-        Skipped: If PostgreSQL, or what it takes to reach it, is not installed.
+        Skipped: If PostgreSQL or its client library is not installed.
     """
     tests = _tests()
     if (programs := tests._programs()) is None:  # noqa: SLF001
@@ -46,7 +46,7 @@ def _tests() -> ModuleType:
         raise Skipped("needs tests/postgres_server.py of the source checkout")
     module = importlib.util.module_from_spec(spec)
     try:
-        import psycopg as _  # noqa: F401 - is it there?
+        import psycopg as _  # noqa: F401 - checks that it is installed
 
         spec.loader.exec_module(module)
     except ImportError:

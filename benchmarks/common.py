@@ -1,6 +1,6 @@
-"""What every benchmark says: rows with their 95 % intervals, plots, and what was read.
+"""Shared by all benchmarks: rows with 95 % intervals, plots and input data.
 
-A part of the benchmarks is a file of this folder with `measure(quick) -> Measured`.
+Each part is a file of this folder with a function `measure(quick) -> Measurement`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ DRAWS = 2_000
 SEED = 20_260_801
 
 
-class Skipped(Exception):  # noqa: N818 - it is no error
-    """A part cannot run here; the message says what it needs."""
+class Skipped(Exception):  # noqa: N818 - not an error
+    """A part cannot run here; the message is a requirement, such as "needs PostgreSQL"."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What a figure must keep to."""
+    """The limit that a figure must satisfy."""
 
     value: float
     is_floor: bool
@@ -36,32 +36,32 @@ class Bound:
     def holds(self, value: float) -> bool:
         return value >= self.value if self.is_floor else value <= self.value
 
-    def said(self, unit: str) -> str:
-        return f"at {'least' if self.is_floor else 'most'} {shown(self.value, unit)}"
+    def describe(self, unit: str) -> str:
+        return f"at {'least' if self.is_floor else 'most'} {format_figure(self.value, unit)}"
 
 
 def at_most(value: float) -> Bound:
-    """No more than this."""
+    """Return an upper bound."""
     return Bound(value, is_floor=False)
 
 
 def at_least(value: float) -> Bound:
-    """No less than this."""
+    """Return a lower bound."""
     return Bound(value, is_floor=True)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure: its 95 % interval, and what it must keep to.
+    """One figure, with its 95 % interval and its bound.
 
     Args:
         name: What was measured; unique within its part.
         value: The figure.
         unit: "share" for a value from 0 to 1; for times "ms CPU" or "ms wall"; a noun for counts.
-        low: The lower end of its 95 % interval.
-        high: The upper end.
-        bound: What it must keep to, where that was promised.
-        note: What else a reader must know.
+        low: Lower end of the 95 % interval.
+        high: Upper end.
+        bound: The promised limit, if any.
+        note: A remark for the reader.
     """
 
     name: str
@@ -74,13 +74,13 @@ class Row:
 
     @property
     def is_met(self) -> bool:
-        """Whether its bound, if it has one, holds."""
+        """Whether the bound holds; True without one."""
         return self.bound is None or self.bound.holds(self.value)
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture: *draw* is given the axes, and only where matplotlib is there."""
+    """A plot: *draw* receives the axes, and is called only if matplotlib is installed."""
 
     name: str
     caption: str
@@ -90,8 +90,8 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What a part found."""
+class Measurement:
+    """The result of a part."""
 
     title: str
     rows: Sequence[Row]
@@ -104,14 +104,14 @@ class Measured:
 
 
 def bootstrap(units: Sequence[T], statistic: Callable[[Sequence[T]], float]) -> tuple[float, float]:
-    """Return the 95 % interval of *statistic*, by drawing *units* again and again, the same at every run."""
+    """Return the 95 % interval of *statistic*, by resampling *units* with a fixed seed."""
     draw = random.Random(SEED)  # noqa: S311
     found = sorted(statistic(draw.choices(units, k=len(units))) for _ in range(DRAWS))
     return found[int(DRAWS * 0.025)], found[int(DRAWS * 0.975)]
 
 
 def share_row(name: str, hits: Sequence[float], bound: Bound | None = None, note: str = "") -> Row:
-    """The mean of *hits*, each from 0 to 1."""
+    """Return the mean of *hits*, each from 0 to 1, with a bootstrap interval."""
     import numpy as np
 
     drawn = np.random.default_rng(SEED).choice(np.asarray(hits, dtype=float), (DRAWS, len(hits))).mean(axis=1)
@@ -122,7 +122,7 @@ def share_row(name: str, hits: Sequence[float], bound: Bound | None = None, note
 def quantile_row(
     name: str, samples: Sequence[float], share: float, unit: str, *, bound: Bound | None = None, note: str = ""
 ) -> Row:
-    """A quantile of *samples*, between the order statistics that hold it in 95 of 100 runs."""
+    """Return a quantile of *samples*; the interval is between order statistics."""
     ordered, count = sorted(samples), len(samples)
     spread = 1.96 * math.sqrt(count * share * (1 - share))
     low, high = max(0, math.floor(count * share - spread)), min(count - 1, math.ceil(count * share + spread))
@@ -131,15 +131,15 @@ def quantile_row(
 
 
 def median_row(name: str, samples: Sequence[float], unit: str, bound: Bound | None = None, note: str = "") -> Row:
-    """The median of *samples*."""
+    """Return the median of *samples*."""
     return quantile_row(name, samples, 0.5, unit, bound=bound, note=note)
 
 
-# -- telling --------------------------------------------------------------------------------------
+# -- formatting --------------------------------------------------------------------------------------
 
 
-def shown(value: float, unit: str = "") -> str:
-    """Write a figure: shares with three places, whole numbers whole, the rest with three digits."""
+def format_figure(value: float, unit: str = "") -> str:
+    """Format a figure: shares with three decimals, integers in full, other values with three significant digits."""
     if unit == "share":
         return f"{value:.3f}"
     if float(value).is_integer() or abs(value) >= 1_000:
@@ -154,7 +154,7 @@ def sha256_of(path: Path) -> str:
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a table of Markdown."""
+    """Yield the lines of a Markdown table."""
     yield "| what | measured | 95 % interval | must be | |"
     yield "|---|---|---|---|---|"
     for row in rows:
@@ -164,17 +164,17 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
 def _cells(row: Row) -> tuple[str, ...]:
     unit = "" if row.unit == "share" else row.unit
     known = row.low is not None and row.high is not None
-    interval = f"{shown(row.low or 0, row.unit)} to {shown(row.high or 0, row.unit)}" if known else ""
+    interval = f"{format_figure(row.low or 0, row.unit)} to {format_figure(row.high or 0, row.unit)}" if known else ""
     verdict = "" if row.bound is None else "met" if row.is_met else "**not met**"
-    bound = row.bound.said(row.unit) if row.bound else ""
+    bound = row.bound.describe(row.unit) if row.bound else ""
     name = f"{row.name} ({row.note})" if row.note else row.name
-    return name, f"{shown(row.value, row.unit)} {unit}".strip(), interval, bound, verdict
+    return name, f"{format_figure(row.value, row.unit)} {unit}".strip(), interval, bound, verdict
 
 
-def alone(measure: Callable[[bool], Measured]) -> None:
-    """Run one part by itself and print its table."""
+def run_standalone(measure: Callable[[bool], Measurement]) -> None:
+    """Run one part on its own and print its table."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all?")
+    parser.add_argument("--quick", action="store_true", help="small sizes, as a smoke test")
     try:
         measured = measure(parser.parse_args().quick)
     except Skipped as reason:

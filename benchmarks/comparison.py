@@ -1,4 +1,4 @@
-"""The background of memgraph and that of LangMem, set up alike: the same conversations, models as slow."""
+"""Background updates of memgraph and LangMem in the same setup: same conversations, same model latency."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from datasets import learning_model
-from fakes import ToolCaller, langmem, manager, of_user
+from fakes import ToolCaller, langmem, make_manager, user_config
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
@@ -18,8 +18,8 @@ MODEL_SECONDS = 0.3
 LEASE_SECONDS = 3
 
 
-def talk(number: int) -> list[BaseMessage]:
-    """A short conversation."""
+def make_conversation(number: int) -> list[BaseMessage]:
+    """Return a short conversation."""
     return [HumanMessage(f"I work on project {number} and prefer Rust.", id=f"m{number}"), AIMessage("Noted.")]
 
 
@@ -30,32 +30,37 @@ def settings(at_once: int, debounce: float = 0.0, longest: float = 300.0) -> Set
 
 
 @contextmanager
-def ours(place: Path | None, *, at_once: int = 4, seconds: float = MODEL_SECONDS, **timing: float) -> Iterator[Any]:
-    """Memgraph's invoker, and how it is handed a conversation."""
-    storage = open_storage(f"file:{place / 'memory'}" if place else "memory:")
-    outbox = f"sqlite:{place / 'outbox.db'}" if place else "memory:"
+def memgraph_invoker(
+    folder: Path | None, *, at_once: int = 4, seconds: float = MODEL_SECONDS, **timing: float
+) -> Iterator[Any]:
+    """Yield memgraph's background invoker, with its files in *folder* or in RAM."""
+    storage = open_storage(f"file:{folder / 'memory'}" if folder else "memory:")
+    outbox = f"sqlite:{folder / 'outbox.db'}" if folder else "memory:"
     graph = build_graph(model=learning_model(seconds), storage=storage)
     with BackgroundInvoker(graph, outbox=outbox, settings=settings(at_once, **timing)) as invoker:
         yield invoker
 
 
 @contextmanager
-def theirs(
+def langmem_executors(
     executors: int = 1, *, seconds: float = MODEL_SECONDS, store: InMemoryStore | None = None, drop: bool = False
 ) -> Iterator[Any]:
-    """LangMem's executors on one store; yields what hands a conversation to the one whose turn it is."""
-    kept = store or InMemoryStore()
+    """Start LangMem's executors on one store; yield a function that submits a conversation to them in turn."""
+    shared_store = store or InMemoryStore()
     running = [
-        langmem().ReflectionExecutor(manager(ToolCaller(seconds=seconds), kept), store=kept) for _ in range(executors)
+        langmem().ReflectionExecutor(make_manager(ToolCaller(seconds=seconds), shared_store), store=shared_store)
+        for _ in range(executors)
     ]
 
     def submit(number: int, after: float = 0.0) -> Any:  # noqa: ANN401
         user, executor = f"user-{number}", running[number % executors]
-        return executor.submit({"messages": talk(number)}, config=of_user(user), after_seconds=after, thread_id=user)
+        return executor.submit(
+            {"messages": make_conversation(number)}, config=user_config(user), after_seconds=after, thread_id=user
+        )
 
     yield submit
     for executor in running:
-        if drop:  # its end would otherwise run all that still waits
+        if drop:  # otherwise shutdown runs all pending submissions
             executor._task_queue.queue.clear()  # noqa: SLF001
             executor._pending_tasks.clear()  # noqa: SLF001
         executor.shutdown(wait=True)

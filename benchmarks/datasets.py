@@ -1,4 +1,4 @@
-"""What the benchmarks work on: memories and conversations of any size, the same at every run."""
+"""Generated memories and conversations of any size, reproducible by fixed seeds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHINESE = ["喜欢在周末去西湖骑车", "负责订单系统的数据库迁�
 
 
 def some_facts(count: int) -> tuple[Fact, ...]:
-    """Facts of about 20 tokens, a tenth of them Chinese, seven a conversation."""
+    """Return facts of about 20 tokens each, a tenth of them Chinese, seven per conversation."""
     draw = random.Random(count)  # noqa: S311
 
     def content(number: int) -> str:
@@ -46,8 +46,8 @@ def some_facts(count: int) -> tuple[Fact, ...]:
     )
 
 
-def memory_of(facts: int) -> Memory:
-    """A memory as one that has been used for long: that many facts, and all six summaries."""
+def make_memory(facts: int) -> Memory:
+    """Return a memory with that many facts and all six summaries."""
     memory = Memory(facts=some_facts(facts))
     for name, _ in memory.sections():
         memory = memory.with_section(name, Section(summary="Works on several projects at once. " * 8))
@@ -55,7 +55,7 @@ def memory_of(facts: int) -> Memory:
 
 
 def question(number: int) -> list[AnyMessage]:
-    """Three short messages, which ask for one thing or another."""
+    """Return three short messages that ask for something."""
     draw = random.Random(number)  # noqa: S311
     first, second, third = draw.sample(NOUNS, 3)
     return [
@@ -66,46 +66,46 @@ def question(number: int) -> list[AnyMessage]:
 
 
 def conversation(messages: int = 20, *, start: int = 0, length: int = 3) -> list[BaseMessage]:
-    """A conversation of everyday length, people and agents in turn, so many sentences a message."""
+    """Return a conversation of alternating user and assistant messages, each of *length* sentences."""
     return [
         (HumanMessage, AIMessage)[number % 2](
-            " ".join(_sentence(number, place) for place in range(length)), id=f"m{number}"
+            " ".join(_sentence(number, index) for index in range(length)), id=f"m{number}"
         )
         for number in range(start, start + messages)
     ]
 
 
-def _sentence(number: int, place: int) -> str:
-    draw = random.Random(number * 100 + place)  # noqa: S311
+def _sentence(number: int, index: int) -> str:
+    draw = random.Random(number * 100 + index)  # noqa: S311
     first, second = draw.sample(NOUNS, 2)
     if number % 2:
         return f"A {first} goes well with a {second}, as many people find who try it."
-    return f"I {draw.choice(VERBS)[:-1]} my {first} with the {second} of project {number}.{place} these days."
+    return f"I {draw.choice(VERBS)[:-1]} my {first} with the {second} of project {number}.{index} these days."
 
 
 def new_turns(prompt: Sequence[BaseMessage]) -> list[str]:
-    """The texts of the new human turns that the prompt of an update shows."""
+    """Return the texts of the new user turns in the prompt of an update."""
     turns = read_turns(str(prompt[-1].content))
     return [turn.text for turn in turns if turn.is_new and turn.speaker == "user"]
 
 
-def learned_from(turn: str) -> str:
-    """The fact that a fake model makes of a turn: its first sentence."""
+def fact_from_turn(turn: str) -> str:
+    """Return the fact that a fake model makes of a turn: its first sentence."""
     return f"Said: {turn.partition('. ')[0].rstrip('.')}."
 
 
 def learning_model(seconds: float = 0.0) -> ScriptedModel:
-    """A model that takes *seconds* and makes one fact of each new human turn."""
+    """Return a model that waits *seconds* and makes one fact of each new user turn."""
 
     def answer(prompt: Sequence[BaseMessage]) -> str:
         time.sleep(seconds)
-        return update_answer(*map(learned_from, new_turns(prompt)))
+        return update_answer(*map(fact_from_turn, new_turns(prompt)))
 
     return ScriptedModel(answer)
 
 
 def cpu_ms(act: Callable[[int], object], rounds: int) -> list[float]:
-    """CPU time of *act* in this process, in ms, a round each; *act* is told the number of the round."""
+    """Return the CPU time of *act* in this process, in ms for each round; *act* receives the round's number."""
     spent: list[float] = []
     for number in range(rounds):
         start = time.process_time()

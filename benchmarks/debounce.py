@@ -1,4 +1,4 @@
-"""Does the background learn when it should? Hours of traffic by a clock that is moved by hand, and no threads.
+"""Do background updates run at the right time? Hours of traffic with a simulated clock and no threads.
 
 python benchmarks/debounce.py [--quick]
 """
@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from common import Measured, Row, alone, at_least, at_most
+from common import Measurement, Row, at_least, at_most, run_standalone
 from datasets import learning_model
 from langchain_core.messages import HumanMessage
 
@@ -27,8 +27,8 @@ START = 1_800_000_000
 Times = Mapping[ConversationKey, Sequence[int]]
 
 
-class Hand:
-    """A clock that is moved by hand."""
+class ManualClock:
+    """A clock that the simulation advances."""
 
     def __init__(self) -> None:
         self.time = START
@@ -37,22 +37,22 @@ class Hand:
         return self.time
 
 
-def traffic(people: int, seconds: int) -> Times:
-    """Who says something when: talks of some minutes, pauses of up to half an hour, and one who never stops."""
+def make_traffic(people: int, seconds: int) -> Times:
+    """Return message times by user: conversations of minutes, pauses of up to half an hour; one user never pauses."""
     draw = random.Random(people)  # noqa: S311
-    said: dict[ConversationKey, list[int]] = {}
+    traffic: dict[ConversationKey, list[int]] = {}
     for person in range(people):
         times, now = list[int](), draw.randrange(60)
         while now < seconds:
             times.append(START + now)
             pause = draw.random() < 0.15 and person
             now += draw.randrange(60, 1_800) if pause else draw.randrange(2, 28 if person == 0 else 45)
-        said[ConversationKey(Scope(f"user-{person}"), "thread")] = times
-    return said
+        traffic[ConversationKey(Scope(f"user-{person}"), "thread")] = times
+    return traffic
 
 
-def ideal(times: Sequence[int]) -> list[int]:
-    """When one who knows the future would learn: after each quiet time, and when the longest wait is over."""
+def ideal_times(times: Sequence[int]) -> list[int]:
+    """Return when updates run with perfect foresight: after each quiet period, or after the longest wait."""
     runs: list[int] = []
     first = times[0]
     for earlier, later in pairwise((*times, 10**12)):
@@ -63,11 +63,11 @@ def ideal(times: Sequence[int]) -> list[int]:
     return runs
 
 
-def simulated(said: Times, seconds: int) -> tuple[dict[ConversationKey, list[int]], Counter[str]]:
-    """When it did learn, and how often each turn."""
-    clock, storage = Hand(), open_storage("memory:")
+def simulate(traffic: Times, seconds: int) -> tuple[dict[ConversationKey, list[int]], Counter[str]]:
+    """Return when updates ran, and how often each turn was learned."""
+    clock, storage = ManualClock(), open_storage("memory:")
     runs, due = defaultdict[ConversationKey, list[int]](list), defaultdict[int, list[tuple[ConversationKey, int]]](list)
-    for key, times in said.items():
+    for key, times in traffic.items():
         for number, at in enumerate(times):
             due[at].append((key, number))
     with open_outbox("memory:") as outbox:
@@ -81,29 +81,29 @@ def simulated(said: Times, seconds: int) -> tuple[dict[ConversationKey, list[int
             for key, number in due[now]:
                 turn = f"I am {key.scope.user_id} and say {number}."
                 engine.submit(key, dump_messages([HumanMessage(turn, id=f"m{number}")]))
-    learned = Counter(fact.content for key in said for fact in storage.load(key.scope).facts)
+    learned = Counter(fact.content for key in traffic for fact in storage.load(key.scope).facts)
     return runs, learned
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
-    """Compare when it learned with when it should have."""
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
+    """Compare the actual times of updates with the ideal ones."""
     people, seconds = (4, 1_800) if quick else (20, 4 * 3_600)
-    said = traffic(people, seconds)
-    runs, learned = simulated(said, seconds)
-    should = {key: ideal(times) for key, times in said.items()}
-    wanted, done = (Counter((key, at) for key, times in every.items() for at in times) for every in (should, runs))
-    turns = sum(map(len, said.values()))
+    traffic = make_traffic(people, seconds)
+    runs, learned = simulate(traffic, seconds)
+    ideal = {key: ideal_times(times) for key, times in traffic.items()}
+    expected, actual = (Counter((key, at) for key, times in every.items() for at in times) for every in (ideal, runs))
+    turns = sum(map(len, traffic.values()))
     note = (
-        f"{people} people talk for {seconds // 60} minutes, one of them without a pause; {TIMING.debounce} s of "
-        f"quiet are waited for, {TIMING.max_wait} s at most. The real engine and graph, a clock moved second by second."
+        f"{people} users talk for {seconds // 60} minutes, one of them without a pause. An update waits for "
+        f"{TIMING.debounce} s of quiet, at most {TIMING.max_wait} s. The real runner and graph, with a simulated clock."
     )
-    return Measured(
-        "When the background learns",
+    return Measurement(
+        "When background updates run",
         [
             Row("submissions", turns),
-            Row("updates, were each quiet time known beforehand", wanted.total()),
-            Row("updates that ran", done.total(), bound=at_most(wanted.total())),
-            Row("of them at another second than they should have", (done - wanted).total(), bound=at_most(0)),
+            Row("updates with perfect foresight", expected.total()),
+            Row("updates that ran", actual.total(), bound=at_most(expected.total())),
+            Row("of them at another second than ideal", (actual - expected).total(), bound=at_most(0)),
             Row("turns learned once", sum(times == 1 for times in learned.values()), bound=at_least(turns)),
             Row("turns learned twice", sum(times > 1 for times in learned.values()), bound=at_most(0)),
         ],
@@ -112,4 +112,4 @@ def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
 
 
 if __name__ == "__main__":
-    alone(measure)
+    run_standalone(measure)

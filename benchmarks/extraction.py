@@ -1,10 +1,10 @@
-"""What a model learns from labelled conversations: what it finds, what it should have left, what it says twice.
+"""What a model learns from labelled conversations: precision, recall, junk and duplicates.
 
     python benchmarks/extraction.py [--quick]                                     # the built-in model
-    python benchmarks/extraction.py --model openai:gpt-4.1-mini --jobs 4 --show   # any other; --limit N: a sample
+    python benchmarks/extraction.py --model openai:gpt-4.1-mini --jobs 4 --show   # any other model; --limit N: a sample
 
 The conversations are in sets/extraction.en.yaml and sets/extraction.zh.yaml; they were written and labelled by hand
-before any model had read them. Each goes through the whole update graph, with a memory of its own.
+before any model had read them. Each runs through the complete update graph with a separate memory.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from common import Measured, Plot, Row, bootstrap, sha256_of, table
+from common import Measurement, Plot, Row, bootstrap, sha256_of, table
 from datasets import new_turns
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from sets import scoring
 from sets.labels import LANGUAGES, Conversation, all_conversations, path_of
-from sets.scoring import Judged, Share, judge, unlearned
+from sets.scoring import Judged, Share, failed, judge
 
 from memgraph import Context, Fact, MemgraphError, Memory, Policy, Scope, build_graph, open_storage
 from memgraph.testing import ScriptedModel, update_answer
@@ -32,49 +32,49 @@ SHARES = {
     "precision": scoring.precision,
     "recall": scoring.recall,
     "junk": scoring.junk,
-    "said twice": scoring.duplicates,
+    "duplicates": scoring.duplicates,
 }
 RARE = (
     ("corrections caught", scoring.caught, "conversations"),
-    ("corrections filed as such", scoring.filed_as_correction, "conversations"),
-    ("corrections where there was none", scoring.false_alarms, "conversations"),
-    ("outdated facts that were retired", scoring.retired, "facts"),
+    ("corrections categorised as such", scoring.filed_as_correction, "conversations"),
+    ("false corrections", scoring.false_alarms, "conversations"),
+    ("outdated facts removed", scoring.retired, "facts"),
 )
 NOTES = (
     (
-        "Conversations that were written and labelled by hand, each with a memory of its own, through the whole update"
-        " graph. A fact is compared with labels by the words it must and must not hold. Precision: of what was stored,"
-        " what is labelled as true of the user. Recall: of the facts that should be known, those that are. Junk: "
-        "stored, and labelled as not to be stored or not at all. Said twice: adds nothing to what was stored before, "
-        "and counts as precise. An interval is the wider of two: drawn from the conversations, and Wilson's."
+        "Conversations written and labelled by hand, each with a separate memory, through the complete update graph. A"
+        " fact matches a label by the words it must and must not contain. Precision: the share of stored facts that"
+        " are labelled as true of the user. Recall: the share of the expected facts that are stored. Junk: stored"
+        " facts that are labelled as not to be stored, or match no label. Duplicates: add nothing to earlier facts,"
+        " and count as precise. An interval is the wider of a bootstrap over conversations and Wilson's."
     ),
     (
-        "`every sentence` is the memory that keeps all a person says, less questions, which no memory of ours keeps: "
-        "what recall is worth by itself."
+        "`every sentence` is a baseline that stores everything a user says except questions, which memgraph never"
+        " stores: it shows what recall is worth without precision."
     ),
-    "Labels are words: a fact that says the opposite in the same words may pass, and one in unforeseen words may not.",
+    "Labels are words: a fact that states the opposite in the same words may pass, one in unforeseen words may fail.",
 )
 
 
 # -- a conversation through the graph -------------------------------------------------------------
 
 
-def messages_of(conversation: Conversation) -> list[BaseMessage]:
-    """The conversation as a lead agent has it; a tool's answer follows the call for it."""
-    said: list[BaseMessage] = []
+def to_messages(conversation: Conversation) -> list[BaseMessage]:
+    """Return the messages as an agent has them; each tool message follows its call."""
+    messages: list[BaseMessage] = []
     for number, message in enumerate(conversation.messages):
         if message.role == "tool":
             call = ToolCall(name="look_up", args={}, id=f"call{number}")
-            said.append(AIMessage("", tool_calls=[call], id=f"m{number}a"))
-            said.append(ToolMessage(message.text, tool_call_id=f"call{number}", id=f"m{number}"))
+            messages.append(AIMessage("", tool_calls=[call], id=f"m{number}a"))
+            messages.append(ToolMessage(message.text, tool_call_id=f"call{number}", id=f"m{number}"))
         else:
             kind = HumanMessage if message.role == "human" else AIMessage
-            said.append(kind(message.text, id=f"m{number}"))
-    return said
+            messages.append(kind(message.text, id=f"m{number}"))
+    return messages
 
 
-def known_before(conversation: Conversation) -> Memory:
-    """The memory as it is before the conversation."""
+def initial_memory(conversation: Conversation) -> Memory:
+    """Return the memory before the conversation."""
     facts = tuple(
         Fact(
             id=f"fact_{number:08x}",
@@ -89,35 +89,35 @@ def known_before(conversation: Conversation) -> Memory:
     return Memory(facts=facts)
 
 
-def learn(asking: Context, conversation: Conversation) -> Judged:
-    """Put one conversation through the graph; an update that fails is part of the result."""
-    scope, before = Scope(conversation.id), known_before(conversation)
+def learn(context: Context, conversation: Conversation) -> Judged:
+    """Run one conversation through the graph; a failed update is part of the result."""
+    scope, before = Scope(conversation.id), initial_memory(conversation)
     storage = open_storage("memory:")
     storage.save(scope, before)
     graph: Any = build_graph()
-    context = asking.model_copy(update={"user_id": scope.user_id, "thread_id": "t1", "storage": storage})
+    context = context.model_copy(update={"user_id": scope.user_id, "thread_id": "t1", "storage": storage})
     try:
-        graph.invoke({"messages": messages_of(conversation)}, context=context)
+        graph.invoke({"messages": to_messages(conversation)}, context=context)
     except MemgraphError as error:
-        return unlearned(conversation, f"{type(error).__name__}: {error}")
+        return failed(conversation, f"{type(error).__name__}: {error}")
     return judge(conversation, before, storage.load(scope))
 
 
-def all_learned(asking: Context, conversations: Sequence[Conversation], jobs: int = 1) -> Iterator[Judged]:
-    """Learn from each conversation, so many at once; yield them in order, as they are done."""
+def learn_all(context: Context, conversations: Sequence[Conversation], jobs: int = 1) -> Iterator[Judged]:
+    """Learn from the conversations, *jobs* at a time; yield the results in order."""
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(partial(learn, asking), conversations)
+        yield from pool.map(partial(learn, context), conversations)
 
 
 def every_sentence() -> BaseChatModel:
-    """A model that makes one fact of each sentence of a human turn: what to compare with."""
+    """Return the baseline: a model that makes one fact of each sentence of a user turn."""
     return ScriptedModel(
-        lambda prompt: update_answer(*(said for turn in new_turns(prompt) for said in sentences(turn)))
+        lambda prompt: update_answer(*(sentence for turn in new_turns(prompt) for sentence in sentences(turn)))
     )
 
 
 def sample(conversations: Sequence[Conversation], limit: int | None) -> list[Conversation]:
-    """So many of them, spread over the whole."""
+    """Return *limit* conversations, evenly spaced over the set."""
     if not limit or limit >= len(conversations):
         return list(conversations)
     return [conversations[number * len(conversations) // limit] for number in range(limit)]
@@ -127,7 +127,7 @@ def sample(conversations: Sequence[Conversation], limit: int | None) -> list[Con
 
 
 def rows_of(name: str, judged: Sequence[Judged]) -> Iterator[Row]:
-    """Yield the figures of a model, by language and of all."""
+    """Yield the figures of a model, by language and in total."""
     for language, heading in {**LANGUAGES, "": "both"}.items():
         part = [one for one in judged if language in ("", one.conversation.language)]
         if not part:
@@ -142,24 +142,24 @@ def rows_of(name: str, judged: Sequence[Judged]) -> Iterator[Row]:
 
 
 def _share(name: str, share: Share, judged: Sequence[Judged], counted: str = "") -> Iterator[Row]:
-    """Yield one row, or none where there was nothing to count: a share of nothing is no figure."""
-    whole = sum(map(share.whole, judged))
-    if whole:
+    """Yield one row, or none if there is nothing to count."""
+    total = sum(map(share.whole, judged))
+    if total:
         low, high = share.interval(judged)
-        yield Row(name, share(judged), "share", low, high, note=f"{whole:.0f} {counted}" if counted else "")
+        yield Row(name, share(judged), "share", low, high, note=f"{total:.0f} {counted}" if counted else "")
 
 
 def _counts(name: str, judged: Sequence[Judged]) -> Iterator[Row]:
     stored = sum(one.stored for one in judged)
-    yield Row(f"{name}: facts stored", stored, "facts", note=f"of {len(judged)} conversations")
+    yield Row(f"{name}: facts stored", stored, "facts", note=f"from {len(judged)} conversations")
     yield Row(f"{name}: labelled as not to be stored", sum(one.count("forbidden") for one in judged), "facts")
-    yield Row(f"{name}: true facts that were lost", sum(one.lost for one in judged), "facts")
-    yield Row(f"{name}: secrets kept", sum(one.leaked for one in judged), "secrets")
+    yield Row(f"{name}: true facts lost", sum(one.lost for one in judged), "facts")
+    yield Row(f"{name}: secrets stored", sum(one.leaked for one in judged), "secrets")
     yield Row(f"{name}: updates that failed", sum(bool(one.error) for one in judged), "updates")
 
 
 def plot(every: Mapping[str, Sequence[Judged]]) -> Plot:
-    """Precision and recall by language."""
+    """Plot precision and recall by language."""
 
     def draw(axes: Any) -> None:  # noqa: ANN401
         for name, judged in every.items():
@@ -179,18 +179,18 @@ def plot(every: Mapping[str, Sequence[Judged]]) -> Plot:
 # -- running --------------------------------------------------------------------------------------
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
-    """Measure the built-in model, and a memory that keeps every sentence to compare with."""
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
+    """Measure the built-in model, and the baseline that stores every sentence."""
     conversations = sample(list(all_conversations()), 20 if quick else None)
-    asked = {"offline": Context(model="offline"), "every sentence": Context(model=every_sentence())}
-    every = {name: list(all_learned(asking, conversations)) for name, asking in asked.items()}
+    contexts = {"offline": Context(model="offline"), "every sentence": Context(model=every_sentence())}
+    every = {name: list(learn_all(context, conversations)) for name, context in contexts.items()}
     rows = [row for name, judged in every.items() for row in rows_of(name, judged)]
     data = {path_of(language).name: sha256_of(path_of(language)) for language in LANGUAGES}
-    return Measured("What is learned from labelled conversations", rows, [plot(every)], data, NOTES)
+    return Measurement("Extraction from labelled conversations", rows, [plot(every)], data, NOTES)
 
 
-def told(one: Judged) -> Iterator[str]:
-    """Yield what was stored of a conversation, and what is missing."""
+def describe(one: Judged) -> Iterator[str]:
+    """Yield lines with the stored and the missing facts of a conversation."""
     yield f"\n{one.conversation.id} ({one.conversation.kind}){f': {one.error}' if one.error else ''}"
     for fact, verdict in one.facts:
         yield f"  {verdict:9} [{fact.category}] {fact.content}"
@@ -198,30 +198,30 @@ def told(one: Judged) -> Iterator[str]:
         if not found:
             yield f"  missing   {' / '.join(label.any_of)}"
     if stale := list(one.retired).count(False):
-        yield f"  outdated  {stale} still there"
+        yield f"  outdated  {stale} still stored"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a sample: does it run at all?")
+    parser.add_argument("--quick", action="store_true", help="a sample, as a smoke test")
     parser.add_argument("--model", default="offline", help="offline, openai:NAME, or provider:NAME")
-    parser.add_argument("--structured", choices=("none", "json_schema", "function_calling"), help="how it answers")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds that one call may take")
-    parser.add_argument("--jobs", type=int, default=1, help="conversations at once")
-    parser.add_argument("--limit", type=int, help="so many conversations, spread over the set")
-    parser.add_argument("--show", action="store_true", help="print what was stored of each conversation")
+    parser.add_argument("--structured", choices=("none", "json_schema", "function_calling"), help="structured output")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds per model call")
+    parser.add_argument("--jobs", type=int, default=1, help="conversations in parallel")
+    parser.add_argument("--limit", type=int, help="number of conversations, evenly spaced over the set")
+    parser.add_argument("--show", action="store_true", help="print the stored facts of each conversation")
     given = parser.parse_args()
     policy = Policy(model_timeout_seconds=given.timeout)
-    asking = Context(model=given.model, structured_output=given.structured, policy=policy)
+    context = Context(model=given.model, structured_output=given.structured, policy=policy)
     conversations = sample(list(all_conversations()), given.limit or (20 if given.quick else None))
     judged: list[Judged] = []
-    for one in all_learned(asking, conversations, given.jobs):
+    for one in learn_all(context, conversations, given.jobs):
         judged.append(one)
         if given.show:
-            print(*told(one), sep="\n", flush=True)
+            print(*describe(one), sep="\n", flush=True)
     print("", *table(list(rows_of(given.model, judged))), "", *NOTES, sep="\n")
     for error, times in Counter(one.error for one in judged if one.error).items():
-        print(f"failed {times} times: {error}")
+        print(f"failures: {times} x {error}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The same fake model for LangMem as `material.learning_model` is for memgraph: as slow, and as eager to learn."""
+"""A fake model for LangMem that matches `datasets.learning_model`: same latency, one memory for each user message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common import Skipped
-from datasets import learned_from
+from datasets import fact_from_turn
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
@@ -26,9 +26,9 @@ PROFILE = re.compile(r'<instance id=(\w+) schema_type="Profile">')
 
 
 class ToolCaller(BaseChatModel):
-    """Takes *seconds*, then calls the tool that stores a memory once for each thing a person said.
+    """Waits *seconds*, then calls the tool that stores a memory once for each user message.
 
-    Where it is shown a profile it appends to that instead.
+    If the prompt contains a profile, it appends to the profile instead.
     """
 
     seconds: float = 0.0
@@ -36,7 +36,7 @@ class ToolCaller(BaseChatModel):
 
     @property
     def asked(self) -> Sequence[Sequence[BaseMessage]]:
-        """The prompts it was given, in order."""
+        """All prompts, in order."""
         return tuple(self._asked)
 
     @property
@@ -62,36 +62,36 @@ class ToolCaller(BaseChatModel):
 
 
 def _insert(turn: str) -> ToolCall:
-    return ToolCall(name="Memory", args={"content": learned_from(turn)}, id=secrets.token_hex(4))
+    return ToolCall(name="Memory", args={"content": fact_from_turn(turn)}, id=secrets.token_hex(4))
 
 
 def _patch(document: str, turns: Sequence[str]) -> list[ToolCall]:
-    patches = [{"op": "add", "path": "/items/-", "value": learned_from(turn)} for turn in turns]
+    patches = [{"op": "add", "path": "/items/-", "value": fact_from_turn(turn)} for turn in turns]
     args = {"json_doc_id": document, "planned_edits": "Append what was said.", "patches": patches}
     return [ToolCall(name="PatchDoc", args=args, id=secrets.token_hex(4))]
 
 
-class NotedStore(InMemoryStore):
-    """A store in RAM that notes each write in a file at once, so that it can be told what a killed process kept."""
+class LoggingStore(InMemoryStore):
+    """A store in RAM that logs each write to a file immediately, so that writes of a killed process can be counted."""
 
-    def __init__(self, noted: Path) -> None:
+    def __init__(self, log: Path) -> None:
         super().__init__()
-        self._noted = noted.open("a", encoding="utf-8")
+        self._log = log.open("a", encoding="utf-8")
         self._lock = threading.Lock()
 
     def batch(self, ops: Any) -> list[Result]:  # noqa: ANN401
-        done: list[Op] = list(ops)
-        results = super().batch(done)
+        operations: list[Op] = list(ops)
+        results = super().batch(operations)
         with self._lock:
-            for op in done:
+            for op in operations:
                 if isinstance(op, PutOp):
-                    self._noted.write(json.dumps(op.value) + "\n")
-            self._noted.flush()
+                    self._log.write(json.dumps(op.value) + "\n")
+            self._log.flush()
         return results
 
 
-def langmem() -> Any:  # noqa: ANN401 - it comes without types
-    """LangMem, where it is installed."""
+def langmem() -> Any:  # noqa: ANN401 - LangMem is untyped
+    """Import LangMem; skip the part if it is not installed."""
     try:
         import langmem as package
     except ImportError:
@@ -99,13 +99,13 @@ def langmem() -> Any:  # noqa: ANN401 - it comes without types
     return package
 
 
-def manager(model: ToolCaller, store: InMemoryStore, **given: Any) -> Any:  # noqa: ANN401
-    """LangMem's manager of memories in a store, one namespace a user."""
+def make_manager(model: ToolCaller, store: InMemoryStore, **options: Any) -> Any:  # noqa: ANN401
+    """Return LangMem's memory manager for *store*, with one namespace per user."""
     return langmem().create_memory_store_manager(
-        model, namespace=("memories", "{langgraph_user_id}"), store=store, **given
+        model, namespace=("memories", "{langgraph_user_id}"), store=store, **options
     )
 
 
-def of_user(user: str) -> Any:  # noqa: ANN401
-    """The configuration that says whose memory it is."""
+def user_config(user: str) -> Any:  # noqa: ANN401
+    """Return the configuration that selects the user's namespace."""
     return {"configurable": {"langgraph_user_id": user}}

@@ -1,4 +1,4 @@
-"""The memory of documents: indexing 1,000 Markdown files of 5 kB, starting again, one changed file, and asking."""
+"""Document memory: indexing 1,000 Markdown files of 5 kB, restarts, one changed file, and queries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from common import Measured, Row, alone, median_row
+from common import Measurement, Row, median_row, run_standalone
 
 from memgraph.attachments.file import FileConfig, FileMemory
 from memgraph.attachments.files import indexer, loader
@@ -23,7 +23,7 @@ FILE_CHARS = 5_000
 
 
 class HashedWords:
-    """An embedding model that costs next to nothing, so that what is measured is the index."""
+    """An embedding model that costs almost nothing, so the figures are those of the index."""
 
     def __init__(self) -> None:
         self.texts = self.calls = 0
@@ -46,10 +46,10 @@ class HashedWords:
         return vector.tolist()
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - the contract of every benchmark
-    """Index a folder, and look at what a later start costs."""
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
+    """Index a folder, and measure later starts and queries."""
     count = 50 if quick else 1_000
-    draw = random.Random(5)  # noqa: S311 - the same folder every time
+    draw = random.Random(5)  # noqa: S311 - reproducible documents
     words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(3, 9))) for _ in range(4_000)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -58,12 +58,12 @@ def measure(quick: bool) -> Measured:  # noqa: FBT001 - the contract of every be
             (folder / "docs" / f"{number:04}.md").write_text(_document(draw, words))
 
         model = HashedWords()
-        first, seconds = _timed(lambda: _memory(folder, model).index())
-        again, seconds_again = _timed(lambda: _reading_nothing(folder))
+        first, seconds = _timed(lambda: _make_memory(folder, model).index())
+        again, seconds_again = _timed(lambda: _index_without_reading(folder))
         (folder / "docs" / "0007.md").write_text(_document(draw, words))
         other = HashedWords()
-        changed, seconds_changed = _timed(lambda: _memory(folder, other).index())
-        memory = _memory(folder, HashedWords())
+        changed, seconds_changed = _timed(lambda: _make_memory(folder, other).index())
+        memory = _make_memory(folder, HashedWords())
         memory.load()
         memory.retrieve(SearchQuery("first of all"), top_k=3, threshold=-1)
         asked = [
@@ -75,41 +75,41 @@ def measure(quick: bool) -> Measured:  # noqa: FBT001 - the contract of every be
 
     files = f"{count:,} files"
     rows = [
-        Row(f"indexing {files} of 5 kB in one pass, a model that costs nothing", seconds, "s wall"),
+        Row(f"indexing {files} of 5 kB in one pass, with a free model", seconds, "s wall"),
         Row("passages of them", first.passages, "passages"),
-        Row("calls of the embedding model for them", model.calls, "calls"),
-        Row("starting again with nothing changed", seconds_again, "s wall"),
-        Row("files read by that", 0, "files", note="reading one would have failed"),
-        Row("texts embedded by that", again.embedded, "texts"),
-        Row("starting again after one file changed", seconds_changed, "s wall"),
-        Row("files read and indexed by that", len(changed.indexed), "files"),
+        Row("embedding calls for them", model.calls, "calls"),
+        Row("restart without changes", seconds_again, "s wall"),
+        Row("files read by that restart", 0, "files", note="a read would have failed"),
+        Row("texts embedded by that restart", again.embedded, "texts"),
+        Row("restart after one file changed", seconds_changed, "s wall"),
+        Row("files read and indexed by that change", len(changed.indexed), "files"),
         Row("texts embedded by that change", changed.embedded, "texts"),
-        median_row(f"asking, {first.passages:,} passages, top 3, without the embedding", asked, "ms wall"),
+        median_row(f"query, {first.passages:,} passages, top 3, without the embedding", asked, "ms wall"),
         Row("size of the index", size / 1e6, "MB"),
     ]
     notes = (
         (
-            "The embedding model is a stand-in that hashes words into 384 numbers: a real one takes its time. "
-            "Texts go to the model 64 at a time."
+            "The embedding model is a fake that hashes words into 384 numbers; a real one takes longer. Texts are "
+            "embedded in batches of 64."
         ),
     )
-    return Measured("Documents: the file memory", rows, notes=notes)
+    return Measurement("Documents: the file memory", rows, notes=notes)
 
 
-def _memory(folder: Path, model: HashedWords) -> FileMemory:
+def _make_memory(folder: Path, model: HashedWords) -> FileMemory:
     config = FileConfig.model_validate({"file_sources": [{"path": "docs"}], "embedding": model})
     return FileMemory("docs", config, folder=folder)
 
 
-def _reading_nothing(folder: Path) -> indexer.IndexReport:
-    """A start that may read no file."""
+def _index_without_reading(folder: Path) -> indexer.IndexReport:
+    """Index the folder again; reading any file is an error."""
 
     def refuse(path: Path, encoding: str) -> loader.SourceDocument:
         raise AssertionError(f"{path} was read ({encoding})")
 
     reader, indexer.read_document = indexer.read_document, refuse
     try:
-        return _memory(folder, HashedWords()).index()
+        return _make_memory(folder, HashedWords()).index()
     finally:
         indexer.read_document = reader
 
@@ -130,4 +130,4 @@ def _timed(work: Callable[[], T]) -> tuple[T, float]:
 
 
 if __name__ == "__main__":
-    alone(measure)
+    run_standalone(measure)

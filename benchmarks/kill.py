@@ -1,12 +1,12 @@
-"""Kill -9 at random moments: is every turn learned exactly once?
+"""kill -9 at random moments: is every turn learned exactly once?
 
     python benchmarks/kill.py [--quick]
 
-Processes share one outbox and one storage, submit turns and learn them. One after the other is killed, at a moment
-drawn at random from the first 600 ms of its work, and a new one takes its place. A turn counts as submitted once
-`submit` has returned, and was then noted; one that was killed in between is submitted again, with the same message id.
-In the end one process runs what is left. Each call of the model makes a new fact of each new turn, so a turn that is
-learned twice is two facts.
+Processes share one outbox and one storage, submit turns and learn from them. Each is killed at a random moment within
+its first 600 ms and replaced by a new one. A turn counts as submitted once `submit` has returned and a ledger has noted
+it; if the process is killed in between, the turn is submitted again with the same message id. In the end one process
+runs the remaining jobs. Each model call makes a unique fact of each new turn, so a turn that is learned twice shows as
+two facts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from common import Measured, Row, Skipped, alone, at_least, at_most
+from common import Measurement, Row, Skipped, at_least, at_most, run_standalone
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from memgraph import BackgroundInvoker, Context, Policy, Scope, Settings, build_graph, open_outbox, open_storage
@@ -36,42 +36,42 @@ MODEL_SECONDS = 0.01
 
 
 def learn(prompt: Sequence[BaseMessage]) -> str:
-    """One fact for each new turn, with a nonce."""
+    """Return one fact for each new turn, made unique by a nonce."""
     time.sleep(MODEL_SECONDS)
     turns = read_turns(str(prompt[-1].content))
     return update_answer(*(f"{turn.text} #{secrets.token_hex(4)}" for turn in turns if turn.is_new))
 
 
-def invoker(folder: str, storage: str) -> BackgroundInvoker:
+def make_invoker(folder: str, storage: str) -> BackgroundInvoker:
     graph = build_graph(model=ScriptedModel(learn), storage=storage, policy=Policy(max_facts=10_000))
     return BackgroundInvoker(graph, outbox=f"sqlite:{folder}/outbox.db", settings=SETTINGS)
 
 
-def live(folder: str, storage: str, writer: int) -> None:
-    """Submit turns, each with those before it that this process said, until killed."""
+def submit_until_killed(folder: str, storage: str, writer: int) -> None:
+    """Submit turns, each with the previous ones of this process, until killed."""
     ledger = Path(folder, f"acknowledged-{writer}")
     first = len(ledger.read_text().splitlines()) if ledger.exists() else 0
-    said: list[HumanMessage] = []
-    with invoker(folder, storage) as background, ledger.open("a") as noted:
+    messages: list[HumanMessage] = []
+    with make_invoker(folder, storage) as background, ledger.open("a") as notes:
         for number in range(first, 1_000_000):
             turn = f"turn-{writer}-{number}"
-            said = [*said, HumanMessage(turn, id=turn)][-6:]
-            background.submit(said, SCOPES[writer % len(SCOPES)], f"thread-{writer}")
-            noted.write(f"{turn}\n")
-            noted.flush()
+            messages = [*messages, HumanMessage(turn, id=turn)][-6:]
+            background.submit(messages, SCOPES[writer % len(SCOPES)], f"thread-{writer}")
+            notes.write(f"{turn}\n")
+            notes.flush()
             time.sleep(random.uniform(0, 0.03))  # noqa: S311
 
 
 def finish(folder: str, storage: str) -> None:
-    """Learn what is left, once the leases of the killed have expired."""
-    with invoker(folder, storage) as background:
+    """Run the remaining jobs, once the leases of killed processes have expired."""
+    with make_invoker(folder, storage) as background:
         for _ in range(20):
             if background.flush(60):
                 return
 
 
 def warm_up() -> None:
-    """Load what a first update loads, so that the children need not."""
+    """Import everything that a first update needs, before forking."""
     graph = build_graph(model=ScriptedModel(learn), storage="memory:")
     graph.invoke({"messages": [HumanMessage("warm")]}, context=Context(user_id="warm"))
 
@@ -80,14 +80,14 @@ def kill(folder: str, storage: str, kills: int, at_once: int) -> None:
     running = [start(folder, storage, writer) for writer in range(at_once)]
     for number in range(kills):
         time.sleep(random.uniform(0, 0.6 / at_once))  # noqa: S311
-        end(running[number % at_once])
+        kill_process(running[number % at_once])
         running[number % at_once] = start(folder, storage, number % at_once)
     for process in running:
-        end(process)
+        kill_process(process)
 
 
 def start(folder: str, storage: str, writer: int) -> int:
-    return fork(lambda: live(folder, storage, writer))
+    return fork(lambda: submit_until_killed(folder, storage, writer))
 
 
 def fork(work: Callable[[], None]) -> int:
@@ -100,20 +100,20 @@ def fork(work: Callable[[], None]) -> int:
     return process
 
 
-def end(process: int) -> None:
+def kill_process(process: int) -> None:
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
 
 
 def rows_of(kind: str, folder: str, storage: str, killed: int) -> list[Row]:
-    """What became of the turns."""
+    """Count the turns by their fate."""
     submitted = [turn for ledger in Path(folder).glob("acknowledged-*") for turn in ledger.read_text().split()]
     memories = [open_storage(storage).load(scope) for scope in SCOPES]
     learned = Counter(fact.content.partition(" #")[0] for memory in memories for fact in memory.facts)
     with closing(sqlite3.connect(f"{folder}/outbox.db")) as db:
-        whole = db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        is_intact = db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
     with open_outbox(f"sqlite:{folder}/outbox.db") as outbox:
-        left = len(outbox.pending(now=0)) + len(outbox.dead_letters())
+        remaining = len(outbox.pending(now=0)) + len(outbox.dead_letters())
     once = sum(learned[turn] == 1 for turn in submitted)
     return [
         Row(f"{kind}: processes killed", killed),
@@ -121,13 +121,13 @@ def rows_of(kind: str, folder: str, storage: str, killed: int) -> list[Row]:
         Row(f"{kind}: turns learned exactly once", once, bound=at_least(len(submitted))),
         Row(f"{kind}: turns lost", sum(not learned[turn] for turn in submitted), bound=at_most(0)),
         Row(f"{kind}: turns learned twice", sum(times > 1 for times in learned.values()), bound=at_most(0)),
-        Row(f"{kind}: jobs left over", left, bound=at_most(0)),
-        Row(f"{kind}: damaged files", int(not whole), bound=at_most(0)),
+        Row(f"{kind}: jobs left over", remaining, bound=at_most(0)),
+        Row(f"{kind}: damaged files", int(not is_intact), bound=at_most(0)),
     ]
 
 
-def tried(kind: str, kills: int, at_once: int = 2) -> list[Row]:
-    """Kill so often, with memories in that kind of storage."""
+def kill_rows(kind: str, kills: int, at_once: int = 2) -> list[Row]:
+    """Kill processes whose memories are in storage *kind*."""
     with tempfile.TemporaryDirectory(prefix="memgraph-kill-") as folder:
         storage = f"sqlite:{folder}/memory.db" if kind == "sqlite" else f"file:{folder}/memory"
         kill(folder, storage, kills, at_once)
@@ -135,19 +135,19 @@ def tried(kind: str, kills: int, at_once: int = 2) -> list[Row]:
         return rows_of(kind, folder, storage, kills + at_once)
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
-    """Kill, and count."""
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
+    """Kill processes, then count the turns."""
     if not hasattr(os, "fork"):
         raise Skipped("needs a system with fork")
     warm_up()
     kills = 6 if quick else 200
-    rows = [row for kind in (("file",) if quick else ("file", "sqlite")) for row in tried(kind, kills)]
+    rows = [row for kind in (("file",) if quick else ("file", "sqlite")) for row in kill_rows(kind, kills)]
     note = (
-        "Two processes at once on one outbox in SQLite, each killed within its first 600 ms of work. That nothing "
-        f"was lost in {kills} kills means, at 95 %, that fewer than one kill in {kills // 3} loses something."
+        "Two concurrent processes with one outbox in SQLite, each killed within its first 600 ms. No loss in "
+        f"{kills} kills means, with 95 % confidence, that fewer than one kill in {kills // 3} loses something."
     )
-    return Measured("kill -9", rows, notes=[note])
+    return Measurement("kill -9", rows, notes=[note])
 
 
 if __name__ == "__main__":
-    alone(measure)
+    run_standalone(measure)

@@ -1,4 +1,4 @@
-"""An update beside LangMem's memory manager: what it costs, how often the model is asked, what two at once lose.
+"""An update compared with LangMem's memory manager: cost, model calls, and lost updates under concurrency.
 
 python benchmarks/langmem_updates.py [--quick]
 """
@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from common import Measured, Plot, Row, alone, at_most, median_row
+from common import Measurement, Plot, Row, at_most, median_row, run_standalone
 from datasets import conversation, cpu_ms, learning_model, some_facts
-from fakes import ToolCaller, langmem, manager, of_user
+from fakes import ToolCaller, langmem, make_manager, user_config
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
@@ -24,36 +24,34 @@ MODEL_SECONDS = 0.05
 THREADS = 8
 NOTES = (
     (
-        "Both in RAM, with a fake model that makes one memory of each thing a person said. LangMem looks up memories"
-        " without an index of embeddings, as a store has none by default, and shows its model five; memgraph shows "
-        "its model those of the memory that matter, within its budget, and asks for summaries too. That is why its "
-        "prompt is the longer one at first."
+        "Both in RAM, with a fake model that makes one memory of each user message. LangMem searches memories without "
+        "an embedding index, which a store does not have by default, and shows five to its model; memgraph shows the "
+        "relevant facts within its budget and also asks for summaries, so its prompt is longer at first."
     ),
     (
-        "Handed over after every exchange: the whole conversation each time, as LangMem's documentation does. "
-        "memgraph learns from what is new in it; LangMem leaves it to the model to see what it knows. The tokens are"
-        " of the texts of the prompts, the descriptions of LangMem's tools not counted."
+        "Submitted after every exchange: the whole conversation each time, as in LangMem's documentation. memgraph "
+        "learns only from new messages; LangMem leaves it to the model to recognise known ones. Tokens are those of "
+        "the prompts' texts, without the descriptions of LangMem's tools."
     ),
     (
-        "At once: 8 threads hand over conversations of one user. A collection of LangMem gets a new entry a memory, "
-        "so none can be lost; a profile (one document, `enable_inserts=False`) is read, patched and written, and a "
-        "write that comes between is overwritten. LangGraph's stores have no compare-and-set, and LangMem claims "
-        "none."
+        "Concurrency: 8 threads submit conversations of one user. A LangMem collection gets a new entry per memory, so "
+        "none can be lost; a profile (one document, `enable_inserts=False`) is read, patched and written, and a write "
+        "in between is overwritten. LangGraph's stores have no compare-and-set, and LangMem does not claim it."
     ),
 )
 
 
 class Profile(BaseModel):
-    """What is known of the user."""
+    """The user's profile."""
 
     items: list[str] = []
 
 
-# -- what an update costs -------------------------------------------------------------------------
+# -- cost of an update -------------------------------------------------------------------------
 
 
-def our_update(facts: int) -> Callable[[int], object]:
-    """An update of a memory of that many facts."""
+def memgraph_update(facts: int) -> Callable[[int], object]:
+    """Return a function that updates a memory of that many facts."""
     storage = open_storage("memory:")
     storage.save(Scope("ada"), Memory(facts=some_facts(facts)))
     graph = build_graph(model=learning_model(), storage=storage, policy=Policy(max_facts=max(10, facts)))
@@ -62,13 +60,13 @@ def our_update(facts: int) -> Callable[[int], object]:
     )
 
 
-def their_update(facts: int) -> Callable[[int], object]:
-    """The same of LangMem."""
+def langmem_update(facts: int) -> Callable[[int], object]:
+    """Return the same for LangMem."""
     store = InMemoryStore()
     for number, fact in enumerate(some_facts(facts)):
         store.put(NAMESPACE, str(number), {"kind": "Memory", "content": {"content": fact.content}})
-    manages = manager(ToolCaller(), store)
-    return lambda number: manages.invoke({"messages": _one(number)}, config=of_user("ada"))
+    memory_manager = make_manager(ToolCaller(), store)
+    return lambda number: memory_manager.invoke({"messages": _one(number)}, config=user_config("ada"))
 
 
 def _one(number: int) -> list[BaseMessage]:
@@ -76,21 +74,21 @@ def _one(number: int) -> list[BaseMessage]:
 
 
 def costs(sizes: Sequence[int], rounds: int) -> list[Row]:
-    """CPU of an update of one exchange."""
+    """Measure the CPU of an update of one exchange."""
     rows: list[Row] = []
-    for name, made in (("memgraph", our_update), ("LangMem", their_update)):
+    for name, make_update in (("memgraph", memgraph_update), ("LangMem", langmem_update)):
         for facts in sizes:
-            update = made(facts)
+            update = make_update(facts)
             update(10_000)
             rows.append(median_row(f"update, {facts:,} memories: {name}", cpu_ms(update, rounds), "ms CPU"))
     return rows
 
 
-# -- a conversation that goes on ------------------------------------------------------------------
+# -- a growing conversation ------------------------------------------------------------------
 
 
-def our_talk(exchanges: int) -> list[int]:
-    """Tokens of each prompt, in order."""
+def memgraph_tokens(exchanges: int) -> list[int]:
+    """Return the tokens of each of memgraph's prompts, in order."""
     model = learning_model()
     graph = build_graph(model=model, storage="memory:")
     for length in range(1, exchanges + 1):
@@ -99,110 +97,110 @@ def our_talk(exchanges: int) -> list[int]:
     return [tokens_of(prompt) for prompt in model.asked]
 
 
-def their_talk(exchanges: int) -> list[int]:
-    """The same of LangMem."""
+def langmem_tokens(exchanges: int) -> list[int]:
+    """Return the same for LangMem."""
     model = ToolCaller()
-    manages = manager(model, InMemoryStore())
+    memory_manager = make_manager(model, InMemoryStore())
     for length in range(1, exchanges + 1):
-        manages.invoke({"messages": conversation(length * 2, length=6)}, config=of_user("ada"))
+        memory_manager.invoke({"messages": conversation(length * 2, length=6)}, config=user_config("ada"))
     return [tokens_of(prompt) for prompt in model.asked]
 
 
-def again() -> list[Row]:
-    """Calls of the model for one conversation that is handed over ten times."""
+def repeat_rows() -> list[Row]:
+    """Count model calls for one conversation that is submitted ten times."""
     ours, theirs = learning_model(), ToolCaller()
-    graph, manages = build_graph(model=ours, storage="memory:"), manager(theirs, InMemoryStore())
+    graph, memory_manager = build_graph(model=ours, storage="memory:"), make_manager(theirs, InMemoryStore())
     for _ in range(10):
         graph.invoke({"messages": conversation(4)}, context=Context(user_id="ada", thread_id="t"))
-        manages.invoke({"messages": conversation(4)}, config=of_user("ada"))
-    said = "calls of the model, the same conversation handed over ten times"
-    return [Row(f"{said}: memgraph", len(ours.asked), bound=at_most(1)), Row(f"{said}: LangMem", len(theirs.asked))]
+        memory_manager.invoke({"messages": conversation(4)}, config=user_config("ada"))
+    name = "model calls, the same conversation submitted ten times"
+    return [Row(f"{name}: memgraph", len(ours.asked), bound=at_most(1)), Row(f"{name}: LangMem", len(theirs.asked))]
 
 
-def talk_rows(ours: Sequence[int], theirs: Sequence[int]) -> list[Row]:
-    """What the prompts of a conversation take in all."""
-    said = f"{len(theirs)} exchanges, handed over after each, all prompts"
-    return [Row(f"{said}: {name}", sum(every), "tokens") for name, every in (("memgraph", ours), ("LangMem", theirs))]
+def token_rows(ours: Sequence[int], theirs: Sequence[int]) -> list[Row]:
+    """Sum the tokens of all prompts of a conversation."""
+    name = f"{len(theirs)} exchanges, submitted after each, all prompts"
+    return [Row(f"{name}: memgraph", sum(ours), "tokens"), Row(f"{name}: LangMem", sum(theirs), "tokens")]
 
 
-def talk_plot(ours: Sequence[int], theirs: Sequence[int]) -> Plot:
-    """Tokens of a prompt against the length of the conversation."""
+def token_plot(ours: Sequence[int], theirs: Sequence[int]) -> Plot:
+    """Plot the tokens of a prompt against the length of the conversation."""
 
     def draw(axes: Any) -> None:  # noqa: ANN401
         for name, tokens in (("memgraph", ours), ("LangMem", theirs)):
-            axes.plot(range(1, len(tokens) + 1), tokens, label=f"{name}: {sum(tokens):,} tokens in all")
+            axes.plot(range(1, len(tokens) + 1), tokens, label=f"{name}: {sum(tokens):,} tokens in total")
         axes.set(xlabel="exchanges so far", ylabel="tokens of the prompt", ylim=(0, None))
         axes.legend()
 
-    caption = "A conversation handed over whole after each exchange: tokens of each update's prompt."
+    caption = "A conversation submitted after each exchange: tokens of each update's prompt."
     return Plot("langmem_prompts", caption, draw)
 
 
-# -- two at once ----------------------------------------------------------------------------------
+# -- concurrency ----------------------------------------------------------------------------------
 
 
-def at_once(update: Callable[[int], object], conversations: int) -> None:
+def run_concurrently(update: Callable[[int], object], conversations: int) -> None:
     """Run updates in several threads."""
     with ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(update, range(conversations)))
 
 
-def our_race(conversations: int) -> int:
-    """How many things of those said are in the memory."""
+def memgraph_race(conversations: int) -> int:
+    """Return how many messages are in memgraph's memory."""
     storage = open_storage("memory:")
     graph = build_graph(model=learning_model(MODEL_SECONDS), storage=storage, policy=Policy(max_facts=10_000))
-    at_once(
+    run_concurrently(
         lambda n: graph.invoke({"messages": _one(n)}, context=Context(user_id="ada", thread_id=f"t{n}")), conversations
     )
     return len({fact.content for fact in storage.load(Scope("ada")).facts})
 
 
 def collection_race(conversations: int) -> int:
-    """The same of LangMem's collection."""
+    """Return the same for LangMem's collection."""
     store = InMemoryStore()
-    manages = manager(ToolCaller(seconds=MODEL_SECONDS), store)
-    at_once(lambda n: manages.invoke({"messages": _one(n)}, config=of_user("ada")), conversations)
+    memory_manager = make_manager(ToolCaller(seconds=MODEL_SECONDS), store)
+    run_concurrently(lambda n: memory_manager.invoke({"messages": _one(n)}, config=user_config("ada")), conversations)
     return len({item.value["content"]["content"] for item in store.search(NAMESPACE, limit=10_000)})
 
 
 def profile_race(conversations: int) -> int:
-    """The same of LangMem's profile."""
+    """Return the same for LangMem's profile."""
     store = InMemoryStore()
     profile = {"schemas": [Profile], "enable_inserts": False, "default": {"items": []}}
-    manages = manager(ToolCaller(seconds=MODEL_SECONDS), store, **profile)
-    at_once(lambda n: manages.invoke({"messages": _one(n)}, config=of_user("ada")), conversations)
+    memory_manager = make_manager(ToolCaller(seconds=MODEL_SECONDS), store, **profile)
+    run_concurrently(lambda n: memory_manager.invoke({"messages": _one(n)}, config=user_config("ada")), conversations)
     (item,) = store.search(NAMESPACE, limit=10)
     return len(set(item.value["content"]["items"]))
 
 
 def races(conversations: int, rounds: int) -> list[Row]:
-    """What is lost, of what was said."""
+    """Count lost messages."""
     rows: list[Row] = []
     for name, race in (
-        ("memgraph", our_race),
+        ("memgraph", memgraph_race),
         ("LangMem, collection", collection_race),
         ("LangMem, profile", profile_race),
     ):
         lost = [conversations - race(conversations) for _ in range(rounds)]
         bound = at_most(0) if name == "memgraph" else None
-        said = f"lost, of {conversations} learned by {THREADS} threads at once: {name}"
-        rows.append(median_row(said, lost, "", bound))
+        label = f"lost, of {conversations} learned by {THREADS} threads at once: {name}"
+        rows.append(median_row(label, lost, "", bound))
     return rows
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
-    """Measure both."""
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
+    """Measure memgraph and LangMem."""
     langmem()
     sizes, rounds, exchanges = ((10,), 8, 4) if quick else ((10, 100, 1_000), 40, 30)
-    ours, theirs = our_talk(exchanges), their_talk(exchanges)
+    ours, theirs = memgraph_tokens(exchanges), langmem_tokens(exchanges)
     rows = [
         *costs(sizes, rounds),
-        *talk_rows(ours, theirs),
-        *again(),
+        *token_rows(ours, theirs),
+        *repeat_rows(),
         *races(16 if quick else 40, 2 if quick else 10),
     ]
-    return Measured("An update, beside LangMem", rows, [talk_plot(ours, theirs)], notes=NOTES)
+    return Measurement("An update, compared with LangMem", rows, [token_plot(ours, theirs)], notes=NOTES)
 
 
 if __name__ == "__main__":
-    alone(measure)
+    run_standalone(measure)

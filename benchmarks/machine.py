@@ -1,4 +1,4 @@
-"""What the figures were measured on: no names of hosts, no paths."""
+"""Machine and package versions of a run, without host names or paths."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ PACKAGES = (
 )
 
 
-def machine() -> dict[str, str]:
-    """What it was measured on, by name."""
+def describe_machine() -> dict[str, str]:
+    """Return the properties of this machine by name."""
     return {
         "cores": str(os.cpu_count()),
         "processor": _processor(),
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
         "system": _system(),
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
-        "load average when it began": f"{os.getloadavg()[0]:.2f}",
+        "load average at the start": f"{os.getloadavg()[0]:.2f}",
         "commit": _commit(),
     }
 
 
 def versions() -> dict[str, str]:
-    """The versions of the packages that matter, of those that are installed."""
+    """Return the versions of the relevant packages that are installed."""
     found: dict[str, str] = {}
     for name in PACKAGES:
         try:
@@ -40,8 +40,8 @@ def versions() -> dict[str, str]:
 
 
 def _processor() -> str:
-    known = Path("/proc/cpuinfo")
-    lines = known.read_text(encoding="utf-8").splitlines() if known.exists() else []
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return models[0] if models else platform.processor() or platform.machine()
 
@@ -58,8 +58,8 @@ def _commit() -> str:
         commit = _git("rev-parse", "--short", "HEAD")
         changed = _git("status", "--porcelain", "--", ".", ":!benchmarks/RESULTS.md", ":!benchmarks/plots")
     except (OSError, subprocess.CalledProcessError):
-        return "unknown: no checkout of git"
-    return f"{commit}{', and changes since' if changed else ''}"
+        return "unknown: not a git checkout"
+    return f"{commit}{', with uncommitted changes' if changed else ''}"
 
 
 def _git(*arguments: str) -> str:

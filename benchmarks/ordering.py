@@ -1,4 +1,4 @@
-"""What recall is compared by: orders of facts, ours and those to compare with."""
+"""Orders of facts: memgraph's rankers, and baselines to compare them with."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from memgraph import Fact, IndexCache, rank_facts
 from memgraph.retrieval.lexical import bm25
 
 Order = Callable[[Sequence[Fact], str], Sequence[int]]
-"""Facts and a question -> places of the facts, the best first."""
+"""Maps facts and a question to the indices of the facts, best first."""
 
 
-def at_random(facts: Sequence[Fact], question: str) -> list[int]:
-    """No order at all, the same one at every run."""
-    return random.Random(question).sample(range(len(facts)), len(facts))  # noqa: S311 - a benchmark
+def random_order(facts: Sequence[Fact], question: str) -> list[int]:
+    """Return a random order, reproducible by its seed."""
+    return random.Random(question).sample(range(len(facts)), len(facts))  # noqa: S311 - reproducible
 
 
 def by_bm25(facts: Sequence[Fact], question: str) -> list[int]:
-    """Plain BM25 over stems without stop words."""
+    """Rank by plain BM25 over stems without stop words."""
     scores = bm25(question, [fact.content for fact in facts])
-    return sorted(range(len(facts)), key=lambda place: -scores[place])
+    return sorted(range(len(facts)), key=lambda index: -scores[index])
 
 
 def by_ranker(name: str, embeddings: Embeddings | None = None) -> Order:
-    """One of ours, by name."""
+    """Return the order of memgraph's ranker *name*."""
     cache = IndexCache()
 
     def order(facts: Sequence[Fact], question: str) -> list[int]:
-        places = {fact.id: place for place, fact in enumerate(facts)}
+        indices = {fact.id: index for index, fact in enumerate(facts)}
         ranked = rank_facts(facts, question, ranker=name, embeddings=embeddings, cache=cache)
-        return [places[entry.fact.id] for entry in ranked]
+        return [indices[entry.fact.id] for entry in ranked]
 
     return order
 
@@ -53,7 +53,7 @@ class SmallMultilingual(Embeddings):
 
 
 def small_model() -> Embeddings | None:
-    """The model, where it is installed."""
+    """Return the model, or None if it is not installed."""
     try:
         return SmallMultilingual()
     except ImportError:
@@ -61,8 +61,8 @@ def small_model() -> Embeddings | None:
 
 
 def orders(*, embedding: bool) -> Iterator[tuple[str, Order]]:
-    """Yield what is compared, by name, the one that needs a model only where that is installed."""
-    yield "random order", at_random
+    """Yield every order with its name; `hybrid` only if its model is installed."""
+    yield "random order", random_order
     yield "scikit-learn TF-IDF", by_ranker("tfidf")
     yield "BM25, stems and stop words", by_bm25
     yield "lexical", by_ranker("lexical")

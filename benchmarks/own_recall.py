@@ -1,4 +1,4 @@
-"""How well recall finds what was asked for, in a set of our own: English and Chinese, with what makes it hard.
+"""Recall quality on our own set of questions in English and Chinese, with typical difficulties.
 
     python benchmarks/own_recall.py [--quick]
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from common import HERE, Measured, Plot, Row, alone, sha256_of
+from common import HERE, Measurement, Plot, Row, run_standalone, sha256_of
 from langchain_core.embeddings import Embeddings
 from ordering import by_bm25, small_model
 from sets.intervals import hit_row
@@ -26,23 +26,22 @@ KINDS = ("direct", "no word shared", "updated, linked", "updated, not linked", "
 BUDGET = 500
 NOTES = (
     (
-        "12 made-up people, 6 a language, with 60 to 200 facts each, most of them of somebody else, of another time or "
-        "of no matter. `no word shared`: the question says nothing that the fact says. `updated`: an older fact says "
-        "otherwise, and the newer one replaces it by id (linked) or does not. `other language`: asked in English of a "
-        "Chinese memory, or the other way round. The intervals are Wilson's, over questions."
+        "12 invented people, 6 per language, with 60 to 200 facts each; most facts are about other people, other times "
+        "or irrelevant topics. `no word shared`: the question shares no word with the fact. `updated`: an older fact "
+        "contradicts the answer, and the newer one replaces it by id (linked) or not. `other language`: an English "
+        "question to a Chinese memory, or vice versa. The intervals are Wilson's, over questions."
     ),
     (
-        f"`in {BUDGET} tokens`: the right fact is in the text that an agent is given, in which preferences and "
-        "corrections have a share of their own. `newer wins`: asked about what has changed, recall puts the fact that "
-        "is true above the one that was."
+        f"`in {BUDGET} tokens`: the answer is in the text for the prompt, in which preferences and corrections have a "
+        "reserved share. `newer wins`: for a fact that has changed, recall ranks the current one above the older one."
     ),
-    "The facts and questions are drawn from hand-written patterns: people speak less regularly, and ask worse.",
+    "Facts and questions are generated from hand-written patterns: real users are less regular and less clear.",
 )
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question, the fact that answers it, and facts that did so once."""
+    """A question, the id of its answer, and the ids of outdated answers."""
 
     kind: str
     text: str
@@ -60,39 +59,39 @@ class Persona:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What became of a question."""
+class Result:
+    """The rank of a question's answer."""
 
     question: Question
     language: str
-    place: int
-    """Of the answer, 0 being the first."""
+    rank: int
+    """Of the answer, starting at 0."""
     newer_wins: bool | None
-    """Whether the answer stands above what was true before; None where the question is not about that."""
+    """Whether the answer ranks above the outdated ones; None for other questions."""
     is_linked: bool
-    """Whether the answer names what it replaces."""
+    """Whether the answer names the fact it replaces."""
     in_budget: bool | None
-    """None where the order is none of ours."""
+    """Whether recall's text contains the answer; None for baselines."""
 
 
 def read_personas() -> list[Persona]:
-    """Read the set."""
+    """Read the set of questions."""
     return [_persona(item) for item in json.loads(SET.read_text("utf-8"))["personas"]]
 
 
 def _persona(item: Mapping[str, Any]) -> Persona:
     questions = [
-        Question(asked["kind"], asked["text"], asked["answer"], frozenset(asked.get("outdated", ())))
-        for asked in item["questions"]
+        Question(each["kind"], each["text"], each["answer"], frozenset(each.get("outdated", ())))
+        for each in item["questions"]
     ]
     return Persona(item["language"], Memory(facts=item["facts"]), tuple(questions))
 
 
-# -- asking ---------------------------------------------------------------------------------------
+# -- ranking ---------------------------------------------------------------------------------------
 
 
-class Remembering(Embeddings):
-    """Embeds each question once, however often it is asked."""
+class CachedEmbeddings(Embeddings):
+    """Caches the vectors of questions."""
 
     def __init__(self, model: Embeddings) -> None:
         self._model = model
@@ -105,96 +104,96 @@ class Remembering(Embeddings):
         return self._query(text)
 
 
-def asked_of_ours(persona: Persona, ranker: str, embeddings: Embeddings | None = None) -> Iterator[Asked]:
-    """Ask one of our rankers, and for the text that an agent is given."""
+def rank_answers(persona: Persona, ranker: str, embeddings: Embeddings | None = None) -> Iterator[Result]:
+    """Rank the facts for every question, and recall the text for the prompt."""
     cache, facts = IndexCache(), persona.memory.facts
     for question in persona.questions:
         ranked = rank_facts(facts, question.text, ranker=ranker, embeddings=embeddings, cache=cache)
-        told = recall(
+        text = recall(
             persona.memory, [question.text], max_tokens=BUDGET, ranker=ranker, embeddings=embeddings, cache=cache
         )
-        yield _asked(persona, question, [entry.fact for entry in ranked], told)
+        yield _to_result(persona, question, [entry.fact for entry in ranked], text)
 
 
-def asked_of_bm25(persona: Persona) -> Iterator[Asked]:
-    """Ask plain BM25."""
+def rank_answers_by_bm25(persona: Persona) -> Iterator[Result]:
+    """Rank the facts by plain BM25."""
     facts = persona.memory.facts
     for question in persona.questions:
-        yield _asked(persona, question, [facts[place] for place in by_bm25(facts, question.text)], None)
+        yield _to_result(persona, question, [facts[index] for index in by_bm25(facts, question.text)], None)
 
 
-def _asked(persona: Persona, question: Question, ranked: Sequence[Fact], told: str | None) -> Asked:
-    places = {fact.id: place for place, fact in enumerate(ranked)}
-    place = places[question.answer]
-    answer = ranked[place]
-    return Asked(
+def _to_result(persona: Persona, question: Question, ranked: Sequence[Fact], text: str | None) -> Result:
+    ranks = {fact.id: rank for rank, fact in enumerate(ranked)}
+    rank = ranks[question.answer]
+    answer = ranked[rank]
+    return Result(
         question,
         persona.language,
-        place,
-        all(place < places[old] for old in question.outdated) if question.kind.startswith("updated") else None,
+        rank,
+        all(rank < ranks[old] for old in question.outdated) if question.kind.startswith("updated") else None,
         bool(answer.replaces),
-        None if told is None else answer.content in told,
+        None if text is None else answer.content in text,
     )
 
 
-def compared(personas: Sequence[Persona], model: Embeddings | None) -> dict[str, list[Asked]]:
-    """Ask every question of every order, by its name."""
+def compare(personas: Sequence[Persona], model: Embeddings | None) -> dict[str, list[Result]]:
+    """Return the results of every order, by name."""
     every = {
-        "scikit-learn TF-IDF": [asked for one in personas for asked in asked_of_ours(one, "tfidf")],
-        "BM25": [asked for one in personas for asked in asked_of_bm25(one)],
-        "lexical": [asked for one in personas for asked in asked_of_ours(one, "lexical")],
+        "scikit-learn TF-IDF": [result for one in personas for result in rank_answers(one, "tfidf")],
+        "BM25": [result for one in personas for result in rank_answers_by_bm25(one)],
+        "lexical": [result for one in personas for result in rank_answers(one, "lexical")],
     }
     if model:
-        remembering = Remembering(model)
-        every["hybrid"] = [asked for one in personas for asked in asked_of_ours(one, "hybrid", remembering)]
+        cached = CachedEmbeddings(model)
+        every["hybrid"] = [result for one in personas for result in rank_answers(one, "hybrid", cached)]
     return every
 
 
 # -- rows -----------------------------------------------------------------------------------------
 
 
-def rows_of(name: str, asked: Sequence[Asked]) -> Iterator[Row]:
-    """Yield what an order finds, by language; ours by kind too."""
+def rows_of(name: str, results: Sequence[Result]) -> Iterator[Row]:
+    """Yield the figures of an order, by language."""
     for language, heading in LANGUAGES.items():
-        part = [one for one in asked if one.language == language]
+        part = [one for one in results if one.language == language]
         if not part:
             continue
-        yield hit_row(f"{heading}, {name}: first", [one.place < 1 for one in part])
-        yield hit_row(f"{heading}, {name}: among the first five", [one.place < 5 for one in part])
-        told = [one.in_budget for one in part if one.in_budget is not None]
-        if told:
-            yield hit_row(f"{heading}, {name}: in {BUDGET} tokens", told)
-        for linked, said in ((True, "linked"), (False, "not linked")):
+        yield hit_row(f"{heading}, {name}: first", [one.rank < 1 for one in part])
+        yield hit_row(f"{heading}, {name}: among the first five", [one.rank < 5 for one in part])
+        in_budget = [one.in_budget for one in part if one.in_budget is not None]
+        if in_budget:
+            yield hit_row(f"{heading}, {name}: in {BUDGET} tokens", in_budget)
+        for linked, label in ((True, "linked"), (False, "not linked")):
             wins = [one.newer_wins for one in part if one.newer_wins is not None and one.is_linked is linked]
             if wins:
-                yield hit_row(f"{heading}, {name}: newer wins, {said}", wins, note=f"{len(wins)} questions")
+                yield hit_row(f"{heading}, {name}: newer wins, {label}", wins, note=f"{len(wins)} questions")
 
 
-def kind_rows(name: str, asked: Sequence[Asked]) -> Iterator[Row]:
-    """Yield how often the answer is the first, by language and kind of question."""
+def kind_rows(name: str, results: Sequence[Result]) -> Iterator[Row]:
+    """Yield how often the answer ranks first, by language and kind of question."""
     for language, heading in LANGUAGES.items():
         for kind in KINDS:
-            part = [one for one in of_kind(asked, kind) if one.language == language]
+            part = [one for one in of_kind(results, kind) if one.language == language]
             if part:
-                five = sum(one.place < 5 for one in part) / len(part)
+                five = sum(one.rank < 5 for one in part) / len(part)
                 note = f"{len(part)} questions; among the first five: {five:.3f}"
-                yield hit_row(f"{heading}, {name}, {kind}: first", [one.place < 1 for one in part], note=note)
+                yield hit_row(f"{heading}, {name}, {kind}: first", [one.rank < 1 for one in part], note=note)
 
 
-def of_kind(asked: Iterable[Asked], kind: str) -> list[Asked]:
-    return [one for one in asked if one.question.kind == kind]
+def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
+    return [one for one in results if one.question.kind == kind]
 
 
-def plot(every: Mapping[str, Sequence[Asked]]) -> Plot:
-    """By kind of question and order."""
+def plot(every: Mapping[str, Sequence[Result]]) -> Plot:
+    """Plot the results by kind of question and order."""
 
     def draw(axes: Any) -> None:  # noqa: ANN401
-        for number, (name, asked) in enumerate(every.items()):
-            kinds = [kind for kind in KINDS if of_kind(asked, kind)]
-            rows = [hit_row(kind, [one.place < 5 for one in of_kind(asked, kind)]) for kind in kinds]
-            places = [place + (number - len(every) / 2 + 0.5) * 0.2 for place in range(len(rows))]
+        for number, (name, results) in enumerate(every.items()):
+            kinds = [kind for kind in KINDS if of_kind(results, kind)]
+            rows = [hit_row(kind, [one.rank < 5 for one in of_kind(results, kind)]) for kind in kinds]
+            positions = [index + (number - len(every) / 2 + 0.5) * 0.2 for index in range(len(rows))]
             spread = [[row.value - (row.low or 0) for row in rows], [(row.high or 0) - row.value for row in rows]]
-            axes.bar(places, [row.value for row in rows], 0.18, yerr=spread, capsize=2, label=name)
+            axes.bar(positions, [row.value for row in rows], 0.18, yerr=spread, capsize=2, label=name)
             axes.set_xticks(range(len(kinds)), [kind.replace(", ", ",\n") for kind in kinds], fontsize=8)
         axes.set(ylabel="answer among the first five", ylim=(0, 1.05))
         axes.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, 1.14), fontsize=8)
@@ -202,16 +201,16 @@ def plot(every: Mapping[str, Sequence[Asked]]) -> Plot:
     return Plot("recall_own", "Our own set, both languages: share of questions by kind, with 95 % intervals.", draw, 8)
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
-    """Measure what recall finds in the set of our own."""
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
+    """Measure recall on our own set."""
     personas = read_personas()
     model = None if quick else small_model()
-    every = compared(personas[::6] if quick else personas, model)
-    rows = [row for name, asked in every.items() for row in rows_of(name, asked)]
+    every = compare(personas[::6] if quick else personas, model)
+    rows = [row for name, results in every.items() for row in rows_of(name, results)]
     rows += [row for name in ("lexical", "hybrid") if name in every for row in kind_rows(name, every[name])]
-    missing = () if model else ("`hybrid` is left out: it needs the extra `local`.",)
-    return Measured("Recall, a set of our own", rows, [plot(every)], {SET.name: sha256_of(SET)}, [*NOTES, *missing])
+    missing = () if model else ("`hybrid` is omitted: it needs the extra `local`.",)
+    return Measurement("Recall on our own set", rows, [plot(every)], {SET.name: sha256_of(SET)}, [*NOTES, *missing])
 
 
 if __name__ == "__main__":
-    alone(measure)
+    run_standalone(measure)

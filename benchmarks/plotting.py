@@ -1,4 +1,4 @@
-"""Drawing, where matplotlib is installed."""
+"""Draws plots, if matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STYLE = {
 
 
 def draw(plot: Plot, folder: Path) -> bool:
-    """Draw *plot* into *folder*/plots; return whether that could be done."""
+    """Draw *plot* into *folder*/plots; return False if matplotlib is missing."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -31,7 +31,7 @@ def draw(plot: Plot, folder: Path) -> bool:
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(plot.width, plot.height), layout="constrained")
         plot.draw(axes)
-        # no version of the library in the file: the same figures are the same picture
+        # without the library's version in the file, equal figures give equal images
         figure.savefig(folder / "plots" / f"{plot.name}.png", dpi=110, metadata={"Software": None})
         plt.close(figure)
     return True

@@ -1,6 +1,6 @@
-"""A provider of a chat model that speaks as OpenAI does, and makes one fact of each new turn.
+"""A fake OpenAI-compatible server whose chat model makes one fact of each new turn.
 
-Each fact has a nonce, so that a turn which is learned twice is two facts.
+Each fact has a nonce, so that a turn which is learned twice shows as two facts.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from memgraph.testing import update_answer
 
 
 class Provider(ThreadingHTTPServer):
-    """A chat model over HTTP, on loopback. It knows by their keys who is asking.
+    """A chat model over HTTP, on loopback. It counts requests by API key.
 
     Args:
-        seconds: How long it takes to answer.
+        seconds: Latency of each response.
     """
 
     daemon_threads = True
@@ -31,8 +31,8 @@ class Provider(ThreadingHTTPServer):
     def __init__(self, seconds: float) -> None:
         super().__init__(("127.0.0.1", 0), Completions)
         self.seconds = seconds
-        self.asking: Counter[str] = Counter()
-        self.asked: Counter[str] = Counter()
+        self.active: Counter[str] = Counter()
+        self.requests: Counter[str] = Counter()
         self.lock = threading.Lock()
 
     @property
@@ -40,16 +40,16 @@ class Provider(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
-        """Who asked may have been killed."""
+        """Ignore errors: the client may have been killed."""
 
-    def is_asked_by(self, key: str) -> bool:
-        """Whether it is just answering whoever has *key*."""
+    def is_serving(self, key: str) -> bool:
+        """Whether a request with *key* is in progress."""
         with self.lock:
-            return self.asking[key] > 0
+            return self.active[key] > 0
 
 
 class Completions(BaseHTTPRequestHandler):
-    """Answers as OpenAI does."""
+    """Handles chat completion requests."""
 
     server: Provider
 
@@ -57,16 +57,16 @@ class Completions(BaseHTTPRequestHandler):
         key = self.headers["Authorization"].removeprefix("Bearer ")
         prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
         with self.server.lock:
-            self.server.asking[key] += 1
-            self.server.asked[key] += 1
+            self.server.active[key] += 1
+            self.server.requests[key] += 1
         time.sleep(self.server.seconds)
         with self.server.lock:
-            self.server.asking[key] -= 1
+            self.server.active[key] -= 1
         turns = [turn.text for turn in read_turns(prompt) if turn.is_new]
         self._answer(update_answer(*(f"{turn} #{secrets.token_hex(4)}" for turn in turns)))
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Disable the request log."""
 
     def _answer(self, content: str) -> None:
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
@@ -82,7 +82,7 @@ class Completions(BaseHTTPRequestHandler):
 
 @contextmanager
 def provider(seconds: float) -> Iterator[Provider]:
-    """A provider that serves meanwhile."""
+    """Run a provider in a background thread."""
     with Provider(seconds) as serving:
         threading.Thread(target=serving.serve_forever, daemon=True).start()
         try:

@@ -1,10 +1,10 @@
-"""Optional: how often a chat model answers LoCoMo's questions right from what recall tells it. It costs money.
+"""Optional: how often a chat model answers LoCoMo's questions correctly from recalled memory. It costs money.
 
     python benchmarks/question_answering.py --model openai:gpt-4.1-mini --judge openai:gpt-4.1 [--limit 50]
 
-It is no part of the benchmarks that run by themselves. For each question the model is given the text that an agent
-would be given, and the judge is shown the question, the right answer and the model's. Adversarial questions are left
-out, as they have no answer. LoCoMo is read where it is, beside the checkout (`../shared/data/locomo_dev.json`).
+It is not part of `make bench`. For each question the model gets the text that recall puts into an agent's prompt,
+and the judge gets the question, the right answer and the model's answer. Adversarial questions are skipped, since they
+have no answer. LoCoMo is read from outside the checkout (`../shared/data/locomo_dev.json`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 from common import Row, share_row, table
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from locomo import CATEGORY_NAMES, LOCOMO, read_talks
+from locomo import CATEGORY_NAMES, LOCOMO, read_conversations
 from ordering import small_model
 from sets.intervals import hit_row
 
@@ -46,41 +46,41 @@ JUDGE = (
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question, its answer, and the memory it is asked of."""
+class Question:
+    """A question, its answer, and the memory to answer it from."""
 
-    question: str
+    text: str
     answer: str
     category: int
     memory: Memory
 
 
 @dataclass(frozen=True)
-class Marked:
-    """What became of a question."""
+class GradedAnswer:
+    """The model's answer to a question, and the judge's verdict."""
 
-    asked: Asked
-    said: str = ""
+    question: Question
+    answer: str = ""
     is_right: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
     error: str = ""
 
 
-def read_questions() -> list[Asked]:
-    """Read LoCoMo's questions that have an answer; each fact says when it was said."""
+def read_questions() -> list[Question]:
+    """Read LoCoMo's questions that have an answer; facts include the date of their conversation."""
     conversations = json.loads(LOCOMO.read_text("utf-8"))
     return [
-        Asked(item["question"], str(item["answer"]), item["category"], memory)
-        for conversation, talk in zip(conversations, read_talks(LOCOMO), strict=True)
-        for memory in [dated(Memory(facts=talk.facts), conversation["conversation"])]
+        Question(item["question"], str(item["answer"]), item["category"], memory)
+        for conversation, talk in zip(conversations, read_conversations(LOCOMO), strict=True)
+        for memory in [add_dates(Memory(facts=talk.facts), conversation["conversation"])]
         for item in conversation["qa"]
         if "answer" in item and CATEGORY_NAMES[item["category"]] != "adversarial"
     ]
 
 
-def dated(memory: Memory, conversation: Mapping[str, Any]) -> Memory:
-    """The memory whose facts say when they were said: what asks for a time cannot be answered otherwise."""
+def add_dates(memory: Memory, conversation: Mapping[str, Any]) -> Memory:
+    """Append its date to every fact, without which questions about time have no answer."""
 
     def with_date(fact: Fact) -> Fact:
         session = "_".join(fact.source.split("_")[:2])
@@ -89,61 +89,61 @@ def dated(memory: Memory, conversation: Mapping[str, Any]) -> Memory:
     return memory.with_facts(tuple(map(with_date, memory.facts)))
 
 
-# -- answering and marking ------------------------------------------------------------------------
+# -- answering and grading ------------------------------------------------------------------------
 
 
-class Exam:
-    """Asks the model, and has the judge mark it."""
+class Grader:
+    """Asks the model, and lets the judge grade the answer."""
 
-    def __init__(self, model: BaseChatModel, judge: BaseChatModel, recalling: partial[str], policy: Policy) -> None:
+    def __init__(self, model: BaseChatModel, judge: BaseChatModel, recall_text: partial[str], policy: Policy) -> None:
         self._model = model
         self._judge = judge
-        self._recalling = recalling
+        self._recall_text = recall_text
         self._policy = policy
 
-    def __call__(self, asked: Asked) -> Marked:
-        """Ask one question; where a model fails, that is what became of it."""
-        notes = self._recalling(asked.memory, [asked.question])
+    def __call__(self, question: Question) -> GradedAnswer:
+        """Ask one question; the failure of a model is part of the result."""
+        notes = self._recall_text(question.memory, [question.text])
         try:
-            said = self._say(self._model, ANSWER, f"{notes}\n\nQuestion: {asked.question}")
-            marks = f"Question: {asked.question}\nRight answer: {asked.answer}\nStudent's answer: {text_of(said)}"
-            verdict = self._say(self._judge, JUDGE, marks)
-            is_right = read_verdict(text_of(verdict))
+            answer = self._call(self._model, ANSWER, f"{notes}\n\nQuestion: {question.text}")
+            task = f"Question: {question.text}\nRight answer: {question.answer}\nStudent's answer: {text_of(answer)}"
+            verdict = self._call(self._judge, JUDGE, task)
+            is_right = parse_verdict(text_of(verdict))
         except (MemgraphError, ValueError) as error:
-            return Marked(asked, error=f"{type(error).__name__}: {error}")
-        used = [message.usage_metadata for message in (said, verdict) if message.usage_metadata]
-        return Marked(
-            asked,
-            text_of(said),
+            return GradedAnswer(question, error=f"{type(error).__name__}: {error}")
+        used = [message.usage_metadata for message in (answer, verdict) if message.usage_metadata]
+        return GradedAnswer(
+            question,
+            text_of(answer),
             is_right,
             sum(usage["input_tokens"] for usage in used),
             sum(usage["output_tokens"] for usage in used),
         )
 
-    def _say(self, model: BaseChatModel, system: str, human: str) -> AIMessage:
+    def _call(self, model: BaseChatModel, system: str, human: str) -> AIMessage:
         return call(model, [SystemMessage(system), HumanMessage(human)], self._policy)
 
 
 def text_of(message: AIMessage) -> str:
-    """What a model said."""
+    """Return the text of a model's answer."""
     return message.text.strip()
 
 
-def read_verdict(said: str) -> bool:
-    """Read what the judge said.
+def parse_verdict(text: str) -> bool:
+    """Parse the judge's verdict.
 
     Raises:
         ValueError: If it is neither right nor wrong, or both.
     """
-    words = set(re.findall(r"[a-z]+", said.casefold())) & {"right", "wrong"}
+    words = set(re.findall(r"[a-z]+", text.casefold())) & {"right", "wrong"}
     if len(words) != 1:
-        raise ValueError(f"the judge said neither right nor wrong: {said[:80]!r}")
+        raise ValueError(f"the judge answered neither right nor wrong: {text[:80]!r}")
     return words == {"right"}
 
 
-def token_f1(said: str, answer: str) -> float:
-    """The words that two answers share: a mark that needs no judge, and that is hard on other wordings."""
-    ours, theirs = Counter(_words(said)), Counter(_words(answer))
+def token_f1(answer: str, expected: str) -> float:
+    """Return the F1 of shared words: a score that needs no judge, but penalises other wordings."""
+    ours, theirs = Counter(_words(answer)), Counter(_words(expected))
     shared = (ours & theirs).total()
     return 2 * shared / (ours.total() + theirs.total()) if shared else 0.0
 
@@ -153,59 +153,63 @@ def _words(text: str) -> list[str]:
     return [word for word in found if word not in {"a", "an", "the", "and"}]
 
 
-# -- telling --------------------------------------------------------------------------------------
+# -- output --------------------------------------------------------------------------------------
 
 
-def rows_of(marked: Sequence[Marked]) -> Iterator[Row]:
-    """Yield the shares that were right, in all and by kind; what failed counts as wrong."""
-    yield hit_row("right, says the judge", [one.is_right for one in marked], note=f"{len(marked)} questions")
-    for kind in sorted({one.asked.category for one in marked}):
-        hits = [one.is_right for one in marked if one.asked.category == kind]
+def rows_of(graded: Sequence[GradedAnswer]) -> Iterator[Row]:
+    """Yield the shares of right answers, in total and by category; failures count as wrong."""
+    yield hit_row("right, according to the judge", [one.is_right for one in graded], note=f"{len(graded)} questions")
+    for kind in sorted({one.question.category for one in graded}):
+        hits = [one.is_right for one in graded if one.question.category == kind]
         yield hit_row(f"right, {CATEGORY_NAMES[kind]}", hits, note=f"{len(hits)} questions")
-    yield share_row("words shared with the right answer, F1", [token_f1(one.said, one.asked.answer) for one in marked])
-    yield Row("failed", sum(bool(one.error) for one in marked), "questions")
-    yield Row("input", sum(one.input_tokens for one in marked), "tokens")
-    yield Row("output", sum(one.output_tokens for one in marked), "tokens")
+    yield share_row(
+        "words shared with the right answer, F1", [token_f1(one.answer, one.question.answer) for one in graded]
+    )
+    yield Row("failed", sum(bool(one.error) for one in graded), "questions")
+    yield Row("input", sum(one.input_tokens for one in graded), "tokens")
+    yield Row("output", sum(one.output_tokens for one in graded), "tokens")
 
 
-def told(one: Marked) -> str:
-    """A question and what became of it, on one line."""
+def describe(one: GradedAnswer) -> str:
+    """Format a graded answer as one line."""
     verdict = f"failed ({one.error})" if one.error else "right" if one.is_right else "wrong"
-    return f"{verdict}: {one.asked.question} | {one.asked.answer} | {one.said}"
+    return f"{verdict}: {one.question.text} | {one.question.answer} | {one.answer}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", required=True, help="who answers: openai:NAME, or provider:NAME")
-    parser.add_argument("--judge", required=True, help="who marks; a stronger model than the one that answers")
-    parser.add_argument("--limit", type=int, help="so many questions, drawn the same at every run; default: all")
-    parser.add_argument("--budget", type=int, default=2_000, help="tokens of what recall tells")
+    parser.add_argument("--model", required=True, help="model that answers: openai:NAME or provider:NAME")
+    parser.add_argument("--judge", required=True, help="model that grades; use a stronger one")
+    parser.add_argument("--limit", type=int, help="number of questions, a reproducible sample; default: all")
+    parser.add_argument("--budget", type=int, default=2_000, help="tokens of recalled memory")
     parser.add_argument("--ranker", choices=("lexical", "tfidf", "hybrid"), default="lexical")
-    parser.add_argument("--jobs", type=int, default=4, help="questions at once")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds that one call may take")
-    parser.add_argument("--prices", type=float, nargs=2, metavar=("IN", "OUT"), help="of a million tokens")
+    parser.add_argument("--jobs", type=int, default=4, help="questions in parallel")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds per model call")
+    parser.add_argument("--prices", type=float, nargs=2, metavar=("IN", "OUT"), help="per million tokens")
     given = parser.parse_args()
     if not LOCOMO.exists():
-        parser.exit(1, f"LoCoMo is not there: {LOCOMO.name} belongs into shared/data beside the checkout\n")
+        parser.exit(1, f"LoCoMo is missing: put {LOCOMO.name} into ../shared/data, outside the checkout\n")
     embeddings = small_model() if given.ranker == "hybrid" else None
     if given.ranker == "hybrid" and not embeddings:
-        parser.exit(1, "hybrid needs the extra local, with its small embedding model\n")
-    recalling = partial(recall, max_tokens=given.budget, ranker=given.ranker, embeddings=embeddings, cache=IndexCache())
+        parser.exit(1, "hybrid needs the extra local, which has an embedding model\n")
+    recall_text = partial(
+        recall, max_tokens=given.budget, ranker=given.ranker, embeddings=embeddings, cache=IndexCache()
+    )
     policy = Policy(model_timeout_seconds=given.timeout)
     try:
-        exam = Exam(chat_model(given.model), chat_model(given.judge), recalling, policy)
+        grader = Grader(chat_model(given.model), chat_model(given.judge), recall_text, policy)
     except MemgraphError as error:
         parser.exit(1, f"{error}\n")
     questions = read_questions()
-    random.Random(SEED).shuffle(questions)  # noqa: S311 - the same at every run
-    marked: list[Marked] = []
+    random.Random(SEED).shuffle(questions)  # noqa: S311 - reproducible
+    graded: list[GradedAnswer] = []
     with ThreadPoolExecutor(given.jobs) as pool:
-        for one in pool.map(exam, islice(questions, given.limit)):
-            marked.append(one)
-            print(told(one), flush=True)
-    print("", *table(list(rows_of(marked))), sep="\n")
+        for one in pool.map(grader, islice(questions, given.limit)):
+            graded.append(one)
+            print(describe(one), flush=True)
+    print("", *table(list(rows_of(graded))), sep="\n")
     if given.prices:
-        spent = sum(one.input_tokens * given.prices[0] + one.output_tokens * given.prices[1] for one in marked)
+        spent = sum(one.input_tokens * given.prices[0] + one.output_tokens * given.prices[1] for one in graded)
         print(f"\ncost: {spent / 1e6:.4f} if both models have these prices")
 
 

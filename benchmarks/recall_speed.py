@@ -1,4 +1,4 @@
-"""What recall costs by the size of the memory, and whether it keeps to its budget whatever the memory holds.
+"""Cost of recall by the size of the memory, and whether it stays within its budget for any memory.
 
 python benchmarks/recall_speed.py [--quick]
 """
@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from common import Measured, Plot, Row, alone, at_most, median_row
+from common import Measurement, Plot, Row, at_most, median_row, run_standalone
 from datasets import cpu_ms, question, some_facts
 
 from memgraph import Fact, IndexCache, Memory, Section, recall
@@ -22,11 +22,11 @@ WARM_BOUNDS = {100: at_most(1), 1_000: at_most(2), 10_000: at_most(10)}
 INDEX_BOUNDS = {1_000: at_most(250)}
 
 
-# -- what it costs --------------------------------------------------------------------------------
+# -- cost --------------------------------------------------------------------------------
 
 
 def index_row(facts: int) -> Row:
-    """Building the index of facts whose words this process has not seen before."""
+    """Measure building the index of facts whose words are new to this process."""
     made = some_facts(facts)
     (spent,) = cpu_ms(lambda _: FactIndex(made, get_ranker(None)).costs, 1)
     note = "the first time in a process"
@@ -34,14 +34,14 @@ def index_row(facts: int) -> Row:
 
 
 def cold_row(facts: int, rounds: int) -> Row:
-    """A question to a memory that was just loaded: its facts are indexed first."""
+    """Measure a question to a memory that was just loaded, including its index."""
     loaded = [Memory(facts=some_facts(facts)) for _ in range(rounds)]
     spent = cpu_ms(lambda number: recall(loaded[number], question(number), cache=IndexCache()), rounds)
     return median_row(f"recall, cold, {facts:,} facts", spent, "ms CPU")
 
 
 def warm_row(facts: int, rounds: int) -> Row:
-    """Question after question to the same memory."""
+    """Measure repeated questions to the same memory."""
     memory, cache = Memory(facts=some_facts(facts)), IndexCache()
     recall(memory, question(-1), cache=cache)
     spent = cpu_ms(lambda number: recall(memory, question(number), cache=cache), rounds)
@@ -49,7 +49,7 @@ def warm_row(facts: int, rounds: int) -> Row:
 
 
 def growth(sizes: Sequence[int], warm: Sequence[Row], cold: Sequence[Row]) -> Plot:
-    """Recall against the number of facts."""
+    """Plot recall against the number of facts."""
 
     def draw(axes: Any) -> None:  # noqa: ANN401
         for rows, label in ((cold, "cold: facts just loaded"), (warm, "warm: facts asked before")):
@@ -76,7 +76,7 @@ PIECES = [
 
 
 def some_memory(draw: random.Random) -> Memory:
-    """Any memory: a few pieces in each text, of any script."""
+    """Return a random memory: texts of a few pieces in any script."""
 
     def text(pieces: int) -> str:
         return "".join(
@@ -95,7 +95,7 @@ def some_memory(draw: random.Random) -> Memory:
 
 
 def budget_rows(memories: int) -> list[Row]:
-    """Random memories, random budgets: how many were exceeded, and how full the fullest was."""
+    """Try random memories and budgets: how many budgets are exceeded, and the highest utilisation."""
     draw, exceeded, filled = random.Random(7), 0, list[float]()  # noqa: S311
     for _ in range(memories):
         budget = draw.randrange(20, 3_000)
@@ -104,25 +104,25 @@ def budget_rows(memories: int) -> list[Row]:
         filled.append(tokens / budget)
     return [
         Row(f"budgets exceeded, of {memories:,} random memories", exceeded, bound=at_most(0)),
-        Row("the fullest of them", max(filled), "share", bound=at_most(1)),
+        Row("highest utilisation of a budget", max(filled), "share", bound=at_most(1)),
     ]
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
-    """Measure what recall costs."""
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
+    """Measure the cost of recall."""
     sizes, rounds = (SIZES[:3], 10) if quick else (SIZES, 100)
-    count_tokens("the encoding is read once a process")
+    count_tokens("loads the encoding, once per process")
     first = index_row(1_000)
     warm = [warm_row(size, rounds) for size in sizes]
     cold = [cold_row(size, max(5, rounds // 5)) for size in sizes]
     rows = [*warm, *cold, first, *budget_rows(100 if quick else 5_000)]
     note = (
-        "Three short messages ask, 2,000 tokens answer; facts of 20 tokens, a tenth of them Chinese. Cold is "
-        "without any index; the words were seen before in the process. The index of the first time stems every "
-        "word for the first time and counts the tokens of every fact."
+        "A query of three short messages and a budget of 2,000 tokens; facts of 20 tokens, a tenth of them Chinese. "
+        "Cold is without an index, with words known to the process. The first index in a process also stems every "
+        "word and counts the tokens of every fact."
     )
-    return Measured(
-        "What recall costs",
+    return Measurement(
+        "Cost of recall",
         rows,
         [growth(sizes, warm, cold)],
         notes=[note],
@@ -130,4 +130,4 @@ def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
 
 
 if __name__ == "__main__":
-    alone(measure)
+    run_standalone(measure)

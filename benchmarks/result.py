@@ -1,4 +1,4 @@
-"""What became of a part, as it is handed from its process to the one that writes the report."""
+"""The outcome of a part, passed as JSON from its process to the one that writes the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot that was drawn."""
+    """A plot that was saved as an image."""
 
     name: str
     caption: str
@@ -19,7 +19,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a part found, without what only its process can use."""
+    """The serialisable part of a Measurement."""
 
     title: str
     rows: list[Row]
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A part that ran, was skipped, or failed: one of the three is said."""
+    """A part that ran, was skipped, or failed: exactly one of *finding*, *skipped* and *failed* is set."""
 
     name: str
     seconds: float
@@ -44,15 +44,15 @@ _ADAPTERS = TypeAdapter(list[Outcome])
 
 
 def write_outcome(outcome: Outcome, folder: Path) -> None:
-    """Write it where `read_outcome` finds it."""
+    """Write *outcome* as JSON into *folder*."""
     (folder / f"{outcome.name}.json").write_bytes(_ADAPTER.dump_json(outcome))
 
 
 def read_outcome(name: str, folder: Path) -> Outcome:
-    """Read what the part called *name* wrote."""
+    """Read the outcome of the part called *name*."""
     return _ADAPTER.validate_json((folder / f"{name}.json").read_bytes())
 
 
 def as_json(outcomes: list[Outcome]) -> str:
-    """All of them, for machines."""
+    """Return all outcomes as JSON."""
     return _ADAPTERS.dump_json(outcomes, indent=2, exclude_none=True).decode()

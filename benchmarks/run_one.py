@@ -1,4 +1,4 @@
-"""Run one part in this process and write down what it found: for all.py, which gives each part a process of its own.
+"""Run one part in this process and write its outcome to a file; all.py runs each part in this way.
 
 python benchmarks/run_one.py update --to FOLDER [--quick]
 """
@@ -10,13 +10,13 @@ import importlib
 import time
 from pathlib import Path
 
-from common import Measured, Skipped
+from common import Measurement, Skipped
 from plotting import draw
 from result import Finding, Outcome, Picture, write_outcome
 
 
-def found(measured: Measured, folder: Path) -> Finding:
-    """Draw the pictures of *measured* into *folder*, and return the rest."""
+def to_finding(measured: Measurement, folder: Path) -> Finding:
+    """Draw the plots of *measured* into *folder*, and return everything serialisable."""
     drawn = [Picture(plot.name, plot.caption) for plot in measured.plots if draw(plot, folder)]
     return Finding(measured.title, list(measured.rows), drawn, dict(measured.data), list(measured.notes))
 
@@ -28,7 +28,7 @@ def run(name: str, folder: Path, *, quick: bool) -> Outcome:
         measured = importlib.import_module(name).measure(quick)
     except Skipped as reason:
         return Outcome(name, time.perf_counter() - began, skipped=str(reason))
-    return Outcome(name, time.perf_counter() - began, finding=found(measured, folder))
+    return Outcome(name, time.perf_counter() - began, finding=to_finding(measured, folder))
 
 
 def main() -> None:

@@ -1,11 +1,11 @@
-"""Two `memgraph serve` processes on one PostgreSQL, under load, and one of them is killed: is every turn learned once?
+"""Two `memgraph serve` processes on one PostgreSQL under load, one of them killed: is every turn learned once?
 
     python benchmarks/servers.py [--quick]
 
-Clients hand turns over by HTTP, half of them to each server; where one does not answer, to the other, with the same
-message id. A server is killed (SIGKILL) while the model is answering it. A turn counts as accepted once a client was
-answered 202. The model is a provider of this process that makes a new fact of each new turn, with a nonce: a turn that
-is learned twice is two facts.
+Clients submit turns over HTTP, half of them to each server; if one does not respond, they retry at the other with the
+same message id. One server is killed (SIGKILL) while a model call is in progress. A turn counts as accepted once a
+client got a 202. The model is a provider in this process that makes a unique fact of each new turn: a turn that is
+learned twice shows as two facts.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from functools import cached_property
 
 import httpx
 from cluster import postgres_url
-from common import Measured, Row, Skipped, alone, at_least, at_most, quantile_row
+from common import Measurement, Row, Skipped, at_least, at_most, quantile_row, run_standalone
 from provider import Provider, provider
 
 from memgraph import Scope, open_outbox, open_storage
 
 MODEL_SECONDS = 0.2
-TALK_LENGTH = 6
-"""Messages of a request: the new turn, and those before it."""
-PATIENCE_SECONDS = 60
+CONVERSATION_LENGTH = 6
+"""Messages of a request: the new turn and the previous ones."""
+TIMEOUT_SECONDS = 60
 SERVE = (sys.executable, "-c", "from memgraph.cli import main; main()", "serve", "--port", "0", "--json")
 SETTINGS = {
     "MEMGRAPH_MODEL_NAME": "openai:items",
@@ -49,19 +49,19 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Load:
-    """How much is asked of the servers."""
+    """The load on the servers."""
 
     clients: int
-    talks: int
-    """Conversations of each client, one after the other; a client is a user."""
+    conversations: int
+    """Conversations of each client, one after the other. Each client is a user."""
     turns: int
     pause: float
     """Seconds between two turns of a client."""
 
     @property
-    def all(self) -> int:
-        """The turns of all clients."""
-        return self.clients * self.talks * self.turns
+    def total(self) -> int:
+        """Number of turns of all clients."""
+        return self.clients * self.conversations * self.turns
 
 
 # -- the servers ----------------------------------------------------------------------------------
@@ -69,31 +69,31 @@ class Load:
 
 @dataclass
 class Server:
-    """A `memgraph serve` of its own process."""
+    """A `memgraph serve` process."""
 
     process: subprocess.Popen[str]
     key: str
-    """By which the provider knows it."""
+    """API key by which the provider recognises it."""
 
     @cached_property
     def url(self) -> str:
-        """Where it serves, once it does."""
+        """The URL that it prints once it accepts requests."""
         assert self.process.stdout
-        told = ""
-        while not told.endswith("}\n"):
+        output = ""
+        while not output.endswith("}\n"):
             line = self.process.stdout.readline()
             if not line:
-                raise RuntimeError(f"memgraph serve did not start: {told}")
-            told += line
-        return json.loads(told)["url"]
+                raise RuntimeError(f"memgraph serve did not start: {output}")
+            output += line
+        return json.loads(output)["url"]
 
 
 def start(key: str, token: str, database: str, model: str) -> Server:
-    """Start one; it tells its address once it serves."""
+    """Start a server process."""
     own = {"MEMGRAPH_STORAGE_PATH": database, "MEMGRAPH_OUTBOX": database, "MEMGRAPH_API_TOKEN": token}
-    foreign = re.compile("MEMGRAPH_|OPENAI_|LANGSMITH_|LANGCHAIN_")
-    kept = {name: value for name, value in os.environ.items() if not foreign.match(name)}
-    environment = {**kept, **SETTINGS, **own, "OPENAI_BASE_URL": model, "OPENAI_API_KEY": key}
+    excluded = re.compile("MEMGRAPH_|OPENAI_|LANGSMITH_|LANGCHAIN_")
+    inherited = {name: value for name, value in os.environ.items() if not excluded.match(name)}
+    environment = {**inherited, **SETTINGS, **own, "OPENAI_BASE_URL": model, "OPENAI_API_KEY": key}
     process = subprocess.Popen(  # noqa: S603
         SERVE, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
     )
@@ -102,7 +102,7 @@ def start(key: str, token: str, database: str, model: str) -> Server:
 
 @contextmanager
 def two_servers(database: str, model: str) -> Iterator[tuple[Server, Server, str]]:
-    """Two servers, and the token that lets in."""
+    """Run two servers; yield them and their API token."""
     token = secrets.token_urlsafe(24)
     first, second = (start(key, token, database, model) for key in ("first-server-key", "second-server-key"))
     try:
@@ -111,7 +111,7 @@ def two_servers(database: str, model: str) -> Iterator[tuple[Server, Server, str
         for server in (first, second):
             server.process.terminate()
         for server in (first, second):
-            server.process.communicate(timeout=60)
+            server.process.communicate(timeout=TIMEOUT_SECONDS)
 
 
 # -- the clients ----------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def two_servers(database: str, model: str) -> Iterator[tuple[Server, Server, str
 
 @dataclass
 class Ledger:
-    """What clients were told."""
+    """The responses that clients got."""
 
     accepted: list[str] = field(default_factory=list[str])
     seconds: list[float] = field(default_factory=list[float])
@@ -138,65 +138,65 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Client:
-    """A user who talks, and hands each turn over with those before it."""
+    """A user who submits each turn with the previous ones."""
 
     number: int
     urls: tuple[str, str]
     http: httpx.Client
     ledger: Ledger
 
-    def talk(self, thread: str, turns: int, pause: float) -> None:
-        said: list[dict[str, str]] = []
-        for turn in (f"turn-{self.number}-{thread}-{place}" for place in range(turns)):
-            said = [*said, {"role": "user", "content": turn, "id": turn}][-TALK_LENGTH:]
-            self.submit(turn, {"messages": said, "thread_id": thread})
+    def converse(self, thread: str, turns: int, pause: float) -> None:
+        messages: list[dict[str, str]] = []
+        for turn in (f"turn-{self.number}-{thread}-{index}" for index in range(turns)):
+            messages = [*messages, {"role": "user", "content": turn, "id": turn}][-CONVERSATION_LENGTH:]
+            self.submit(turn, {"messages": messages, "thread_id": thread})
             time.sleep(pause)
 
     def submit(self, turn: str, body: Mapping[str, object]) -> None:
-        """Hand one turn over, to whichever server takes it."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        place = self.number
+        """Submit one turn, alternating between the servers until one accepts it."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        server = self.number
         while time.monotonic() < deadline:
             began = time.perf_counter()
             try:
                 answer = self.http.post(
-                    f"{self.urls[place % 2]}/conversations", params={"user_id": f"user-{self.number}"}, json=body
+                    f"{self.urls[server % 2]}/conversations", params={"user_id": f"user-{self.number}"}, json=body
                 )
                 answer.raise_for_status()
             except httpx.HTTPError:
                 self.ledger.note_retry()
-                place += 1
+                server += 1
                 time.sleep(0.05)
             else:
                 self.ledger.note(turn, time.perf_counter() - began)
                 return
 
 
-def converse(number: int, load: Load, urls: tuple[str, str], token: str, ledger: Ledger) -> None:
-    """Hold all conversations of one client, one after the other."""
+def run_client(number: int, load: Load, urls: tuple[str, str], token: str, ledger: Ledger) -> None:
+    """Run all conversations of one client, one after the other."""
     with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=10, trust_env=False) as http:
         client = Client(number, urls, http, ledger)
-        for talk in range(load.talks):
-            client.talk(f"talk-{talk}", load.turns, load.pause)
+        for talk in range(load.conversations):
+            client.converse(f"talk-{talk}", load.turns, load.pause)
 
 
 # -- the measurement ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Found:
-    """What became of the turns."""
+class LoadResult:
+    """What the servers learned."""
 
     killed_after: int
     """Turns accepted when the server was killed."""
     seconds: float
-    """From the kill until all that was accepted was learned."""
+    """From the kill until every accepted turn was learned."""
     learned: Counter[str]
     left: int
-    """Jobs that still wait, or were set aside."""
+    """Jobs that are pending or failed."""
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - as every part
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
     try:
         import fastapi as _
         import uvicorn as _  # noqa: F401, F811
@@ -210,29 +210,29 @@ def measure(quick: bool) -> Measured:  # noqa: FBT001 - as every part
     ):
         urls = (first.url, second.url)
         with ThreadPoolExecutor(load.clients) as clients:
-            work = [clients.submit(converse, number, load, urls, token, ledger) for number in range(load.clients)]
-            killed_after, killed_at = kill_while_it_learns(first, model, ledger, load)
+            work = [clients.submit(run_client, number, load, urls, token, ledger) for number in range(load.clients)]
+            killed_after, killed_at = kill_during_update(first, model, ledger, load)
             for done in work:
                 done.result()
-        found = await_learned(database, load, ledger, killed_after, killed_at)
-        return told(load, ledger, found, (model.asked[first.key], model.asked[second.key]))
+        result = await_learned(database, load, ledger, killed_after, killed_at)
+        return to_measurement(load, ledger, result, (model.requests[first.key], model.requests[second.key]))
 
 
-def kill_while_it_learns(server: Server, model: Provider, ledger: Ledger, load: Load) -> tuple[int, float]:
-    """Wait until a third was accepted and the model is just answering *server*; then kill it."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while len(ledger.accepted) < load.all // 3 or not model.is_asked_by(server.key):
+def kill_during_update(server: Server, model: Provider, ledger: Ledger, load: Load) -> tuple[int, float]:
+    """Wait until a third is accepted and a model call of *server* is in progress, then kill it."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while len(ledger.accepted) < load.total // 3 or not model.is_serving(server.key):
         if time.monotonic() > deadline:
-            raise RuntimeError("the server to be killed never asked the model")
+            raise RuntimeError("the server to be killed made no model call")
         time.sleep(0.005)
     server.process.kill()
     return len(ledger.accepted), time.monotonic()
 
 
-def await_learned(database: str, load: Load, ledger: Ledger, killed_after: int, killed_at: float) -> Found:
-    """Look until nothing waits any more, and nothing is missing."""
+def await_learned(database: str, load: Load, ledger: Ledger, killed_after: int, killed_at: float) -> LoadResult:
+    """Wait until no job is left and every accepted turn is learned."""
     storage = open_storage(database)
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     with open_outbox(database) as outbox:
         while True:
             memories = [storage.load(Scope(f"user-{client}")) for client in range(load.clients)]
@@ -241,38 +241,38 @@ def await_learned(database: str, load: Load, ledger: Ledger, killed_after: int, 
             seconds = time.monotonic() - killed_at
             if (not left and learned.keys() >= set(ledger.accepted)) or time.monotonic() > deadline:
                 storage.close()
-                return Found(killed_after, seconds, learned, left)
+                return LoadResult(killed_after, seconds, learned, left)
             time.sleep(0.1)
 
 
-def told(load: Load, ledger: Ledger, found: Found, calls: tuple[int, int]) -> Measured:
-    once = sum(found.learned[turn] == 1 for turn in ledger.accepted)
-    lost = sum(not found.learned[turn] for turn in ledger.accepted)
-    twice = sum(times > 1 for times in found.learned.values())
+def to_measurement(load: Load, ledger: Ledger, result: LoadResult, calls: tuple[int, int]) -> Measurement:
+    once = sum(result.learned[turn] == 1 for turn in ledger.accepted)
+    lost = sum(not result.learned[turn] for turn in ledger.accepted)
+    twice = sum(times > 1 for times in result.learned.values())
     times = [seconds * 1_000 for seconds in ledger.seconds]
     accepted = len(ledger.accepted)
     rows = [
-        Row("turns submitted", load.all, "turns"),
-        Row("accepted", accepted, "turns", bound=at_least(load.all), note=f"{found.killed_after} before the kill"),
+        Row("turns submitted", load.total, "turns"),
+        Row("accepted", accepted, "turns", bound=at_least(load.total), note=f"{result.killed_after} before the kill"),
         Row("learned exactly once", once, "turns", bound=at_least(accepted)),
         Row("lost", lost, "turns", bound=at_most(0)),
         Row("learned twice", twice, "turns", bound=at_most(0)),
-        Row("left waiting or set aside", found.left, "conversations", bound=at_most(0)),
+        Row("left pending or failed", result.left, "conversations", bound=at_most(0)),
         Row("requests repeated", ledger.retries, "requests", note="at the other server"),
         Row("model calls of the killed server", calls[0], "calls"),
-        Row("model calls of the other one", calls[1], "calls"),
+        Row("model calls of the other server", calls[1], "calls"),
         quantile_row("a submission over HTTP, median", times, 0.5, "ms wall"),
         quantile_row("a submission over HTTP, 99th percentile", times, 0.99, "ms wall"),
-        Row("from the kill until all is learned", found.seconds, "s wall", note="clients go on meanwhile"),
+        Row("from the kill until all is learned", result.seconds, "s wall", note="clients go on meanwhile"),
     ]
     note = (
-        f"{load.clients} clients, {load.talks} conversations each, a turn every {load.pause} s; a model that takes "
-        f"{MODEL_SECONDS} s; leases of {SETTINGS['MEMGRAPH_LEASE_SECONDS']} s: as long as the work of a killed server "
-        "waits before the other takes it over (30 s by default). Clients, provider, database and both servers share "
+        f"{load.clients} clients, {load.conversations} conversations each, a turn every {load.pause} s; model latency "
+        f"{MODEL_SECONDS} s; leases of {SETTINGS['MEMGRAPH_LEASE_SECONDS']} s, after which the other server "
+        "takes over the jobs of a killed one (30 s by default). Clients, provider, database and both servers run on "
         "this machine."
     )
-    return Measured("Two servers on one PostgreSQL, one killed", rows, notes=[note])
+    return Measurement("Two servers on one PostgreSQL, one killed", rows, notes=[note])
 
 
 if __name__ == "__main__":
-    alone(measure)
+    run_standalone(measure)

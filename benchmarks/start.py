@@ -1,4 +1,4 @@
-"""How soon the command line starts: CPU of whole processes.
+"""Startup of the command line: CPU of whole processes.
 
 python benchmarks/start.py [--quick]
 """
@@ -10,14 +10,14 @@ import subprocess
 import sys
 import tempfile
 
-from common import Measured, Row, alone, at_most, median_row
-from datasets import memory_of
+from common import Measurement, Row, at_most, median_row, run_standalone
+from datasets import make_memory
 
 from memgraph import Scope, open_storage
 
 
 def child_cpu(*command: str, rounds: int) -> list[float]:
-    """CPU of child processes in s, user and system, the first one left out: it reads what the rest find cached."""
+    """Return the CPU seconds of child processes (user and system), without the first one, which fills the caches."""
 
     def spent() -> float:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -31,14 +31,14 @@ def child_cpu(*command: str, rounds: int) -> list[float]:
     return figures[1:]
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
-    """Measure starts."""
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
+    """Measure startup."""
     rounds = 3 if quick else 15
     bare = min(child_cpu(sys.executable, "-c", "pass", rounds=rounds))
     imported = [cpu - bare for cpu in child_cpu(sys.executable, "-c", "import memgraph", rounds=rounds)]
     memgraph = (sys.executable, "-m", "memgraph")
     with tempfile.TemporaryDirectory() as folder:
-        open_storage(f"file:{folder}").save(Scope("ada"), memory_of(100))
+        open_storage(f"file:{folder}").save(Scope("ada"), make_memory(100))
         common = ("--user", "ada", "--storage", f"file:{folder}")
         rows: list[Row] = [
             median_row("import memgraph", imported, "s CPU", at_most(0.1), "less that of Python itself"),
@@ -46,8 +46,10 @@ def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
             median_row("memgraph show", child_cpu(*memgraph, "show", *common, rounds=rounds), "s CPU", at_most(0.6)),
             median_row("memgraph recall", child_cpu(*memgraph, "recall", "tea?", *common, rounds=rounds), "s CPU"),
         ]
-    return Measured("The start", rows, notes=["Whole processes, a memory of 100 facts; Python's own start included."])
+    return Measurement(
+        "Startup", rows, notes=["Whole processes, including Python's own startup; a memory of 100 facts."]
+    )
 
 
 if __name__ == "__main__":
-    alone(measure)
+    run_standalone(measure)

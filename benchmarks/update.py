@@ -1,4 +1,4 @@
-"""What an update costs besides the model: CPU by node, prompt tokens, calls of the model, memory use.
+"""Cost of an update without the model: CPU by node, prompt tokens, model calls, memory use.
 
 python benchmarks/update.py [--quick]
 """
@@ -18,8 +18,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from common import Bound, Measured, Plot, Row, alone, at_most, median_row
-from datasets import conversation, cpu_ms, learning_model, memory_of
+from common import Bound, Measurement, Plot, Row, at_most, median_row, run_standalone
+from datasets import conversation, cpu_ms, learning_model, make_memory
 from langchain_core.messages import BaseMessage
 
 from memgraph import Context, Policy, Scope, build_graph, open_storage
@@ -32,15 +32,15 @@ TOKEN_BOUNDS = {1_000: at_most(6_000)}
 USER = Scope("ada")
 PEAK = """
 import sys
-from update import peak_mb, started
-with started(int(sys.argv[1])) as act:
+from update import peak_mb, prepared_update
+with prepared_update(int(sys.argv[1])) as act:
     act()
 print(peak_mb())
 """
 
 
 class Update:
-    """Runs the graph on one memory again and again, each time with a thread not seen before."""
+    """Runs the graph repeatedly on one memory, each time with a new thread."""
 
     def __init__(self, graph: Any, model: ScriptedModel) -> None:  # noqa: ANN401
         self._graph = graph
@@ -52,7 +52,7 @@ class Update:
         self._graph.invoke({"messages": conversation()}, context=self._context())
 
     def by_node(self) -> dict[str, float]:
-        """CPU of each step in ms, what LangGraph adds to it included."""
+        """Return the CPU of each step in ms, including LangGraph's overhead."""
         spent: dict[str, float] = {}
         start = time.process_time()
         for step in self._graph.stream({"messages": conversation()}, context=self._context(), stream_mode="updates"):
@@ -66,81 +66,81 @@ class Update:
 
 
 @contextmanager
-def started(facts: int) -> Iterator[Update]:
-    """An update of a memory of that many facts, in files; what is loaded once a process is loaded.
+def prepared_update(facts: int) -> Iterator[Update]:
+    """Yield an update of a memory of that many facts, in files, after a first run that loads all modules.
 
-    The memory is full, so that it stays as large as it is: one fact comes, one goes.
+    The memory is full, so its size is constant: each update adds one fact and evicts one.
     """
     numbers = count()
     model = ScriptedModel(lambda _: update_answer(f"Learned thing number {next(numbers)}."))
     with tempfile.TemporaryDirectory() as folder:
         storage = open_storage(f"file:{folder}")
-        storage.save(USER, memory_of(facts))
+        storage.save(USER, make_memory(facts))
         update = Update(build_graph(model=model, storage=storage, policy=Policy(max_facts=facts)), model)
         update()
         yield update
 
 
 def tokens_of(prompt: Sequence[BaseMessage]) -> int:
-    """The tokens of a prompt."""
+    """Return the number of tokens of a prompt."""
     return sum(count_tokens(str(message.content)) for message in prompt)
 
 
-def named(facts: int) -> str:
+def format_size(facts: int) -> str:
     return f"{facts:,} facts"
 
 
-# -- what is measured -----------------------------------------------------------------------------
+# -- measurements -----------------------------------------------------------------------------
 
 
 def costs(sizes: Sequence[int], rounds: int) -> tuple[list[Row], list[Row]]:
-    """CPU and prompt tokens of an update, by the size of the memory."""
+    """Measure CPU and prompt tokens of an update by the size of the memory."""
     cpu: list[Row] = []
     tokens: list[Row] = []
     for facts in sizes:
-        with started(facts) as update:
+        with prepared_update(facts) as update:
             spent = cpu_ms(update, rounds)
-            cpu.append(median_row(f"update, {named(facts)}", spent, "ms CPU", CPU_BOUNDS.get(facts)))
+            cpu.append(median_row(f"update, {format_size(facts)}", spent, "ms CPU", CPU_BOUNDS.get(facts)))
             prompt = tokens_of(update.model.asked[0])
-        tokens.append(Row(f"prompt, {named(facts)}", prompt, "tokens", bound=TOKEN_BOUNDS.get(facts)))
+        tokens.append(Row(f"prompt, {format_size(facts)}", prompt, "tokens", bound=TOKEN_BOUNDS.get(facts)))
     return cpu, tokens
 
 
 def steps(facts: int, rounds: int) -> list[Row]:
-    """CPU of each node, at one size."""
+    """Measure the CPU of each node at one size."""
     spent = defaultdict[str, list[float]](list)
-    with started(facts) as update:
+    with prepared_update(facts) as update:
         for _ in range(rounds):
             for node, ms in update.by_node().items():
                 spent[node].append(ms)
-    return [median_row(f"{node}, {named(facts)}", figures, "ms CPU") for node, figures in spent.items()]
+    return [median_row(f"{node}, {format_size(facts)}", figures, "ms CPU") for node, figures in spent.items()]
 
 
 def calls() -> list[Row]:
-    """How often the model is asked."""
+    """Count model calls."""
     model = learning_model()
     graph = build_graph(model=model, storage="memory:")
 
-    def asked(messages: Sequence[BaseMessage]) -> int:
+    def count_calls(messages: Sequence[BaseMessage]) -> int:
         before = len(model.asked)
         graph.invoke({"messages": messages}, context=Context(user_id="ada", thread_id="t1"))
         return len(model.asked) - before
 
     few, zero, one = conversation(20), at_most(0), at_most(1)
-    first, again, longer = asked(few), asked(few), asked(conversation(22))
+    first, again, longer = count_calls(few), count_calls(few), count_calls(conversation(22))
     return [
         _calls("a conversation of 20 messages", first, one),
-        _calls("the same one again", again, zero),
-        _calls("the same one, and one more exchange", longer, one),
+        _calls("the same conversation again", again, zero),
+        _calls("the same conversation with one more exchange", longer, one),
     ]
 
 
-def _calls(what: str, number: int, bound: Bound) -> Row:
-    return Row(f"calls of the model: {what}", number, bound=bound)
+def _calls(name: str, number: int, bound: Bound) -> Row:
+    return Row(f"model calls: {name}", number, bound=bound)
 
 
 def peak_mb() -> float:
-    """The most memory that this process has taken; what it was forked from does not count where the system can tell."""
+    """Return the peak memory of this process, on Linux without that of the process it was forked from."""
     status = Path("/proc/self/status")
     if status.exists():
         return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1024
@@ -148,21 +148,21 @@ def peak_mb() -> float:
 
 
 def peaks(sizes: Sequence[int]) -> list[Row]:
-    """The most memory that a process of its own takes for two updates."""
+    """Measure the peak memory of a new process that runs two updates."""
     here = str(Path(__file__).parent)
 
     def peak(facts: int) -> float:
         command = [sys.executable, "-c", PEAK, str(facts)]
         return float(subprocess.run(command, check=True, capture_output=True, cwd=here, text=True).stdout)  # noqa: S603
 
-    return [Row(f"most memory of the process, {named(facts)}", peak(facts), "MB") for facts in sizes]
+    return [Row(f"peak memory of the process, {format_size(facts)}", peak(facts), "MB") for facts in sizes]
 
 
-# -- telling --------------------------------------------------------------------------------------
+# -- plot --------------------------------------------------------------------------------------
 
 
 def growth(sizes: Sequence[int], cpu: Sequence[Row], tokens: Sequence[Row]) -> Plot:
-    """CPU and prompt tokens against the size of the memory."""
+    """Plot CPU and prompt tokens against the size of the memory."""
 
     def draw(axes: Any) -> None:  # noqa: ANN401
         figure = axes.figure
@@ -190,16 +190,16 @@ def _bounds(axes: Any, bounds: Mapping[int, Bound], sizes: Sequence[int]) -> Non
         axes.plot(*zip(*shown, strict=True), "k_", markersize=16, label="at most")
 
 
-def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
     """Measure updates."""
     sizes, rounds = (SIZES[:2], 8) if quick else (SIZES, 60)
     cpu, tokens = costs(sizes, rounds)
     rows = [*cpu, *tokens, *steps(min(1_000, sizes[-1]), rounds), *calls(), *peaks(sizes[::3] if quick else sizes)]
     note = (
-        "20 new messages, a memory in a file, a model that answers at once: CPU is that of the process, medians."
-        " The figure of a node holds what LangGraph does around it."
+        "20 new messages, a memory in a file, a model without latency; medians of the CPU of the process. The figure "
+        "of a node includes LangGraph's overhead."
     )
-    return Measured(
+    return Measurement(
         "An update",
         rows,
         [growth(sizes, cpu, tokens)],
@@ -208,4 +208,4 @@ def measure(quick: bool) -> Measured:  # noqa: FBT001 - as all parts
 
 
 if __name__ == "__main__":
-    alone(measure)
+    run_standalone(measure)

@@ -1,9 +1,8 @@
-"""Conversations with labels: what should, may and must not be learned from them.
+"""Labelled conversations: which facts should, may and must not be learned from them.
 
-A label is written as words: `lisbon live*|move* !berlin` is matched by a fact that says Lisbon, and a word that begins
-with live or move, and not Berlin. A list of such texts is matched by a fact that any of them matches. Words are
-compared without case, width and endings, so that "Plays tennis" and "playing tennis" say the same; Chinese words
-wherever they stand.
+A label is written as words: `lisbon live*|move* !berlin` matches a fact that contains Lisbon and a word starting with
+live or move, but not Berlin. A list of labels matches if any of them does. Words are compared without case, width and
+endings, so that "Plays tennis" equals "playing tennis"; Chinese words match anywhere in the text.
 """
 
 from __future__ import annotations
@@ -41,34 +40,34 @@ def _split(value: object) -> object:
     return value.split("|") if isinstance(value, str) else value
 
 
-def _is_known(category: str) -> str:
+def _check_category(category: str) -> str:
     if category not in CATEGORIES:
-        raise ValueError(f"{category!r} is no category")
+        raise ValueError(f"{category!r} is not a category")
     return category
 
 
-def _says_something(group: str) -> str:
+def _check_group(group: str) -> str:
     if not [word for word in group.split() if not word.startswith("!")]:
-        raise ValueError(f"{group!r} says only what must not be there")
+        raise ValueError(f"{group!r} has only excluded words: add one that a fact must contain")
     return group
 
 
 class Label(Value, frozen=True):
-    """Something a fact can say."""
+    """A statement that a fact can make."""
 
-    any_of: Annotated[tuple[Annotated[str, AfterValidator(_says_something)], ...], Field(min_length=1)]
-    category: Annotated[tuple[Annotated[str, AfterValidator(_is_known)], ...], BeforeValidator(_split)] = ()
-    """Where it has to be filed; empty: anywhere."""
+    any_of: Annotated[tuple[Annotated[str, AfterValidator(_check_group)], ...], Field(min_length=1)]
+    category: Annotated[tuple[Annotated[str, AfterValidator(_check_category)], ...], BeforeValidator(_split)] = ()
+    """Allowed categories of such a fact; empty: any."""
 
     def matches(self, content: str) -> bool:
-        """Whether a fact with that *content* says it."""
-        return any(_says(content, group) for group in self.any_of)
+        """Return whether a fact with this *content* makes the statement."""
+        return any(_matches_group(content, group) for group in self.any_of)
 
 
 Labels = tuple[Annotated[Label, BeforeValidator(_spread)], ...]
 
 
-def _says(content: str, group: str) -> bool:
+def _matches_group(content: str, group: str) -> bool:
     return all(
         not _has_any(content, word[1:]) if word.startswith("!") else _has_any(content, word) for word in group.split()
     )
@@ -81,13 +80,13 @@ def _has_any(content: str, alternatives: str) -> bool:
 def _has(content: str, word: str) -> bool:
     text, word = fold(content), fold(word)
     if _ONE_HAN.search(word):
-        return _closed_up(word) in _closed_up(text)
+        return _remove_spaces(word) in _remove_spaces(text)
     if _pattern(word).search(text):
         return True
     return stem(word) in {stem(token) for token in _TOKEN.findall(text)}
 
 
-def _closed_up(text: str) -> str:
+def _remove_spaces(text: str) -> str:
     return "".join(text.split())
 
 
@@ -97,52 +96,52 @@ def _pattern(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![a-z0-9]){inner}(?![a-z0-9])")
 
 
-# -- the set --------------------------------------------------------------------------------------
+# -- conversations --------------------------------------------------------------------------------------
 
 
 class Message(Value, frozen=True):
-    """What somebody said; `tool` is what a tool returned to the assistant."""
+    """A message; `tool` is the result of a tool call."""
 
     role: Literal["human", "ai", "tool"]
     text: Annotated[str, Field(min_length=1)]
 
 
 def _read_message(value: object) -> object:
-    """Read `human: what was said`."""
-    said = cast("dict[str, object]", value if isinstance(value, dict) else {})
-    if len(said) != 1:
+    """Read a message of the form `human: text`."""
+    message = cast("dict[str, object]", value if isinstance(value, dict) else {})
+    if len(message) != 1:
         return cast("object", value)
-    ((role, text),) = said.items()
+    ((role, text),) = message.items()
     return {"role": role, "text": text}
 
 
 class Known(Value, frozen=True):
-    """A fact that was there before."""
+    """A fact that was known before the conversation."""
 
     content: str
-    category: Annotated[str, AfterValidator(_is_known)]
+    category: Annotated[str, AfterValidator(_check_category)]
 
 
 class Conversation(Value, frozen=True):
-    """A conversation, and what is to become of it."""
+    """A conversation and its labels."""
 
     id: str
     language: str
     kind: str
-    """What is hard about it."""
+    """The difficulty that it tests."""
     memory: tuple[Known, ...] = ()
-    """What was known before."""
+    """Facts known before the conversation."""
     messages: Annotated[tuple[Annotated[Message, BeforeValidator(_read_message)], ...], Field(min_length=1)]
     should: Labels = ()
     may: Labels = ()
-    """True of the user, but as well left out."""
+    """True of the user, but optional."""
     must_not: Labels = ()
     known: Labels = ()
-    """What the memory says already: saying it again is a duplicate."""
+    """Statements of the initial memory; storing one again is a duplicate."""
     outdated: Labels = ()
-    """Facts of the memory that are no longer true."""
+    """Statements of the initial memory that are no longer true."""
     never: tuple[str, ...] = ()
-    """Secrets: these characters may stand nowhere in the memory."""
+    """Secrets: texts that must not occur anywhere in the memory."""
     correction: bool = False
     """Whether the user corrects the assistant."""
 
@@ -154,7 +153,7 @@ def read_set(language: str) -> list[Conversation]:
 
 
 def path_of(language: str) -> Path:
-    """Where the conversations in *language* are."""
+    """Return the file of the conversations in *language*."""
     return HERE / f"extraction.{language}.yaml"
 
 

@@ -1,9 +1,9 @@
-"""Make the recall set: memories of made-up people in English and Chinese, and questions with the facts that answer.
+"""Generate the recall set: memories of invented people in English and Chinese, and questions with their answers.
 
     python benchmarks/sets/make_recall_set.py [--check]
 
-It writes recall.json, the same bytes at every run, from the words in recall_words.en.yaml and recall_words.zh.yaml.
-With --check it only says whether the file is the one it would write.
+It writes recall.json, reproducibly, from the words in recall_words.en.yaml and recall_words.zh.yaml. With --check it
+only compares the file with what it would write.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 import yaml
 
 HERE = Path(__file__).parent
-MADE = HERE / "recall.json"
+OUTPUT = HERE / "recall.json"
 SEED = 7
 SIZES = (60, 80, 100, 130, 160, 200)
-"""Facts of each persona, at least."""
+"""Minimum number of facts of each persona."""
 _SLOT = re.compile(r"\{(\w+)\}")
 
 Words = dict[str, Any]
@@ -31,7 +31,7 @@ Words = dict[str, Any]
 
 @dataclass
 class Persona:
-    """A memory in the making, and the questions about it."""
+    """A memory under construction, and the questions about it."""
 
     id: str
     language: str
@@ -41,19 +41,19 @@ class Persona:
     questions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     used: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
-    def fact(self, content: str, category: str, day: int, **more: object) -> str:
-        """Keep a fact, and return its id."""
+    def add_fact(self, content: str, category: str, day: int, **extra: object) -> str:
+        """Add a fact, and return its id."""
         fact_id = f"fact_{len(self.facts) + 1:04x}{self.draw.randrange(16**4):04x}"
-        self.facts.append({"id": fact_id, "content": content, "category": category, "day": day, **more})
+        self.facts.append({"id": fact_id, "content": content, "category": category, "day": day, **extra})
         return fact_id
 
-    def ask(self, kind: str, text: str, answer: str, outdated: Sequence[str] = ()) -> None:
-        """Keep a question."""
-        asked = {"kind": kind, "text": text, "answer": answer}
-        self.questions.append({**asked, "outdated": list(outdated)} if outdated else asked)
+    def add_question(self, kind: str, text: str, answer: str, outdated: Sequence[str] = ()) -> None:
+        """Add a question."""
+        question = {"kind": kind, "text": text, "answer": answer}
+        self.questions.append({**question, "outdated": list(outdated)} if outdated else question)
 
-    def filled(self, template: str, topic: str = "") -> str:
-        """Put words into the slots; of one topic, no word twice."""
+    def fill(self, template: str, topic: str = "") -> str:
+        """Fill the slots with words; no word occurs twice within a topic."""
         return _SLOT.sub(lambda slot: self._word(slot[1], topic), template)
 
     def _word(self, slot: str, topic: str) -> str:
@@ -66,8 +66,8 @@ class Persona:
         return word
 
 
-def made() -> dict[str, Any]:
-    """Make the whole set."""
+def make_set() -> dict[str, Any]:
+    """Generate the whole set."""
     return {
         "personas": [
             _persona(language, number, size) for language in ("en", "zh") for number, size in enumerate(SIZES, start=1)
@@ -80,59 +80,59 @@ def _persona(language: str, number: int, size: int) -> dict[str, Any]:
     persona = Persona(f"{language}{number}", language, words, random.Random(f"{SEED} {language} {number}"))  # noqa: S311
     families = persona.draw.sample(words["families"], min(len(words["families"]), 6 + size // 6))
     for family in families:
-        _tell(persona, family, near=2 if size < 130 else 3)
+        _add_topic(persona, family, near=2 if size < 130 else 3)
     for correction in persona.draw.sample(words["corrections"], 3):
-        _correct(persona, correction)
-    _fill(persona, size)
+        _add_correction(persona, correction)
+    _add_filler(persona, size)
     return {
         "id": persona.id,
         "language": language,
-        "facts": _in_order(persona.facts),
+        "facts": _in_memory_order(persona.facts),
         "questions": persona.questions,
     }
 
 
-def _tell(persona: Persona, family: Words, near: int) -> None:
-    """What is true, what was true before, what only looks like it, and the questions about it."""
+def _add_topic(persona: Persona, family: Words, near: int) -> None:
+    """Add a true fact, outdated and similar ones, and the questions about them."""
     draw, topic, category = persona.draw, family["id"], family["category"]
     templates = draw.sample(family["fact"], len(family["fact"]))
     older: list[str] = []
     if family.get("chain"):
-        older.append(persona.fact(persona.filled(templates[-1], topic), category, draw.randrange(0, 100)))
+        older.append(persona.add_fact(persona.fill(templates[-1], topic), category, draw.randrange(0, 100)))
     replaces = {"replaces": older} if older and draw.random() < 0.5 else {}
-    content = persona.filled(templates[0], topic)
-    answer = persona.fact(content, category, draw.randrange(120, 240), **replaces)
+    content = persona.fill(templates[0], topic)
+    answer = persona.add_fact(content, category, draw.randrange(120, 240), **replaces)
     for template in draw.sample(family["near"], min(near, len(family["near"]))):
-        persona.fact(persona.filled(template, topic), "context", draw.randrange(0, 240))
+        persona.add_fact(persona.fill(template, topic), "context", draw.randrange(0, 240))
     kind = ("updated, linked" if replaces else "updated, not linked") if older else "direct"
-    persona.ask(kind, draw.choice(family["direct"]), answer, older)
-    persona.ask("no word shared", draw.choice(family["oblique"]), answer, older)
+    persona.add_question(kind, draw.choice(family["direct"]), answer, older)
+    persona.add_question("no word shared", draw.choice(family["oblique"]), answer, older)
     if "cross" in family:
-        persona.ask("other language", family["cross"], answer, older)
+        persona.add_question("other language", family["cross"], answer, older)
 
 
-def _correct(persona: Persona, correction: Words) -> None:
-    answer = persona.fact(
+def _add_correction(persona: Persona, correction: Words) -> None:
+    answer = persona.add_fact(
         correction["fact"], "correction", persona.draw.randrange(60, 240), sourceError=correction["wrong"]
     )
     for content in correction["near"]:
-        persona.fact(content, "context", persona.draw.randrange(0, 240))
-    persona.ask("correction", persona.draw.choice(correction["direct"]), answer)
-    persona.ask("no word shared", persona.draw.choice(correction["oblique"]), answer)
+        persona.add_fact(content, "context", persona.draw.randrange(0, 240))
+    persona.add_question("correction", persona.draw.choice(correction["direct"]), answer)
+    persona.add_question("no word shared", persona.draw.choice(correction["oblique"]), answer)
 
 
-def _fill(persona: Persona, size: int) -> None:
-    """Facts that nobody asks for, until there are enough."""
-    said = {fact["content"] for fact in persona.facts}
+def _add_filler(persona: Persona, size: int) -> None:
+    """Add facts without questions, up to *size* facts."""
+    contents = {fact["content"] for fact in persona.facts}
     while len(persona.facts) < size:
-        content = persona.filled(persona.draw.choice(persona.words["filler"]))
-        if content not in said:
-            said.add(content)
-            persona.fact(content, "context", persona.draw.randrange(0, 240))
+        content = persona.fill(persona.draw.choice(persona.words["filler"]))
+        if content not in contents:
+            contents.add(content)
+            persona.add_fact(content, "context", persona.draw.randrange(0, 240))
 
 
-def _in_order(facts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Facts as a memory holds them: by the conversations they were learned in, a few of each."""
+def _in_memory_order(facts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Order facts as in a memory: by conversation, a few facts in each."""
     ordered = sorted(facts, key=lambda fact: (fact["day"], fact["id"]))
     return [
         {
@@ -145,9 +145,9 @@ def _in_order(facts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def text() -> str:
-    """The file as it is written: a line a fact and a line a question, so that changes can be read."""
-    personas = ",\n".join(map(_lines, made()["personas"]))
+def render() -> str:
+    """Render the file with one line per fact and question, so that diffs are readable."""
+    personas = ",\n".join(map(_lines, make_set()["personas"]))
     return f'{{\n"personas": [\n{personas}\n]\n}}\n'
 
 
@@ -161,12 +161,12 @@ def _lines(persona: dict[str, Any]) -> str:
 
 def main() -> None:
     if "--check" in sys.argv[1:]:
-        if MADE.read_text("utf-8") != text():
-            raise SystemExit(f"{MADE} is not what the words make: run {Path(__file__).name}")
-        print(f"{MADE.name} is what the words make")
+        if OUTPUT.read_text("utf-8") != render():
+            raise SystemExit(f"{OUTPUT} is outdated: run {Path(__file__).name}")
+        print(f"{OUTPUT.name} is up to date")
     else:
-        MADE.write_bytes(text().encode())
-        print(f"wrote {MADE}")
+        OUTPUT.write_bytes(render().encode())
+        print(f"wrote {OUTPUT}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What became of a conversation, against its labels. Values in, values out: no model, no graph."""
+"""Scores what was learned from a conversation against its labels. Pure functions: no model, no graph."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sets.labels import Conversation, Label
 from memgraph import Fact, Memory
 
 Verdict = Literal["right", "duplicate", "forbidden", "junk"]
-"""What a stored fact is.
+"""The verdict on a stored fact.
 
-- right: it says something that should or may be known.
-- duplicate: it says only what an earlier fact says, or the memory said before.
-- forbidden: it says what must not be known.
-- junk: it matches no label at all.
+- right: it makes a statement that should or may be stored.
+- duplicate: it only repeats an earlier fact or the initial memory.
+- forbidden: it makes a statement that must not be stored.
+- junk: it matches no label.
 """
 
 
@@ -28,19 +28,19 @@ class Judged:
 
     conversation: Conversation
     facts: Sequence[tuple[Fact, Verdict]] = ()
-    """What was stored, in order."""
+    """The stored facts with their verdicts, in order."""
     found: Sequence[bool] = ()
-    """Of the facts that should be known: whether it is."""
+    """For each expected fact: whether it is stored."""
     filed: Sequence[bool] = ()
-    """Of those that were found and belong into a category: whether it is there."""
+    """For each expected fact with a category that is stored: whether its category is right."""
     retired: Sequence[bool] = ()
-    """Of the known facts that are no longer true: whether it is gone."""
+    """For each outdated fact of the initial memory: whether it was removed."""
     lost: int = 0
-    """Known facts that are still true, and that nothing says any more."""
+    """Number of initial facts that are still true but no longer stated anywhere."""
     leaked: int = 0
-    """Secrets that stand somewhere in the memory."""
+    """Number of secrets that occur in the memory."""
     error: str = ""
-    """Why there was no update, where there was none."""
+    """Why the update failed; empty if it did not."""
 
     @property
     def stored(self) -> int:
@@ -48,7 +48,7 @@ class Judged:
 
     @property
     def right(self) -> int:
-        """Stored facts that are true of the user, said again or not."""
+        """Number of stored facts that are true of the user, duplicates included."""
         return self.count("right") + self.count("duplicate")
 
     def count(self, verdict: Verdict) -> int:
@@ -56,17 +56,17 @@ class Judged:
 
     @property
     def caught(self) -> bool:
-        """Whether what the user put right is known, under a category that it may have."""
+        """Whether the corrected fact is stored with an allowed category."""
         return any(self.filed)
 
     @property
     def has_correction(self) -> bool:
-        """Whether anything was learned as a correction."""
+        """Whether any fact was stored as a correction."""
         return any(fact.category == "correction" for fact, _ in self.facts)
 
     @property
     def filed_as_correction(self) -> bool:
-        """Whether a true fact was learned as a correction."""
+        """Whether a true fact was stored as a correction."""
         return any(fact.category == "correction" and verdict == "right" for fact, verdict in self.facts)
 
 
@@ -89,13 +89,13 @@ def judge(conversation: Conversation, before: Memory, after: Memory) -> Judged:
 
 
 def _is_lost(fact: Fact, conversation: Conversation, after: Memory) -> bool:
-    """Whether *fact* is gone, and none says the same in other words."""
+    """Return whether *fact* was removed and no other fact states the same."""
     labels = _matching(fact, conversation.known)
     return not after.fact(fact.id) and not any(_matching(other, labels) for other in after.facts)
 
 
-def unlearned(conversation: Conversation, error: str) -> Judged:
-    """A conversation that nothing was learned from, since the update failed."""
+def failed(conversation: Conversation, error: str) -> Judged:
+    """Return the result of a conversation whose update failed."""
     return Judged(
         conversation,
         found=[False] * len(conversation.should),
@@ -105,21 +105,21 @@ def unlearned(conversation: Conversation, error: str) -> Judged:
 
 
 def verdicts(conversation: Conversation, stored: Sequence[Fact]) -> list[Verdict]:
-    """Say what each fact is, in order."""
-    said: set[Label] = set()
-    given: list[Verdict] = []
+    """Return the verdict on each fact, in order."""
+    stated: set[Label] = set()
+    result: list[Verdict] = []
     for fact in stored:
-        says = _matching(fact, (*conversation.should, *conversation.may))
-        given.append(_verdict(fact, conversation, says, said))
-        said |= says
-    return given
+        statements = _matching(fact, (*conversation.should, *conversation.may))
+        result.append(_verdict(fact, conversation, statements, stated))
+        stated |= statements
+    return result
 
 
-def _verdict(fact: Fact, conversation: Conversation, says: set[Label], said: set[Label]) -> Verdict:
+def _verdict(fact: Fact, conversation: Conversation, statements: set[Label], stated: set[Label]) -> Verdict:
     if _matching(fact, conversation.must_not):
         return "forbidden"
-    if says:
-        return "duplicate" if says <= said else "right"
+    if statements:
+        return "duplicate" if statements <= stated else "right"
     return "duplicate" if _matching(fact, conversation.known) else "junk"
 
 
@@ -141,7 +141,7 @@ Part = Callable[[Judged], float]
 
 @dataclass(frozen=True)
 class Share:
-    """The share that *part* has of *whole*, over all conversations; 0 where there is nothing to divide by."""
+    """The ratio of *part* to *whole* over all conversations; 0 if *whole* is 0."""
 
     part: Part
     whole: Part
@@ -153,8 +153,8 @@ class Share:
     def interval(self, judged: Sequence[Judged]) -> tuple[float, float]:
         """The wider of two 95 % intervals.
 
-        Drawing conversations sees that facts of one belong together, and is blind where all are right or all are
-        wrong; Wilson's is not.
+        A bootstrap over conversations respects that the facts of one conversation are correlated, but degenerates if
+        all are right or all are wrong; Wilson's interval does not.
         """
         drawn = bootstrap(judged, self)
         low, high = wilson(sum(map(self.part, judged)), sum(map(self.whole, judged)))

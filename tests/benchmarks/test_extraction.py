@@ -1,4 +1,4 @@
-"""Conversations go through the real update, and what goes wrong is part of the result."""
+"""Labelled conversations run through the real update; failures are part of the result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # as `python ben
 import extraction
 from sets.labels import Conversation
 
-TALK = Conversation.model_validate(
+CONVERSATION = Conversation.model_validate(
     {
         "id": "talk",
         "language": "en",
@@ -29,31 +29,31 @@ TALK = Conversation.model_validate(
 )
 
 
-def test_a_perfect_model_is_perfect() -> None:
-    """What it stored, and what it took back, is read from the memory that the graph saved."""
+def test_perfect_model_gets_a_perfect_score() -> None:
+    """Additions and removals are read from the memory that the graph saved."""
     model = ScriptedModel(update_answer("Lives in Rome.", remove=["fact_00000000"]))
 
-    judged = extraction.learn(Context(model=model), TALK)
+    judged = extraction.learn(Context(model=model), CONVERSATION)
 
     assert (judged.right, list(judged.found), list(judged.retired)) == (1, [True], [True])
     assert not judged.error
 
 
-def test_an_update_that_fails_is_told() -> None:
-    """It is neither hidden nor the end of the others."""
-    judged = list(extraction.all_learned(Context(model=ScriptedModel("I cannot.")), [TALK, TALK], jobs=2))
+def test_failed_update_is_reported() -> None:
+    """It does not end the run."""
+    judged = list(extraction.learn_all(Context(model=ScriptedModel("I cannot.")), [CONVERSATION, CONVERSATION], jobs=2))
 
     assert [one.error.split(":")[0] for one in judged] == ["UnreadableAnswerError"] * 2
     assert {row.name: row.value for row in extraction.rows_of("x", judged)}["x: updates that failed"] == 2
 
 
-def test_a_tool_answers_a_call() -> None:
-    """As a lead agent has it, so that the filter has something to drop."""
-    talk = TALK.model_copy(
+def test_tool_message_follows_its_call() -> None:
+    """As in a real agent, so that the filter has something to drop."""
+    conversation = CONVERSATION.model_copy(
         update={"messages": Conversation.model_validate({**BASE, "messages": [{"human": "q"}, {"tool": "t"}]}).messages}
     )
 
-    _, call, answer = extraction.messages_of(talk)
+    _, call, answer = extraction.to_messages(conversation)
 
     assert isinstance(call, AIMessage)
     assert isinstance(answer, ToolMessage)
@@ -64,19 +64,19 @@ BASE = {"id": "x", "language": "en", "kind": "made up"}
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(None, 6), (2, 2), (6, 6), (9, 6)])
-def test_a_sample_is_spread_over_the_whole(limit: int | None, expected: int) -> None:
-    """So that a few conversations are of both languages."""
-    talks = [TALK.model_copy(update={"id": str(number)}) for number in range(6)]
+def test_sample_is_evenly_spaced(limit: int | None, expected: int) -> None:
+    """So that a small sample has both languages."""
+    conversations = [CONVERSATION.model_copy(update={"id": str(number)}) for number in range(6)]
 
-    chosen = extraction.sample(talks, limit)
+    selected = extraction.sample(conversations, limit)
 
-    assert len({one.id for one in chosen}) == expected
-    assert limit != 2 or [one.id for one in chosen] == ["0", "3"]
+    assert len({one.id for one in selected}) == expected
+    assert limit != 2 or [one.id for one in selected] == ["0", "3"]
 
 
-def test_a_share_of_nothing_is_no_row() -> None:
+def test_undefined_share_has_no_row() -> None:
     """A model that stores nothing has no precision, rather than a bad one."""
-    judged = list(extraction.all_learned(Context(model=ScriptedModel(update_answer())), [TALK]))
+    judged = list(extraction.learn_all(Context(model=ScriptedModel(update_answer())), [CONVERSATION]))
 
     names = {row.name for row in extraction.rows_of("x", judged)}
 

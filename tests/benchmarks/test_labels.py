@@ -1,4 +1,4 @@
-"""The labelled conversations are well formed, and a label matches what it says."""
+"""The labelled conversations are well formed, and labels match the right facts."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # as `python ben
 from sets.labels import Conversation, Label, all_conversations, read_set
 
 CONVERSATIONS = list(all_conversations())
-named = pytest.mark.parametrize("conversation", CONVERSATIONS, ids=[one.id for one in CONVERSATIONS])
-words = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12)
+each_conversation = pytest.mark.parametrize("conversation", CONVERSATIONS, ids=[one.id for one in CONVERSATIONS])
+one_word = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12)
 
 
-# -- the set --------------------------------------------------------------------------------------
+# -- conversations --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("language", "least"), [("en", 40), ("zh", 30)])
-def test_there_are_enough_conversations(language: str, least: int) -> None:
-    """With fewer the intervals say nothing."""
+@pytest.mark.parametrize(("language", "minimum"), [("en", 40), ("zh", 30)])
+def test_set_is_large_enough(language: str, minimum: int) -> None:
+    """With fewer conversations the intervals are too wide."""
     conversations = read_set(language)
 
-    assert len(conversations) >= least
+    assert len(conversations) >= minimum
     assert sum(one.correction for one in conversations) >= 5
     assert sum(not one.should for one in conversations) >= 10
 
 
-def test_each_conversation_has_a_name_of_its_own() -> None:
-    """It is also the user it is learned for."""
+def test_ids_are_unique() -> None:
+    """The id is also the user id."""
     ids = [one.id for one in CONVERSATIONS]
 
     assert len(set(ids)) == len(ids)
 
 
-@named
-def test_what_should_be_learned_was_said(conversation: Conversation) -> None:
-    """A label whose words nobody said is misspelt, and no model could satisfy it."""
-    said = " ".join(message.text for message in conversation.messages if message.role != "tool")
+@each_conversation
+def test_expected_facts_occur_in_the_conversation(conversation: Conversation) -> None:
+    """A label with words that do not occur is misspelt, and no model could satisfy it."""
+    text = " ".join(message.text for message in conversation.messages if message.role != "tool")
 
-    unsaid = [label.any_of for label in conversation.should if not _without_exceptions(label).matches(said)]
+    missing = [label.any_of for label in conversation.should if not _without_exceptions(label).matches(text)]
 
-    assert unsaid == []
+    assert missing == []
 
 
 def _without_exceptions(label: Label) -> Label:
@@ -55,9 +55,9 @@ def _without_exceptions(label: Label) -> Label:
     return label.model_copy(update={"any_of": tuple(groups)})
 
 
-@named
-def test_what_was_known_is_in_the_memory(conversation: Conversation) -> None:
-    """Labels of known facts that match none of them measure nothing."""
+@each_conversation
+def test_known_facts_are_in_the_memory(conversation: Conversation) -> None:
+    """A label of a known fact that matches none measures nothing."""
     facts = [known.content for known in conversation.memory]
 
     labels = (*conversation.known, *conversation.outdated)
@@ -65,17 +65,17 @@ def test_what_was_known_is_in_the_memory(conversation: Conversation) -> None:
     assert [label for label in labels if not any(label.matches(fact) for fact in facts)] == []
 
 
-@named
-def test_secrets_were_said(conversation: Conversation) -> None:
+@each_conversation
+def test_secrets_occur_in_the_conversation(conversation: Conversation) -> None:
     """A misspelt secret would never be found."""
-    said = "".join(message.text for message in conversation.messages).replace(" ", "")
+    text = "".join(message.text for message in conversation.messages).replace(" ", "")
 
-    assert all(secret.replace(" ", "") in said for secret in conversation.never)
+    assert all(secret.replace(" ", "") in text for secret in conversation.never)
 
 
-@named
-def test_a_correction_says_where_it_belongs(conversation: Conversation) -> None:
-    """Otherwise it could not be caught."""
+@each_conversation
+def test_corrections_have_a_category(conversation: Conversation) -> None:
+    """Otherwise they could not be caught."""
     assert not conversation.correction or any(label.category for label in conversation.should)
 
 
@@ -98,8 +98,8 @@ def test_a_correction_says_where_it_belongs(conversation: Conversation) -> None:
         ("oslo !left", "Lives in Oslo."),
     ],
 )
-def test_a_label_matches(group: str, fact: str) -> None:
-    """Case, width, endings and blanks are the model's affair."""
+def test_label_matches(group: str, fact: str) -> None:
+    """Case, width, endings and spaces are ignored."""
     assert Label(any_of=(group,)).matches(fact)
 
 
@@ -113,27 +113,27 @@ def test_a_label_matches(group: str, fact: str) -> None:
         ("3.8", "Version 13.8."),
     ],
 )
-def test_a_label_does_not_match(group: str, fact: str) -> None:
-    """Parts of other words are no match, nor is what the label rules out."""
+def test_label_does_not_match(group: str, fact: str) -> None:
+    """Parts of other words and excluded words do not match."""
     assert not Label(any_of=(group,)).matches(fact)
 
 
-@given(st.lists(words, min_size=1, max_size=5), st.randoms())
-def test_a_fact_with_all_words_matches_in_any_order(said: list[str], draw: random.Random) -> None:
-    """A paraphrase orders words as it likes."""
-    fact = draw.sample(said, len(said))
+@given(st.lists(one_word, min_size=1, max_size=5), st.randoms())
+def test_words_match_in_any_order(words: list[str], draw: random.Random) -> None:
+    """A paraphrase may reorder words."""
+    fact = draw.sample(words, len(words))
 
-    assert Label(any_of=(" ".join(said),)).matches(" ".join(fact).title())
+    assert Label(any_of=(" ".join(words),)).matches(" ".join(fact).title())
 
 
-@given(words, words)
-def test_what_is_ruled_out_rules_out(wanted: str, unwanted: str) -> None:
-    """A word after ! may not be there, whatever else is."""
-    assert not Label(any_of=(f"{wanted} !{unwanted}",)).matches(f"{wanted} {unwanted}")
+@given(one_word, one_word)
+def test_excluded_word_prevents_a_match(wanted: str, excluded: str) -> None:
+    """A word after ! must not occur."""
+    assert not Label(any_of=(f"{wanted} !{excluded}",)).matches(f"{wanted} {excluded}")
 
 
 @pytest.mark.parametrize("label", [{"any_of": []}, {"any_of": ["!oslo"]}, {"any_of": ["a"], "category": "hobby"}])
-def test_a_label_that_measures_nothing_is_refused(label: dict[str, object]) -> None:
-    """One that everything matches, or nothing, or a category that does not exist."""
+def test_meaningless_label_is_rejected(label: dict[str, object]) -> None:
+    """A label that matches everything or nothing, or an unknown category."""
     with pytest.raises(ValidationError):
         Label.model_validate(label)

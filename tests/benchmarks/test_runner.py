@@ -1,4 +1,4 @@
-"""The benchmarks run, and say what they found."""
+"""The benchmarks run and report their results."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ def _load(name: str) -> ModuleType:
 
 
 RUNNER = _load("all")
-MEASURED = ("ms", "s ", "share", "MB")
-"""Units of what differs from machine to machine, or is only meant for the whole of the data."""
+MACHINE_DEPENDENT = ("ms", "s ", "share", "MB")
+"""Units of figures that depend on the machine or need the full data."""
 
 
 @pytest.mark.parametrize("part", RUNNER.PARTS)
-def test_the_part_runs_and_what_it_counts_holds(part: str, tmp_path: Path) -> None:
-    """Times are the machine's affair; a lost turn is not, at any size."""
+def test_part_runs_and_its_counts_meet_their_bounds(part: str, tmp_path: Path) -> None:
+    """Times depend on the machine; a lost turn is an error at any size."""
     run = RUNNER.run(part, tmp_path, quick=True)
 
     if run.skipped:
         pytest.skip(run.skipped)
     assert not run.failed, run.failed
-    assert [row.name for row in run.finding.rows if not row.unit.startswith(MEASURED) and not row.is_met] == []
+    assert [row.name for row in run.finding.rows if not row.unit.startswith(MACHINE_DEPENDENT) and not row.is_met] == []
     assert len({row.name for row in run.finding.rows}) == len(run.finding.rows) > 0
 
 
 # -- the runner -----------------------------------------------------------------------------------
 
 
-def test_a_part_that_fails_is_an_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others run all the same, and the page says what went wrong, without the folder it went wrong in."""
+def test_failed_part_is_an_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other parts still run, and the report has the error without absolute paths."""
     (tmp_path / "run_one.py").write_text(f"raise SystemExit('no luck in {tmp_path.parent}/x.py')")
     (tmp_path / "part.py").touch()
     monkeypatch.setattr(RUNNER, "HERE", tmp_path)
@@ -65,8 +65,8 @@ def test_a_part_that_fails_is_an_outcome(tmp_path: Path, monkeypatch: pytest.Mon
     assert run.failed == "no luck in x.py"
 
 
-def test_a_part_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others have to get their turn."""
+def test_hanging_part_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other parts must still run."""
     (tmp_path / "run_one.py").write_text("import time; time.sleep(60)")
     (tmp_path / "part.py").touch()
     monkeypatch.setattr(RUNNER, "HERE", tmp_path)
@@ -74,10 +74,10 @@ def test_a_part_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     run = RUNNER.run("part", tmp_path, quick=True)
 
-    assert "not done after 0.1 s" in run.failed
+    assert "not finished after 0.1 s" in run.failed
 
 
-def test_what_a_part_leaves_running_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_left_by_a_part_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that a part started must not outlive it."""
     code = """
         import pathlib, subprocess, sys
@@ -94,9 +94,9 @@ def test_what_a_part_leaves_running_is_ended(tmp_path: Path, monkeypatch: pytest
 
 
 def _is_gone(process: int) -> bool:
-    """Whether it ends within ten seconds: the system takes its time to bury the killed."""
+    """Return whether *process* ends within a minute; the system may take a while to reap it."""
     stat = Path("/proc", str(process), "stat")
-    for _ in range(1_000):
+    for _ in range(6_000):
         try:
             os.kill(process, 0)
         except ProcessLookupError:
@@ -107,10 +107,10 @@ def _is_gone(process: int) -> bool:
     return False
 
 
-def test_a_failed_part_is_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CI has to notice."""
+def test_failed_part_sets_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CI must notice."""
     failed = result.Outcome("update", 1, failed="no luck")
-    monkeypatch.setattr(RUNNER, "measure", lambda *given, **more: [failed])
+    monkeypatch.setattr(RUNNER, "measure", lambda *args, **options: [failed])
     monkeypatch.setattr(sys, "argv", ["all.py", "--only", "update", "--to", str(tmp_path)])
 
     code = RUNNER.main()
@@ -119,11 +119,11 @@ def test_a_failed_part_is_the_exit_code(tmp_path: Path, monkeypatch: pytest.Monk
     assert "no luck" in (tmp_path / "RESULTS.md").read_text()
 
 
-# -- the page -------------------------------------------------------------------------------------
+# -- the report -------------------------------------------------------------------------------------
 
 
-def test_the_page_says_what_was_met_skipped_and_failed() -> None:
-    """Whoever reads it sees first what is wrong."""
+def test_report_starts_with_unmet_skipped_and_failed() -> None:
+    """A reader sees problems first."""
     rows = [
         common.Row("turns lost", 1, bound=common.at_most(0)),
         common.Row("share found", 0.75, "share", 0.7, 0.8, common.at_least(0.7)),
@@ -131,7 +131,9 @@ def test_the_page_says_what_was_met_skipped_and_failed() -> None:
     ran = result.Outcome("kill", 61, finding=result.Finding("kill -9", rows, [], {"set.json": "ab12"}, ["A note."]))
     skipped = result.Outcome("servers", 0, skipped="needs PostgreSQL")
 
-    page = report.page([ran, skipped, result.Outcome("update", 1, failed="no luck")], {"cores": "2"}, {"numpy": "2"})
+    page = report.render_report(
+        [ran, skipped, result.Outcome("update", 1, failed="no luck")], {"cores": "2"}, {"numpy": "2"}
+    )
 
     assert "1 of 2 bounds are met" in page
     assert "- not met: kill: turns lost" in page
@@ -142,16 +144,16 @@ def test_the_page_says_what_was_met_skipped_and_failed() -> None:
     assert "| set.json | sha256 ab12 |" in page
 
 
-def test_what_it_ran_on_names_no_host_and_no_folder() -> None:
-    """The page is committed."""
-    told = _load("machine").machine()
+def test_machine_has_no_host_name_or_path() -> None:
+    """The report is committed."""
+    properties = _load("machine").describe_machine()
 
-    assert not [value for value in told.values() if "/" in value.replace("GNU/Linux", "")]
-    assert __import__("platform").node() not in " ".join(told.values())
+    assert not [value for value in properties.values() if "/" in value.replace("GNU/Linux", "")]
+    assert __import__("platform").node() not in " ".join(properties.values())
 
 
-def test_an_outcome_arrives_as_it_was(tmp_path: Path) -> None:
-    """It goes from one process to another."""
+def test_outcome_survives_serialisation(tmp_path: Path) -> None:
+    """It is passed from one process to another."""
     rows = [common.Row("turns", 3, "turns", 1, 4, common.at_least(3), "of three")]
     sent = result.Outcome("kill", 2, finding=result.Finding("t", rows, [result.Picture("p", "c")], {}, ["n"]))
 
@@ -164,22 +166,22 @@ def test_an_outcome_arrives_as_it_was(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=50), st.sampled_from([0.5, 0.9, 0.99]))
-def test_a_quantile_lies_within_its_interval(samples: list[float], share: float) -> None:
+def test_quantile_lies_within_its_interval(samples: list[float], share: float) -> None:
     row = common.quantile_row("x", samples, share, "ms CPU")
 
     assert min(samples) <= row.low <= row.value <= row.high <= max(samples)
 
 
 @pytest.mark.parametrize("count", [20, 200])
-def test_the_interval_of_a_share_is_about_two_standard_errors(count: int) -> None:
-    """Against the formula for a share: half of them hit."""
+def test_interval_of_a_share_is_about_two_standard_errors(count: int) -> None:
+    """Compared with the formula for a share of one half."""
     row = common.share_row("x", [number % 2 for number in range(count)])
 
     assert (row.high - row.low) / 2 == pytest.approx(1.96 * (0.25 / count) ** 0.5, rel=0.15)
 
 
-def test_an_interval_is_the_same_at_every_run() -> None:
-    """So that a page changes only where what was measured did."""
+def test_interval_is_reproducible() -> None:
+    """The report changes only if the measurements do."""
     hits = [0.0, 1.0, 0.5, 1.0, 1.0]
 
     assert common.share_row("x", hits) == common.share_row("x", hits)
@@ -198,17 +200,17 @@ def test_an_interval_is_the_same_at_every_run() -> None:
         (131.4, "ms CPU", "131"),
     ],
 )
-def test_figures_have_as_many_digits_as_mean_something(value: float, unit: str, text: str) -> None:
-    assert common.shown(value, unit) == text
+def test_figures_have_three_significant_digits(value: float, unit: str, text: str) -> None:
+    assert common.format_figure(value, unit) == text
 
 
 # -- the command ----------------------------------------------------------------------------------
 
 
-def test_the_command_says_where_the_benchmarks_are_where_they_are_not(
+def test_command_without_a_checkout_explains_where_the_benchmarks_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An installed package has none."""
+    """An installed package has no benchmarks."""
     from memgraph.cli.app import start
 
     monkeypatch.setattr(bench, "RUNNER", tmp_path / "all.py")
@@ -219,28 +221,30 @@ def test_the_command_says_where_the_benchmarks_are_where_they_are_not(
     assert "clone the repository" in capsys.readouterr().err
 
 
-def test_the_command_hands_its_options_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the same run as `make bench`."""
+def test_command_passes_its_options_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs the same as `make bench`."""
     from memgraph.cli.app import start
 
-    runner, noted = tmp_path / "all.py", tmp_path / "noted"
-    runner.write_text(f"import json, pathlib, sys; pathlib.Path({str(noted)!r}).write_text(json.dumps(sys.argv[1:]))")
+    runner, arguments = tmp_path / "all.py", tmp_path / "arguments"
+    runner.write_text(
+        f"import json, pathlib, sys; pathlib.Path({str(arguments)!r}).write_text(json.dumps(sys.argv[1:]))"
+    )
     monkeypatch.setattr(bench, "RUNNER", runner)
 
     code = start(["bench", "update", "kill", "--quick"])
 
     assert code == 0
-    assert json.loads(noted.read_text()) == ["--quick", "--only", "update", "kill"]
+    assert json.loads(arguments.read_text()) == ["--quick", "--only", "update", "kill"]
 
 
 # -- the README -----------------------------------------------------------------------------------
 
 
-def test_a_line_of_the_readme_is_renewed_by_its_name() -> None:
-    """The rest of the page stays as it is."""
+def test_readme_row_is_updated_by_its_name() -> None:
+    """The rest of the page is unchanged."""
     results = "| what | measured |\n|---|---|\n| update, 100 facts | 9 ms |\n| twice | 1 |\n| twice | 2 |\n"
     page = "# memgraph\n\n| update, 100 facts | 12 ms |\n| twice | 0 |\n| `file:` | a folder |\n"
 
-    renewed = _load("readme").renewed(page, results)
+    updated = _load("readme").update_rows(page, results)
 
-    assert renewed == page.replace("12 ms", "9 ms")
+    assert updated == page.replace("12 ms", "9 ms")

@@ -1,4 +1,4 @@
-"""What is said of a model follows from what it stored."""
+"""Scores of a model follow from the facts it stored."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # as `python ben
 from sets import scoring
 from sets.intervals import hit_row, wilson
 from sets.labels import Conversation
-from sets.scoring import Judged, judge, unlearned
+from sets.scoring import Judged, failed, judge
 
-TALK = Conversation.model_validate(
+CONVERSATION = Conversation.model_validate(
     {
         "id": "talk",
         "language": "en",
@@ -37,13 +37,13 @@ TALK = Conversation.model_validate(
         "correction": True,
     }
 )
-OLD = tuple(Fact(id=f"fact_{number}", content=known.content) for number, known in enumerate(TALK.memory))
+OLD = tuple(Fact(id=f"fact_{number}", content=known.content) for number, known in enumerate(CONVERSATION.memory))
 BEFORE = Memory(facts=OLD)
 
 
 def stored(*contents: str, kept: tuple[Fact, ...] = OLD, category: str = "context") -> Judged:
     new = tuple(Fact(content=content, category=category) for content in contents)
-    return judge(TALK, BEFORE, BEFORE.with_facts((*kept, *new)))
+    return judge(CONVERSATION, BEFORE, BEFORE.with_facts((*kept, *new)))
 
 
 def verdicts(judged: Judged) -> list[str]:
@@ -64,18 +64,18 @@ def verdicts(judged: Judged) -> list[str]:
         (["Wears a hat."], ["junk"]),
     ],
 )
-def test_a_fact_gets_its_verdict(contents: list[str], expected: list[str]) -> None:
-    """What must not be stored goes before what may; what adds nothing is a duplicate."""
+def test_fact_gets_its_verdict(contents: list[str], expected: list[str]) -> None:
+    """Forbidden statements take precedence over allowed ones; a fact that adds nothing is a duplicate."""
     assert verdicts(stored(*contents)) == expected
 
 
-def test_what_is_missing_is_told() -> None:
+def test_missing_facts_are_reported() -> None:
     """Recall counts labels, not facts."""
     assert list(stored("Lives in Rome.", "Is in Rome.").found) == [True, False]
 
 
 def test_shares_follow_from_the_verdicts() -> None:
-    """A duplicate is precise, since it is true; it counts as such besides."""
+    """A duplicate is true, so it counts as precise."""
     judged = [stored("Lives in Rome.", "Is in Rome.", "Wears a hat.", "Left Oslo.")]
 
     assert (scoring.precision(judged), scoring.recall(judged)) == (0.5, 0.5)
@@ -83,50 +83,50 @@ def test_shares_follow_from_the_verdicts() -> None:
     assert scoring.f1(judged) == pytest.approx(0.5)
 
 
-def test_a_fact_that_is_no_longer_true_is_retired_when_it_is_gone() -> None:
-    """The other one has to stay."""
+def test_removed_outdated_fact_is_retired() -> None:
+    """The true fact remains."""
     judged = stored("Lives in Rome.", kept=OLD[1:])
 
     assert (list(judged.retired), judged.lost) == ([True], 0)
 
 
-def test_a_true_fact_that_is_gone_is_lost() -> None:
-    """Forgetting is no way to be precise."""
+def test_removed_true_fact_is_lost() -> None:
+    """Removing facts does not improve precision."""
     judged = stored("Lives in Rome.", kept=OLD[:1])
 
     assert (list(judged.retired), judged.lost) == ([False], 1)
 
 
-def test_a_true_fact_in_other_words_is_not_lost() -> None:
-    """A model may say better what was known."""
+def test_rephrased_true_fact_is_not_lost() -> None:
+    """A model may rephrase a known fact."""
     judged = stored("Owns a dog named Rex.", kept=OLD[:1])
 
     assert judged.lost == 0
 
 
 @pytest.mark.parametrize(("category", "caught"), [("correction", True), ("context", True), ("goal", False)])
-def test_a_correction_is_caught_where_it_may_be_filed(category: str, *, caught: bool) -> None:
-    """A correction that is filed as something else does not guard against the mistake."""
+def test_correction_is_caught_in_an_allowed_category(category: str, *, caught: bool) -> None:
+    """In another category it does not prevent the mistake."""
     judged = stored("Lives in Rome.", category=category)
 
     assert judged.caught is caught
     assert judged.filed_as_correction is (category == "correction")
 
 
-def test_a_secret_leaks_through_a_summary_too() -> None:
-    """What stands in the document stands in prompts."""
+def test_secret_in_a_summary_is_a_leak() -> None:
+    """The whole document can appear in prompts."""
     after = BEFORE.with_section("work_context", Section(summary="The code is 4711."))
 
-    assert judge(TALK, BEFORE, after).leaked == 1
+    assert judge(CONVERSATION, BEFORE, after).leaked == 1
 
 
-def test_a_failed_update_finds_nothing() -> None:
-    """A model that does not answer may not look better than one that does."""
-    failed = [unlearned(TALK, "no answer")]
+def test_failed_update_scores_zero() -> None:
+    """A model that does not answer must not look better than one that does."""
+    judged = [failed(CONVERSATION, "no answer")]
 
-    assert scoring.recall(failed) == 0
-    assert scoring.caught(failed) == 0
-    assert scoring.retired(failed) == 0
+    assert scoring.recall(judged) == 0
+    assert scoring.caught(judged) == 0
+    assert scoring.retired(judged) == 0
 
 
 # -- intervals ------------------------------------------------------------------------------------
@@ -135,14 +135,14 @@ def test_a_failed_update_finds_nothing() -> None:
 @pytest.mark.parametrize(
     ("hits", "of", "expected"), [(8, 10, (0.490, 0.943)), (0, 10, (0, 0.278)), (10, 10, (0.722, 1)), (0, 0, (0, 1))]
 )
-def test_wilson_is_wilson(hits: int, of: int, expected: tuple[float, float]) -> None:
-    """Values as tables have them."""
+def test_wilson_matches_published_values(hits: int, of: int, expected: tuple[float, float]) -> None:
+    """Values from tables."""
     assert wilson(hits, of) == pytest.approx(expected, abs=0.001)
 
 
 @given(st.integers(1, 10_000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))))
-def test_wilson_holds_the_share(counted: tuple[int, int]) -> None:
-    """And stays between nothing and everything."""
+def test_wilson_interval_contains_the_share(counted: tuple[int, int]) -> None:
+    """It also stays within [0, 1]."""
     hits, of = counted
 
     low, high = wilson(hits, of)
@@ -151,16 +151,16 @@ def test_wilson_holds_the_share(counted: tuple[int, int]) -> None:
     assert hits / of - 1e-9 <= high <= 1
 
 
-def test_a_share_that_is_all_is_not_certain() -> None:
-    """The next one may be none of them."""
+def test_share_of_one_is_uncertain() -> None:
+    """The next one may miss."""
     row = hit_row("all", [True] * 10)
 
     assert (row.value, row.high) == (1, 1)
     assert row.low == pytest.approx(0.722, abs=0.001)
 
 
-def test_the_interval_of_a_share_is_never_a_point() -> None:
-    """Seven of seven do not mean that the eighth is certain."""
+def test_interval_of_a_share_is_never_a_point() -> None:
+    """Seven of seven do not make the eighth certain."""
     low, high = scoring.precision.interval([stored("Lives in Rome.")] * 7)
 
     assert low < 0.7
