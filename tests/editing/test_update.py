@@ -10,7 +10,7 @@ import pytest
 from memgraph.editing import add_fact, remove_fact, update_memory
 from memgraph.errors import EditError, RevisionConflictError
 from memgraph.models import Memory, Scope
-from memgraph.storage import open_storage
+from memgraph.storage import MemoryStorage, open_storage
 
 ADA = Scope("ada")
 
@@ -46,6 +46,32 @@ def test_a_change_is_retried_after_a_conflict(meanwhile: str) -> None:
 
     assert revisions == [0, 1]
     assert [fact.content for fact in saved.facts] == ["Likes tea."]
+
+
+def test_a_retry_reloads_the_memory() -> None:
+    """`load` may return a cached revision, with which every attempt would conflict."""
+
+    class CachingStorage(MemoryStorage):
+        inner = open_storage("memory:")
+        cached: Memory | None = None
+
+        def load(self, scope: Scope) -> Memory:
+            self.cached = self.cached or self.inner.load(scope)
+            return self.cached
+
+        def reload(self, scope: Scope) -> Memory:
+            return self.inner.load(scope)
+
+        def save(self, scope: Scope, memory: Memory) -> Memory:
+            return self.inner.save(scope, memory)
+
+    storage = CachingStorage()
+    storage.load(ADA)
+    storage.inner.save(ADA, add_fact(Memory(), "Has a dog."))
+
+    saved = update_memory(storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+
+    assert [fact.content for fact in saved.facts] == ["Has a dog.", "Likes tea."]
 
 
 def test_retries_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,21 @@ def test_evicted_facts_are_listed_separately() -> None:
     assert [fact.content for fact in proposal.evicted] == ["Fact 9."]
 
 
+def test_removed_and_replaced_facts_are_not_listed_as_evicted() -> None:
+    """A reviewer sees them in the items that remove or replace them."""
+    others = tuple(Fact(id=f"fact_1000000{n}", content=f"Fact {n}.", confidence=0.7) for n in range(9))
+    known = Memory(facts=(BERLIN, *others))
+    additions = [Addition(id=f"fact_2000000{n}", content=f"News {n}.", confidence=0.9) for n in range(3)]
+
+    proposal = propose(
+        make_changes(PARIS, *additions, removals=(Removal(id=others[0].id),)), known, Policy(max_facts=10)
+    )
+
+    assert [fact.id for item in proposal.items for fact in item.replaces] == [BERLIN.id]
+    assert [item.id for item in proposal.items if item.kind == "remove"] == [others[0].id]
+    assert [fact.id for fact in proposal.evicted] == [others[7].id, others[8].id]
+
+
 def test_an_edited_fact_is_manual() -> None:
     """The limits of the policy for confidence and length do not apply to it."""
     changes = make_changes(PARIS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -130,3 +130,24 @@ def test_tables_of_others_are_left_alone(storage: SqliteStorage, path: Path) -> 
     storage.save(ADA, KNOWN)
 
     assert execute(path, "SELECT count(*) FROM theirs") == [(0,)]
+
+
+@pytest.mark.parametrize("remove", ["delete", "rewrite"])
+def test_removed_text_is_overwritten_in_the_file(
+    storage: SqliteStorage, path: Path, monkeypatch: pytest.MonkeyPatch, remove: str
+) -> None:
+    """Even if SQLite is built to leave it in free pages. Debian's is not, so its default is switched off here."""
+    connect = sqlite3.connect
+
+    def connect_without_secure_delete(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        db = connect(*arguments, **options)
+        db.execute("PRAGMA secure_delete = OFF")
+        return db
+
+    monkeypatch.setattr(sqlite3, "connect", connect_without_secure_delete)
+    saved = storage.save(ADA, Memory(facts=(Fact(content="engine " * 5_000),)))
+    assert b"engine engine" in path.read_bytes()
+
+    _ = storage.delete(ADA) if remove == "delete" else storage.save(ADA, saved.with_facts(()))
+
+    assert b"engine" not in b"".join(file.read_bytes() for file in path.parent.iterdir())

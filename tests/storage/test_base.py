@@ -1,0 +1,165 @@
+"""The revision rules that all storages share, and the defaults of MemoryStorage."""
+
+from __future__ import annotations
+
+import pytest
+
+from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
+from memgraph.models import Deletion, Fact, Memory, Scope, Watermark
+from memgraph.storage import MemoryStorage
+from memgraph.storage.base import (
+    is_deleted,
+    is_tombstone,
+    latest_deletion,
+    load_with_fallback,
+    next_revision,
+    tombstone,
+)
+
+ADA = Scope("ada")
+BOT = Scope("ada", "bot")
+FIRST = Deletion(revision=2, at="2026-01-01T00:00:00Z")
+SECOND = Deletion(revision=5, at="2026-02-01T00:00:00Z")
+KNOWN = Memory(facts=(Fact(content="Works on engines."),), threads={"t1": Watermark(last_message_id="m1")})
+
+
+def at_revision(revision: int, deletion: Deletion | None = None) -> Memory:
+    return KNOWN.model_copy(update={"revision": revision, "forgotten": deletion})
+
+
+class CachingStorage(MemoryStorage):
+    """A storage with two methods whose `load` returns what it loaded first."""
+
+    def __init__(self) -> None:
+        self.stored: dict[Scope, Memory] = {}
+        self.cached: dict[Scope, Memory] = {}
+        self.attempts = 0
+
+    def load(self, scope: Scope) -> Memory:
+        return self.cached.setdefault(scope, self.reload(scope))
+
+    def reload(self, scope: Scope) -> Memory:
+        return load_with_fallback(scope, self.stored.get)
+
+    def save(self, scope: Scope, memory: Memory) -> Memory:
+        self.attempts += 1
+        assert self.attempts < 10, "each attempt is based on the same outdated revision"
+        self.stored[scope] = next_revision(scope, self.stored.get(scope), memory)
+        return self.stored[scope]
+
+
+# -- load_with_fallback ---------------------------------------------------------------------------
+
+
+def test_an_agent_starts_with_a_copy_of_the_shared_memory() -> None:
+    """Without its revision, watermarks and deletion, which belong to the shared document."""
+    shared = at_revision(7, FIRST)
+
+    loaded = load_with_fallback(BOT, {ADA: shared}.get)
+
+    assert loaded == shared.model_copy(update={"revision": 0, "threads": {}, "forgotten": None})
+
+
+def test_a_tombstone_of_an_agent_hides_the_shared_memory() -> None:
+    deleted = tombstone(None)
+
+    assert load_with_fallback(BOT, {ADA: KNOWN, BOT: deleted}.get) == deleted
+
+
+# -- next_revision --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("stored", "revision"), [(None, 1), (at_revision(3), 2), (at_revision(3), 4)])
+def test_only_the_latest_revision_can_be_saved(stored: Memory | None, revision: int) -> None:
+    with pytest.raises(RevisionConflictError):
+        next_revision(ADA, stored, at_revision(revision))
+
+
+def test_a_memory_from_before_the_deletion_cannot_be_saved() -> None:
+    """A ForgottenError rather than a conflict, so that the run ends instead of learning it again."""
+    with pytest.raises(ForgottenError):
+        next_revision(ADA, at_revision(4, FIRST), at_revision(1))
+
+
+@pytest.mark.parametrize("deletion", [None, Deletion(revision=1, at=""), Deletion(revision=900, at="")])
+def test_every_later_revision_keeps_the_deletion(deletion: Deletion | None) -> None:
+    """Even if the saved memory lost it, or came with an older or an impossible one."""
+    assert next_revision(ADA, at_revision(4, FIRST), at_revision(4, deletion)).forgotten == FIRST
+
+
+def test_a_newer_deletion_replaces_the_older_one() -> None:
+    assert next_revision(ADA, at_revision(4, FIRST), at_revision(4, SECOND)).forgotten == SECOND
+
+
+def test_the_latest_deletion_is_the_one_at_the_higher_revision() -> None:
+    assert latest_deletion(FIRST, SECOND) == latest_deletion(SECOND, FIRST) == SECOND
+    assert latest_deletion(None, FIRST) == latest_deletion(FIRST, None) == FIRST
+    assert latest_deletion(None, None) is None
+
+
+# -- tombstones -----------------------------------------------------------------------------------
+
+
+def test_a_tombstone_keeps_the_watermarks_and_nothing_else() -> None:
+    deleted = tombstone(at_revision(4, FIRST))
+
+    assert (deleted.is_empty, deleted.revision, deleted.threads) == (True, 5, KNOWN.threads)
+    assert deleted.forgotten
+    assert deleted.forgotten.revision == 5
+    assert is_tombstone(deleted)
+
+
+def test_a_memory_that_was_saved_after_the_deletion_is_not_deleted() -> None:
+    deleted = tombstone(None)
+
+    assert not is_deleted(lambda: next_revision(ADA, deleted, deleted))
+    assert not is_tombstone(at_revision(5, SECOND))
+
+
+def test_a_damaged_document_is_not_deleted() -> None:
+    """It is listed, so that someone repairs it."""
+
+    def read() -> Memory:
+        raise DamagedMemoryError("here", "it is not JSON")
+
+    assert not is_deleted(read)
+    assert is_deleted(lambda: None)
+
+
+# -- defaults -------------------------------------------------------------------------------------
+
+
+def test_the_default_deletion_ignores_caches() -> None:
+    """Otherwise it would conflict forever with what another writer saved."""
+    storage = CachingStorage()
+    loaded = storage.load(ADA)
+    storage.save(ADA, KNOWN)
+
+    deleted = storage.delete(ADA)
+
+    assert (deleted.revision, deleted.threads, storage.reload(ADA)) == (2, KNOWN.threads, deleted)
+    with pytest.raises(ForgottenError):
+        storage.save(ADA, loaded)
+
+
+def test_the_default_deletion_also_deletes_what_is_saved_meanwhile() -> None:
+    class BusyStorage(CachingStorage):
+        """Another writer saves just before the first save."""
+
+        writes = 1
+
+        def save(self, scope: Scope, memory: Memory) -> Memory:
+            if self.writes:
+                self.writes -= 1
+                super().save(scope, KNOWN)
+            return super().save(scope, memory)
+
+    storage = BusyStorage()
+
+    assert storage.delete(ADA).revision == 2
+    assert storage.reload(ADA).is_empty
+
+
+def test_a_storage_lists_no_scopes_by_default() -> None:
+    with pytest.raises(StorageError, match="CachingStorage cannot list its memories"):
+        CachingStorage().scopes()
