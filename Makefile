@@ -1,4 +1,4 @@
-# Everything is set up in .venv, by pip, at first use. Nothing but make and Python 3.11 or later is needed.
+# Needs make and Python 3.11 or later. Each target installs what it needs into .venv at first use.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -6,30 +6,30 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 MEMGRAPH := $(BIN)/memgraph
 DEMO := --storage demo-memory --model offline
 PORT ?= 2024
-# Nothing is sent anywhere, and checkpoints hold nothing but plain data.
+# No telemetry or tracing, and only plain data types in checkpoints.
 SERVER := LANGSMITH_TRACING=false LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true LANGGRAPH_STRICT_MSGPACK=true
 
 .PHONY: demo test mutation chat dev notebook bench bench-quick draw clean
 
-demo: .venv/package ## Learn from two conversations with the built-in model, and show what is remembered
+demo: .venv/package ## Learn from two example conversations with the built-in model, and show the memories
 	@rm -rf demo-memory
-	@echo "--- 1. An English conversation: memgraph update examples/english_conversation.json --user maya"
+	@echo "--- 1. Learn from an English conversation: memgraph update examples/english_conversation.json --user maya"
 	@$(MEMGRAPH) update examples/english_conversation.json --user maya $(DEMO)
 	@echo
-	@echo "--- 2. A Chinese one: memgraph update examples/chinese_conversation.txt --user xiaoyu"
+	@echo "--- 2. Learn from a Chinese conversation: memgraph update examples/chinese_conversation.txt --user xiaoyu"
 	@$(MEMGRAPH) update examples/chinese_conversation.txt --user xiaoyu $(DEMO)
 	@echo
-	@echo "--- 3. The first one again: all of it was learned before, so no model is asked"
+	@echo "--- 3. Repeat the first one: everything was learned before, so the model is not called"
 	@$(MEMGRAPH) update examples/english_conversation.json --user maya $(DEMO)
 	@echo
-	@echo "--- 4. What is remembered: memgraph show"
+	@echo "--- 4. Show the memories: memgraph show"
 	@$(MEMGRAPH) show --user maya --storage demo-memory
 	@echo
 	@$(MEMGRAPH) show --user xiaoyu --storage demo-memory
 	@echo
-	@echo "The memories are the two JSON files named above: open them, edit them. Your own conversation: $(MEMGRAPH) update FILE --user YOU"
+	@echo "Both memories are JSON files that you can read and edit (paths above). Try your own conversation: $(MEMGRAPH) update FILE --user YOU"
 
-test: .venv/tests ## Lint, types, layers, and every test
+test: .venv/tests ## Run the linters, type checker, layer check and all tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
@@ -43,51 +43,51 @@ mutation: .venv/mutation ## Change the code of rules/, nodes/ and retrieval/ in 
 	$(BIN)/mutmut export-cicd-stats
 	$(BIN)/python benchmarks/mutation_score.py mutants/mutmut-cicd-stats.json
 
-chat: .venv/package ## Talk in the terminal, and be remembered the next time
+chat: .venv/package ## Chat in the terminal with memory of earlier chats
 	@$(MEMGRAPH) chat --user you
 
-dev: .venv/dev ## Run the graphs and the HTTP API on LangGraph Server, on this machine only
-	@echo "The server is at http://127.0.0.1:$(PORT). It has four graphs: memory_update, memory_recall, lead_agent and research_team."
+dev: .venv/dev ## Run the graphs and the HTTP API on a local LangGraph Server
+	@echo "Server: http://127.0.0.1:$(PORT). Graphs: memory_update, memory_recall, lead_agent, research_team."
 	@echo "  Learn:  curl -s http://127.0.0.1:$(PORT)/runs/wait -H 'Content-Type: application/json' -d '{\"assistant_id\": \"memory_update\", \"context\": {\"user_id\": \"ada\"}, \"input\": {\"messages\": [{\"role\": \"user\", \"content\": \"I live in Lisbon.\"}]}}'"
-	@echo "  Recall: the same with memory_recall. What is remembered: $(MEMGRAPH) show --user ada"
-	@echo "  Studio: open https://smith.langchain.com/studio/?baseUrl=http://127.0.0.1:$(PORT) (it wants an account; the data stays here)."
-	@echo "  HTTP API: http://127.0.0.1:$(PORT)/memory/docs, once MEMGRAPH_API_TOKEN is set. Settings: copy .env.example to .env."
-	@echo "Stop it with Ctrl-C. (langgraph-cli[inmem] is under the Elastic License 2.0: it is for development, and no part of memgraph.)"
+	@echo "  Recall: the same request with memory_recall. Show the memory: $(MEMGRAPH) show --user ada"
+	@echo "  Studio: open https://smith.langchain.com/studio/?baseUrl=http://127.0.0.1:$(PORT) (needs a LangSmith account; your data stays on this machine)."
+	@echo "  HTTP API: http://127.0.0.1:$(PORT)/memory/docs (needs MEMGRAPH_API_TOKEN). Settings: copy .env.example to .env."
+	@echo "Press Ctrl-C to stop. (langgraph-cli[inmem] has the Elastic License 2.0: it is for development only and not a part of memgraph.)"
 	@$(SERVER) $(BIN)/langgraph dev --no-browser --no-reload --host 127.0.0.1 --port $(PORT) --n-jobs-per-worker 10
 
 notebook: .venv/package ## Open the notebooks
 	$(PIP) --editable '.[agents,notebooks]'
 	$(BIN)/jupyter lab notebooks
 
-bench: .venv/tests ## Measure all that is claimed: benchmarks/RESULTS.md (20 minutes)
+bench: .venv/tests ## Run the benchmarks and write benchmarks/RESULTS.md (20 minutes)
 	sh tests/install_servers.sh
 	$(BIN)/python benchmarks/all.py
 
-bench-quick: .venv/tests ## The same with small sizes, to see that it runs (two minutes)
+bench-quick: .venv/tests ## Run the benchmarks with small sizes, as a smoke test (two minutes)
 	sh tests/install_servers.sh
 	$(BIN)/python benchmarks/all.py --quick
 
-draw: .venv/package ## Print the graph
+draw: .venv/package ## Print the update graph
 	@$(BIN)/memgraph draw
 
 clean:
 	rm -rf .venv demo-memory .langgraph_api mutants
 
 .venv/package: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(f"memgraph needs Python 3.11 or later; this is {sys.version.split()[0]}. Say which to use: make PYTHON=python3.12 ...")'
-	@echo "Setting up .venv (once) ..."
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(f"memgraph needs Python 3.11 or later; this is {sys.version.split()[0]}. Choose another one: make PYTHON=python3.12 ...")'
+	@echo "Creating .venv (first run only) ..."
 	@$(PYTHON) -m venv .venv
 	@$(PIP) --upgrade pip
 	@$(PIP) --editable .
 	@touch $@
 
 .venv/dev: .venv/package
-	@echo "Installing what the server needs (once) ..."
+	@echo "Installing the development server (first run only) ..."
 	@$(PIP) --editable . --group dev
 	@touch $@
 
 .venv/tests: .venv/package
-	@echo "Installing what the tests need (once) ..."
+	@echo "Installing the test dependencies (first run only) ..."
 	@$(PIP) --editable . --group test
 	@touch $@
 

@@ -1,4 +1,4 @@
-"""A memory update, one node at a time: look at each stage, edit it, go back, or stop before anything is saved."""
+"""Runs a memory update node by node: inspect and edit stages, go back, or stop before anything is saved."""
 
 # LangGraph leaves some of its types open
 # pyright: reportUnknownMemberType=false
@@ -30,92 +30,92 @@ if TYPE_CHECKING:
     from memgraph.models import Memory
 
 NO_THREAD: RunnableConfig = {"configurable": {"thread_id": ""}}
-"""A name here would become the conversation's, where the context has none."""
+"""Empty, because a thread id here would become the conversation's if the context has none."""
 
-_MOST_PROBLEMS = 3
+_MAX_PROBLEMS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a node did."""
+    """One executed node."""
 
     node: str
     reads: tuple[str, ...]
-    """The stages that it can see."""
+    """The stages that the node can read."""
     before: Mapping[str, Any]
-    """All stages as they were when it began."""
+    """All stages when the node started."""
     wrote: Mapping[str, Any]
-    """The stages that it returned; none where it stopped to ask a question."""
+    """The stages that the node returned; empty if it stopped to ask a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Position:
-    """Where the run can be gone on with."""
+    """A position in the run from which it can continue."""
 
     config: RunnableConfig
-    """Names the checkpoint."""
+    """Identifies the checkpoint."""
     node: str
     """The node that ran last."""
     wrote: Mapping[str, Any]
-    """What it wrote, and what was edited since."""
+    """What that node wrote, with later edits."""
     uncheckpointed: Mapping[str, Any]
-    """What lives for one run only, which to LangGraph each step is: the count of lost races."""
+    """Stages that LangGraph keeps for one run only (each step is one): the number of save conflicts."""
 
 
 class Stepper:
     """Runs a memory update node by node, in this process.
 
         stepper = Stepper(build_graph(), messages, Context(user_id="ada"))
-        while stepper.where:
+        while stepper.next_node:
             print(stepper.next().wrote)
 
-    Nothing is saved before the node `save_memory` runs: whoever stops earlier leaves the memory as it is. Only that
-    save cannot be undone by going back: it stays, and the update that is gone on with from before
-    it finds that these turns were learned meanwhile.
+    Nothing is saved before the node `save_memory` runs. Going back does not undo a save: if the update continues from
+    before it, it finds that these turns are already learned.
 
     Args:
-        graph: The memory update; its own checkpointer and interrupts are not used.
+        graph: The memory update graph; its own checkpointer and interrupts are replaced.
         messages: The conversation.
-        context: Whose memory, as for a run of the graph. It counts for every step.
+        context: Run context of every step.
 
     Raises:
-        ConversationError: If *messages* is no conversation.
+        ConversationError: If *messages* is not a conversation.
     """
 
     def __init__(self, graph: UpdateGraph, messages: Sequence[MessageLikeRepresentation], context: Context) -> None:
-        own = {"checkpointer": in_memory_saver(), "interrupt_before_nodes": "*"}
-        self._graph = graph.copy({**own, "interrupt_after_nodes": ()})
+        self._graph = graph.copy(
+            {"checkpointer": in_memory_saver(), "interrupt_before_nodes": "*", "interrupt_after_nodes": ()}
+        )
         self._context = context
         self._saved: Memory | None = None
         self._stream({"messages": list(messages)}, NO_THREAD)
         self._history = [_Position(self._graph.get_state(NO_THREAD).config, START, {}, {})]
 
-    # -- looking --
+    # -- inspecting --
 
     @property
     def next_node(self) -> str | None:
-        """The node that is next; None at the end."""
+        """The next node; None at the end of the run."""
         return next(iter(self._snapshot.next), None)
 
     @property
-    def question(self) -> Any | None:  # noqa: ANN401 - whatever a node asks
-        """What the next node asks before it goes on, such as whether the changes are right; `answer` answers it."""
-        return next((asked.value for task in self._snapshot.tasks for asked in task.interrupts), None)
+    def question(self) -> Any | None:  # noqa: ANN401 - nodes interrupt with any value
+        """The open question of the next node, such as a proposal to review; `answer` resumes it."""
+        return next((interrupt.value for task in self._snapshot.tasks for interrupt in task.interrupts), None)
 
     @property
     def stages(self) -> Mapping[str, Any]:
-        """The stages there are now, by name."""
+        """The current stages by name."""
         return self._snapshot.values
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The stages that the next node can see; what is not written yet is missing in `stages`."""
+        """The stages that the next node can read; those not written yet are missing in `stages`."""
         channels = self._graph.nodes[self.next_node].channels if self.next_node else ()
         return (channels,) if isinstance(channels, str) else tuple(channels)
 
     @property
     def saved(self) -> Memory | None:
-        """The memory as it was last saved by a step, also where that step was gone back on; None if none saved."""
+        """The memory last saved by a step, even if that step was undone; None if none was saved."""
         return self._saved
 
     # -- running --
@@ -124,113 +124,113 @@ class Stepper:
         """Run the next node.
 
         Raises:
-            EditError: If the run has ended, or a question is to be answered first.
-            MemgraphError: What the node raised. The place is the same as before, so it can be tried again.
+            EditError: If the run has ended, or a question is open.
+            MemgraphError: Raised by the node. The position is unchanged, so the step can be retried.
         """
         if self.question is not None:
-            raise EditError(f"{self.next_node} waits for an answer")
-        races = self._here.uncheckpointed
-        return self._step(Command(update=dict(races)) if races else None)
+            raise EditError(f"{self.next_node} is waiting for an answer")
+        update = dict(self._position.uncheckpointed)
+        return self._step(Command(update=update) if update else None)
 
     def answer(self, value: object) -> Step:
-        """Answer the question of the next node, and have it go on.
+        """Answer the question of the next node and resume it.
 
         Raises:
-            EditError: If nothing is asked.
-            MemgraphError: What the node raised.
+            EditError: If no question is open.
+            MemgraphError: Raised by the node.
         """
         if self.question is None:
-            raise EditError("nothing is asked")
-        return self._step(Command(resume=value, update=dict(self._here.uncheckpointed)))
+            raise EditError("no question is open")
+        return self._step(Command(resume=value, update=dict(self._position.uncheckpointed)))
 
     def run_to_end(self) -> Iterator[Step]:
-        """Run node after node, as they are asked for, until the run ends or a question comes up."""
+        """Yield steps lazily until the run ends or a question is open."""
         while self.next_node and self.question is None:
             yield self.next()
 
-    # -- changing what happens --
+    # -- editing --
 
     def edit(self, stage: str, value: object) -> None:
-        """Replace a stage by *value*, an object of its type or the same as JSON.
+        """Replace a stage with *value*, an object of its type or its JSON form.
 
         Raises:
-            EditError: If there is no such stage, it cannot be edited, or *value* is none; nothing changes then.
-            ConversationError: If the messages would be no conversation; nothing changes then.
+            EditError: If the stage is unknown or not editable, or *value* is invalid; nothing changes.
+            ConversationError: If *stage* is messages and *value* is not a conversation; nothing changes.
         """
         self.check_editable(stage)
-        here = self._here
-        # Who wrote last decides what comes next, from what it wrote: some of that is gone one step later.
-        wrote = {**here.wrote, stage: value}
+        position = self._position
+        # The last writer selects the next node from what it wrote, part of which is not checkpointed: write it again.
+        wrote = {**position.wrote, stage: value}
         try:
-            config = self._graph.update_state(here.config, wrote, as_node=here.node)
+            config = self._graph.update_state(position.config, wrote, as_node=position.node)
         except ValidationError as error:
-            raise EditError(_problems(stage, error)) from error
-        self._history.append(replace(here, config=config, wrote=wrote))
+            raise EditError(_describe_problems(stage, error)) from error
+        self._history.append(replace(position, config=config, wrote=wrote))
 
     def check_editable(self, stage: str) -> None:
         """Raise an EditError if *stage* cannot be edited now."""
         if self.next_node is None:
-            raise EditError("the run has ended: go back first")
+            raise EditError("the run has ended: go back before editing")
         channels = cast("Mapping[str, object]", self._graph.channels)
         editable = [name for name in self.stages if name == "messages" or isinstance(channels[name], ValidatedValue)]
         if stage not in editable:
-            raise EditError(f"no stage {stage[:80]!r} can be edited here; there are {', '.join(editable)}")
+            raise EditError(f"stage {stage[:80]!r} cannot be edited here; editable stages: {', '.join(editable)}")
 
     def back(self) -> None:
-        """Undo the last step or edit. A save stays.
+        """Undo the last step or edit, except for a save.
 
         Raises:
-            EditError: At the beginning.
+            EditError: At the beginning of the run.
         """
         if len(self._history) == 1:
-            raise EditError("this is the beginning: nothing has run yet")
+            raise EditError("already at the beginning: nothing has run yet")
         self._history.pop()
 
-    # -- inside --
+    # -- internals --
 
     @property
-    def _here(self) -> _Position:
+    def _position(self) -> _Position:
         return self._history[-1]
 
     @property
     def _snapshot(self) -> Any:  # noqa: ANN401
-        return self._graph.get_state(self._here.config)
+        return self._graph.get_state(self._position.config)
 
-    def _step(self, given: Command[Any] | None) -> Step:
-        node, reads, before, here = self.next_node, self.reads, self.stages, self._here
+    def _step(self, command: Command[Any] | None) -> Step:
+        node, reads, before, position = self.next_node, self.reads, self.stages, self._position
         if node is None:
             raise EditError("the run has ended")
-        wrote: dict[str, Any] = self._stream(given, here.config).get(node) or {}
+        wrote: dict[str, Any] = self._stream(command, position.config).get(node) or {}
         self._saved = wrote.get("saved", self._saved)
         after = self._graph.get_state(NO_THREAD)
         if after.interrupts:
-            self._history[-1] = replace(here, config=after.config)
+            self._history[-1] = replace(position, config=after.config)
         else:
             self._history.append(_Position(after.config, node, wrote, self._uncheckpointed(wrote)))
         return Step(node, reads, before, wrote)
 
-    def _stream(self, given: object, config: RunnableConfig) -> dict[str, Any]:
-        """Run until the next node would, and tell what each node wrote."""
-        events = self._graph.stream(cast("Any", given), config, context=self._context, stream_mode="updates")
+    def _stream(self, graph_input: object, config: RunnableConfig) -> dict[str, Any]:
+        """Run up to the next interrupt, and return what each node wrote."""
+        events = self._graph.stream(cast("Any", graph_input), config, context=self._context, stream_mode="updates")
         return {node: wrote for event in events for node, wrote in cast("dict[str, Any]", event).items()}
 
     def _uncheckpointed(self, wrote: Mapping[str, Any]) -> Mapping[str, Any]:
         channels = cast("Mapping[str, object]", self._graph.channels)
-        lost = {stage: value for stage, value in wrote.items() if isinstance(channels[stage], UntrackedValue)}
-        return {**self._here.uncheckpointed, **lost}
+        untracked = {stage: value for stage, value in wrote.items() if isinstance(channels[stage], UntrackedValue)}
+        return {**self._position.uncheckpointed, **untracked}
 
 
 def as_json(value: object) -> Any:  # noqa: ANN401
-    """A stage as JSON, in the spelling of the stored document; `Stepper.edit` reads it."""
+    """Return a stage as JSON with the keys of the stored document; `Stepper.edit` accepts it."""
     if isinstance(value, list | tuple):
         return [as_json(item) for item in cast("Sequence[object]", value)]
     document = to_jsonable_python(value, by_alias=True)
-    if isinstance(value, BaseMessage):  # of its many fields most are empty, and would come back as something else
-        return {key: said for key, said in document.items() if said or key == "content"}
+    if isinstance(value, BaseMessage):  # most of its fields are empty, and would not be read back as they were
+        return {key: field for key, field in document.items() if field or key == "content"}
     return document
 
 
-def _problems(stage: str, error: ValidationError) -> str:
-    found = [str(problem) for problem in field_errors(error, root=stage)]
-    more = f"; and {len(found) - _MOST_PROBLEMS} more" if len(found) > _MOST_PROBLEMS else ""
-    return "; ".join(found[:_MOST_PROBLEMS]) + more
+def _describe_problems(stage: str, error: ValidationError) -> str:
+    problems = [str(problem) for problem in field_errors(error, root=stage)]
+    more = f"; and {len(problems) - _MAX_PROBLEMS} more" if len(problems) > _MAX_PROBLEMS else ""
+    return "; ".join(problems[:_MAX_PROBLEMS]) + more

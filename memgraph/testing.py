@@ -1,4 +1,4 @@
-"""A fake chat model, for tests of agents that have a memory."""
+"""Test doubles for applications that use memgraph: a scripted chat model and its answers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import ConfigDict, PrivateAttr
 
 Answer = str | AIMessage | BaseException | Callable[[Sequence[BaseMessage]], "str | AIMessage"]
-"""What a scripted model does when it is asked: say it, raise it, or call it with the prompt."""
+"""What a scripted model does on a call: return it, raise it, or call it with the prompt."""
 
 
 class ScriptedModel(BaseChatModel):
-    """A chat model that answers by script: one answer a call, the last one for ever.
+    """A chat model that returns scripted answers, one per call; the last one is repeated.
 
     Args:
-        answers: What it answers, in order; at least one.
+        answers: The answers in order; at least one.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -29,11 +29,11 @@ class ScriptedModel(BaseChatModel):
     _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list[list[BaseMessage]])
 
     def __init__(self, *answers: Answer) -> None:
-        super().__init__(answers=answers)  # pyright: ignore[reportCallIssue] - pydantic makes the signature
+        super().__init__(answers=answers)  # pyright: ignore[reportCallIssue] - pydantic generates the signature
 
     @property
     def asked(self) -> Sequence[Sequence[BaseMessage]]:
-        """The prompts it was given, in order."""
+        """The prompts received, in order."""
         return tuple(self._asked)
 
     @property
@@ -51,15 +51,15 @@ class ScriptedModel(BaseChatModel):
         answer: Answer = self.answers[min(len(self._asked), len(self.answers)) - 1]
         if isinstance(answer, BaseException):
             raise answer
-        said = answer if isinstance(answer, str | AIMessage) else answer(messages)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(said) if isinstance(said, str) else said)])
+        reply = answer if isinstance(answer, str | AIMessage) else answer(messages)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply) if isinstance(reply, str) else reply)])
 
 
 def update_answer(*facts: str | Mapping[str, object], remove: Sequence[str] = (), **summaries: str) -> str:
-    """Write a model's answer.
+    """Return a model's answer to the update prompt, as JSON.
 
     Args:
-        facts: New facts: their content, surely said, or their keys and values.
+        facts: New facts, as their content (with confidence 0.9) or as mappings.
         remove: Ids of facts to remove.
         summaries: New texts by section, such as `workContext="..."`.
     """

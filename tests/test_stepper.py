@@ -1,4 +1,4 @@
-"""A Stepper runs the update node by node, and saves nothing that the update would not."""
+"""A Stepper runs the update node by node, with the same result as a normal run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memgraph.testing import ScriptedModel, update_answer
 
 ADA = Scope("ada")
 CONTEXT = Context(user_id="ada", thread_id="t1")
-TALK = (HumanMessage("I'm Ada.", id="h1"), AIMessage("Hello.", id="a1"))
+CONVERSATION = (HumanMessage("I'm Ada.", id="h1"), AIMessage("Hello.", id="a1"))
 NODES = [
     *("filter_messages", "detect_signals", "load_memory", "build_prompt", "call_model"),
     *("parse_update", "apply_update", "scrub_uploads", "save_memory"),
@@ -26,14 +26,14 @@ def storage() -> MemoryStorage:
     return open_storage("memory:")
 
 
-def stepper_of(
-    storage: MemoryStorage, *answers: Any, talk: Sequence[BaseMessage] = TALK, **policy: Any
+def make_stepper(
+    storage: MemoryStorage, *answers: Any, messages: Sequence[BaseMessage] = CONVERSATION, **policy: Any
 ) -> tuple[Stepper, ScriptedModel]:
     model = ScriptedModel(*(answers or (update_answer("Name is Ada."),)))
-    return Stepper(build_graph(model=model, storage=storage, policy=Policy(**policy)), talk, CONTEXT), model
+    return Stepper(build_graph(model=model, storage=storage, policy=Policy(**policy)), messages, CONTEXT), model
 
 
-def run_before(stepper: Stepper, node: str) -> None:
+def run_until(stepper: Stepper, node: str) -> None:
     while stepper.next_node != node:
         stepper.next()
 
@@ -42,8 +42,8 @@ def contents(storage: MemoryStorage) -> list[str]:
     return [fact.content for fact in storage.load(ADA).facts]
 
 
-def test_a_step_is_a_node(storage: MemoryStorage) -> None:
-    stepper, _ = stepper_of(storage)
+def test_each_step_runs_one_node(storage: MemoryStorage) -> None:
+    stepper, _ = make_stepper(storage)
 
     ran = [step.node for step in stepper.run_to_end()]
 
@@ -51,10 +51,10 @@ def test_a_step_is_a_node(storage: MemoryStorage) -> None:
     assert stepper.next_node is None
 
 
-def test_a_step_tells_what_the_node_reads_and_wrote_and_what_was_before(storage: MemoryStorage) -> None:
+def test_a_step_has_the_stages_before_and_after(storage: MemoryStorage) -> None:
     storage.save(ADA, storage.load(ADA).with_facts((Fact(id="fact_1", content="Likes tea."),)))
-    stepper, _ = stepper_of(storage)
-    run_before(stepper, "apply_update")
+    stepper, _ = make_stepper(storage)
+    run_until(stepper, "apply_update")
 
     step = stepper.next()
 
@@ -65,17 +65,17 @@ def test_a_step_tells_what_the_node_reads_and_wrote_and_what_was_before(storage:
 
 
 def test_nothing_is_saved_before_save_memory_runs(storage: MemoryStorage) -> None:
-    """Whoever stops here leaves the memory as it was."""
-    stepper, _ = stepper_of(storage)
+    """Stopping before that node leaves the memory unchanged."""
+    stepper, _ = make_stepper(storage)
 
-    run_before(stepper, "save_memory")
+    run_until(stepper, "save_memory")
 
     assert storage.load(ADA).revision == 0
     assert stepper.saved is None
 
 
-def test_stepping_to_the_end_is_running_it(storage: MemoryStorage) -> None:
-    stepper, _ = stepper_of(storage)
+def test_stepping_to_the_end_saves_the_memory(storage: MemoryStorage) -> None:
+    stepper, _ = make_stepper(storage)
 
     steps = list(stepper.run_to_end())
 
@@ -84,11 +84,11 @@ def test_stepping_to_the_end_is_running_it(storage: MemoryStorage) -> None:
     assert contents(storage) == ["Name is Ada."]
 
 
-def test_a_thread_without_a_name_stays_without(storage: MemoryStorage) -> None:
-    """The name that a checkpoint needs must not become the conversation's."""
+def test_an_unnamed_thread_stays_unnamed(storage: MemoryStorage) -> None:
+    """The thread id of the checkpointer must not become the conversation's."""
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage)
 
-    list(Stepper(graph, TALK, Context(user_id="ada")).run_to_end())
+    list(Stepper(graph, CONVERSATION, Context(user_id="ada")).run_to_end())
 
     assert list(storage.load(ADA).threads) == ["unknown"]
 
@@ -96,9 +96,9 @@ def test_a_thread_without_a_name_stays_without(storage: MemoryStorage) -> None:
 # -- editing --
 
 
-def test_an_edited_stage_is_what_the_next_node_reads(storage: MemoryStorage) -> None:
-    stepper, _ = stepper_of(storage)
-    run_before(stepper, "apply_update")
+def test_the_next_node_reads_an_edited_stage(storage: MemoryStorage) -> None:
+    stepper, _ = make_stepper(storage)
+    run_until(stepper, "apply_update")
     changes = as_json(stepper.stages["changes"])
     changes["additions"][0]["content"] = "Name is Ada Lovelace."
 
@@ -109,7 +109,7 @@ def test_an_edited_stage_is_what_the_next_node_reads(storage: MemoryStorage) -> 
 
 
 def test_messages_can_be_edited(storage: MemoryStorage) -> None:
-    stepper, model = stepper_of(storage)
+    stepper, model = make_stepper(storage)
 
     stepper.edit("messages", [{"role": "user", "content": "I'm Eve.", "id": "h1"}])
 
@@ -117,16 +117,16 @@ def test_messages_can_be_edited(storage: MemoryStorage) -> None:
     assert "I'm Eve." in str(model.asked[0][-1].content)
 
 
-def test_every_stage_comes_back_from_json_as_it_was(storage: MemoryStorage) -> None:
-    """What is shown for editing, and given back untouched, changes nothing: neither a value nor what is next."""
-    stepper, _ = stepper_of(storage)
+def test_every_stage_survives_a_json_round_trip(storage: MemoryStorage) -> None:
+    """Saving a stage unedited in the editor changes neither the value nor the next node."""
+    stepper, _ = make_stepper(storage)
     while stepper.next_node:
         for stage, value in dict(stepper.stages).items():
-            where = stepper.next_node
+            next_node = stepper.next_node
 
             stepper.edit(stage, as_json(value))
 
-            assert (stepper.stages[stage], stepper.next_node) == (value, where)
+            assert (stepper.stages[stage], stepper.next_node) == (value, next_node)
         stepper.next()
     assert contents(storage) == ["Name is Ada."]
 
@@ -137,14 +137,14 @@ def test_every_stage_comes_back_from_json_as_it_was(storage: MemoryStorage) -> N
         ("changes", {"additions": [{"content": 3}]}, r"changes\.at: Field required; .*; and 2 more"),
         ("changes", None, "changes: Input should be"),
         ("applied", "nonsense", "applied"),
-        ("outcome", "learned", "no stage 'outcome' can be edited here; there are messages, turns"),
-        ("nonsense", 1, "no stage 'nonsense'"),
+        ("outcome", "learned", "stage 'outcome' cannot be edited here; editable stages: messages, turns"),
+        ("nonsense", 1, "stage 'nonsense' cannot be edited"),
         ("messages", [3], "not a message"),
     ],
 )
-def test_an_edit_that_is_none_changes_nothing(storage: MemoryStorage, stage: str, value: object, problem: str) -> None:
-    stepper, _ = stepper_of(storage)
-    run_before(stepper, "scrub_uploads")
+def test_an_invalid_edit_changes_nothing(storage: MemoryStorage, stage: str, value: object, problem: str) -> None:
+    stepper, _ = make_stepper(storage)
+    run_until(stepper, "scrub_uploads")
     before = dict(stepper.stages)
 
     with pytest.raises(ValueError, match=problem):  # an EditError or a ConversationError
@@ -153,10 +153,10 @@ def test_an_edit_that_is_none_changes_nothing(storage: MemoryStorage, stage: str
     assert (stepper.stages, stepper.next_node) == (before, "scrub_uploads")
 
 
-def test_an_edit_keeps_the_way_back_to_the_model(storage: MemoryStorage) -> None:
-    """What sends the run there is gone one step later, and an edit is a step to LangGraph."""
-    stepper, model = stepper_of(storage, "nonsense", update_answer("Name is Ada."))
-    run_before(stepper, "parse_update")
+def test_an_edit_keeps_the_retry_of_the_model(storage: MemoryStorage) -> None:
+    """The value that routes the run there lasts one step, and an edit is a step for LangGraph."""
+    stepper, model = make_stepper(storage, "nonsense", update_answer("Name is Ada."))
+    run_until(stepper, "parse_update")
     stepper.next()
 
     stepper.edit("signals", ["identity"])
@@ -166,10 +166,12 @@ def test_an_edit_keeps_the_way_back_to_the_model(storage: MemoryStorage) -> None
     assert "nonsense" in str(model.asked[1][-2].content)
 
 
-def test_an_edit_between_two_passes_keeps_the_second(storage: MemoryStorage) -> None:
-    talk = [HumanMessage(f"Turn {n}: " + "word " * 400, id=f"h{n}") for n in range(3)]
-    stepper, _ = stepper_of(storage, update_answer("One."), update_answer("Two."), talk=talk, batch_tokens=500)
-    run_before(stepper, "save_memory")
+def test_an_edit_between_two_batches_keeps_the_second(storage: MemoryStorage) -> None:
+    messages = [HumanMessage(f"Turn {n}: " + "word " * 400, id=f"h{n}") for n in range(3)]
+    stepper, _ = make_stepper(
+        storage, update_answer("One."), update_answer("Two."), messages=messages, batch_tokens=500
+    )
+    run_until(stepper, "save_memory")
     stepper.next()
 
     stepper.edit("signals", [])
@@ -179,11 +181,11 @@ def test_an_edit_between_two_passes_keeps_the_second(storage: MemoryStorage) -> 
     assert contents(storage) == ["One.", "Two."]
 
 
-def test_what_has_ended_cannot_be_edited(storage: MemoryStorage) -> None:
-    stepper, _ = stepper_of(storage)
+def test_an_ended_run_cannot_be_edited(storage: MemoryStorage) -> None:
+    stepper, _ = make_stepper(storage)
     list(stepper.run_to_end())
 
-    with pytest.raises(EditError, match="go back first"):
+    with pytest.raises(EditError, match="go back before editing"):
         stepper.edit("changes", {})
 
 
@@ -191,8 +193,8 @@ def test_what_has_ended_cannot_be_edited(storage: MemoryStorage) -> None:
 
 
 def test_back_undoes_a_step(storage: MemoryStorage) -> None:
-    stepper, model = stepper_of(storage, update_answer("One."), update_answer("Two."))
-    run_before(stepper, "call_model")
+    stepper, model = make_stepper(storage, update_answer("One."), update_answer("Two."))
+    run_until(stepper, "call_model")
     stepper.next()
 
     stepper.back()
@@ -204,8 +206,8 @@ def test_back_undoes_a_step(storage: MemoryStorage) -> None:
 
 
 def test_back_undoes_an_edit(storage: MemoryStorage) -> None:
-    stepper, _ = stepper_of(storage)
-    run_before(stepper, "load_memory")
+    stepper, _ = make_stepper(storage)
+    run_until(stepper, "load_memory")
     signals = stepper.stages["signals"]
     stepper.edit("signals", ["goal"])
 
@@ -214,8 +216,8 @@ def test_back_undoes_an_edit(storage: MemoryStorage) -> None:
     assert (stepper.next_node, stepper.stages["signals"]) == ("load_memory", signals)
 
 
-def test_back_goes_as_far_as_the_beginning(storage: MemoryStorage) -> None:
-    stepper, _ = stepper_of(storage)
+def test_back_stops_at_the_beginning(storage: MemoryStorage) -> None:
+    stepper, _ = make_stepper(storage)
     list(stepper.run_to_end())
     for _ in NODES:
         stepper.back()
@@ -227,9 +229,9 @@ def test_back_goes_as_far_as_the_beginning(storage: MemoryStorage) -> None:
 
 
 def test_going_back_does_not_undo_a_save(storage: MemoryStorage) -> None:
-    """The update that goes on from before it loses the race against itself, and says so; no model is asked."""
-    stepper, model = stepper_of(storage)
-    run_before(stepper, "save_memory")
+    """Continuing from before the save conflicts with it: the outcome is superseded, without a model call."""
+    stepper, model = make_stepper(storage)
+    run_until(stepper, "save_memory")
     stepper.next()
     stepper.back()
 
@@ -241,13 +243,13 @@ def test_going_back_does_not_undo_a_save(storage: MemoryStorage) -> None:
     assert (storage.load(ADA).revision, len(model.asked)) == (1, 1)
 
 
-# -- what happens meanwhile --
+# -- conflicts and errors --
 
 
-def test_a_race_that_is_lost_between_two_steps_costs_no_second_answer(storage: MemoryStorage) -> None:
-    """The changes in hand, which a person may have edited, are applied again."""
-    stepper, model = stepper_of(storage)
-    run_before(stepper, "save_memory")
+def test_a_save_conflict_between_steps_needs_no_second_model_call(storage: MemoryStorage) -> None:
+    """The current changes, which the user may have edited, are applied again."""
+    stepper, model = make_stepper(storage)
+    run_until(stepper, "save_memory")
     storage.save(ADA, storage.load(ADA).with_facts((Fact(content="Likes tea."),)))
 
     steps = list(stepper.run_to_end())
@@ -256,9 +258,9 @@ def test_a_race_that_is_lost_between_two_steps_costs_no_second_answer(storage: M
     assert (contents(storage), len(model.asked)) == (["Likes tea.", "Name is Ada."], 1)
 
 
-def test_a_node_that_failed_can_be_tried_again(storage: MemoryStorage) -> None:
-    stepper, _ = stepper_of(storage, ConnectionError("down"), update_answer("Name is Ada."), model_tries=1)
-    run_before(stepper, "call_model")
+def test_a_failed_node_can_be_retried(storage: MemoryStorage) -> None:
+    stepper, _ = make_stepper(storage, ConnectionError("down"), update_answer("Name is Ada."), model_tries=1)
+    run_until(stepper, "call_model")
 
     with pytest.raises(ModelError):
         stepper.next()
@@ -268,18 +270,18 @@ def test_a_node_that_failed_can_be_tried_again(storage: MemoryStorage) -> None:
     assert contents(storage) == ["Name is Ada."]
 
 
-def test_a_run_that_has_ended_has_no_next_step(storage: MemoryStorage) -> None:
-    stepper, _ = stepper_of(storage)
+def test_an_ended_run_has_no_next_step(storage: MemoryStorage) -> None:
+    stepper, _ = make_stepper(storage)
     list(stepper.run_to_end())
 
     with pytest.raises(EditError, match="ended"):
         stepper.next()
 
 
-def test_nothing_is_answered_that_was_not_asked(storage: MemoryStorage) -> None:
-    stepper, _ = stepper_of(storage)
+def test_an_answer_needs_an_open_question(storage: MemoryStorage) -> None:
+    stepper, _ = make_stepper(storage)
 
-    with pytest.raises(EditError, match="nothing is asked"):
+    with pytest.raises(EditError, match="no question is open"):
         stepper.answer("accept")
 
 
@@ -287,64 +289,64 @@ def test_nothing_is_answered_that_was_not_asked(storage: MemoryStorage) -> None:
 
 
 @pytest.fixture
-def asked(storage: MemoryStorage) -> Stepper:
-    """A stepper whose update asks whether the changes are right."""
+def at_review(storage: MemoryStorage) -> Stepper:
+    """A stepper that has stopped at a review."""
     model = ScriptedModel(update_answer("Name is Ada.", "Likes tea."))
-    stepper = Stepper(build_graph(model=model, storage=storage, review="always"), TALK, CONTEXT)
+    stepper = Stepper(build_graph(model=model, storage=storage, review="always"), CONVERSATION, CONTEXT)
     list(stepper.run_to_end())
     return stepper
 
 
-def test_a_question_is_waited_at(asked: Stepper, storage: MemoryStorage) -> None:
-    assert asked.next_node == "review_changes"
-    assert [item["after"] for item in asked.question["items"]] == ["Name is Ada.", "Likes tea."]
+def test_a_question_stops_the_run(at_review: Stepper, storage: MemoryStorage) -> None:
+    assert at_review.next_node == "review_changes"
+    assert [item["after"] for item in at_review.question["items"]] == ["Name is Ada.", "Likes tea."]
 
-    with pytest.raises(EditError, match="waits for an answer"):
-        asked.next()
+    with pytest.raises(EditError, match="is waiting for an answer"):
+        at_review.next()
 
     assert contents(storage) == []
 
 
-def test_an_answer_decides_item_by_item(asked: Stepper, storage: MemoryStorage) -> None:
-    first, second = (item["key"] for item in asked.question["items"])
+def test_an_answer_can_decide_item_by_item(at_review: Stepper, storage: MemoryStorage) -> None:
+    first, second = (item["key"] for item in at_review.question["items"])
 
-    asked.answer({"items": {first: "accept", second: "reject"}})
+    at_review.answer({"items": {first: "accept", second: "reject"}})
 
-    list(asked.run_to_end())
+    list(at_review.run_to_end())
     assert contents(storage) == ["Name is Ada."]
 
 
-def test_an_answer_that_is_none_is_asked_for_again(asked: Stepper, storage: MemoryStorage) -> None:
-    step = asked.answer("perhaps")
+def test_an_invalid_answer_repeats_the_question(at_review: Stepper, storage: MemoryStorage) -> None:
+    step = at_review.answer("perhaps")
 
-    assert (step.wrote, asked.next_node) == ({}, "review_changes")
-    assert asked.question["problem"]
-    asked.answer("accept")
-    list(asked.run_to_end())
+    assert (step.wrote, at_review.next_node) == ({}, "review_changes")
+    assert at_review.question["problem"]
+    at_review.answer("accept")
+    list(at_review.run_to_end())
     assert contents(storage) == ["Name is Ada.", "Likes tea."]
 
 
-def test_a_question_can_be_gone_back_on(asked: Stepper, storage: MemoryStorage) -> None:
-    """And what was changed there is asked about anew."""
-    asked.back()
-    asked.back()
-    assert (asked.next_node, asked.question) == ("apply_update", None)
-    changes = as_json(asked.stages["changes"])
-    asked.edit("changes", {**changes, "additions": changes["additions"][:1]})
+def test_back_works_at_a_question(at_review: Stepper, storage: MemoryStorage) -> None:
+    """Edited changes are proposed again."""
+    at_review.back()
+    at_review.back()
+    assert (at_review.next_node, at_review.question) == ("apply_update", None)
+    changes = as_json(at_review.stages["changes"])
+    at_review.edit("changes", {**changes, "additions": changes["additions"][:1]})
 
-    list(asked.run_to_end())
+    list(at_review.run_to_end())
 
-    assert [item["after"] for item in asked.question["items"]] == ["Name is Ada."]
-    asked.answer("accept")
-    list(asked.run_to_end())
+    assert [item["after"] for item in at_review.question["items"]] == ["Name is Ada."]
+    at_review.answer("accept")
+    list(at_review.run_to_end())
     assert contents(storage) == ["Name is Ada."]
 
 
-def test_a_stage_can_be_edited_at_a_question(asked: Stepper, storage: MemoryStorage) -> None:
-    asked.edit("signals", ["goal"])
+def test_a_stage_can_be_edited_at_a_question(at_review: Stepper, storage: MemoryStorage) -> None:
+    at_review.edit("signals", ["goal"])
 
-    assert (asked.next_node, asked.question) == ("review_changes", None)
-    asked.next()
-    asked.answer("accept")
-    list(asked.run_to_end())
+    assert (at_review.next_node, at_review.question) == ("review_changes", None)
+    at_review.next()
+    at_review.answer("accept")
+    list(at_review.run_to_end())
     assert len(contents(storage)) == 2

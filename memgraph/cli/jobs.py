@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, add_command
+from memgraph.cli.command import CommandContext, add_command
 
 if TYPE_CHECKING:
     from memgraph.background import Outbox
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 OutboxOption = Annotated[
     str | None, typer.Option("--outbox", metavar="URL", help="Outbox of pending conversations: a file, sqlite:FILE.")
+]
+
+AgentFilterOption = Annotated[
+    str | None, typer.Option("--agent", metavar="AGENT", help="Only conversations with this agent.")
 ]
 
 
@@ -61,7 +65,7 @@ def retry(
     user: Annotated[
         str | None, typer.Option("--user", "-u", metavar="USER", help="Only conversations of this user.")
     ] = None,
-    agent: AgentOption = None,
+    agent: AgentFilterOption = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="THREAD", help="Only this conversation.")] = None,
     outbox: OutboxOption = None,
 ) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, add_command
-from memgraph.cli.jobs import OutboxOption, format_time, open_outbox
+from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.jobs import AgentFilterOption, OutboxOption, format_time, open_outbox
 
 if TYPE_CHECKING:
     from memgraph.background import Outbox
@@ -27,7 +27,7 @@ def review(
     user: Annotated[
         str | None, typer.Option("--user", "-u", metavar="USER", help="Decide the changes to this user's memory.")
     ] = None,
-    agent: AgentOption = None,
+    agent: AgentFilterOption = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="THREAD", help="Only this conversation.")] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept all changes without asking.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="Reject all changes without asking.")] = False,

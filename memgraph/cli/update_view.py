@@ -55,7 +55,7 @@ def _describe_apply(output: NodeOutput) -> str:
 
 
 def _describe_scrub(output: NodeOutput) -> str:
-    return f"{len(output['uploads'])} about uploads removed"
+    return f"{pluralize(len(output['uploads']), 'item')} about uploads removed"
 
 
 def _describe_review(output: NodeOutput) -> str:
@@ -158,7 +158,7 @@ def _cost(usage: Usage) -> str:
     if not usage.calls:
         return "The model was not called."
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} tokens out"
-    return f"{pluralize(usage.calls, 'model call')}, {tokens if usage.input_tokens else 'tokens unknown'}."
+    return f"{pluralize(usage.calls, 'model call')}, {tokens if usage.input_tokens else 'token counts unknown'}."
 
 
 def result_document(

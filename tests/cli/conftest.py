@@ -5,8 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
+import pty
+import select
+import signal
+import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +35,68 @@ class Result:
 
 
 Memgraph = Callable[..., Result]
+
+MAIN = [sys.executable, "-c", "from memgraph.cli import main; main()"]
+LIMIT_SECONDS = 60
+"""Generous: on a busy machine a process takes many seconds to start."""
+CTRL_C = "\x03"
+
+
+class TypedLines(io.TextIOWrapper):
+    """Stdin as a terminal at which lines are typed; a line of CTRL_C interrupts."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self, *size: Any) -> str:
+        line = super().readline(*size)
+        if line.startswith(CTRL_C):
+            raise KeyboardInterrupt
+        return line
+
+
+class Terminal:
+    """A `memgraph` process at a pseudo-terminal."""
+
+    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+        self._ours, theirs = pty.openpty()
+        self.screen = ""
+        self._process = subprocess.Popen(
+            [*MAIN, *arguments],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm", **environment},
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def interrupt(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+
+    def wait_for(self, text: str, times: int = 1) -> None:
+        """Read the output until *text* has appeared *times* times."""
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while self.screen.count(text) < times:
+            assert time.monotonic() < deadline, self.screen
+            if select.select([self._ours], [], [], 0.1)[0]:
+                self.screen += os.read(self._ours, 65_536).decode(errors="replace")
+
+    def wait(self) -> int:
+        """Wait for the process to end, and return its exit code."""
+        return self._process.wait(LIMIT_SECONDS)
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._ours)
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +126,23 @@ def memgraph(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 def document(tmp_path: Path) -> Path:
     """Path of ada's memory."""
     return tmp_path / "memories/users/ada/memory.json"
+
+
+@pytest.fixture
+def type_lines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Replace stdin by a terminal at which the given lines are typed."""
+    return lambda *lines: monkeypatch.setattr(sys, "stdin", TypedLines(*lines))
+
+
+@pytest.fixture
+def open_terminal(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
+    """Start a command at a pseudo-terminal."""
+    opened: list[Terminal] = []
+
+    def start_process(*arguments: str, **environment: str) -> Terminal:
+        opened.append(Terminal(tmp_path, *arguments, **environment))
+        return opened[-1]
+
+    yield start_process
+    for terminal in opened:
+        terminal.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -115,20 +114,17 @@ def test_an_invalid_model_is_bad_input(chat: Process) -> None:
     assert chat("Hi.", options=["--model", "nonsense"]).returncode == 2
 
 
-def test_ctrl_d_ends_the_chat(environment: dict[str, str], tmp_path: Path) -> None:
+def test_ctrl_d_ends_the_chat(open_terminal: Any, environment: dict[str, str]) -> None:
     """As typed at a terminal."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(MAIN, env=environment, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        shown = _read_until(ours, "you> ")
-        os.write(ours, b"Hi, my name is Ada.\n")
-        shown += _read_until(ours, "you> ")
-        os.write(ours, b"\x04")
-        code = process.wait(60)
-    os.close(ours)
+    terminal = open_terminal("chat", "--user", "ada", **environment)
+    terminal.wait_for("you> ")
+    terminal.type("Hi, my name is Ada.\n")
+    terminal.wait_for("(learned: Name is Ada.)")
+    terminal.wait_for("you> ", times=2)
 
-    assert code == 0
-    assert "(learned: Name is Ada.)" in shown
+    terminal.type("\x04")
+
+    assert terminal.wait() == 0
 
 
 def test_ctrl_c_ends_the_chat(environment: dict[str, str], tmp_path: Path) -> None:
@@ -255,11 +251,3 @@ def test_superseded_facts_are_not_quoted() -> None:
 
 def _contents(folder: Path) -> list[str]:
     return [fact.content for fact in open_storage(f"file:{folder / 'memories'}").load(Scope("ada")).facts]
-
-
-def _read_until(terminal: int, text: str) -> str:
-    """Read the terminal until *text* appears."""
-    shown = ""
-    while text not in shown:
-        shown += os.read(terminal, 1_024).decode(errors="replace")
-    return shown

@@ -1,12 +1,13 @@
-"""The command as a process: what only a real one shows."""
+"""The command as a process: imports, signals, pipes and encodings."""
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,16 +17,16 @@ MAIN = [sys.executable, "-c", "from memgraph.cli import main; main()"]
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """What every process is started with."""
+    """Environment of every process."""
     root = str(Path(__file__).parents[2])
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "OPENAI_"))}
-    return kept | {"PYTHONPATH": root, "MEMGRAPH_STORAGE_PATH": str(tmp_path / "memories")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "OPENAI_"))}
+    return inherited | {"PYTHONPATH": root, "MEMGRAPH_STORAGE_PATH": str(tmp_path / "memories")}
 
 
 @pytest.mark.parametrize("module", ["langchain_core", "langgraph", "tiktoken", "sklearn", "openai"])
 @pytest.mark.parametrize("arguments", [["--help"], ["show", "-u", "ada"]])
-def test_what_is_heavy_is_not_imported(environment: dict[str, str], arguments: list[str], module: str) -> None:
-    """A command that only looks should not wait for a graph to be imported."""
+def test_heavy_packages_are_not_imported(environment: dict[str, str], arguments: list[str], module: str) -> None:
+    """A command that only reads does not wait for LangGraph to be imported."""
     code = "import sys; from memgraph.cli.app import start; start(sys.argv[2:]); sys.exit(sys.argv[1] in sys.modules)"
 
     done = subprocess.run(
@@ -35,7 +36,7 @@ def test_what_is_heavy_is_not_imported(environment: dict[str, str], arguments: l
     assert done.returncode == 0
 
 
-def test_a_reader_that_went_away_is_no_fuss(environment: dict[str, str]) -> None:
+def test_a_closed_stdout_is_quiet(environment: dict[str, str]) -> None:
     with subprocess.Popen(
         [*MAIN, "config"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -49,16 +50,18 @@ def test_a_reader_that_went_away_is_no_fuss(environment: dict[str, str]) -> None
 
 def test_an_interrupt_is_quiet(environment: dict[str, str]) -> None:
     with subprocess.Popen(
-        [*MAIN, "update", "-", "-u", "ada"], env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*MAIN, "update", "-", "-u", "ada"], env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        time.sleep(2)
+        assert process.stdin is not None
+        _wait_for_reader(process.stdin.fileno())
+
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
 
-    assert (process.returncode, err) == (130, "")
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"")
 
 
-def test_a_terminal_that_lacks_characters_gets_their_numbers(environment: dict[str, str]) -> None:
+def test_unencodable_characters_are_escaped(environment: dict[str, str]) -> None:
     ascii_only = environment | {"PYTHONIOENCODING": "ascii"}
 
     done = subprocess.run(
@@ -68,7 +71,7 @@ def test_a_terminal_that_lacks_characters_gets_their_numbers(environment: dict[s
     assert "\\u559c" in done.stdout
 
 
-def test_colours_are_for_terminals(environment: dict[str, str]) -> None:
+def test_output_to_a_pipe_has_no_colours(environment: dict[str, str]) -> None:
     done = subprocess.run(
         [*MAIN, "update", "-", "-u", "ada"],
         env=environment,
@@ -78,3 +81,12 @@ def test_colours_are_for_terminals(environment: dict[str, str]) -> None:
     )
 
     assert b"\x1b" not in done.stdout + done.stderr
+
+
+def _wait_for_reader(pipe: int) -> None:
+    """Fill *pipe*, then wait until its reader takes something out: by then the command reads its input."""
+    os.set_blocking(pipe, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(pipe, b"x" * 65_536)
+    assert select.select([], [pipe], [], 60)[1], "the command did not read its input within 60 seconds"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,16 +16,6 @@ from memgraph.cli.app import start
 
 ADA, BOB, BOT = Scope("ada"), Scope("bob"), Scope("ada", "bot")
 MESSAGES = [("user", "I live in Lisbon. I prefer tea to coffee."), ("ai", "Noted.")]
-
-
-class Terminal(io.TextIOWrapper):
-    """A terminal at which these lines are typed."""
-
-    def __init__(self, *lines: str) -> None:
-        super().__init__(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -54,11 +43,11 @@ def submit(settings: Settings) -> Callable[..., None]:
 
 
 @pytest.fixture
-def type_review(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> Callable[..., str]:
+def type_review(type_lines: Any, capfd: Any) -> Callable[..., str]:
     """Run `memgraph review` at a terminal with these lines typed, and return its output."""
 
     def run(*lines: str, user: str = "ada") -> str:
-        monkeypatch.setattr(sys, "stdin", Terminal(*lines))
+        type_lines(*lines)
         assert start(["review", "--user", user]) == 0
         sys.stdout.flush()
         return capfd.readouterr().out

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import select
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +14,16 @@ from memgraph.cli.step_view import MAX_LINES, format_stage
 from memgraph.errors import EditError
 from memgraph.models import Turn
 
-TALK = "User: My name is Ada. I live in Paris.\nAssistant: Noted.\n"
-MAIN = [sys.executable, "-c", "from memgraph.cli import main; main()", "step", "talk.txt", "-u", "ada"]
+CONVERSATION = "User: My name is Ada. I live in Paris.\nAssistant: Noted.\n"
 UNTIL_APPLY = "n\n" * 6
 """Runs the nodes before apply_update."""
 
 
 @pytest.fixture(autouse=True)
-def talk(tmp_path: Path) -> Path:
+def conversation(tmp_path: Path) -> Path:
     """A conversation in the working directory."""
     file = tmp_path / "talk.txt"
-    file.write_text(TALK)
+    file.write_text(CONVERSATION)
     return file
 
 
@@ -113,11 +105,11 @@ def test_an_invalid_command_before_the_save_saves_nothing(step: Any, document: P
         ("e messages\n", "e messages needs a value"),
         ("e messages " + "[" * 100_000 + "\n", "messages is not valid JSON"),
         ("s dreams\n", "no stage 'dreams' yet; available: messages"),
-        ("b\n", "this is the beginning"),
-        ("a\n", "nothing is asked"),
-        ('"accept"\n', "nothing is asked"),
+        ("b\n", "already at the beginning"),
+        ("a\n", "no question is open"),
+        ('"accept"\n', "no question is open"),
         ("i\n", "i needs an open question"),
-        ("e \x1b[2J 1\n", "no stage"),
+        ("e \x1b[2J 1\n", "cannot be edited here"),
     ],
 )
 def test_an_invalid_command_is_one_error_line(step: Any, commands: str, problem: str) -> None:
@@ -169,7 +161,7 @@ def test_reviews_are_decided_in_the_session(step: Any, document: Path, monkeypat
 
 
 def test_the_conversation_cannot_come_from_stdin(memgraph: Any) -> None:
-    result = memgraph("step", "-", "-u", "ada", stdin=TALK.encode())
+    result = memgraph("step", "-", "-u", "ada", stdin=CONVERSATION.encode())
 
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert "stdin is used for commands" in result.err
@@ -200,43 +192,8 @@ def test_a_failing_editor_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         open_editor("{}", "changes")
 
 
-class Terminal:
-    """A process at a pseudo-terminal."""
-
-    def __init__(self, folder: Path, **environment: str) -> None:
-        ours, theirs = pty.openpty()
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
-        self.screen = ""
-        self.process = subprocess.Popen(
-            MAIN,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=folder,
-            env={**inherited, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm", **environment},
-            start_new_session=True,
-        )
-        os.close(theirs)
-        self._terminal = ours
-
-    def type(self, line: str) -> None:
-        os.write(self._terminal, line.encode())
-
-    def wait_for(self, text: str, times: int = 1) -> None:
-        deadline = time.monotonic() + 60
-        while self.screen.count(text) < times:
-            assert time.monotonic() < deadline, self.screen
-            if select.select([self._terminal], [], [], 0.1)[0]:
-                self.screen += os.read(self._terminal, 65_536).decode(errors="replace")
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._terminal)
-
-
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
+def terminal(tmp_path: Path, open_terminal: Any) -> Any:
     """A terminal whose editor first makes an invalid change, then repairs it and replaces Paris with Rome."""
     editor = tmp_path / "editor"
     editor.write_text(
@@ -246,12 +203,10 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
         "file.write_text(fixed if 'contend' in text else broken)\n"
     )
     editor.chmod(0o700)
-    opened = Terminal(tmp_path, EDITOR=str(editor), VISUAL="")
-    yield opened
-    opened.close()
+    return open_terminal("step", "talk.txt", "-u", "ada", EDITOR=str(editor), VISUAL="")
 
 
-def test_an_invalid_edit_is_kept_for_the_next_attempt(terminal: Terminal, document: Path) -> None:
+def test_an_invalid_edit_is_kept_for_the_next_attempt(terminal: Any, document: Path) -> None:
     """A typo does not lose the whole edit."""
     terminal.wait_for("step> ")
     terminal.type("\n" * 6)
@@ -267,14 +222,14 @@ def test_an_invalid_edit_is_kept_for_the_next_attempt(terminal: Terminal, docume
     assert contents(document) == ["Name is Ada.", "Lives in Rome."]
 
 
-def test_ctrl_c_saves_nothing(terminal: Terminal, document: Path) -> None:
+def test_ctrl_c_saves_nothing(terminal: Any, document: Path) -> None:
     terminal.wait_for("step> ")
     terminal.type("\n" * 3)
     terminal.wait_for("Next: build_prompt")
 
-    terminal.process.send_signal(signal.SIGINT)
-    terminal.type("\n")  # readline may just be writing its prompt, and looks for signals only afterwards
+    terminal.interrupt()
+    terminal.type("\n")  # wakes up readline, which may have checked for signals just before
 
     terminal.wait_for("Stopped before build_prompt: nothing was saved.")
-    assert terminal.process.wait(60) == 130
+    assert terminal.wait() == 130
     assert not document.exists()

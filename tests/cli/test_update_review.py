@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,27 +45,6 @@ PROPOSAL = Proposal(
     evicted=(FactRef(id="fact_3", content="Likes jazz."),),
     refused=(Refusal(item="May like tea.", reason="confidence 0.30 is below 0.70"),),
 )
-
-
-class Terminal(io.TextIOWrapper):
-    """A terminal at which these lines are typed."""
-
-    def __init__(self, *lines: str) -> None:
-        super().__init__(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
-
-    def isatty(self) -> bool:
-        return True
-
-    def readline(self, *size: Any) -> str:
-        line = super().readline(*size)
-        if line.startswith(CTRL_C):
-            raise KeyboardInterrupt
-        return line
-
-
-@pytest.fixture
-def type_lines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    return lambda *lines: monkeypatch.setattr(sys, "stdin", Terminal(*lines))
 
 
 @pytest.fixture
