@@ -1,0 +1,100 @@
+"""Facts of one conversation support each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from memgraph.models import Fact
+from memgraph.retrieval.thread_boost import NEIGHBOUR_WEIGHT, THREAD_WEIGHT, TOP_N, ThreadBoost
+
+
+def boost(sources: str, scores: list[float]) -> list[float]:
+    """What is added to *scores* of facts whose sources are one letter each; a space is no thread."""
+    facts = [Fact(content="x", source="" if letter == " " else letter) for letter in sources]
+    added = ThreadBoost(facts).apply(np.array(scores)) - np.array(scores)
+    return added.round(9).tolist()
+
+
+def test_the_weights_are_those_that_were_measured() -> None:
+    assert (THREAD_WEIGHT, TOP_N, NEIGHBOUR_WEIGHT) == (0.25, 3, 0.25)
+
+
+def test_a_match_supports_its_neighbours_by_their_distance() -> None:
+    """At distance 1 by its score, at distance 2 by half of it, further away only through the thread's mean."""
+    mean = 0.25 * 12 / 3
+
+    assert boost("aaaaaaa", [0, 0, 0, 12, 0, 0, 0]) == [
+        mean,
+        mean + 0.25 * 6,
+        mean + 0.25 * 12,
+        mean,
+        mean + 0.25 * 12,
+        mean + 0.25 * 6,
+        mean,
+    ]
+
+
+def test_only_the_best_neighbour_counts() -> None:
+    """The maximum over both sides and both distances, not their sum."""
+    mean = 0.25 * (12 + 8 + 1) / 3
+
+    assert boost("aaaa", [12, 1, 0, 8]) == [
+        mean + 0.25 * 1,
+        mean + 0.25 * 12,
+        mean + 0.25 * 8,
+        mean + 0.25 * 0.5,
+    ]
+
+
+def test_the_mean_is_over_the_three_best_of_the_thread() -> None:
+    """Far from each other, so that no neighbour counts."""
+    sources = "axxaxxaxxa"
+    scores = [1.0, 0, 0, 9, 0, 0, 6, 0, 0, 3]
+
+    added = boost(sources, scores)
+
+    assert added == [0.25 * (9 + 6 + 3) / 3 if letter == "a" else 0 for letter in sources]
+
+
+def test_missing_matches_count_zero_in_the_mean() -> None:
+    assert boost("axxa", [9, 0, 0, 0]) == [0.25 * 9 / 3, 0, 0, 0.25 * 9 / 3]
+
+
+def test_each_thread_has_a_mean_of_its_own() -> None:
+    assert boost("bzzazzbzza", [3, 0, 0, 6, 0, 0, 9, 0, 0, 0]) == [
+        *(0.25 * 12 / 3, 0, 0),
+        *(0.25 * 6 / 3, 0, 0),
+        *(0.25 * 12 / 3, 0, 0),
+        0.25 * 6 / 3,
+    ]
+
+
+def test_neighbours_of_other_threads_are_not_supported() -> None:
+    """Neither between two threads, nor across one."""
+    assert boost("aba", [0, 12, 0]) == [0, 0.25 * 12 / 3, 0]
+
+
+def test_a_neighbour_at_distance_two_counts_across_another_thread() -> None:
+    """Facts of two conversations may be learned alternately."""
+    mean = 0.25 * 12 / 3
+
+    assert boost("aba", [12, 0, 0]) == [mean, 0, mean + 0.25 * 6]
+
+
+@pytest.mark.parametrize("source", ["manual", "unknown", ""])
+def test_facts_without_a_thread_support_nothing(source: str) -> None:
+    """A person wrote them, or nothing is known of where they come from."""
+    facts = [Fact(content="x", source=source), Fact(content="x", source=source), Fact(content="x", source="t")]
+
+    assert ThreadBoost(facts).apply(np.array([8.0, 0, 0])).tolist() == [8, 0, 0]
+
+
+def test_facts_without_a_thread_are_not_supported_by_others() -> None:
+    """Also if they stand between facts of a thread."""
+    assert boost("a a", [12, 6, 0]) == [0.25 * 12 / 3, 0, 0.25 * 12 / 3 + 0.25 * 6]
+
+
+@pytest.mark.parametrize("scores", [[], [0.0], [0.0, 0.0]])
+def test_without_matches_nothing_is_added(scores: list[float]) -> None:
+    assert boost("a" * len(scores), scores) == scores
