@@ -87,9 +87,7 @@ class RecallPipeline:
             max_tokens=self.max_tokens - summaries.tokens - count_tokens(FACTS_HEADING),
             guaranteed_tokens=int(self.max_tokens * self.guaranteed_share),
         )
-        while self._is_too_long(summaries, index, positions):
-            if not positions:
-                return FittedMemory({}, [])
+        while positions and self._is_too_long(summaries, index, positions):
             positions.pop()
         return FittedMemory(summaries.texts, positions)
 

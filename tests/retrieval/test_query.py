@@ -1,4 +1,4 @@
-"""What facts are compared with."""
+"""What facts are compared with: the query of a conversation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from memgraph.models import Turn
-from memgraph.retrieval.query import MAX_CHARS, Query, build_query
+from memgraph.retrieval.query import ANSWER_WEIGHT, MAX_CHARS, READ_FACTOR, TURN_DECAY, Query, build_query
 
 
 def texts(query: Query) -> list[str]:
@@ -28,21 +28,38 @@ CONVERSATION = [
 
 
 @pytest.mark.parametrize(
-    ("turns", "kept"),
+    ("turns", "expected"),
     [(0, []), (1, ["third"]), (2, ["second", "two", "third"]), (9, ["first", "one", "second", "two", "third"])],
 )
-def test_human_messages_are_counted_and_answers_between_them_included(turns: int, kept: list[str]) -> None:
-    assert texts(build_query(CONVERSATION, max_context_turns=turns)) == kept
+def test_human_messages_are_counted_and_answers_between_them_included(turns: int, expected: list[str]) -> None:
+    assert texts(build_query(CONVERSATION, max_context_turns=turns)) == expected
 
 
-def test_the_latest_counts_most_and_an_answer_less_than_its_question() -> None:
-    weights = dict(build_query(CONVERSATION).parts)
+def test_weights_halve_with_each_exchange_and_an_answer_weighs_less_than_its_question() -> None:
+    assert build_query(CONVERSATION).parts == (
+        ("first", 0.25),
+        ("one", 0.25 * 0.4),
+        ("second", 0.5),
+        ("two", 0.5 * 0.4),
+        ("third", 1.0),
+    )
+    assert (TURN_DECAY, ANSWER_WEIGHT) == (0.5, 0.4)
 
-    assert weights["third"] == 1 > weights["second"] > weights["two"] > weights["one"]
+
+def test_an_answer_at_the_end_weighs_less_than_the_question_before_it() -> None:
+    assert build_query([HumanMessage("question"), AIMessage("answer")]).parts == (("question", 1.0), ("answer", 0.4))
+
+
+def test_three_exchanges_count_by_default() -> None:
+    assert texts(build_query(["a", "b", "c", "d"])) == ["b", "c", "d"]
+
+
+def test_a_negative_number_of_exchanges_is_none() -> None:
+    assert build_query(["a"], max_context_turns=-1) == Query()
 
 
 @pytest.mark.parametrize(
-    "said",
+    "messages",
     [
         "hello",
         ["hello"],
@@ -53,28 +70,35 @@ def test_the_latest_counts_most_and_an_answer_less_than_its_question() -> None:
         [Turn(id="1", role="human", text="hello"), SystemMessage("x")],
     ],
 )
-def test_a_conversation_may_be_given_in_any_form(said: Any) -> None:
-    assert texts(build_query(said)) == ["hello"]
+def test_any_form_of_a_conversation_is_accepted(messages: Any) -> None:
+    assert texts(build_query(messages)) == ["hello"]
 
 
-def test_what_only_acknowledges_asks_nothing() -> None:
+def test_acknowledgements_do_not_count() -> None:
     assert texts(build_query([HumanMessage("How do I test?"), AIMessage("So."), HumanMessage("thanks!")])) == [
         "How do I test?",
         "So.",
     ]
 
 
-def test_injected_memory_is_not_compared_with() -> None:
+def test_injected_memory_is_not_compared() -> None:
     """Memory must not find itself."""
     assert not build_query([HumanMessage("<memory>Likes tea.</memory>", name="memory_context")])
 
 
-def test_of_a_long_turn_the_ends_are_compared() -> None:
-    """A pasted log costs no more than a page of text."""
-    (text,) = texts(build_query(["a" * 100_000 + "end"]))
+@pytest.mark.parametrize("text", ["a" * MAX_CHARS, "a" * (MAX_CHARS - 1)])
+def test_a_turn_of_a_page_is_compared_as_it_is(text: str) -> None:
+    assert texts(build_query([text])) == [text]
 
-    assert len(text) <= MAX_CHARS + 1
-    assert text.endswith("end")
+
+def test_a_longer_turn_is_shortened_to_its_ends() -> None:
+    """A pasted log costs no more than a page of text."""
+    text = "a" * 999 + "b" + "c" * 100_000 + "d" + "e" * 999
+
+    assert MAX_CHARS == 2_000
+    assert texts(build_query([text])) == ["a" * 999 + "b\nd" + "e" * 999]
+    assert Query.from_text(text).parts == (("a" * 999 + "b\nd" + "e" * 999, 1.0),)
+    assert len(texts(build_query(["a" * (MAX_CHARS + 1)]))[0]) == MAX_CHARS + 1
 
 
 def test_the_beginning_of_a_long_conversation_is_not_read() -> None:
@@ -86,6 +110,29 @@ def test_the_beginning_of_a_long_conversation_is_not_read() -> None:
     ]
 
 
-def test_nothing_said_is_no_query() -> None:
+def test_blank_messages_are_no_query() -> None:
     assert not build_query([])
     assert not build_query(["  "])
+
+
+def test_the_text_of_a_query_is_all_of_it() -> None:
+    assert Query((("a", 0.5), ("b", 1.0))).text == "a\nb"
+    assert Query((("", 0.5), (" ", 1.0), ("b", 1.0)))
+    assert not Query((("", 0.5), (" ", 1.0)))
+
+
+def test_turns_are_taken_as_they_are() -> None:
+    """They are filtered already; also those among other messages."""
+    turns = [Turn(id=f"{n}", role="human" if n % 2 else "ai", text=f"turn {n}") for n in range(1, 8)]
+
+    assert texts(build_query(turns, max_context_turns=2)) == ["turn 5", "turn 6", "turn 7"]
+    assert texts(build_query([*turns, HumanMessage("last")], max_context_turns=2)) == ["turn 7", "last"]
+
+
+def test_acknowledgements_are_read_past() -> None:
+    """Twice as many messages of the user are read as count, and one more."""
+    thanks = [HumanMessage("thanks!")] * 2
+
+    assert READ_FACTOR == 2
+    assert texts(build_query([HumanMessage("question"), *thanks], max_context_turns=1)) == ["question"]
+    assert texts(build_query([HumanMessage("question"), *thanks, *thanks], max_context_turns=1)) != ["question"]

@@ -1,14 +1,20 @@
-"""What a prompt is told about the user."""
+"""The memory text for a prompt."""
 
 from __future__ import annotations
 
+import inspect
+import logging
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph import Fact, IndexCache, Memory, Settings, recall
-from memgraph.retrieval.recall import make_recall_pipeline
+from memgraph import Fact, IndexCache, Memory, ScoredFact, Section, Settings, rank_facts, recall
+from memgraph.errors import ConfigError
+from memgraph.retrieval.query import Query
+from memgraph.retrieval.recall import RecallPipeline, make_recall_pipeline
+from memgraph.retrieval.render import FACTS_HEADING, fit_summaries
 from memgraph.text.tokens import count_tokens
 
 TITLES = {
@@ -26,9 +32,9 @@ def memory_of(*facts: Fact, **summaries: str) -> Memory:
     return Memory.model_validate({"user": user, "history": user}).with_facts(facts)
 
 
-def told(memory: Memory, *said: Any, **options: Any) -> list[str]:
-    """The facts that got in, in their order."""
-    lines = recall(memory, said, **options).splitlines()
+def recalled(memory: Memory, *messages: Any, **options: Any) -> list[str]:
+    """The facts in the text, in their order."""
+    lines = recall(memory, messages, **options).splitlines()
     return [line.split("] ", 1)[1] for line in lines if line.startswith("- [")]
 
 
@@ -46,18 +52,18 @@ SKILLS = {
 
 
 @pytest.mark.parametrize("category", [None, "context", "preference", "correction"])
-def test_what_fits_the_conversation_stands_above_what_does_not(category: str | None) -> None:
+def test_facts_that_match_the_conversation_come_first(category: str | None) -> None:
     """Earlier turns count, and so does a word in the other language."""
     facts = [Fact(content=text, category=category or own, confidence=0.9) for text, own in SKILLS.items()]
 
-    assert told(memory_of(*facts), *PROJECT)[-1] == "Uses Docker for containerization"
+    assert recalled(memory_of(*facts), *PROJECT)[-1] == "Uses Docker for containerization"
 
 
-def test_it_stands_above_also_where_answers_come_between_and_it_is_less_sure() -> None:
+def test_a_match_outranks_confidence_also_with_answers_in_between() -> None:
     facts = [Fact(content=text, confidence=0.95 if "Docker" in text else 0.8) for text in SKILLS]
-    conversation = [part for said in PROJECT for part in (said, AIMessage("好的，明白了，我们继续吧。"))][:-1]
+    conversation = [part for question in PROJECT for part in (question, AIMessage("好的，明白了，我们继续吧。"))][:-1]
 
-    assert told(memory_of(*facts), *conversation)[-1] == "Uses Docker for containerization"
+    assert recalled(memory_of(*facts), *conversation)[-1] == "Uses Docker for containerization"
 
 
 def test_the_block_reads_well() -> None:
@@ -94,21 +100,21 @@ def test_it_is_framed_as_data() -> None:
 @pytest.mark.parametrize(
     "memory", [Memory(), memory_of(Fact(content=" "), Fact(content="\x00\u200b")), memory_of(topOfMind="\n")]
 )
-def test_nothing_known_is_nothing_said(memory: Memory) -> None:
-    """An empty frame would cost tokens and say nothing."""
+def test_an_empty_memory_has_no_text(memory: Memory) -> None:
+    """An empty frame would cost tokens for nothing."""
     assert recall(memory, ["hello"]) == ""
 
 
-def test_without_messages_the_surest_come_first() -> None:
+def test_without_messages_the_most_confident_come_first() -> None:
     facts = [Fact(content=str(confidence), confidence=confidence) for confidence in (0.7, 0.95, 0.8)]
 
-    assert told(memory_of(*facts)) == ["0.95", "0.8", "0.7"]
+    assert recalled(memory_of(*facts)) == ["0.95", "0.8", "0.7"]
 
 
 def test_no_context_turns_ranks_by_confidence_alone() -> None:
     facts = [Fact(content="Likes tea", confidence=0.7), Fact(content="Plays chess", confidence=0.9)]
 
-    assert told(memory_of(*facts), "tea", max_context_turns=0)[0] == "Plays chess"
+    assert recalled(memory_of(*facts), "tea", max_context_turns=0)[0] == "Plays chess"
 
 
 @pytest.mark.parametrize(("similarity", "confidence", "first"), [(1.0, 0.0, "Likes tea"), (0.0, 1.0, "Plays chess")])
@@ -116,42 +122,42 @@ def test_the_weights_decide_between_fit_and_confidence(similarity: float, confid
     facts = [Fact(content="Likes tea", confidence=0.7), Fact(content="Plays chess", confidence=0.9)]
     weights = {"similarity_weight": similarity, "confidence_weight": confidence}
 
-    assert told(memory_of(*facts), "tea", **weights)[0] == first
+    assert recalled(memory_of(*facts), "tea", **weights)[0] == first
 
 
-def test_what_was_replaced_is_not_told() -> None:
+def test_superseded_facts_are_left_out() -> None:
     old, new = Fact(id="old", content="Lives in Rome"), Fact(content="Moved to Oslo", replaces=("old",))
 
-    assert told(memory_of(old, new), "Rome") == ["Moved to Oslo"]
+    assert recalled(memory_of(old, new), "Rome") == ["Moved to Oslo"]
 
 
-def test_one_long_fact_blocks_no_other() -> None:
+def test_a_long_fact_blocks_no_other() -> None:
     long = Fact(content="tea " * 500, confidence=1)
 
-    assert told(memory_of(long, Fact(content="Likes tea")), "tea", max_tokens=100) == ["Likes tea"]
+    assert recalled(memory_of(long, Fact(content="Likes tea")), "tea", max_tokens=100) == ["Likes tea"]
 
 
-def test_corrections_and_preferences_have_a_share_of_their_own() -> None:
-    """They say how to answer, whatever is asked."""
+def test_corrections_and_preferences_have_a_guaranteed_share() -> None:
+    """They matter to every answer."""
     many = [Fact(content=f"Went to Kyoto, visit number {n}", confidence=0.9) for n in range(100)]
-    sure = [
+    guaranteed = [
         Fact(content="Wants short answers", category="preference"),
         Fact(content="No pandas", category="correction"),
     ]
 
-    found = told(memory_of(*many, *sure), "Kyoto", max_tokens=300)
+    found = recalled(memory_of(*many, *guaranteed), "Kyoto", max_tokens=300)
 
     assert {"Wants short answers", "No pandas"} < set(found)
     assert len(found) > 10
 
 
-def test_the_share_is_no_more_than_it_says() -> None:
-    """The rest is for what fits best, of any category."""
+def test_the_guaranteed_share_is_limited() -> None:
+    """The rest is for the best matches of any category."""
     many = [Fact(content=f"Likes tune number {n}", category="preference") for n in range(200)]
     asked = [Fact(content=f"Went to Kyoto, visit {n}", confidence=0.9) for n in range(3)]
 
     assert {f"Went to Kyoto, visit {n}" for n in range(3)} <= set(
-        told(memory_of(*many, *asked), "Kyoto", max_tokens=300)
+        recalled(memory_of(*many, *asked), "Kyoto", max_tokens=300)
     )
 
 
@@ -159,7 +165,7 @@ def test_of_the_guaranteed_the_most_relevant_come_first() -> None:
     likes = [Fact(content=f"Likes tune number {n}", category="preference", confidence=0.9) for n in range(200)]
     tea = Fact(content="Likes green tea", category="preference", confidence=0.5)
 
-    assert "Likes green tea" in told(memory_of(*likes, tea), "tea", max_tokens=100)
+    assert "Likes green tea" in recalled(memory_of(*likes, tea), "tea", max_tokens=100)
 
 
 def test_summaries_take_at_most_half() -> None:
@@ -172,7 +178,7 @@ def test_summaries_take_at_most_half() -> None:
     assert 950 < count_tokens(text) <= 1_000
 
 
-def test_what_is_on_the_users_mind_gets_room_before_the_rest() -> None:
+def test_the_current_focus_gets_room_before_the_rest() -> None:
     memory = memory_of(**{name: f"{title} is what this says. " * 12 for name, title in TITLES.items()})
 
     text = recall(memory, max_tokens=300)
@@ -187,24 +193,197 @@ def test_a_summary_is_cut_at_a_sentence_end() -> None:
     assert text.splitlines()[-2].endswith("One thing is said here.")
 
 
-def test_a_budget_too_small_for_the_frame_says_nothing() -> None:
+def test_a_budget_too_small_for_the_frame_gives_no_text() -> None:
     assert recall(memory_of(Fact(content="Likes tea")), max_tokens=10) == ""
 
 
-def test_a_cache_changes_nothing_but_the_price() -> None:
+def test_a_cache_does_not_change_the_result() -> None:
     memory, cache = memory_of(*(Fact(content=f"Fact number {n}") for n in range(50)), topOfMind="Tea."), IndexCache()
 
     assert len({recall(memory, ["fact number 7"], cache=each) for each in (None, cache, cache)}) == 1
 
 
-def test_settings_say_how_to_recall() -> None:
+def test_settings_describe_the_pipeline() -> None:
     settings = Settings(max_injection_tokens=321, max_context_turns=7, ranker="tfidf", guaranteed_share=0.5)
 
-    recaller = make_recall_pipeline(settings)
+    pipeline = make_recall_pipeline(settings)
 
-    assert (recaller.max_tokens, recaller.max_context_turns, recaller.ranker) == (321, 7, "tfidf")
-    assert recaller.guaranteed_share == 0.5
+    assert (pipeline.max_tokens, pipeline.max_context_turns, pipeline.ranker) == (321, 7, "tfidf")
+    assert pipeline.guaranteed_share == 0.5
+    assert (pipeline.similarity_weight, pipeline.confidence_weight) == (0.6, 0.4)
 
 
-def test_with_an_embedding_words_and_meaning_rank_together(letters: Any) -> None:
+def test_arguments_override_settings(letters: Any) -> None:
+    cache = IndexCache()
+    settings = Settings(max_injection_tokens=321, ranker="tfidf", similarity_weight=0.9, confidence_weight=0.3)
+
+    pipeline = make_recall_pipeline(settings, embeddings=letters, cache=cache, max_tokens=77)
+
+    assert (pipeline.max_tokens, pipeline.ranker, pipeline.embeddings) == (77, "tfidf", letters)
+    assert (pipeline.similarity_weight, pipeline.confidence_weight) == (0.9, 0.3)
+    assert pipeline.cache is cache
+
+
+def test_without_an_embedding_the_ranker_is_the_default() -> None:
+    pipeline = make_recall_pipeline(Settings())
+
+    assert (pipeline.ranker, pipeline.embeddings) == (None, None)
+    assert pipeline.cache is not make_recall_pipeline(Settings()).cache
+
+
+def test_an_unknown_ranker_is_reported_when_the_pipeline_is_made() -> None:
+    with pytest.raises(ConfigError, match="unknown ranker 'nonsense'; use one of lexical, tfidf, hybrid"):
+        RecallPipeline(ranker="nonsense")
+
+
+def test_recall_and_the_pipeline_have_the_same_defaults() -> None:
+    parameters = inspect.signature(recall).parameters
+    defaults = {field.name: field.default for field in fields(RecallPipeline) if field.name != "cache"}
+
+    assert defaults == {name: parameters[name].default for name in defaults}
+    assert defaults == {
+        "max_tokens": 2_000,
+        "max_context_turns": 3,
+        "similarity_weight": 0.6,
+        "confidence_weight": 0.4,
+        "guaranteed_share": 0.25,
+        "ranker": None,
+        "embeddings": None,
+    }
+
+
+def test_every_argument_of_recall_reaches_the_pipeline(monkeypatch: pytest.MonkeyPatch, letters: Any) -> None:
+    made = list[RecallPipeline]()
+    monkeypatch.setattr(RecallPipeline, "__call__", lambda pipeline, *_: made.append(pipeline) or "")
+    options = {
+        "max_tokens": 1,
+        "max_context_turns": 2,
+        "similarity_weight": 0.1,
+        "confidence_weight": 0.2,
+        "guaranteed_share": 0.3,
+        "ranker": "tfidf",
+        "embeddings": letters,
+        "cache": IndexCache(),
+    }
+
+    recall(Memory(), **options)
+
+    assert {name: getattr(made[0], name) for name in options} == options
+
+
+def test_with_an_embedding_the_ranker_is_hybrid(letters: Any) -> None:
     assert make_recall_pipeline(Settings(), embeddings=letters).ranker == "hybrid"
+
+
+# -- the budget -----------------------------------------------------------------------------------
+
+
+def line_tokens(memory: Memory) -> int:
+    """The tokens of the whole memory, counted line by line."""
+    index = IndexCache().index(memory.facts)
+    frame = fit_summaries(memory, 10**6).tokens
+    return frame + count_tokens(FACTS_HEADING) + int(sum(index.costs))
+
+
+def test_what_fits_exactly_is_in_the_text() -> None:
+    memory = memory_of(Fact(content="Likes tea", confidence=0.9), Fact(content="Plays chess", confidence=0.8))
+    needed = line_tokens(memory)
+
+    assert recalled(memory, max_tokens=needed) == ["Likes tea", "Plays chess"]
+    assert count_tokens(recall(memory, max_tokens=needed)) == needed
+    assert recalled(memory, max_tokens=needed - 1) == ["Likes tea"]
+
+
+def test_unbroken_text_is_counted_again_as_a_whole() -> None:
+    """Such a text is counted in pieces, so the tokens of its lines do not add up: here they are one too few."""
+    memory = memory_of(Fact(content="=" * 3_990, confidence=0.9), Fact(content="=" * 10, confidence=0.8))
+    needed = line_tokens(memory)
+    everything = count_tokens(recall(memory, max_tokens=10_000))
+
+    text = recall(memory, max_tokens=needed)
+
+    assert everything == needed + 1
+    assert "=" * 3_990 in text
+    assert text.count("- [") == 1
+    assert count_tokens(text) <= needed
+    assert recall(memory, max_tokens=everything).count("- [") == 2
+
+
+def test_unbroken_summaries_are_counted_again_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The facts fill what is left to the last token, and have no unbroken text of their own."""
+    contents = ["tea", "tea cat", "tea cat dog", "a b c d e", "one two three four five six", "q"] * 10
+    memory = memory_of(*(Fact(content=content) for content in contents))
+    memory = memory.with_section("top_of_mind", Section(summary="=" * 9_000))
+
+    def excess() -> list[int]:
+        texts = {limit: recall(memory, max_tokens=limit) for limit in range(180, 210)}
+        return [limit for limit, text in texts.items() if count_tokens(text) > limit]
+
+    counted_again = excess()
+    monkeypatch.setattr(RecallPipeline, "_is_too_long", lambda *_: False)
+
+    assert counted_again == []
+    assert excess()
+
+
+def test_summaries_have_half_of_the_budget() -> None:
+    """Rounded down."""
+    long = "Builds many things at once. " * 400
+    memory = memory_of(topOfMind=long)
+
+    assert recall(memory, max_tokens=201) == recall(memory, max_tokens=200)
+    assert count_tokens(recall(memory, max_tokens=200)) <= 100
+
+
+# -- the steps ------------------------------------------------------------------------------------
+
+SKILL_FACTS = tuple(Fact(content=content, category=category) for content, category in SKILLS.items())
+
+
+def test_rank_facts_ranks_by_similarity_alone_by_default() -> None:
+    ranked = rank_facts([Fact(content="tea", confidence=0.1), Fact(content="x", confidence=1)], "tea")
+
+    assert [(entry.fact.content, entry.score, entry.similarity) for entry in ranked] == [("tea", 1, 1), ("x", 0, 0)]
+
+
+def test_rank_facts_accepts_a_query_of_several_texts() -> None:
+    query = Query((("chess", 0.25), ("tea", 1.0)))
+
+    ranked = rank_facts([Fact(content="chess"), Fact(content="tea")], query)
+
+    assert [entry.similarity for entry in ranked] == [1, 0.25]
+    assert isinstance(ranked[0], ScoredFact)
+
+
+def test_rank_facts_uses_the_cache() -> None:
+    cache = IndexCache()
+
+    rank_facts(SKILL_FACTS, "tests", cache=cache)
+    rank_facts(SKILL_FACTS, "tests", cache=cache, ranker="tfidf")
+
+    assert len(cache) == 2
+
+
+def test_recall_is_its_steps() -> None:
+    memory, pipeline = memory_of(*SKILL_FACTS, topOfMind="Tests."), RecallPipeline(max_tokens=100, max_context_turns=1)
+
+    query = pipeline.query(PROJECT)
+    index, ranking = pipeline.rank(memory.facts, query)
+    fitted = pipeline.fit(memory, index, ranking.order)
+
+    assert query == Query((("怎么写测试?", 1.0),))
+    assert fitted.summaries == {"top_of_mind": "Tests."}
+    assert [SKILL_FACTS[position].content for position in fitted.positions] == recalled(
+        memory, *PROJECT, max_tokens=100, max_context_turns=1
+    )
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_if_the_embedding_fails_facts_are_ranked_by_words(
+    down: Any, caplog: pytest.LogCaptureFixture, *, is_there: bool
+) -> None:
+    with caplog.at_level(logging.ERROR, logger="memgraph.recall"):
+        text = recall(Memory(facts=SKILL_FACTS), ["pytest"], ranker="hybrid", embeddings=down if is_there else None)
+
+    assert text == recall(Memory(facts=SKILL_FACTS), ["pytest"])
+    assert "by words alone" in caplog.text

@@ -6,11 +6,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memgraph.retrieval.terms import MAX_TERM_CHARS, _english_stem, extract_terms, stem
+from memgraph.retrieval.terms import (
+    MAX_TERM_CHARS,
+    MIN_STEM_CHARS,
+    _english_stem,
+    extract_all_terms,
+    extract_terms,
+    stem,
+    unigrams_and_bigrams,
+)
 
 
 @pytest.mark.parametrize("word", ["test", "tests", "testing", "tested"])
-def test_forms_of_a_word_are_one_term(word: str) -> None:
+def test_inflections_of_a_word_are_one_term(word: str) -> None:
     assert stem(word) == "test"
 
 
@@ -21,7 +29,7 @@ def test_only_english_words_are_stemmed(word: str) -> None:
 
 
 def test_threads_may_stem_at_once() -> None:
-    """The library's stemmer keeps the word it is at, so one of them must not be shared."""
+    """The library's stemmer keeps its current word, so threads must not share one."""
     words = [f"{start}{middle}ing" for start in "bcdfgk" for middle in ("and", "est", "ill", "omp", "urn") * 20]
     _english_stem.cache_clear()
 
@@ -31,16 +39,16 @@ def test_threads_may_stem_at_once() -> None:
     assert stems == [word.removesuffix("ing") for word in words]
 
 
-def test_words_that_only_grammar_needs_are_no_terms() -> None:
+def test_stop_words_are_not_terms() -> None:
     assert extract_terms("What is the user going to do with the tests?") == ("user", "go", "test")
 
 
-def test_chinese_is_cut_into_characters_and_pairs() -> None:
+def test_chinese_becomes_characters_and_pairs() -> None:
     """No dictionary knows all words; pairs find most of them."""
     assert extract_terms("测试覆盖") == ("测", "试", "覆", "盖", "测试", "试覆", "覆盖")
 
 
-def test_chinese_grammar_is_no_term() -> None:
+def test_chinese_stop_characters_are_not_terms() -> None:
     assert extract_terms("我的是什么") == ()
 
 
@@ -64,10 +72,52 @@ def test_every_script_has_terms(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "!?", "\0\x1b", "🙂", "\ud800"])
-def test_what_has_no_words_has_no_terms(text: str) -> None:
+def test_text_without_words_has_no_terms(text: str) -> None:
     assert extract_terms(text) == ()
 
 
-def test_a_key_is_known_by_its_beginning() -> None:
-    """A pasted key of a thousand letters makes no giant term."""
+def test_a_long_word_is_cut() -> None:
+    """A pasted key of a thousand letters does not become one huge term."""
     assert max(map(len, extract_terms("a1" * 1_000))) == MAX_TERM_CHARS
+
+
+def test_a_long_word_is_cut_after_forty_characters() -> None:
+    assert extract_terms("a1" * 20 + "b") == ("a1" * 20,)
+    assert extract_terms("a1" * 20) == ("a1" * 20,)
+
+
+@pytest.mark.parametrize(("word", "expected"), [("uses", "use"), ("use", "use"), ("ads", "ads"), ("ties", "tie")])
+def test_words_from_four_letters_are_stemmed(word: str, expected: str) -> None:
+    assert MIN_STEM_CHARS == 4
+    assert stem(word) == expected
+
+
+def test_repetitions_stay_in_order() -> None:
+    """How often a term occurs is what BM25 counts."""
+    assert extract_terms("tea cats tea 测 tea") == ("tea", "cat", "tea", "测", "tea")
+
+
+def test_the_terms_of_many_texts_are_those_of_each() -> None:
+    texts = ["Green teas", "", "写测试", "Green teas"]
+
+    assert extract_all_terms(texts) == [extract_terms(text) for text in texts]
+    assert extract_all_terms([]) == []
+
+
+def test_pairs_of_stop_characters_only_are_not_terms() -> None:
+    """A pair with one other character is: "的茶" may be part of a name."""
+    assert unigrams_and_bigrams("我的茶") == ["茶", "的茶"]
+    assert unigrams_and_bigrams("茶") == ["茶"]
+
+
+def test_scripts_without_spaces_end_where_others_begin() -> None:
+    assert extract_terms("tea茶tea_tea") == ("tea", "茶", "tea", "tea")
+
+
+def test_no_text_is_kept_for_the_life_of_the_process() -> None:
+    """Single English words are, since stemming them takes most of the time."""
+    _english_stem.cache_clear()
+
+    extract_terms("Likes walking with Zaphod, 555-1234 and sk4f9a")
+
+    assert _english_stem.cache_info().currsize == len({"likes", "walking", "zaphod"})
