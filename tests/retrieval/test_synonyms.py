@@ -50,7 +50,7 @@ def test_a_chinese_word_is_found_by_its_last_pair() -> None:
 
 
 def test_traditional_characters_are_found_too() -> None:
-    assert expand("數據", build_synonym_map([["data", "数据"]])) == {"data"}
+    assert expand("錯誤", build_synonym_map([["error", "错误"]])) == {"error"}
 
 
 def test_the_longest_chinese_word_is_found() -> None:
