@@ -1,4 +1,4 @@
-"""A memory in RAM that says what it was asked, and a graph to attach it in."""
+"""A store and a node that record their calls, and a graph of one node."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
 
 
-class Notes(MemoryStore):
-    """Finds what it was made with, and keeps what it is told."""
+class FakeStore(MemoryStore):
+    """Returns the contents it was made with, and records its calls."""
 
     def __init__(self, name: str, *contents: str) -> None:
         self.name = name
         self.contents = contents
-        self.asked: list[tuple[SearchQuery, int, float]] = []
-        self.kept: list[Interaction] = []
-        self.done: list[str] = []
+        self.queries: list[tuple[SearchQuery, int, float]] = []
+        self.updates: list[Interaction] = []
+        self.calls: list[str] = []
 
     def load(self) -> None:
-        self.done.append("load")
+        self.calls.append("load")
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
-        self.asked.append((query, top_k, threshold))
-        return [found(content) for content in self.contents[:top_k]]
+        self.queries.append((query, top_k, threshold))
+        return [make_result(content) for content in self.contents[:top_k]]
 
     def update(self, exchange: Interaction) -> None:
-        self.kept.append(exchange)
+        self.updates.append(exchange)
 
     def save(self) -> None:
-        self.done.append("save")
+        self.calls.append("save")
 
     def close(self) -> None:
-        self.done.append("close")
+        self.calls.append("close")
 
 
-class Papers(Notes):
-    """One that is only read."""
+class ReadOnlyStore(FakeStore):
+    """A read-only store."""
 
     read_only = True
 
 
-class Broken(Notes):
-    """One that fails as only somebody's own class can."""
+class FailingStore(FakeStore):
+    """A store whose methods raise errors that are not memgraph's own."""
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         raise ZeroDivisionError("retrieve")
@@ -55,30 +55,30 @@ class Broken(Notes):
         raise ZeroDivisionError("update")
 
 
-def found(content: str, source: str = "desk") -> SearchResult:
+def make_result(content: str, source: str = "writer") -> SearchResult:
     return SearchResult(
         MemoryItem(id="i", content_summary=content, timestamp="2026-01-01T00:00:00.000000Z"), source, 0.5
     )
 
 
-class Node:
-    """What a node was given, and what it answers."""
+class RecordingNode:
+    """A node that records its inputs and returns an answer."""
 
     def __init__(self, answer: Any = "Noted.") -> None:
         self.answer = answer
-        self.given: list[Any] = []
+        self.inputs: list[Any] = []
 
-    def answered(self, state: Any) -> dict[str, Any]:
-        self.given.append(state)
+    def reply(self, state: Any) -> dict[str, Any]:
+        self.inputs.append(state)
         return {"messages": [AIMessage(self.answer)]}
 
     @property
     def contents(self) -> list[str]:
-        """Of the messages in its last input."""
-        return [message.content for message in self.given[-1]["messages"]]
+        """The contents of the messages in its last input."""
+        return [message.content for message in self.inputs[-1]["messages"]]
 
 
-def graph_of(node: Any, *, name: str = "writer", schema: Any = MessagesState, **compiled: Any) -> Any:
+def make_graph(node: Any, *, name: str = "writer", schema: Any = MessagesState, **compiled: Any) -> Any:
     builder = StateGraph(schema)
     builder.add_node(name, node)
     builder.add_edge(START, name)

@@ -1,4 +1,4 @@
-"""Embedding models that are no models."""
+"""Fakes for tests of embeddings."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from memgraph.attachments.embedding import Embedder
 
 
 class Letters(Embeddings):
-    """A vector of which letters a text has, and how often: a crude but honest meaning.
+    """An embedding model that counts letters: crude, but similar texts have similar vectors.
 
     Args:
-        alphabet: The letters that are counted, one number each.
+        alphabet: The letters to count, one dimension each.
     """
 
     def __init__(self, alphabet: str = "abcdefghijklmnopqrstuvwxyz") -> None:
         self.alphabet = alphabet
-        self.asked: list[list[str]] = []
+        self.calls: list[list[str]] = []
         self.is_down = False
         self.refused = "\0"
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.asked.append(texts)
+        self.calls.append(texts)
         if self.is_down:
             raise ConnectionError("connection refused")
         if any(self.refused in text for text in texts):
@@ -35,12 +35,12 @@ class Letters(Embeddings):
 
     @property
     def embedded(self) -> list[str]:
-        """All texts it was asked for, in order."""
-        return [text for texts in self.asked for text in texts]
+        """All texts of all calls, in order."""
+        return [text for texts in self.calls for text in texts]
 
 
 class Clock:
-    """Time that passes when somebody sleeps, or says so."""
+    """A clock that advances by `sleep`, or by assignment."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -54,7 +54,7 @@ class Clock:
         self.now += seconds
 
 
-def patient(model: Embeddings | Callable[[list[str]], list[list[float]]], clock: Clock | None = None) -> Embedder:
-    """An embedder that does not make a test wait."""
+def make_embedder(model: Embeddings | Callable[[list[str]], list[list[float]]], clock: Clock | None = None) -> Embedder:
+    """Return an embedder that does not really sleep."""
     clock = clock or Clock()
     return Embedder(model, clock=clock, sleep=clock.sleep)

@@ -1,4 +1,4 @@
-"""Exchanges to remember."""
+"""Helpers that write to and search in stores."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, Se
 from memgraph.models import Scope
 
 
-def exchange(given: object, answer: object = "Noted.", *, node: str = "writer", user: str | None = None) -> Interaction:
-    """What a node was given and answered."""
+def exchange(
+    question: object, answer: object = "Noted.", *, node: str = "writer", user: str | None = None
+) -> Interaction:
+    """Return an interaction of a node."""
     scope = Scope(user) if user else None
-    return Interaction(take_snapshot(given), take_snapshot(answer), node, scope=scope, thread_id="thread_1")  # pyright: ignore[reportArgumentType] - any content
+    return Interaction(take_snapshot(question), take_snapshot(answer), node, scope=scope, thread_id="thread_1")  # pyright: ignore[reportArgumentType] - any content
 
 
-def ask(
+def search(
     store: MemoryStore, text: str, *, top_k: int = 3, threshold: float = -1, user: str | None = None
 ) -> list[SearchResult]:
-    """What *store* finds."""
+    """Return the results of *store*."""
     query = SearchQuery(text, scope=Scope(user) if user else None)
     return list(store.retrieve(query, top_k=top_k, threshold=threshold))
 
 
-def shown(found: list[SearchResult]) -> list[str]:
-    """What a prompt would be told."""
-    return [one.item.content_summary for one in found]
+def summaries(results: list[SearchResult]) -> list[str]:
+    """Return the texts that a prompt would show."""
+    return [result.item.content_summary for result in results]

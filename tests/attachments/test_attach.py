@@ -1,4 +1,4 @@
-"""A node with memories is the same node: it is told more, and remembered, and nobody else notices."""
+"""A node with memories reads and writes them, without any change to the graph's state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import pytest
-from attachment_fakes import Node, Notes, graph_of
+from attachment_fakes import FakeStore, RecordingNode, make_graph
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
@@ -30,114 +30,114 @@ TEA = {"messages": [HumanMessage("Tea?", id="1")]}
 
 
 @dataclass(frozen=True)
-class Said:
+class FrozenState:
     messages: Annotated[list[AnyMessage], add_messages] = field(default_factory=list)
 
 
 @pytest.fixture
-def notes() -> Notes:
-    return Notes("notes", "Likes tea.")
+def notes() -> FakeStore:
+    return FakeStore("notes", "Likes tea.")
 
 
 @pytest.fixture
-def manager(notes: Notes) -> MemoryManager:
+def manager(notes: FakeStore) -> MemoryManager:
     return MemoryManager([notes])
 
 
 @pytest.fixture
-def node() -> Node:
-    return Node()
+def node() -> RecordingNode:
+    return RecordingNode()
 
 
-# -- what a node is told --------------------------------------------------------------------------
+# -- the input of a node ------------------------------------------------------------------------
 
 
-def test_what_is_found_stands_before_the_last_user_message(notes: Notes, node: Node) -> None:
-    """The question stays the last thing that was said."""
-    said = [SystemMessage("Be kind."), HumanMessage("Hello"), AIMessage("Hi"), HumanMessage("Tea?")]
+def test_the_block_is_inserted_before_the_last_user_message(notes: FakeStore, node: RecordingNode) -> None:
+    """The question remains the last message."""
+    messages = [SystemMessage("Be kind."), HumanMessage("Hello"), AIMessage("Hi"), HumanMessage("Tea?")]
 
-    attach(node.answered, [notes])({"messages": said})
+    attach(node.reply, [notes])({"messages": messages})
 
     assert [content.splitlines()[0] for content in node.contents] == [
         "Be kind.", "Hello", "Hi", "===== Related Memories =====", "Tea?",
     ]  # fmt: skip
-    assert node.given[-1]["messages"][3].name == "memory_context"
+    assert node.inputs[-1]["messages"][3].name == "memory_context"
 
 
-def test_in_the_midst_of_a_tool_call_it_still_stands_before_the_question(notes: Notes, node: Node) -> None:
-    """Between a call and its result nothing may stand, or a provider refuses the conversation."""
+def test_during_a_tool_call_the_block_is_inserted_before_the_question(notes: FakeStore, node: RecordingNode) -> None:
+    """Providers refuse messages between a tool call and its result."""
     call = {"name": "look", "args": {}, "id": "c"}
-    said = [HumanMessage("Tea?"), AIMessage("", tool_calls=[call]), ToolMessage("Green.", tool_call_id="c")]
+    messages = [HumanMessage("Tea?"), AIMessage("", tool_calls=[call]), ToolMessage("Green.", tool_call_id="c")]
 
-    attach(node.answered, [notes])({"messages": said})
+    attach(node.reply, [notes])({"messages": messages})
 
-    assert [message.type for message in node.given[-1]["messages"]] == ["human", "human", "ai", "tool"]
-
-
-def test_without_a_user_it_stands_below_the_instructions(notes: Notes, node: Node) -> None:
-    """An agent may talk to an agent; then the last thing said is what is asked."""
-    attach(node.answered, [notes])({"messages": [SystemMessage("Be kind."), AIMessage(" A draft. ")]})
-
-    assert [message.type for message in node.given[-1]["messages"]] == ["system", "human", "ai"]
-    assert notes.asked[0][0].text == "A draft."
+    assert [message.type for message in node.inputs[-1]["messages"]] == ["human", "human", "ai", "tool"]
 
 
-def test_nothing_found_leaves_the_input_as_it_is(node: Node) -> None:
-    """Not even a copy is made."""
+def test_without_a_user_the_block_follows_the_system_messages(notes: FakeStore, node: RecordingNode) -> None:
+    """Among agents, the last message is the question."""
+    attach(node.reply, [notes])({"messages": [SystemMessage("Be kind."), AIMessage(" A draft. ")]})
+
+    assert [message.type for message in node.inputs[-1]["messages"]] == ["system", "human", "ai"]
+    assert notes.queries[0][0].text == "A draft."
+
+
+def test_without_results_the_input_is_unchanged(node: RecordingNode) -> None:
+    """The state is not even copied."""
     state = {"messages": [HumanMessage("Tea?")]}
 
-    attach(node.answered, [Notes("empty")])(state)
+    attach(node.reply, [FakeStore("empty")])(state)
 
-    assert node.given == [state]
-    assert node.given[-1] is state
+    assert node.inputs == [state]
+    assert node.inputs[-1] is state
 
 
-def test_a_memory_is_asked_what_the_user_said(notes: Notes, manager: MemoryManager, node: Node) -> None:
-    """With the conversation, the user, the thread and the stage, and as much as the attachment wants."""
+def test_a_memory_is_searched_for_the_question(notes: FakeStore, manager: MemoryManager, node: RecordingNode) -> None:
+    """With the conversation, the user, the thread, the stage, and the limits of the attachment."""
     entry = {"name": "notes", "top_k": 7, "similarity_threshold": 0.5}
 
-    graph_of(attach(node.answered, [entry], manager=manager, stage="plan")).invoke(
+    make_graph(attach(node.reply, [entry], manager=manager, stage="plan")).invoke(
         {"messages": [HumanMessage(" Tea? ")]}, ADA
     )
 
-    query, top_k, threshold = notes.asked[0]
+    query, top_k, threshold = notes.queries[0]
     assert (query.text, query.scope, query.thread_id, query.stage) == ("Tea?", Scope("ada"), "t", "plan")
     assert [message.content for message in query.messages] == [" Tea? "]
     assert (top_k, threshold) == (7, 0.5)
 
 
-@pytest.mark.parametrize(("stage", "is_told"), [("plan", True), ("critique", True), ("gen", False)])
-def test_a_memory_is_read_at_its_stages(manager: MemoryManager, node: Node, stage: Any, is_told: Any) -> None:
-    """What helps to plan may disturb the writing."""
+@pytest.mark.parametrize(("stage", "is_read"), [("plan", True), ("critique", True), ("gen", False)])
+def test_a_memory_is_read_at_its_stages(manager: MemoryManager, node: RecordingNode, stage: Any, is_read: Any) -> None:
+    """A memory for planning need not be read when writing."""
     entry = {"name": "notes", "retrieve_stage": ["plan", "critique"]}
 
-    attach(node.answered, [entry], manager=manager, stage=stage)(TEA)
+    attach(node.reply, [entry], manager=manager, stage=stage)(TEA)
 
-    assert (len(node.contents) == 2) is is_told
-
-
-def test_a_memory_may_be_only_written_or_only_read(node: Node) -> None:
-    """One node learns, another one uses it."""
-    heard, told = Notes("heard", "x"), Notes("told", "y")
-    manager = MemoryManager([heard, told])
-
-    attach(node.answered, [{"name": "heard", "read": False}, {"name": "told", "write": False}], manager=manager)(TEA)
-
-    assert (heard.asked, told.kept) == ([], [])
-    assert (len(heard.kept), len(told.asked)) == (1, 1)
+    assert (len(node.contents) == 2) is is_read
 
 
-# -- what becomes of its answer -------------------------------------------------------------------
+def test_a_memory_may_be_only_written_or_only_read(node: RecordingNode) -> None:
+    """One node may write what another one reads."""
+    written, read = FakeStore("written", "x"), FakeStore("read", "y")
+    manager = MemoryManager([written, read])
+
+    attach(node.reply, [{"name": "written", "read": False}, {"name": "read", "write": False}], manager=manager)(TEA)
+
+    assert (written.queries, read.updates) == ([], [])
+    assert (len(written.updates), len(read.queries)) == (1, 1)
 
 
-def test_the_exchange_is_remembered(notes: Notes, manager: MemoryManager, node: Node) -> None:
-    """What was asked, what was answered, by whom and for whom; the block is no part of it."""
-    graph_of(attach(node.answered, ["notes"], manager=manager, name="writer")).invoke(TEA, ADA)
+# -- the output of a node ------------------------------------------------------------------------
 
-    (kept,) = notes.kept
-    assert (kept.input.text, kept.output.text) == ("Tea?", "Noted.")
-    assert (kept.node, kept.scope, kept.thread_id) == ("writer", Scope("ada"), "t")
-    assert [message.content for message in kept.messages] == ["Tea?", "Noted."]
+
+def test_the_exchange_is_remembered(notes: FakeStore, manager: MemoryManager, node: RecordingNode) -> None:
+    """Question, answer, node and user, without the block."""
+    make_graph(attach(node.reply, ["notes"], manager=manager, name="writer")).invoke(TEA, ADA)
+
+    (exchange,) = notes.updates
+    assert (exchange.input.text, exchange.output.text) == ("Tea?", "Noted.")
+    assert (exchange.node, exchange.scope, exchange.thread_id) == ("writer", Scope("ada"), "t")
+    assert [message.content for message in exchange.messages] == ["Tea?", "Noted."]
 
 
 @pytest.mark.parametrize(
@@ -148,18 +148,18 @@ def test_the_exchange_is_remembered(notes: Notes, manager: MemoryManager, node: 
         lambda messages: Command(update={"messages": messages}),
         lambda messages: [Command(update={"messages": messages[:1]}), {"messages": messages[1:]}],
         lambda messages: Command(update=[("messages", messages)]),
-        Said,
+        FrozenState,
     ],
 )
-def test_nothing_of_a_memory_gets_into_the_state_or_a_checkpoint(notes: Notes, returned: Callable[..., Any]) -> None:
-    """Also where a node hands back all the messages that it was given, as a graph does."""
+def test_the_block_enters_neither_state_nor_checkpoints(notes: FakeStore, returned: Callable[..., Any]) -> None:
+    """Even if a node returns all messages of its input, as a subgraph does."""
 
     def echo(state: MessagesState) -> dict[str, Any]:
         assert len(state["messages"]) == 2
         return returned([*state["messages"], AIMessage("Noted.")])
 
     saver = InMemorySaver()
-    graph = graph_of(attach(echo, [notes]), checkpointer=saver)
+    graph = make_graph(attach(echo, [notes]), checkpointer=saver)
 
     result = graph.invoke(TEA, ADA)
 
@@ -179,15 +179,15 @@ def test_nothing_of_a_memory_gets_into_the_state_or_a_checkpoint(notes: Notes, r
         [AIMessage("Noted.")],
         AIMessage("Noted."),
         {"messages": Overwrite([HumanMessage("Tea?", id="1"), AIMessage("Noted.")])},
-        Said([AIMessage("Noted.")]),
+        FrozenState([AIMessage("Noted.")]),
         {"messages": [HumanMessage("Tea?", id="1"), AIMessage("Hm."), AIMessage("Noted."), HumanMessage("Thanks")]},
     ],
 )
-def test_an_answer_is_found_however_it_is_returned(notes: Notes, answer: Any) -> None:
+def test_an_answer_is_found_in_any_return_value(notes: FakeStore, answer: Any) -> None:
     """Nodes return values, updates, commands, and lists of them."""
     attach(lambda _: answer, [notes])(TEA)
 
-    assert [kept.output.text for kept in notes.kept] == ["Noted."]
+    assert [exchange.output.text for exchange in notes.updates] == ["Noted."]
 
 
 @pytest.mark.parametrize(
@@ -202,39 +202,39 @@ def test_an_answer_is_found_however_it_is_returned(notes: Notes, answer: Any) ->
         {"messages": [HumanMessage("Tea?", id="1")]},
     ],
 )
-def test_no_answer_is_no_exchange(notes: Notes, answer: Any) -> None:
-    """A node that calls a tool goes on, and one that only decides says nothing."""
+def test_without_an_answer_nothing_is_remembered(notes: FakeStore, answer: Any) -> None:
+    """A tool call or a routing decision is not an answer."""
     result = attach(lambda _: answer, [notes])(TEA)
 
     assert result is answer
-    assert notes.kept == []
+    assert notes.updates == []
 
 
-def test_a_node_that_raises_is_not_remembered(notes: Notes) -> None:
-    """It answered nothing."""
+def test_a_node_that_raises_is_not_remembered(notes: FakeStore) -> None:
+    """It has not answered."""
 
     def fail(_: MessagesState) -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        graph_of(attach(fail, [notes])).invoke(TEA)
+        make_graph(attach(fail, [notes])).invoke(TEA)
 
-    assert notes.kept == []
+    assert notes.updates == []
 
 
-def test_a_node_that_asks_a_person_is_remembered_once(notes: Notes) -> None:
-    """It runs twice, and answers once."""
+def test_an_interrupted_node_is_remembered_once(notes: FakeStore) -> None:
+    """It runs twice and answers once."""
 
     def ask(_: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage(interrupt("Really?"))]}
 
-    graph = graph_of(attach(ask, [notes]), checkpointer=InMemorySaver())
+    graph = make_graph(attach(ask, [notes]), checkpointer=InMemorySaver())
     graph.invoke(TEA, ADA)
-    assert notes.kept == []
+    assert notes.updates == []
 
     graph.invoke(Command(resume="Yes."), ADA)
 
-    assert [kept.output.text for kept in notes.kept] == ["Yes."]
+    assert [exchange.output.text for exchange in notes.updates] == ["Yes."]
 
 
 # -- nodes of any kind ----------------------------------------------------------------------------
@@ -245,24 +245,24 @@ class Modelled(BaseModel):
     turns: Annotated[int, operator.add] = 0
 
 
-@pytest.mark.parametrize("schema", [MessagesState, Said, Modelled])
-def test_a_state_may_be_of_any_type(notes: Notes, schema: Any) -> None:
-    """A dict, a dataclass that is frozen, a pydantic model."""
-    given: list[Any] = []
+@pytest.mark.parametrize("schema", [MessagesState, FrozenState, Modelled])
+def test_a_state_may_be_of_any_type(notes: FakeStore, schema: Any) -> None:
+    """A dict, a frozen dataclass, or a pydantic model."""
+    inputs: list[Any] = []
 
     def node(state: Any) -> dict[str, Any]:
-        given.append(state)
+        inputs.append(state)
         return {"messages": [AIMessage("Noted.")]}
 
-    graph_of(attach(node, [notes]), schema=schema).invoke(TEA)
+    make_graph(attach(node, [notes]), schema=schema).invoke(TEA)
 
-    messages = given[0]["messages"] if isinstance(given[0], dict) else given[0].messages
+    messages = inputs[0]["messages"] if isinstance(inputs[0], dict) else inputs[0].messages
     assert [message.name for message in messages] == ["memory_context", None]
-    assert len(notes.kept) == 1
+    assert len(notes.updates) == 1
 
 
-def test_a_state_may_be_a_list(notes: Notes) -> None:
-    """As chat models take them."""
+def test_a_state_may_be_a_list(notes: FakeStore) -> None:
+    """The input of chat models is a list."""
     answered = RunnableLambda(lambda messages: AIMessage(f"{len(messages)} messages"))
 
     answer = attach(answered, [notes]).invoke([HumanMessage("Tea?")])
@@ -270,29 +270,29 @@ def test_a_state_may_be_a_list(notes: Notes) -> None:
     assert answer.content == "2 messages"
 
 
-def test_a_state_without_messages_is_handed_on(notes: Notes) -> None:
-    """There is nothing to ask by, and nowhere to put what is found."""
+def test_a_state_without_messages_is_unchanged(notes: FakeStore) -> None:
+    """There is neither a question nor a place for the block."""
     result = attach(lambda state: state, [notes])({"plan": "x"})
 
-    assert (result, notes.asked) == ({"plan": "x"}, [])
+    assert (result, notes.queries) == ({"plan": "x"}, [])
 
 
-def test_messages_may_have_another_key(notes: Notes) -> None:
-    """Of several conversations in one state, one is the node's own."""
-    given: list[Any] = []
+def test_messages_may_have_another_key(notes: FakeStore) -> None:
+    """A state may have several conversations."""
+    inputs: list[Any] = []
 
     def node(state: Any) -> dict[str, Any]:
-        given.append(state)
+        inputs.append(state)
         return {"inner": [AIMessage("Noted.")]}
 
     attach(node, [notes], messages_key="inner")({"inner": [{"role": "user", "content": "Tea?"}], "messages": []})
 
-    assert (len(given[0]["inner"]), len(given[0]["messages"])) == (2, 0)
-    assert [kept.output.text for kept in notes.kept] == ["Noted."]
+    assert (len(inputs[0]["inner"]), len(inputs[0]["messages"])) == (2, 0)
+    assert [exchange.output.text for exchange in notes.updates] == ["Noted."]
 
 
 class Narrow(MessagesState):
-    """What a node sees of a wider state."""
+    """The part of a wider state that a node sees."""
 
 
 class Wide(MessagesState):
@@ -328,32 +328,32 @@ class Called:
 
 
 @pytest.mark.parametrize("function", [plain, configured, with_runtime, awaited, Called(), Called().run])
-def test_a_node_is_given_what_it_asks_for(notes: Notes, function: Callable[..., Any]) -> None:
-    """Config, runtime, and no more of the state than its annotation says."""
-    graph = graph_of(attach(function, [notes]), schema=Wide)
+def test_a_node_receives_its_annotated_arguments(notes: FakeStore, function: Callable[..., Any]) -> None:
+    """Config, runtime, and the annotated part of the state."""
+    graph = make_graph(attach(function, [notes]), schema=Wide)
 
     result = asyncio.run(graph.ainvoke(TEA | {"secret": "s"}, ADA, context={"name": "Ada"}))
 
     assert result["messages"][-1].content == "Noted."
-    assert len(notes.kept) == 1
+    assert len(notes.updates) == 1
 
 
-def test_a_partial_function_is_a_node(notes: Notes) -> None:
-    """That is how nodes are given what LangGraph does not know."""
+def test_a_partial_function_is_a_node(notes: FakeStore) -> None:
+    """Partial functions pass arguments that LangGraph does not know."""
 
     def node(answer: str, state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage(answer)]}
 
     attach(functools.partial(node, "Noted."), [notes])(TEA)
 
-    assert [kept.output.text for kept in notes.kept] == ["Noted."]
+    assert [exchange.output.text for exchange in notes.updates] == ["Noted."]
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_runnable_is_a_node(notes: Notes, is_async: Any) -> None:
-    """A chain of LangChain's, called as the graph is."""
+def test_a_runnable_is_a_node(notes: FakeStore, is_async: Any) -> None:
+    """A LangChain chain, sync or async."""
     chain = RunnableLambda(lambda state: len(state["messages"])) | (lambda count: {"messages": [AIMessage(str(count))]})
-    graph = graph_of(attach(chain, [notes]))
+    graph = make_graph(attach(chain, [notes]))
 
     result = asyncio.run(graph.ainvoke(TEA)) if is_async else graph.invoke(TEA)
 
@@ -364,87 +364,89 @@ def test_a_runnable_is_a_node(notes: Notes, is_async: Any) -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_subgraph_sees_its_parents_memories(notes: Notes, manager: MemoryManager, node: Node, is_async: Any) -> None:
-    """It names them, and need not know who has them."""
-    inner = graph_of(attach(node.answered, ["notes"]))
-    outer = graph_of(attach(inner, manager=manager))
+def test_a_subgraph_sees_its_parents_memories(
+    notes: FakeStore, manager: MemoryManager, node: RecordingNode, is_async: Any
+) -> None:
+    """It refers to them by name."""
+    inner = make_graph(attach(node.reply, ["notes"]))
+    outer = make_graph(attach(inner, manager=manager))
 
     result = asyncio.run(outer.ainvoke(TEA)) if is_async else outer.invoke(TEA)
 
     assert [message.content for message in result["messages"]] == ["Tea?", "Noted."]
-    assert (len(node.contents), len(notes.kept)) == (2, 1)
+    assert (len(node.contents), len(notes.updates)) == (2, 1)
 
 
-def test_a_memory_of_its_own_goes_before_that_of_the_parent(manager: MemoryManager, node: Node) -> None:
-    """As with any name: the nearest is meant."""
-    near = Notes("notes", "Likes jam.")
-    inner = graph_of(attach(graph_of(attach(node.answered, ["notes"])), manager=MemoryManager([near])))
+def test_an_inner_memory_shadows_that_of_the_parent(manager: MemoryManager, node: RecordingNode) -> None:
+    """As with nested scopes."""
+    near = FakeStore("notes", "Likes jam.")
+    inner = make_graph(attach(make_graph(attach(node.reply, ["notes"])), manager=MemoryManager([near])))
 
-    graph_of(attach(inner, manager=manager)).invoke(TEA)
+    make_graph(attach(inner, manager=manager)).invoke(TEA)
 
     assert "Likes jam." in node.contents[0]
 
 
-def test_a_memory_that_nobody_has_is_named(manager: MemoryManager, node: Node) -> None:
-    """Alone a subgraph cannot know its parent's memories; that is an error of who built it, not of a memory."""
-    alone = graph_of(attach(node.answered, ["notse"], name="answer"))
+def test_an_unknown_memory_is_an_error(manager: MemoryManager, node: RecordingNode) -> None:
+    """This is an error of the graph's author, not a failure of a memory, so it is raised."""
+    alone = make_graph(attach(node.reply, ["notse"], name="answer"))
 
     with pytest.raises(ConfigError, match=r"attachments\.answer\[0\]\.name is 'notse', and there is no such memory"):
-        graph_of(attach(alone, manager=manager)).invoke(TEA)
+        make_graph(attach(alone, manager=manager)).invoke(TEA)
 
 
-def test_another_run_does_not_see_them(manager: MemoryManager, node: Node) -> None:
-    """What a node brings along is gone when it ends."""
-    inner = graph_of(attach(node.answered, ["notes"]))
-    graph_of(attach(inner, manager=manager)).invoke(TEA)
+def test_another_run_does_not_see_the_memories(manager: MemoryManager, node: RecordingNode) -> None:
+    """They are available while the node runs only."""
+    inner = make_graph(attach(node.reply, ["notes"]))
+    make_graph(attach(inner, manager=manager)).invoke(TEA)
 
     with pytest.raises(ConfigError, match="there is no such memory"):
         inner.invoke(TEA)
 
 
-def test_a_graph_in_a_node_is_drawn_and_keeps_its_checkpoints(manager: MemoryManager) -> None:
-    """LangGraph has to find it there."""
+def test_an_attached_subgraph_is_drawn_and_has_checkpoints(manager: MemoryManager) -> None:
+    """LangGraph must find it inside the wrapper."""
 
     def ask(_: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage(interrupt("Really?"))]}
 
-    graph = graph_of(attach(graph_of(ask, name="ask"), ["notes"], manager=manager), checkpointer=InMemorySaver())
+    graph = make_graph(attach(make_graph(ask, name="ask"), ["notes"], manager=manager), checkpointer=InMemorySaver())
     graph.invoke(TEA, ADA)
 
     assert "writer\\3aask" in graph.get_graph(xray=True).draw_mermaid()
     assert graph.get_state(ADA, subgraphs=True).tasks[0].state.next == ("ask",)
 
 
-def test_a_graph_that_was_interrupted_hands_back_no_block(notes: Notes, manager: MemoryManager) -> None:
-    """It goes on with the block that it was given then, and is told another one now."""
+def test_an_interrupted_subgraph_returns_no_block(notes: FakeStore, manager: MemoryManager) -> None:
+    """It continues with the block from before the interrupt, and receives another one when it is resumed."""
 
     def ask(_: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage(interrupt("Really?"))]}
 
-    graph = graph_of(attach(graph_of(ask), ["notes"], manager=manager), checkpointer=InMemorySaver())
+    graph = make_graph(attach(make_graph(ask), ["notes"], manager=manager), checkpointer=InMemorySaver())
     graph.invoke(TEA, ADA)
 
     result = graph.invoke(Command(resume="Yes."), ADA)
 
     assert [message.content for message in result["messages"]] == ["Tea?", "Yes."]
-    assert [kept.output.text for kept in notes.kept] == ["Yes."]
+    assert [exchange.output.text for exchange in notes.updates] == ["Yes."]
 
 
-def test_a_graph_among_the_nodes_sees_the_memories_too(notes: Notes, node: Node) -> None:
-    """Also where nothing is attached to it."""
+def test_a_compiled_graph_among_the_nodes_sees_the_memories(notes: FakeStore, node: RecordingNode) -> None:
+    """Even if nothing is attached to it."""
     builder = StateGraph(MessagesState)
-    builder.add_node("inner", graph_of(attach(node.answered, ["notes"])))
+    builder.add_node("inner", make_graph(attach(node.reply, ["notes"])))
     builder.add_edge(START, "inner")
 
     MemoryManager([notes]).attach_to(builder).compile().invoke(TEA)
 
-    assert (len(node.contents), len(notes.kept)) == (2, 1)
+    assert (len(node.contents), len(notes.updates)) == (2, 1)
 
 
-# -- what is said of nodes elsewhere --------------------------------------------------------------
+# -- configured attachments --------------------------------------------------------------------------
 
 
-def builder_of(*nodes: Callable[..., Any], **metadata: Any) -> StateGraph[Any]:
+def make_builder(*nodes: Callable[..., Any], **metadata: Any) -> StateGraph[Any]:
     builder = StateGraph(MessagesState)
     for before, node in zip([START, *(node.__name__ for node in nodes)], nodes, strict=False):
         builder.add_node(node.__name__, node, metadata=metadata or None)
@@ -452,37 +454,39 @@ def builder_of(*nodes: Callable[..., Any], **metadata: Any) -> StateGraph[Any]:
     return builder
 
 
-def test_what_is_said_of_a_node_is_attached_to_it(notes: Notes, node: Node) -> None:
-    """So the file alone decides which node remembers what."""
+def test_configured_memories_are_attached(notes: FakeStore, node: RecordingNode) -> None:
+    """The configuration file decides what each node remembers."""
 
     async def writer(state: Narrow, config: RunnableConfig) -> dict[str, Any]:
-        return node.answered(state) if configured(state, config) else {}
+        return node.reply(state) if configured(state, config) else {}
 
     def reader(state: MessagesState) -> None:
         assert len(state["messages"]) == 2
 
-    graph = MemoryManager([notes], {"writer": ["notes"]}).attach_to(builder_of(writer, reader, stage="plan")).compile()
+    graph = (
+        MemoryManager([notes], {"writer": ["notes"]}).attach_to(make_builder(writer, reader, stage="plan")).compile()
+    )
 
     asyncio.run(graph.ainvoke(TEA, ADA))
 
-    assert (len(node.contents), len(notes.kept)) == (2, 1)
-    assert notes.asked[0][0].stage == "plan"
+    assert (len(node.contents), len(notes.updates)) == (2, 1)
+    assert notes.queries[0][0].stage == "plan"
 
 
-def test_the_stage_of_a_node_is_seen(notes: Notes, node: Node) -> None:
+def test_the_stage_of_a_node_is_visible(notes: FakeStore, node: RecordingNode) -> None:
     """On the node, and in a drawing."""
 
     def writer(state: MessagesState) -> dict[str, Any]:
-        return node.answered(state)
+        return node.reply(state)
 
-    builder = MemoryManager([notes], {"writer": ["notes"]}).attach_to(builder_of(writer))
+    builder = MemoryManager([notes], {"writer": ["notes"]}).attach_to(make_builder(writer))
 
     assert "stage = gen" in builder.compile().get_graph().draw_mermaid()
     assert attach(writer, [notes], stage="critique").stage == "critique"  # pyright: ignore[reportFunctionMemberAccess]
 
 
 @pytest.mark.parametrize("stage", ["write", "", None, 3])
-def test_a_stage_that_is_none_is_refused(notes: Notes, node: Node, stage: Any) -> None:
-    """At once, and by name."""
+def test_an_invalid_stage_is_an_error(notes: FakeStore, node: RecordingNode, stage: Any) -> None:
+    """When the node is attached."""
     with pytest.raises(ConfigError, match=r"the stage of writer is .*, but must be pre, plan, gen or critique"):
-        attach(node.answered, [notes], stage=stage, name="writer")
+        attach(node.reply, [notes], stage=stage, name="writer")

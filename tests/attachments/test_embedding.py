@@ -1,4 +1,4 @@
-"""Embedding with patience."""
+"""Embedding with retries."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from embedding_fakes import Clock, Letters, patient
+from embedding_fakes import Clock, Letters, make_embedder
 
 from memgraph.attachments.embedding import PROBE
 from memgraph.errors import EmbeddingError
 
 
 class Flaky(Letters):
-    """Fails so many times, then answers."""
+    """Fails a number of times, then answers."""
 
     def __init__(self, failures: int, error: Exception | None = None) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Flaky(Letters):
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         self.failures -= 1
         if self.failures >= 0:
-            self.asked.append(texts)
+            self.calls.append(texts)
             raise self.error
         return super().embed_documents(texts)
 
@@ -33,49 +33,49 @@ class RefusedError(Exception):
 
 
 def test_vectors_have_length_1() -> None:
-    """An inner product is then a cosine."""
-    vectors = patient(Letters()).embed_texts(["abc", "a much longer text"])
+    """The inner product is the cosine."""
+    vectors = make_embedder(Letters()).embed_texts(["abc", "a much longer text"])
 
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
 
 
-def test_a_failure_is_tried_again() -> None:
-    """Servers hiccup."""
+def test_a_failed_call_is_retried() -> None:
+    """Servers fail temporarily."""
     clock = Clock()
 
-    vector = patient(Flaky(2), clock).embed_query("tea")
+    vector = make_embedder(Flaky(2), clock).embed_query("tea")
 
     assert vector.shape == (27,)
     assert len(clock.slept) == 2
 
 
 def test_after_three_failures_there_is_an_error_that_names_the_model() -> None:
-    """Never a vector of zeros."""
+    """Not a vector of zeros."""
     with pytest.raises(EmbeddingError, match=r"embedding_fakes|test_embedding.*Flaky did not answer: ConnectionError"):
-        patient(Flaky(3)).embed_query("tea")
+        make_embedder(Flaky(3)).embed_query("tea")
 
 
-def test_a_wrong_key_is_not_tried_again() -> None:
-    """It stays wrong, and a server counts."""
+def test_an_invalid_key_is_not_retried() -> None:
+    """Another attempt cannot succeed, and servers limit failed ones."""
     model = Flaky(1, RefusedError())
 
     with pytest.raises(EmbeddingError):
-        patient(model).embed_query("tea")
+        make_embedder(model).embed_query("tea")
 
-    assert len(model.asked) == 1
+    assert len(model.calls) == 1
 
 
-def test_a_model_that_is_down_is_left_alone_for_a_while() -> None:
-    """Not every step of an agent waits for it."""
+def test_a_failed_model_is_not_called_for_a_while() -> None:
+    """Otherwise every step of an agent would wait for it."""
     clock, model = Clock(), Flaky(3)
-    embedder = patient(model, clock)
+    embedder = make_embedder(model, clock)
     with pytest.raises(EmbeddingError):
         embedder.embed_query("tea")
 
     with pytest.raises(EmbeddingError, match="a moment ago"):
         embedder.embed_query("tea")
 
-    assert len(model.asked) == 3
+    assert len(model.calls) == 3
     clock.now += 31
     assert embedder.embed_query("tea").shape == (27,)
 
@@ -95,57 +95,57 @@ def test_a_model_that_is_down_is_left_alone_for_a_while() -> None:
     ],
     ids=str,
 )
-def test_what_is_no_vector_is_an_error(vectors: list[list[float]]) -> None:
-    """What was stored with it would never be found, or always."""
+def test_an_invalid_vector_is_an_error(vectors: list[list[float]]) -> None:
+    """An item with it would be found never, or always."""
     with pytest.raises(EmbeddingError):
-        patient(lambda _: vectors).embed_texts(["tea"])
+        make_embedder(lambda _: vectors).embed_texts(["tea"])
 
 
 def test_vectors_of_several_sizes_are_an_error() -> None:
-    """One of them is of another model."""
+    """They cannot be of one model."""
     with pytest.raises(EmbeddingError):
-        patient(lambda texts: [[1.0] * (1 + place) for place, _ in enumerate(texts)]).embed_texts(["tea", "milk"])
+        make_embedder(lambda texts: [[1.0] * (1 + index) for index, _ in enumerate(texts)]).embed_texts(["tea", "milk"])
 
 
-def test_of_many_texts_one_that_is_refused_costs_no_other_its_vector() -> None:
-    """A server that dislikes one text must not keep a whole memory from being found."""
+def test_a_refused_text_does_not_affect_other_texts() -> None:
+    """One text must not prevent the embedding of all others."""
     model = Letters()
     model.refused = "poison"
 
-    vectors = patient(model).embed_each(["tea", "poison", "milk"])
+    vectors = make_embedder(model).embed_each(["tea", "poison", "milk"])
 
     assert [vector is not None for vector in vectors] == [True, False, True]
 
 
-def test_where_every_text_fails_the_model_is_down() -> None:
-    """Then nobody was refused."""
+def test_if_every_text_fails_the_model_is_down() -> None:
+    """Then the texts are not the cause."""
     model = Letters()
     model.is_down = True
 
     with pytest.raises(EmbeddingError):
-        patient(model).embed_each(["tea", "milk"])
+        make_embedder(model).embed_each(["tea", "milk"])
 
 
-def test_a_model_knows_itself_again() -> None:
-    """A restart embeds nothing anew."""
-    one, again = patient(Letters()), patient(Letters())
+def test_a_model_recognises_its_vectors() -> None:
+    """A restart embeds nothing again."""
+    one, again = make_embedder(Letters()), make_embedder(Letters())
 
     assert one.is_same_model(again.name, again.probe)
 
 
 @pytest.mark.parametrize("alphabet", ["zyxwvutsrqponmlkjihgfedcba", "abc"], ids=["same size", "other size"])
-def test_another_model_of_the_same_name_is_another(alphabet: str) -> None:
-    """Who serves a model under a name may serve another under it tomorrow."""
-    one, other = patient(Letters()), patient(Letters(alphabet))
+def test_another_model_of_the_same_name_is_detected(alphabet: str) -> None:
+    """A server may replace the model behind a name."""
+    one, other = make_embedder(Letters()), make_embedder(Letters(alphabet))
 
     assert one.name == other.name
     assert not one.is_same_model(other.name, other.probe)
 
 
-def test_what_tells_models_apart_is_asked_for_once() -> None:
-    """It is a call like any other."""
+def test_the_probe_is_embedded_once() -> None:
+    """It costs a call."""
     model = Letters()
-    embedder = patient(model)
+    embedder = make_embedder(model)
 
     assert embedder.is_same_model(embedder.name, embedder.probe)
 
@@ -153,9 +153,9 @@ def test_what_tells_models_apart_is_asked_for_once() -> None:
 
 
 def test_a_text_that_cannot_be_sent_is_cleaned() -> None:
-    """Half of a surrogate pair fits into no request."""
+    """A request cannot contain half of a surrogate pair."""
     model = Letters()
 
-    patient(model).embed_texts(["tea \ud83d"])
+    make_embedder(model).embed_texts(["tea \ud83d"])
 
     assert model.embedded == ["tea \ufffd"]

@@ -1,4 +1,4 @@
-"""Every configuration class tells its fields, so that nobody has to write a form, or a template, by hand."""
+"""Every configuration class describes its fields, for generated forms and templates."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Example(Base):
     share: float = Field(default=0.5, ge=0, le=1)
 
 
-def test_a_class_tells_its_fields() -> None:
-    """Type, default, range, choices and help, as they are checked and as the source says them; bases first."""
+def test_a_class_describes_its_fields() -> None:
+    """Type, default, range, choices and help, from annotations and docstrings; base classes first."""
     size, colour, key, inner, path, share = Example.field_specs()
 
     assert size == FieldSpec(name="size", type="integer", help="How large; none is any.", minimum=1, maximum=9)
@@ -70,22 +70,22 @@ def test_a_class_tells_its_fields() -> None:
 
 
 @pytest.mark.parametrize("config", CLASSES, ids=lambda config: config.__name__)
-def test_every_field_says_what_it_is(config: type[FieldSpecMixin]) -> None:
-    """A form has nothing else to show. Every choice of one of ours has its summary."""
+def test_every_field_has_a_help_text(config: type[FieldSpecMixin]) -> None:
+    """Forms show it. Every choice has a summary."""
     assert all(spec.help.endswith(".") for spec in config.field_specs())
     assert all(choice.summary for spec in config.field_specs() for choice in spec.choices)
 
 
 @pytest.mark.parametrize("config", CLASSES, ids=lambda config: config.__name__)
-def test_what_is_told_is_json(config: type[FieldSpecMixin]) -> None:
-    """A form may be in a browser."""
-    told = json.loads(json.dumps([spec.model_dump(mode="json") for spec in config.field_specs()]))
+def test_specs_are_json(config: type[FieldSpecMixin]) -> None:
+    """A form may run in a browser."""
+    specs = json.loads(json.dumps([spec.model_dump(mode="json") for spec in config.field_specs()]))
 
-    assert tuple(FieldSpec.model_validate(spec) for spec in told) == config.field_specs()
+    assert tuple(FieldSpec.model_validate(spec) for spec in specs) == config.field_specs()
 
 
-def test_nothing_is_told_twice_or_left_out() -> None:
-    """The fields are those of the class."""
+def test_every_field_has_one_spec() -> None:
+    """None is missing or repeated."""
     assert [spec.name for spec in Settings.field_specs()] == list(Settings.model_fields)
 
 
@@ -93,9 +93,9 @@ def test_nothing_is_told_twice_or_left_out() -> None:
 
 
 def uncommented(text: str) -> str:
-    """As it is when the `# ` is taken from the examples, and the empty lists from before them."""
-    opened = text.replace("memories: []", "memories:").replace("attachments: {}", "attachments:")
-    return re.sub(r"^# (?=  )", "", opened, flags=re.MULTILINE)
+    """Return the template with its examples: without their `# `, and without the empty lists before them."""
+    uncommented_lists = text.replace("memories: []", "memories:").replace("attachments: {}", "attachments:")
+    return re.sub(r"^# (?=  )", "", uncommented_lists, flags=re.MULTILINE)
 
 
 def loaded(tmp_path: Path, text: str) -> Settings:
@@ -105,8 +105,8 @@ def loaded(tmp_path: Path, text: str) -> Settings:
 
 
 @pytest.fixture(autouse=True)
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the settings of whoever runs the tests out."""
+def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ignore the settings of the developer's machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MEMGRAPH_CONFIG", raising=False)
     monkeypatch.delenv("MEMGRAPH_STORAGE_PATH", raising=False)
@@ -120,15 +120,15 @@ def test_the_template_changes_nothing(tmp_path: Path) -> None:
     assert set(yaml.safe_load(template())["memory"]) == set(Settings.model_fields) - {"memories", "attachments"}
 
 
-def test_without_its_comments_it_says_the_same(tmp_path: Path) -> None:
-    """The comments are for people."""
+def test_comments_of_the_template_have_no_effect(tmp_path: Path) -> None:
+    """Without them the settings are the same."""
     bare = "\n".join(line for line in template().splitlines() if not line.lstrip().startswith("#"))
 
     assert loaded(tmp_path, bare) == Settings()
 
 
-def test_its_examples_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One memory of each type, and an attachment, when the comment marks are taken away."""
+def test_examples_of_the_template_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without their comment marks: one memory of each type, and an attachment."""
     settings = loaded(tmp_path, uncommented(template()))
     assert [memory["type"] for memory in settings.memories] == list(MEMORY_TYPES)
     assert len(settings.attachments) == 1
@@ -140,8 +140,8 @@ def test_its_examples_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("kind", MEMORY_TYPES)
-def test_its_examples_have_every_key(kind: str) -> None:
-    """Nothing is left for the source to say."""
+def test_examples_of_the_template_have_every_key(kind: str) -> None:
+    """So that users need not read the source."""
     memories = yaml.safe_load(uncommented(template()))["memories"]
     (example,) = [memory for memory in memories if memory["type"] == kind]
 

@@ -1,4 +1,4 @@
-"""file: documents as a memory."""
+"""The file memory: documents, their index, and search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from memgraph.attachments.file import FileConfig, FileMemory
-from memgraph.attachments.files import indexer as indexing
+from memgraph.attachments.files import indexer
 from memgraph.attachments.files.loader import SourceDocument, read_document
 from memgraph.attachments.files.sources import FileSource, scan
 from memgraph.attachments.store import SearchQuery
@@ -23,18 +23,18 @@ from memgraph.errors import ConfigError, EmbeddingError, MemoryStoreError
 WORDS = ("apples", "rivers", "clocks", "bridges")
 
 
-class Counting:
-    """An embedding model that knows four words, and counts what it is asked."""
+class CountingModel:
+    """An embedding model that counts four words, and records its calls."""
 
     def __init__(self, *, turned: int = 0, size: int = 5) -> None:
-        self.asked: list[str] = []
+        self.calls: list[str] = []
         self.down = False
         self._turned, self._size = turned, size
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         if self.down:
-            raise ConnectionError("nobody is there")
-        self.asked += texts
+            raise ConnectionError("connection refused")
+        self.calls += texts
         return [self._vector(text) for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
@@ -46,8 +46,8 @@ class Counting:
 
     @property
     def passages(self) -> list[str]:
-        """What was asked of documents: not what tells one model from another."""
-        return [text for text in self.asked if any(word in text for word in WORDS)]
+        """The embedded texts of documents, without the probe of the model."""
+        return [text for text in self.calls if any(word in text for word in WORDS)]
 
 
 @pytest.fixture
@@ -61,18 +61,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def memory_of(folder: Path, model: object, **config: object) -> FileMemory:
-    given = {"file_sources": [{"path": "docs"}], "embedding": model, **config}
-    return FileMemory("docs", FileConfig.model_validate(given), folder=folder)
+def make_memory(folder: Path, model: object, **config: object) -> FileMemory:
+    values = {"file_sources": [{"path": "docs"}], "embedding": model, **config}
+    return FileMemory("docs", FileConfig.model_validate(values), folder=folder)
 
 
-def found(memory: FileMemory, question: str, **asked: int) -> list[str]:
-    return [hit.source for hit in memory.retrieve(SearchQuery(question), **{"top_k": 3, "threshold": 0, **asked})]
+def find_sources(memory: FileMemory, question: str, **limits: int) -> list[str]:
+    return [hit.source for hit in memory.retrieve(SearchQuery(question), **{"top_k": 3, "threshold": 0, **limits})]
 
 
 def test_the_passage_that_answers_comes_first(folder: Path) -> None:
-    """With where it is from."""
-    with memory_of(folder, Counting()) as memory:
+    """With its file."""
+    with make_memory(folder, CountingModel()) as memory:
         hit = memory.retrieve(SearchQuery("clocks"), top_k=1, threshold=-1)[0]
 
     assert (hit.source, hit.item.content_summary) == ("deep/clocks.txt", "All about clocks.")
@@ -80,82 +80,82 @@ def test_the_passage_that_answers_comes_first(folder: Path) -> None:
     assert hit.item.metadata["path"] == str(folder / "docs" / "deep" / "clocks.txt")
 
 
-def test_what_is_too_unlike_is_not_found(folder: Path) -> None:
-    """A threshold is on the cosine."""
-    with memory_of(folder, Counting()) as memory:
+def test_passages_below_the_threshold_are_not_found(folder: Path) -> None:
+    """The threshold applies to the cosine."""
+    with make_memory(folder, CountingModel()) as memory:
         hits = memory.retrieve(SearchQuery("clocks"), top_k=3, threshold=0.9)
 
     assert [hit.source for hit in hits] == ["deep/clocks.txt"]
 
 
 def test_a_second_start_reads_no_file_and_embeds_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Starting costs a look at the folder."""
-    with memory_of(folder, Counting()):
+    """Only the folder is scanned."""
+    with make_memory(folder, CountingModel()):
         pass
-    second, read = Counting(), list[Path]()
-    monkeypatch.setattr(indexing, "read_document", _noting(read))
+    second, read = CountingModel(), list[Path]()
+    monkeypatch.setattr(indexer, "read_document", _recording(read))
 
-    report = memory_of(folder, second).index()
+    report = make_memory(folder, second).index()
 
-    assert (read, second.asked) == ([], [])
+    assert (read, second.calls) == ([], [])
     assert (report.unchanged, report.indexed) == (3, ())
 
 
-def _noting(read: list[Path]) -> Callable[[Path, str], SourceDocument]:
-    def noting(path: Path, encoding: str) -> SourceDocument:
+def _recording(read: list[Path]) -> Callable[[Path, str], SourceDocument]:
+    def record(path: Path, encoding: str) -> SourceDocument:
         read.append(path)
         return read_document(path, encoding)
 
-    return noting
+    return record
 
 
-def test_a_changed_file_is_embedded_alone(folder: Path) -> None:
-    """And what it said before is gone."""
-    with memory_of(folder, Counting()):
+def test_only_a_changed_file_is_embedded(folder: Path) -> None:
+    """Its old passages are deleted."""
+    with make_memory(folder, CountingModel()):
         pass
     (folder / "docs" / "rivers.md").write_text("All about bridges, at length.")
-    second = Counting()
+    second = CountingModel()
 
-    with memory_of(folder, second) as memory:
+    with make_memory(folder, second) as memory:
         hits = memory.retrieve(SearchQuery("rivers"), top_k=9, threshold=0.9)
 
     assert second.passages == ["All about bridges, at length."]
     assert not hits
-    assert found(memory, "bridges", top_k=1) == ["rivers.md"]
+    assert find_sources(memory, "bridges", top_k=1) == ["rivers.md"]
 
 
-def test_a_file_that_was_written_again_with_the_same_text_embeds_nothing(folder: Path) -> None:
+def test_a_file_with_a_new_time_and_the_same_text_is_not_embedded(folder: Path) -> None:
     """A checkout sets new times."""
-    with memory_of(folder, Counting()):
+    with make_memory(folder, CountingModel()):
         pass
     os.utime(folder / "docs" / "rivers.md", (1, 1))
-    second = Counting()
+    second = CountingModel()
 
-    report = memory_of(folder, second).index()
+    report = make_memory(folder, second).index()
 
     assert second.passages == []
     assert report.unchanged == 3
 
 
 def test_the_same_text_in_two_files_is_embedded_once(folder: Path) -> None:
-    """Copies cost nothing."""
+    """Copies cost no embedding."""
     (folder / "docs" / "copy.md").write_text("All about apples.")
-    model = Counting()
+    model = CountingModel()
 
-    with memory_of(folder, model) as memory:
-        hits = found(memory, "apples", top_k=2)
+    with make_memory(folder, model) as memory:
+        hits = find_sources(memory, "apples", top_k=2)
 
     assert sorted(model.passages) == ["All about apples.", "All about clocks.", "All about rivers."]
     assert sorted(hits) == ["apples.md", "copy.md"]
 
 
-def test_a_file_that_is_gone_is_forgotten(folder: Path) -> None:
-    """The rest of its folder is there, so it was removed."""
-    with memory_of(folder, Counting()):
+def test_a_deleted_file_is_removed_from_the_index(folder: Path) -> None:
+    """If its folder still exists."""
+    with make_memory(folder, CountingModel()):
         pass
     (folder / "docs" / "apples.md").unlink()
 
-    with memory_of(folder, Counting()) as memory:
+    with make_memory(folder, CountingModel()) as memory:
         hits = memory.retrieve(SearchQuery("apples"), top_k=9, threshold=0.9)
 
     assert not hits
@@ -165,29 +165,29 @@ def test_a_file_that_is_gone_is_forgotten(folder: Path) -> None:
 def test_a_source_that_is_missing_keeps_its_index(
     folder: Path, caplog: pytest.LogCaptureFixture, *, emptied: bool
 ) -> None:
-    """A network drive comes back."""
-    with memory_of(folder, Counting()):
+    """A network drive may be mounted again."""
+    with make_memory(folder, CountingModel()):
         pass
     (folder / "docs").rename(folder / "elsewhere")
     if emptied:
         (folder / "docs").mkdir()
 
-    with caplog.at_level(logging.WARNING), memory_of(folder, Counting()) as memory:
-        hits = found(memory, "apples", top_k=1)
+    with caplog.at_level(logging.WARNING), make_memory(folder, CountingModel()) as memory:
+        hits = find_sources(memory, "apples", top_k=1)
 
     assert hits == ["apples.md"]
     assert "its passages are kept" in caplog.text
 
 
-def test_a_source_that_is_no_longer_named_is_forgotten(folder: Path) -> None:
-    """Whoever takes a folder out of the configuration means it."""
+def test_a_source_removed_from_the_configuration_is_removed_from_the_index(folder: Path) -> None:
+    """Its passages are not found any longer."""
     (folder / "other").mkdir()
     (folder / "other" / "bridges.md").write_text("All about bridges.")
-    with memory_of(folder, Counting()):
+    with make_memory(folder, CountingModel()):
         pass
 
-    with memory_of(folder, Counting(), file_sources=[{"path": "other"}]) as memory:
-        hits = found(memory, "apples", top_k=9)
+    with make_memory(folder, CountingModel(), file_sources=[{"path": "other"}]) as memory:
+        hits = find_sources(memory, "apples", top_k=9)
 
     assert hits == ["bridges.md"]
 
@@ -197,17 +197,17 @@ def test_a_source_that_is_no_longer_named_is_forgotten(folder: Path) -> None:
     [(b"a\0b", "zero bytes"), (b"caf\xe9 and more", "not in utf-8: byte 3"), (b"x" * 1_001, "more than 1,000 bytes")],
     ids=["binary", "latin-1", "large"],
 )
-def test_what_is_no_text_is_skipped_and_told(
+def test_a_file_that_is_not_a_text_is_skipped(
     folder: Path, data: bytes, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also at the next start, without reading it again."""
+    """It is reported at every start, but read only once."""
     monkeypatch.setattr("memgraph.attachments.files.loader.MAX_BYTES", 1_000)
     (folder / "docs" / "odd.md").write_bytes(data)
 
-    first = memory_of(folder, Counting()).index()
+    first = make_memory(folder, CountingModel()).index()
     read = list[Path]()
-    monkeypatch.setattr(indexing, "read_document", _noting(read))
-    second = memory_of(folder, Counting()).index()
+    monkeypatch.setattr(indexer, "read_document", _recording(read))
+    second = make_memory(folder, CountingModel()).index()
 
     assert why in first.skipped[0].why
     assert len(first.indexed) == 3
@@ -215,24 +215,24 @@ def test_what_is_no_text_is_skipped_and_told(
     assert read == []
 
 
-def test_an_encoding_can_be_named(folder: Path) -> None:
+def test_an_encoding_can_be_configured(folder: Path) -> None:
     """Old documents are not in UTF-8."""
     (folder / "docs" / "old.md").write_bytes("Äpfel, apples".encode("latin-1"))
 
-    with memory_of(folder, Counting(), file_sources=[{"path": "docs/old.md", "encoding": "latin-1"}]) as memory:
+    with make_memory(folder, CountingModel(), file_sources=[{"path": "docs/old.md", "encoding": "latin-1"}]) as memory:
         hit = memory.retrieve(SearchQuery("apples"), top_k=1, threshold=-1)[0]
 
     assert hit.item.content_summary == "Äpfel, apples"
 
 
-def test_a_loop_of_links_ends(folder: Path) -> None:
-    """And a file that many paths lead to is there once."""
+def test_cyclic_links_end(folder: Path) -> None:
+    """A file with several paths is found once."""
     (folder / "docs" / "deep" / "up").symlink_to(folder / "docs")
     (folder / "docs" / "again.md").symlink_to(folder / "docs" / "rivers.md")
 
-    found = scan(FileSource(path="docs"), folder / "docs")
+    result = scan(FileSource(path="docs"), folder / "docs")
 
-    assert [file.name for file in found.files] == ["again.md", "apples.md", "deep/clocks.txt"]
+    assert [file.name for file in result.files] == ["again.md", "apples.md", "deep/clocks.txt"]
 
 
 @pytest.mark.parametrize(
@@ -245,110 +245,112 @@ def test_a_loop_of_links_ends(folder: Path) -> None:
     ],
     ids=["flat", "types", "patterns", "folder"],
 )
-def test_a_source_says_what_is_read(folder: Path, keys: dict[str, object], names: list[str]) -> None:
-    """A folder holds more than documents."""
+def test_a_source_filters_files(folder: Path, keys: dict[str, object], names: list[str]) -> None:
+    """By depth, suffix and pattern; hidden files are always skipped."""
     (folder / "docs" / ".hidden").mkdir()
     (folder / "docs" / ".hidden" / "secret.md").write_text("apples")
     source = FileSource.model_validate({"path": "docs", **keys})
 
-    seen = scan(source, folder / "docs").files
+    files = scan(source, folder / "docs").files
 
-    assert [file.name for file in seen] == names
+    assert [file.name for file in files] == names
 
 
-@pytest.mark.parametrize("other", [Counting(turned=1), Counting(size=8)], ids=["another model", "another size"])
-def test_another_model_of_the_same_name_embeds_all_anew(folder: Path, other: Counting) -> None:
-    """Vectors of two models cannot be compared."""
-    with memory_of(folder, Counting()):
+@pytest.mark.parametrize(
+    "other", [CountingModel(turned=1), CountingModel(size=8)], ids=["another model", "another size"]
+)
+def test_another_model_of_the_same_name_embeds_all_again(folder: Path, other: CountingModel) -> None:
+    """Vectors of different models cannot be compared."""
+    with make_memory(folder, CountingModel()):
         pass
 
-    with memory_of(folder, other) as memory:
-        hits = found(memory, "clocks", top_k=1)
+    with make_memory(folder, other) as memory:
+        hits = find_sources(memory, "clocks", top_k=1)
 
     assert hits == ["deep/clocks.txt"]
     assert len(other.passages) == 3
 
 
-def test_a_pass_that_was_cut_short_goes_on_where_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was embedded is paid for."""
-    monkeypatch.setattr(indexing, "MAX_PENDING_CHUNKS", 1)
-    model = Counting()
-    memory = memory_of(folder, model)
+def test_an_interrupted_update_continues(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors are paid for only once."""
+    monkeypatch.setattr(indexer, "MAX_PENDING_CHUNKS", 1)
+    model = CountingModel()
+    memory = make_memory(folder, model)
 
     def fail_after_one(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         memory.index(fail_after_one)
-    second = Counting()
+    second = CountingModel()
     memory.close()
-    report = memory_of(folder, second).index()
+    report = make_memory(folder, second).index()
 
     assert len(model.passages) == 1
     assert len(second.passages) == 2
     assert report.passages == 3
 
 
-def test_a_model_that_is_down_is_an_error_that_loses_nothing(folder: Path) -> None:
-    """The index is as it was."""
-    with memory_of(folder, Counting()):
+def test_a_failing_model_leaves_the_index_unchanged(folder: Path) -> None:
+    """Loading raises an error."""
+    with make_memory(folder, CountingModel()):
         pass
     (folder / "docs" / "new.md").write_text("All about bridges.")
-    model = Counting()
+    model = CountingModel()
     model.down = True
-    memory = memory_of(folder, model)
+    memory = make_memory(folder, model)
     memory._embedder._sleep = lambda seconds: None
 
-    with pytest.raises(EmbeddingError, match="nobody is there"):
+    with pytest.raises(EmbeddingError, match="connection refused"):
         memory.load()
 
     memory.close()
-    with memory_of(folder, Counting()) as again:
-        assert found(again, "apples", top_k=1) == ["apples.md"]
+    with make_memory(folder, CountingModel()) as again:
+        assert find_sources(again, "apples", top_k=1) == ["apples.md"]
 
 
 @pytest.mark.parametrize("damage", [b"no database at all" * 300, None], ids=["overwritten", "torn"])
-def test_a_damaged_index_is_made_again_and_kept_aside(folder: Path, damage: bytes | None) -> None:
-    """All of it can be made of the documents."""
-    with memory_of(folder, Counting()):
+def test_a_damaged_index_is_renamed_and_rebuilt(folder: Path, damage: bytes | None) -> None:
+    """It can be rebuilt from the documents."""
+    with make_memory(folder, CountingModel()):
         pass
     file = folder / "docs.db"
     file.write_bytes(damage or file.read_bytes()[:4096] + b"\xff" * 20_000)
 
-    with memory_of(folder, Counting()) as memory:
-        hits = found(memory, "apples", top_k=1)
+    with make_memory(folder, CountingModel()) as memory:
+        hits = find_sources(memory, "apples", top_k=1)
 
     assert hits == ["apples.md"]
     assert (folder / "docs.db.damaged").exists()
 
 
-def test_a_database_of_somebody_else_is_left_alone(folder: Path) -> None:
-    """index_path may name the wrong file."""
+def test_a_database_of_another_program_is_left_unchanged(folder: Path) -> None:
+    """`index_path` may name the wrong file."""
     with sqlite3.connect(folder / "docs.db") as db:
         db.execute("CREATE TABLE mine (a)")
     db.close()
     before = (folder / "docs.db").read_bytes()
 
     with pytest.raises(MemoryStoreError, match="left unchanged"):
-        memory_of(folder, Counting()).load()
+        make_memory(folder, CountingModel()).load()
 
     assert (folder / "docs.db").read_bytes() == before
 
 
-def test_another_process_that_indexes_is_seen(folder: Path) -> None:
-    """`memgraph index` may run beside an agent."""
-    with memory_of(folder, Counting()) as memory, memory_of(folder, Counting()) as other:
+def test_an_update_by_another_process_is_seen(folder: Path) -> None:
+    """`memgraph index` may run while an agent does."""
+    with make_memory(folder, CountingModel()) as memory, make_memory(folder, CountingModel()) as other:
         assert not memory.retrieve(SearchQuery("bridges"), top_k=9, threshold=0.9)
         (folder / "docs" / "bridges.md").write_text("All about bridges.")
         other.load()
 
-        hits = found(memory, "bridges", top_k=1)
+        hits = find_sources(memory, "bridges", top_k=1)
 
     assert hits == ["bridges.md"]
 
 
-def test_two_processes_that_index_at_once_come_to_the_same(folder: Path) -> None:
-    """Whichever is first."""
+def test_concurrent_updates_have_the_same_result(folder: Path) -> None:
+    """In several processes."""
     for number in range(40):
         (folder / "docs" / f"{number}.md").write_text(f"Number {number} is about apples.")
     script = (
@@ -358,28 +360,28 @@ def test_two_processes_that_index_at_once_come_to_the_same(folder: Path) -> None
         "print(FileMemory('docs', config, folder=sys.argv[1]).index().passages)\n"
     )
 
-    started = [
+    processes = [
         subprocess.Popen([sys.executable, "-c", script, str(folder)], stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    printed = [process.communicate(timeout=60)[0].strip() for process in started]
+    printed = [process.communicate(timeout=120)[0].strip() for process in processes]
 
     assert printed == ["43", "43", "43"]
 
 
-def test_without_an_embedding_it_says_what_to_set(folder: Path) -> None:
-    """There is no other way to find a passage."""
+def test_a_missing_embedding_model_is_an_error(folder: Path) -> None:
+    """Passages are found by their vectors only."""
     with pytest.raises(ConfigError, match="needs an embedding model: set its `embedding`"):
-        memory_of(folder, None)
+        make_memory(folder, None)
 
 
-def test_it_is_never_written_to(folder: Path) -> None:
-    """Documents are somebody else's."""
+def test_the_memory_is_read_only(folder: Path) -> None:
+    """Documents are not changed by agents."""
     assert FileMemory.read_only
 
 
 @pytest.mark.parametrize(
-    ("keys", "said"),
+    ("keys", "message"),
     [
         ({"file_sources": []}, "file_sources"),
         ({"chunk_size": 100, "chunk_overlap": 50}, "less than half of chunk_size"),
@@ -387,7 +389,7 @@ def test_it_is_never_written_to(folder: Path) -> None:
         ({"file_sources": [{"path": "docs", "endings": [".md"]}]}, "endings"),
     ],
 )
-def test_a_wrong_configuration_says_what_is_wrong(keys: dict[str, object], said: str) -> None:
-    """Before anything is read."""
-    with pytest.raises(ValidationError, match=said):
-        FileConfig.model_validate({"file_sources": [{"path": "docs"}], "embedding": Counting(), **keys})
+def test_an_invalid_configuration_is_an_error(keys: dict[str, object], message: str) -> None:
+    """Before any file is read."""
+    with pytest.raises(ValidationError, match=message):
+        FileConfig.model_validate({"file_sources": [{"path": "docs"}], "embedding": CountingModel(), **keys})

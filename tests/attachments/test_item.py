@@ -1,4 +1,4 @@
-"""Snapshots: what came in comes out again."""
+"""Snapshots restore the original content blocks."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ BLOCKS: dict[str, dict[str, Any]] = {
     "media, Google": {"type": "media", "mime_type": "video/mp4", "file_uri": "gs://bucket/a.mp4"},
     "wrapped by LangChain": {"type": "non_standard", "value": {"type": "image", "data": PNG}},
     "unknown": {"type": "weird", "nested": [{"x": None, "y": [1, 2.5, True]}], "data": "word"},
-    "looks like a mark": {"type": "weird", PLACEHOLDER_KEY: "0" * 64, "prefix": "x"},
-    "looks like an escaped one": {ESCAPE_KEY: {PLACEHOLDER_KEY: "0" * 64}},
+    "looks like a placeholder": {"type": "weird", PLACEHOLDER_KEY: "0" * 64, "prefix": "x"},
+    "looks like an escaped placeholder": {ESCAPE_KEY: {PLACEHOLDER_KEY: "0" * 64}},
     "base64 in lines": {"type": "image", "base64": f"{PNG[:8]}\n{PNG[8:]}", "mime_type": "image/png"},
     "base64 for URLs": {"type": "image", "base64": "-_-_", "mime_type": "image/png"},
-    "no base64": {"type": "image", "base64": "what?", "mime_type": "image/png"},
+    "not base64": {"type": "image", "base64": "what?", "mime_type": "image/png"},
     "empty data": {"type": "image", "base64": "", "mime_type": "image/png"},
     "half of a surrogate pair": {"type": "text", "text": "\ud83d"},
 }
 
 
 @pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
-def test_a_block_comes_out_as_it_went_in(block: dict[str, Any]) -> None:
-    """Whatever provider's shape it has: what is remembered can be sent again."""
+def test_a_block_is_restored(block: dict[str, Any]) -> None:
+    """For the formats of all providers: remembered messages can be sent again."""
     snapshot = take_snapshot([block])
 
     assert snapshot.content() == [block]
@@ -58,7 +58,7 @@ def test_a_block_comes_out_as_it_went_in(block: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
 def test_a_snapshot_survives_json(block: dict[str, Any]) -> None:
-    """It is stored as JSON in ASCII, which holds half of a surrogate pair too."""
+    """It is stored as JSON in ASCII, which can hold half of a surrogate pair."""
     stored = json.dumps(take_snapshot([block]).model_dump())
 
     assert Snapshot.model_validate(json.loads(stored)).content() == [block]
@@ -83,16 +83,16 @@ ANY_BLOCK = st.dictionaries(
 
 
 @given(st.lists(ANY_BLOCK, max_size=4))
-def test_any_blocks_come_out_as_they_went_in(blocks: list[dict[str, Any]]) -> None:
-    """Nobody knows what a provider sends next year."""
+def test_any_blocks_are_restored(blocks: list[dict[str, Any]]) -> None:
+    """Providers add new formats."""
     snapshot = take_snapshot(blocks)  # pyright: ignore[reportArgumentType] - lists are invariant
 
     assert snapshot.content() == blocks
     assert Snapshot.model_validate(json.loads(json.dumps(snapshot.model_dump()))).content() == blocks
 
 
-def test_an_attachment_is_described() -> None:
-    """Who shows an item can say what came with it, without looking at the data."""
+def test_an_attachment_has_metadata() -> None:
+    """It can be described without reading the data."""
     attached = take_snapshot([BLOCKS["input_audio, OpenAI"]]).attachments[0]
 
     assert (attached.kind, attached.mime_type, attached.size) == ("audio", "audio/wav", 17)
@@ -108,15 +108,15 @@ def test_an_attachment_is_described() -> None:
         ("media, Google", "video", "gs://bucket/a.mp4"),
     ],
 )
-def test_what_lies_elsewhere_is_a_reference(name: str, kind: str, reference: str) -> None:
-    """There is no data to keep, only the place."""
+def test_external_media_is_a_reference(name: str, kind: str, reference: str) -> None:
+    """The block has a URL or an id instead of data."""
     attached = take_snapshot([BLOCKS[name]]).attachments[0]
 
     assert (attached.kind, attached.reference, attached.data) == (kind, reference, "")
 
 
-def test_data_that_comes_twice_is_kept_once() -> None:
-    """A picture quoted in every message would fill the disk."""
+def test_equal_data_is_stored_once() -> None:
+    """An image quoted in every message would fill the disk."""
     snapshot = take_snapshot([BLOCKS["image, v1"], BLOCKS["image, Anthropic"], BLOCKS["image_url, OpenAI"]])
 
     assert [attached.data for attached in snapshot.attachments] == [PNG]
@@ -124,14 +124,14 @@ def test_data_that_comes_twice_is_kept_once() -> None:
 
 
 def test_a_text_becomes_a_text_block() -> None:
-    """As LangChain reads it."""
+    """As in LangChain."""
     snapshot = take_snapshot(AIMessage("Hello."))
 
     assert snapshot.content() == AIMessage("Hello.").content_blocks == [{"type": "text", "text": "Hello."}]
 
 
 @pytest.mark.parametrize("nothing", ["", None, [], [""]])
-def test_nothing_is_an_empty_snapshot(nothing: Any) -> None:
+def test_empty_content_is_an_empty_snapshot(nothing: Any) -> None:
     """An AI message that only calls tools has no content."""
     assert take_snapshot(nothing) == Snapshot()
 
@@ -143,7 +143,7 @@ def test_the_text_of_a_snapshot_has_no_data_in_it() -> None:
     assert take_snapshot(message).text == "What is this? [image] [file: a.pdf]"
 
 
-def test_what_json_has_no_word_for_becomes_its_nearest() -> None:
+def test_values_that_json_cannot_represent_are_converted() -> None:
     """A snapshot never fails: it is taken after the agent has answered."""
     snapshot = take_snapshot([{"type": "weird", 1: (1, 2), "when": PathLike()}])  # pyright: ignore[reportArgumentType]
 
@@ -155,8 +155,8 @@ class PathLike:
         return "here"
 
 
-def test_nesting_without_end_is_cut() -> None:
-    """A block that holds itself must not take the process down."""
+def test_deep_nesting_is_cut() -> None:
+    """A block that contains itself must not crash the process."""
     block: dict[str, Any] = {"type": "weird"}
     block["self"] = block
 
@@ -164,7 +164,7 @@ def test_nesting_without_end_is_cut() -> None:
 
 
 def test_an_item_is_a_value() -> None:
-    """What was remembered is not changed in passing."""
+    """Items are immutable."""
     item = MemoryItem(id="item_1", content_summary="Tea.", timestamp="2026-06-11T16:47:59.000000Z")
 
     with pytest.raises(ValueError, match="frozen"):

@@ -1,4 +1,4 @@
-"""Likeness by words."""
+"""Lexical similarity."""
 
 from __future__ import annotations
 
@@ -14,55 +14,55 @@ SENTENCES = st.lists(st.sampled_from("abcd"), max_size=12)
 TEXTS = st.lists(st.sampled_from(["tea", "milk", "sugar", "lemon", "茶"]), max_size=6).map(" ".join)
 
 
-def by_table(one: Sequence[str], other: Sequence[str]) -> int:
-    """The longest common subsequence as the textbook has it."""
+def lcs_by_table(one: Sequence[str], other: Sequence[str]) -> int:
+    """Length of the longest common subsequence, by the textbook algorithm."""
     row = [0] * (len(other) + 1)
     for left in one:
         above = row
         row = [0]
-        for place, right in enumerate(other):
-            row.append(above[place] + 1 if left == right else max(above[place + 1], row[place]))
+        for index, right in enumerate(other):
+            row.append(above[index] + 1 if left == right else max(above[index + 1], row[index]))
     return row[-1]
 
 
 @given(SENTENCES, SENTENCES)
-def test_the_longest_common_subsequence_is_the_textbook_s(one: list[str], other: list[str]) -> None:
-    """The fast way of counting counts the same."""
-    assert lcs_length(one, other) == by_table(one, other)
+def test_the_fast_algorithm_equals_the_textbook_one(one: list[str], other: list[str]) -> None:
+    """The bit-parallel algorithm returns the same length."""
+    assert lcs_length(one, other) == lcs_by_table(one, other)
 
 
 @given(SENTENCES, SENTENCES)
-def test_likeness_lies_between_0_and_1(one: list[str], other: list[str]) -> None:
-    """It is weighed against a cosine."""
+def test_similarity_is_between_0_and_1(one: list[str], other: list[str]) -> None:
+    """It is combined with a cosine."""
     assert 0 <= text_similarity(one, other) <= 1
 
 
-def test_the_same_text_is_as_like_as_can_be() -> None:
-    """1 is reached."""
+def test_equal_texts_have_similarity_1() -> None:
+    """The maximum is reached."""
     assert text_similarity(extract_terms("We chose PostgreSQL."), extract_terms("We chose PostgreSQL.")) == 1
 
 
 def test_order_counts() -> None:
-    """Who pays whom is told by nothing else."""
-    asked = extract_terms("Ada pays Grace")
+    """Only the order distinguishes payer and payee."""
+    query = extract_terms("Ada pays Grace")
 
     same, turned = extract_terms("Ada pays Grace"), extract_terms("Grace pays Ada")
 
-    assert text_similarity(asked, same) > text_similarity(asked, turned)
+    assert text_similarity(query, same) > text_similarity(query, turned)
 
 
 @given(st.lists(TEXTS, max_size=120), st.sets(st.integers(0, 119)), TEXTS, st.integers(1, 130))
-def test_the_index_finds_what_a_walk_through_all_finds(texts: list[str], gone: set[int], asked: str, k: int) -> None:
-    """Also after so much was removed that it tidied up."""
+def test_the_index_finds_the_same_as_a_full_scan(texts: list[str], removed: set[int], query: str, k: int) -> None:
+    """Even after a compaction."""
     index = JaccardIndex()
     for row, text in enumerate(texts):
         index.add(row, extract_terms(text))
-    index.remove(gone)
-    wanted = set(extract_terms(asked))
+    index.remove(removed)
+    query_terms = set(extract_terms(query))
 
     def jaccard(row: int) -> float:
-        said = set(extract_terms(texts[row]))
-        return len(wanted & said) / max(1, len(wanted | said))
+        terms = set(extract_terms(texts[row]))
+        return len(query_terms & terms) / max(1, len(query_terms | terms))
 
-    there = [row for row in range(len(texts)) if row not in gone]
-    assert index.search(extract_terms(asked), k) == sorted(there, key=lambda row: (-jaccard(row), -row))[:k]
+    present = [row for row in range(len(texts)) if row not in removed]
+    assert index.search(extract_terms(query), k) == sorted(present, key=lambda row: (-jaccard(row), -row))[:k]

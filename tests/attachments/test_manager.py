@@ -1,4 +1,4 @@
-"""The manager builds what is configured, and says by its path what cannot be."""
+"""The manager builds the configured memories, and names invalid configuration by its path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attachment_fakes import Notes, Papers
+from attachment_fakes import FakeStore, ReadOnlyStore
 from langgraph.graph import START, MessagesState, StateGraph
 
 from memgraph.attachments.blackboard import BlackboardMemory
@@ -27,12 +27,12 @@ NOTES = {"name": "notes", "type": "simple"}
 
 
 def constant(texts: list[str]) -> list[list[float]]:
-    """Embed every text the same."""
+    """Embed every text as the same vector."""
     return [[1.0, 0.0] for _ in texts]
 
 
 def test_memories_are_built_as_configured(tmp_path: Path) -> None:
-    """The types of the package by their names, in the order they are named."""
+    """By type, in the order of the configuration."""
     documents = {"file_sources": [{"path": str(tmp_path)}], "embedding": constant, "index_path": None}
 
     manager = MemoryManager(
@@ -79,16 +79,16 @@ def papers(*sources: dict[str, str]) -> dict[str, Any]:
         (papers({"path": "a"}), "].config: the file memory 'papers' needs an embedding model"),
     ],
 )
-def test_a_memory_that_cannot_be_is_named_by_its_path(memory: Any, message: str) -> None:
-    """Whoever wrote the file finds the line, and what to write there."""
+def test_an_invalid_memory_is_named_by_its_path(memory: Any, message: str) -> None:
+    """The error names the place in the file, and what is allowed there."""
     with pytest.raises(ConfigError, match=re.escape(f"memories[1{message}")):
         MemoryManager([{"name": "first", "type": "blackboard"}, memory])
 
 
-def test_two_memories_of_one_name_are_named() -> None:
-    """Attachments could not tell them apart."""
+def test_two_memories_of_one_name_are_an_error() -> None:
+    """Attachments refer to memories by name."""
     with pytest.raises(ConfigError, match=re.escape("memories[1].name is 'notes', which is the name of memories[0]")):
-        MemoryManager([NOTES, Notes("notes")])
+        MemoryManager([NOTES, FakeStore("notes")])
 
 
 @pytest.mark.parametrize(
@@ -111,38 +111,33 @@ def test_two_memories_of_one_name_are_named() -> None:
         ([{"name": "papers", "write": True}], "[0].write is true, but the memory 'papers' is read-only"),
     ],
 )
-def test_an_attachment_that_cannot_be_is_named_by_its_path(attached: Any, message: str) -> None:
-    """An attachment to nothing is no attachment."""
+def test_an_invalid_attachment_is_named_by_its_path(attached: Any, message: str) -> None:
+    """The error names the place in the file, and what is allowed there."""
     with pytest.raises(ConfigError, match=re.escape(f"attachments.writer{message}")):
-        MemoryManager([Notes("notes"), Papers("papers")], {"writer": attached})
+        MemoryManager([FakeStore("notes"), ReadOnlyStore("papers")], {"writer": attached})
 
 
-def test_a_memory_is_written_wherever_it_can_be() -> None:
-    """Nobody has to say that documents are only read."""
+def test_a_memory_is_written_unless_it_is_read_only() -> None:
+    """By default."""
     manager = MemoryManager(
-        [Notes("notes"), Papers("papers")],
-        {
-            "writer": [
-                "notes",
-                "papers",
-            ]
-        },
+        [FakeStore("notes"), ReadOnlyStore("papers")],
+        {"writer": ["notes", "papers"]},
     )
 
     assert [attachment.write for attachment in manager.attachments["writer"]] == [True, False]
 
 
-def test_attachments_may_be_values() -> None:
-    """The same in Python as in the file."""
+def test_attachments_may_be_objects() -> None:
+    """They are equivalent to the entries of the file."""
     attachment = MemoryAttachment(name="notes", top_k=7, retrieve_stage=("plan",))
 
-    manager = MemoryManager([Notes("notes")], {"writer": [attachment]})
+    manager = MemoryManager([FakeStore("notes")], {"writer": [attachment]})
 
     assert manager.attachments["writer"] == (attachment.model_copy(update={"write": True}),)
 
 
-def test_the_file_says_the_same_as_python(tmp_path: Path) -> None:
-    """`memgraph.yaml` is all that is needed."""
+def test_a_manager_is_built_from_settings(tmp_path: Path) -> None:
+    """As from arguments in Python."""
     file = tmp_path / "memgraph.yaml"
     file.write_text("memories: [{name: notes, type: simple}]\nattachments: {writer: [notes, ]}")
 
@@ -152,43 +147,43 @@ def test_the_file_says_the_same_as_python(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_auto_lies_in_the_folder(tmp_path: Path) -> None:
-    """Beside the run, called as the memory."""
+    """The file has the name of the memory."""
     with MemoryManager([NOTES | {"config": {"memory_path": "auto"}}], folder=tmp_path) as manager:
         manager.update("notes", exchange("What is the capital of France?", "Paris."))
 
         assert (tmp_path / "notes.db").is_file()
 
 
-def embedding_of(config: Any) -> object:
-    """The embedding model that a memory is built with where the settings name the local one."""
+def build_embedding(config: Any) -> object:
+    """Return the embedding model that a memory is built with if the settings name the local one."""
     configs: list[SimpleConfig] = []
 
-    def build(name: str, config: SimpleConfig, _: StoreContext) -> Notes:
+    def build(name: str, config: SimpleConfig, _: StoreContext) -> FakeStore:
         configs.append(config)
-        return Notes(name)
+        return FakeStore(name)
 
     types = StoreRegistry([StoreType("simple", SimpleConfig, build, "For a test.")])
     MemoryManager([NOTES | {"config": config}], settings=Settings(embedding="local"), types=types)
     return configs[0].embedding
 
 
-def test_a_memory_takes_the_embedding_model_of_the_settings() -> None:
-    """One model for all is said once."""
-    embedding = embedding_of({})
+def test_the_settings_have_the_default_embedding_model() -> None:
+    """It need not be repeated for each memory."""
+    embedding = build_embedding({})
 
     assert embedding == EmbeddingConfig(provider="local")
 
 
 @pytest.mark.parametrize("config", [{"embedding": None}, SimpleConfig()])
-def test_a_memory_that_says_its_own_embedding_model_keeps_it(config: Any) -> None:
-    """That there is none is said, too."""
-    embedding = embedding_of(config)
+def test_an_explicit_embedding_model_is_kept(config: Any) -> None:
+    """Also an explicit None."""
+    embedding = build_embedding(config)
 
     assert embedding is None
 
 
 def test_what_is_remembered_is_found() -> None:
-    """The verbs of a memory, by its name."""
+    """The methods of a memory are called by its name."""
     with MemoryManager([NOTES]) as manager:
         manager.update("notes", exchange("What is the capital of France?", "Paris is the capital."))
 
@@ -198,51 +193,51 @@ def test_what_is_remembered_is_found() -> None:
 
 
 def test_a_memory_is_loaded_once_and_closed_at_the_end() -> None:
-    """What is used before it is loaded is loaded then; what was never used is left alone."""
-    used, unused = Notes("used"), Notes("unused")
+    """A memory is loaded at first use; an unused one is neither loaded nor closed."""
+    used, unused = FakeStore("used"), FakeStore("unused")
     manager = MemoryManager([used, unused])
 
     manager.retrieve("used", SearchQuery("x"))
     manager.retrieve("used", SearchQuery("x"))
     manager.close()
 
-    assert (used.done, unused.done) == (["load", "save", "close"], [])
+    assert (used.calls, unused.calls) == (["load", "save", "close"], [])
 
 
-def test_one_that_cannot_be_closed_keeps_no_other_open() -> None:
-    """The error is raised when all are closed."""
+def test_an_error_on_close_leaves_no_other_memory_open() -> None:
+    """The error is raised after all are closed."""
 
-    class Stuck(Notes):
+    class UnsavableStore(FakeStore):
         def save(self) -> None:
             raise OSError("disk full")
 
-    first, stuck, last = Notes("first"), Stuck("stuck"), Notes("last")
+    first, stuck, last = FakeStore("first"), UnsavableStore("stuck"), FakeStore("last")
     manager = MemoryManager([first, stuck, last])
     manager.load()
 
     with pytest.raises(OSError, match="disk full"):
         manager.close()
 
-    assert [memory.done[-1] for memory in (first, stuck, last)] == ["close"] * 3
+    assert [memory.calls[-1] for memory in (first, stuck, last)] == ["close"] * 3
 
 
-def test_a_memory_that_is_only_read_is_not_written() -> None:
-    """By no way."""
-    papers = Papers("papers")
+def test_a_read_only_memory_cannot_be_updated() -> None:
+    """Not even directly."""
+    papers = ReadOnlyStore("papers")
 
     with pytest.raises(ConfigError, match="read-only"):
         MemoryManager([papers]).update("papers", exchange("a", "b"))
 
-    assert papers.kept == []
+    assert papers.updates == []
 
 
-def test_an_unknown_memory_names_the_nearest() -> None:
+def test_an_unknown_memory_suggests_the_most_similar_name() -> None:
     with pytest.raises(ConfigError, match=r"there is no memory 'note'; did you mean notes\?"):
-        MemoryManager([Notes("notes")]).retrieve("note", SearchQuery("x"))
+        MemoryManager([FakeStore("notes")]).retrieve("note", SearchQuery("x"))
 
 
-def test_an_attachment_to_a_node_that_is_not_there_names_the_nearest() -> None:
-    """A typo in the name of a node would attach nothing, and say nothing."""
+def test_an_attachment_to_an_unknown_node_is_an_error() -> None:
+    """A typo would otherwise attach nothing, silently."""
     builder = StateGraph(MessagesState)
     builder.add_node("writer", lambda state: state)
     builder.add_edge(START, "writer")
@@ -250,8 +245,8 @@ def test_an_attachment_to_a_node_that_is_not_there_names_the_nearest() -> None:
     with pytest.raises(
         ConfigError, match=re.escape("attachments.writr: the graph has no such node; did you mean writer?")
     ):
-        MemoryManager([Notes("notes")], {"writr": ["notes"]}).attach_to(builder)
+        MemoryManager([FakeStore("notes")], {"writr": ["notes"]}).attach_to(builder)
 
 
-def exchange(asked: str, answered: str) -> Interaction:
-    return Interaction(take_snapshot(asked), take_snapshot(answered), "writer")
+def exchange(question: str, answer: str) -> Interaction:
+    return Interaction(take_snapshot(question), take_snapshot(answer), "writer")

@@ -1,4 +1,4 @@
-"""A memory of one's own is named in the file as those of the package are."""
+"""Memory types of the application are configured like those of the package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from attachment_fakes import Notes
+from attachment_fakes import FakeStore
 
 from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.manager import MemoryManager
@@ -16,62 +16,62 @@ from memgraph.errors import ConfigError
 
 class DiaryConfig(StoreConfig):
     path: str
-    """Where the diary is."""
+    """Path of the diary."""
     pages: int = 3
 
 
 class OtherConfig(StoreConfig):
-    """Of another type."""
+    """The configuration of another type."""
 
 
-def diary(name: str, config: DiaryConfig, around: StoreContext) -> Notes:
-    return Notes(name, str(around.folder / config.path), *["page"] * config.pages)
+def diary(name: str, config: DiaryConfig, context: StoreContext) -> FakeStore:
+    return FakeStore(name, str(context.folder / config.path), *["page"] * config.pages)
 
 
 @pytest.fixture(autouse=True)
-def as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Types hold for the process; other tests know none of these."""
+def restore_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Types are registered for the process; restore them after each test."""
     monkeypatch.setattr(MEMORY_TYPES, "_types", dict(MEMORY_TYPES))
 
 
-def test_a_type_of_ones_own_is_built(tmp_path: Path) -> None:
-    """With its configuration, read and checked, and with what is around it."""
+def test_a_registered_type_is_built(tmp_path: Path) -> None:
+    """With its validated configuration and the context."""
     register_memory_store("diary", config_cls=DiaryConfig, factory=diary, summary="Reads a diary.")
 
     manager = MemoryManager([{"name": "mine", "type": "diary", "config": {"path": "d", "pages": 1}}], folder=tmp_path)
 
     store = manager.store("mine")
-    assert isinstance(store, Notes)
+    assert isinstance(store, FakeStore)
     assert store.contents == (str(tmp_path / "d"), "page")
 
 
 def test_its_configuration_is_checked_by_its_class() -> None:
-    """As that of every type, by its path."""
+    """Errors name the path, as for every type."""
     register_memory_store("diary", config_cls=DiaryConfig, factory=diary, summary="Reads a diary.")
 
-    with pytest.raises(ConfigError, match=re.escape("memories[0].config.path is missing: Where the diary is.")):
+    with pytest.raises(ConfigError, match=re.escape("memories[0].config.path is missing: Path of the diary.")):
         MemoryManager([{"name": "mine", "type": "diary"}])
 
 
 @pytest.mark.parametrize("name", ["simple", "diary"])
-def test_a_name_that_is_taken_stays_what_it_is(name: str) -> None:
-    """Else whoever comes last would change what a file means to all others."""
+def test_a_registered_type_cannot_be_replaced(name: str) -> None:
+    """Otherwise the meaning of a file would depend on the order of imports."""
     register_memory_store("diary", config_cls=DiaryConfig, factory=diary, summary="Reads a diary.")
 
     with pytest.raises(ConfigError, match=f"there is a memory type '{name}' already"):
         register_memory_store(name, config_cls=OtherConfig, factory=diary, summary="Another.")
 
 
-def test_the_same_type_may_be_added_again() -> None:
-    """As a notebook's cell does that is run again."""
+def test_the_same_type_may_be_registered_again() -> None:
+    """As by a notebook cell that is run again."""
     for _ in range(2):
         register_memory_store("diary", config_cls=DiaryConfig, factory=diary, summary="Reads a diary.")
 
     assert MEMORY_TYPES["diary"].config_cls is DiaryConfig
 
 
-def test_a_manager_may_know_types_of_its_own() -> None:
-    """Without telling the process."""
+def test_a_manager_may_have_its_own_registry() -> None:
+    """Without registration for the process."""
     types = StoreRegistry([StoreType("diary", DiaryConfig, diary, "Reads a diary.")])
 
     manager = MemoryManager([{"name": "mine", "type": "diary", "config": {"path": "d"}}], types=types)
@@ -80,7 +80,7 @@ def test_a_manager_may_know_types_of_its_own() -> None:
     assert "diary" not in MEMORY_TYPES
 
 
-def test_every_type_says_what_it_does() -> None:
-    """A form lists them to choose from."""
+def test_every_type_has_a_summary() -> None:
+    """A form lists the types with their summaries."""
     assert list(MEMORY_TYPES) == ["simple", "file", "blackboard", "profile"]
     assert all(kind.summary.endswith(".") and kind.name == name for name, kind in MEMORY_TYPES.items())

@@ -1,4 +1,4 @@
-"""graphs/research_team.py: a team that a newcomer copies, with a board, notes and documents."""
+"""graphs/research_team.py: the example team, with a board, notes and documents."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ GRAPH = Path(__file__).parents[2] / "graphs" / "research_team.py"
 
 @pytest.fixture
 def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
-    """Load the file as a server does, with folders of its own, and neither a provider nor the local embedding model."""
+    """Load the file as a server does, with separate folders and without a provider or local embedding model."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
 
-    def loaded() -> Any:
+    def load_module() -> Any:
         spec = importlib.util.spec_from_file_location("research_team", GRAPH)
         assert spec
         assert spec.loader
@@ -39,34 +39,34 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
         spec.loader.exec_module(module)
         return module
 
-    return loaded
+    return load_module
 
 
-def embedded(request: Request) -> Response:
-    """Embed texts by their words, as a server of OpenAI's kind answers."""
-    data = [{"index": at, "embedding": counted(text)} for at, text in enumerate(request.get_json()["input"])]
+def embed(request: Request) -> Response:
+    """Embed texts by their words, like an OpenAI-compatible server."""
+    data = [{"index": index, "embedding": count_words(text)} for index, text in enumerate(request.get_json()["input"])]
     return Response(
         json.dumps({"data": data, "model": "m", "object": "list", "usage": {}}), mimetype="application/json"
     )
 
 
-def counted(text: str) -> list[float]:
+def count_words(text: str) -> list[float]:
     vector = [0.01] * 256
     for word in re.findall(r"[a-z]{3,}|[\u4e00-\u9fff]", text.lower()):
         vector[zlib.crc32(word.encode()) % 256] += 1
     return vector
 
 
-def say(module: Any, text: str, **context: str) -> list[str]:
+def send(module: Any, text: str, **context: str) -> list[str]:
     state = module.graph.invoke({"messages": [HumanMessage(text)]}, context=context)
     return [f"{message.name}: {message.text}" for message in state["messages"][1:]]
 
 
-def test_without_an_embedding_model_it_says_so_and_works(load: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """No key, no network, no download."""
+def test_it_works_without_an_embedding_model(load: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Without a key, a network, or a download."""
     module = load()
 
-    answers = say(module, "How heavy is a green roof?")
+    answers = send(module, "How heavy is a green roof?")
 
     assert answers == [
         "researcher: I have no documents to look that up in.",
@@ -84,19 +84,19 @@ def test_without_an_embedding_model_it_says_so_and_works(load: Any, caplog: pyte
     ],
 )
 def test_the_researcher_reads_documents(load: Any, httpserver: HTTPServer, question: str, found: str) -> None:
-    """In any language, by the embedding model of the settings; the writer has them from the board."""
-    httpserver.expect_request("/v1/embeddings").respond_with_handler(embedded)
+    """In any language, by the embedding model of the settings; the writer reads them on the board."""
+    httpserver.expect_request("/v1/embeddings").respond_with_handler(embed)
     model = {"provider": "openai", "base_url": httpserver.url_for("/v1"), "api_key": "k"}
     Path("memgraph.yaml").write_text(json.dumps({"memory": {"embedding": model}}))
 
-    answers = say(load(), question)
+    answers = send(load(), question)
 
     assert all(found in answer for answer in answers)
 
 
-def test_what_is_on_the_board_stays_there(load: Any) -> None:
-    """In another run, and another process; for the same user only."""
-    say(load(), "How heavy is a green roof?", user_id="ada")
+def test_entries_of_the_board_persist(load: Any) -> None:
+    """In another run and another process, for the same user only."""
+    send(load(), "How heavy is a green roof?", user_id="ada")
     board = load().manager
 
     def sources(user: str) -> list[str]:
@@ -106,14 +106,14 @@ def test_what_is_on_the_board_stays_there(load: Any) -> None:
     assert sources("bob") == []
 
 
-def test_with_a_model_both_are_told_what_there_is(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The writer sees what the researcher put on the board, and each its own notes of the last time."""
+def test_with_a_model_both_agents_receive_memories(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer reads the researcher's entries on the board, and each agent reads its own earlier notes."""
     module = load()
     model = ScriptedModel("It weighs 60 to 150 kg.", "A green roof is heavy.")
     monkeypatch.setattr(module, "model", model)
 
-    say(module, "How heavy is a green roof?")
-    say(module, "And how heavy is it when it is wet?")
+    send(module, "How heavy is a green roof?")
+    send(module, "And how heavy is it when it is wet?")
 
     first, second, third, _ = ["\n".join(message.text for message in asked) for asked in model.asked]
     assert "Related Memories" not in first
@@ -122,7 +122,7 @@ def test_with_a_model_both_are_told_what_there_is(load: Any, monkeypatch: pytest
 
 
 def test_the_drawing_shows_the_stages(load: Any) -> None:
-    """Which memories a node is told depends on them."""
+    """They determine which memories a node reads."""
     drawn = load().graph.get_graph(xray=True).draw_mermaid()
 
     assert re.findall(r"(\w+)<hr/><small><em>stage = (\w+)<", drawn) == [("researcher", "plan"), ("writer", "gen")]

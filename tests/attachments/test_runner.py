@@ -1,4 +1,4 @@
-"""A memory is called beside the agent, tells what it did without telling what was said, and costs no answer."""
+"""Stores run in threads, report their calls without text, and never stop the agent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attachment_fakes import Broken, Node, Notes, graph_of
+from attachment_fakes import FailingStore, FakeStore, RecordingNode, make_graph
 from blockbuster import blockbuster_ctx
 from langchain_core.messages import HumanMessage
 from langgraph.graph import MessagesState
@@ -25,8 +25,8 @@ TEA = {"messages": [HumanMessage("Tea?", id="1")]}
 
 
 def attached_by_name(node: Any, *, manager: MemoryManager, name: str) -> Any:
-    """What a subgraph does."""
-    return attach(graph_of(attach(node, manager.attachments[name], name=name)), manager=manager)
+    """Attach by name, as a subgraph does."""
+    return attach(make_graph(attach(node, manager.attachments[name], name=name)), manager=manager)
 
 
 def invoke(graph: Any, *, is_async: bool, **configurable: Any) -> Any:
@@ -34,19 +34,19 @@ def invoke(graph: Any, *, is_async: bool, **configurable: Any) -> Any:
     return asyncio.run(graph.ainvoke(TEA, config)) if is_async else graph.invoke(TEA, config)
 
 
-# -- memories that fail ---------------------------------------------------------------------------
+# -- failures -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_memory_that_fails_costs_the_agent_nothing(caplog: pytest.LogCaptureFixture, is_async: Any) -> None:
-    """It may be anybody's class, and raise anything; the others are told and fed all the same."""
-    node, notes = Node(), Notes("notes", "Likes tea.")
-    graph = graph_of(attach(node.answered, [Broken("broken"), notes], name="writer"))
+def test_a_failing_memory_does_not_stop_the_agent(caplog: pytest.LogCaptureFixture, is_async: Any) -> None:
+    """A store may raise any error; other memories are read and written all the same."""
+    node, notes = RecordingNode(), FakeStore("notes", "Likes tea.")
+    graph = make_graph(attach(node.reply, [FailingStore("broken"), notes], name="writer"))
 
     result = invoke(graph, is_async=is_async)
 
     assert result["messages"][-1].content == "Noted."
-    assert (len(node.contents), len(notes.kept)) == (2, 1)
+    assert (len(node.contents), len(notes.updates)) == (2, 1)
     failures = [(record.getMessage(), record.exc_info) for record in caplog.records]
     assert [message for message, _ in failures] == [
         "broken at writer (gen): retrieve failed; the agent goes on",
@@ -55,19 +55,19 @@ def test_a_memory_that_fails_costs_the_agent_nothing(caplog: pytest.LogCaptureFi
     assert all(raised and raised[0] is ZeroDivisionError for _, raised in failures)
 
 
-class Unloadable(Notes):
-    """One that can be loaded only the second time."""
+class Unloadable(FakeStore):
+    """A store that fails to load the first time."""
 
     def load(self) -> None:
         super().load()
-        if self.done == ["load"]:
+        if self.calls == ["load"]:
             raise OSError("no such disk")
 
 
-def test_a_memory_that_cannot_be_loaded_is_tried_again() -> None:
-    """A disk may come back."""
-    node, notes = Node(), Unloadable("notes", "Likes tea.")
-    graph = graph_of(attach(node.answered, [notes]))
+def test_loading_a_memory_is_retried() -> None:
+    """The next use of the memory tries again."""
+    node, notes = RecordingNode(), Unloadable("notes", "Likes tea.")
+    graph = make_graph(attach(node.reply, [notes]))
 
     graph.invoke(TEA)
     assert len(node.contents) == 1
@@ -78,87 +78,89 @@ def test_a_memory_that_cannot_be_loaded_is_tried_again() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, "text", ["text"], [None], 5])
-def test_a_memory_that_answers_nonsense_is_left_out(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """Its type says what it answers, and nobody checked."""
+def test_invalid_results_of_a_memory_are_ignored(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Stores of the application may be untyped."""
 
-    class Odd(Notes):
+    class InvalidStore(FakeStore):
         def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
             return answer
 
-    node = Node()
+    node = RecordingNode()
 
-    graph_of(attach(node.answered, [Odd("odd")])).invoke(TEA)
+    make_graph(attach(node.reply, [InvalidStore("invalid")])).invoke(TEA)
 
     assert len(node.contents) == 1
     assert "retrieve failed" in caplog.text
 
 
-class Slow(Notes):
-    """One that answers when it may."""
+class SlowStore(FakeStore):
+    """A store that returns only after `release` is set."""
 
     def __init__(self, name: str, *contents: str) -> None:
         super().__init__(name, *contents)
-        self.may = threading.Event()
+        self.release = threading.Event()
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
-        self.may.wait()
+        self.release.wait()
         return super().retrieve(query, top_k=top_k, threshold=threshold)
 
 
 @pytest.fixture
-def slow() -> Iterator[Slow]:
-    memory = Slow("slow", "Likes tea.")
+def slow() -> Iterator[SlowStore]:
+    memory = SlowStore("slow", "Likes tea.")
     yield memory
-    memory.may.set()
+    memory.release.set()
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_memory_that_hangs_is_not_waited_for(slow: Slow, caplog: pytest.LogCaptureFixture, is_async: Any) -> None:
-    """What another one found is told."""
-    node = Node()
-    manager = MemoryManager([slow, Notes("quick", "Likes jam.")], wait_seconds=0.3)
+def test_a_hanging_memory_times_out(slow: SlowStore, caplog: pytest.LogCaptureFixture, is_async: Any) -> None:
+    """Results of other memories are used."""
+    node = RecordingNode()
+    manager = MemoryManager([slow, FakeStore("quick", "Likes jam.")], wait_seconds=2)
 
-    invoke(graph_of(attach(node.answered, ["slow", "quick"], manager=manager)), is_async=is_async)
+    invoke(make_graph(attach(node.reply, ["slow", "quick"], manager=manager)), is_async=is_async)
 
     assert "Likes jam." in node.contents[0]
-    assert "slow at answered (gen): retrieve takes longer than 300 ms; the agent goes on" in caplog.messages
+    assert "slow at reply (gen): retrieve takes longer than 2000 ms; the agent goes on" in caplog.messages
 
 
-def test_memories_are_asked_at_the_same_time() -> None:
-    """The slowest of them is waited for, not all of them in a row; each waits here until the other is asked."""
+def test_memories_are_searched_concurrently() -> None:
+    """Each store here waits for the other, so they could not run one after the other."""
     both = threading.Barrier(2)
 
-    class Meeting(Notes):
+    class MeetingStore(FakeStore):
         def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
-            both.wait(timeout=5)
+            both.wait(timeout=60)
             return super().retrieve(query, top_k=top_k, threshold=threshold)
 
-    node = Node()
+    node = RecordingNode()
 
-    graph_of(attach(node.answered, [Meeting("one", "Likes tea."), Meeting("two", "Likes jam.")])).invoke(TEA)
+    stores = [MeetingStore("one", "Likes tea."), MeetingStore("two", "Likes jam.")]
+
+    make_graph(attach(node.reply, stores)).invoke(TEA)
 
     assert all(text in node.contents[0] for text in ("Likes tea.", "Likes jam."))
 
 
 def test_the_event_loop_is_not_blocked() -> None:
-    """A memory reads a disk, or waits for an embedding; in another thread, so that other runs go on."""
+    """Stores read disks and call models, so they run in other threads."""
     threads: list[threading.Thread] = []
 
-    class Watched(Notes):
+    class ThreadStore(FakeStore):
         def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
             threads.append(threading.current_thread())
             return ()
 
     async def node(_: MessagesState) -> None: ...
 
-    asyncio.run(graph_of(attach(node, [Watched("watched")])).ainvoke(TEA))
+    asyncio.run(make_graph(attach(node, [ThreadStore("store")])).ainvoke(TEA))
 
     assert threads != [threading.main_thread()]
 
 
 @pytest.mark.parametrize("way", [attach, attached_by_name])
 def test_nothing_blocks_the_event_loop(tmp_path: Path, way: Callable[..., Any]) -> None:
-    """With memories of the package, on a disk; from the first use on, which opens them."""
+    """With stores of the package on disk, from the first use, which opens them."""
     settings = Settings(storage_path=str(tmp_path), outbox=str(tmp_path / "outbox.db"), model_name="offline")
     on_disk = {"config": {"memory_path": "auto"}}
     memories = [
@@ -167,8 +169,8 @@ def test_nothing_blocks_the_event_loop(tmp_path: Path, way: Callable[..., Any]) 
         {"name": "me", "type": "profile"},
     ]
     manager = MemoryManager(memories, {"writer": ["notes", "board", "me"]}, settings=settings, folder=tmp_path)
-    node = Node("You asked for tea, as far as I can see.")
-    graph = graph_of(way(node.answered, manager=manager, name="writer"))
+    node = RecordingNode("You asked for tea, as far as I can see.")
+    graph = make_graph(way(node.reply, manager=manager, name="writer"))
 
     async def run() -> None:
         with blockbuster_ctx():
@@ -181,17 +183,20 @@ def test_nothing_blocks_the_event_loop(tmp_path: Path, way: Callable[..., Any]) 
     assert all(f"--- {name} ---" in node.contents[0] for name in ("notes", "board"))
 
 
-# -- what is told of them -------------------------------------------------------------------------
+# -- logs and events ------------------------------------------------------------------------------
 
 
 def test_each_call_is_an_event_of_the_stream_without_text() -> None:
-    """Whoever watches sees which memory did what, where, and how long it took."""
-    graph = graph_of(attach(Node().answered, [Notes("notes", "Likes tea."), Broken("broken")], stage="plan"), name="n")
+    """Events have the memory, the action, the node, and the duration."""
+    graph = make_graph(
+        attach(RecordingNode().reply, [FakeStore("notes", "Likes tea."), FailingStore("broken")], stage="plan"),
+        name="n",
+    )
 
     events = list(graph.stream(TEA, stream_mode="custom"))
 
     assert all(event.pop("ms") >= 0 for event in events)
-    common = {"node": "answered", "stage": "plan"}
+    common = {"node": "reply", "stage": "plan"}
     assert events == [
         {"memory": "notes", "action": "retrieve", "hits": 1, **common},
         {"memory": "broken", "action": "retrieve", "hits": 0, "error": "ZeroDivisionError", **common},
@@ -201,10 +206,10 @@ def test_each_call_is_an_event_of_the_stream_without_text() -> None:
 
 
 def test_each_call_is_a_line_of_the_log_without_text(caplog: pytest.LogCaptureFixture) -> None:
-    """A log is read by people who may not read memories."""
+    """Readers of logs may not be allowed to read memories."""
     caplog.set_level(logging.INFO, "memgraph.attachments")
 
-    attach(Node().answered, [Notes("notes", "Likes tea.")], name="writer")(TEA)
+    attach(RecordingNode().reply, [FakeStore("notes", "Likes tea.")], name="writer")(TEA)
 
     assert [message.rsplit(",", 1)[0] for message in caplog.messages] == [
         "notes at writer (gen): retrieve, 1 found",
@@ -212,40 +217,40 @@ def test_each_call_is_a_line_of_the_log_without_text(caplog: pytest.LogCaptureFi
     ]
 
 
-# -- whose they are -------------------------------------------------------------------------------
+# -- identity ------------------------------------------------------------------------------------
 
 
-def test_a_run_without_a_user_has_memories_of_nobody() -> None:
-    """A team's board needs no user."""
-    notes = Notes("notes")
+def test_a_run_without_a_user_has_anonymous_memories() -> None:
+    """The board of a team does not need a user."""
+    notes = FakeStore("notes")
 
-    graph_of(attach(Node().answered, [notes])).invoke(TEA, {"configurable": {"thread_id": "t"}})
+    make_graph(attach(RecordingNode().reply, [notes])).invoke(TEA, {"configurable": {"thread_id": "t"}})
 
-    assert [(kept.scope, kept.thread_id) for kept in notes.kept] == [(None, "t")]
+    assert [(exchange.scope, exchange.thread_id) for exchange in notes.updates] == [(None, "t")]
 
 
 def test_a_user_comes_from_any_context() -> None:
-    """As everywhere in agents."""
-    notes = Notes("notes")
-    graph = graph_of(attach(Node().answered, [notes]))
+    """As for the middleware."""
+    notes = FakeStore("notes")
+    graph = make_graph(attach(RecordingNode().reply, [notes]))
 
     graph.invoke(TEA, context={"user_id": "ada", "agent_name": "tutor"})
 
-    assert notes.asked[0][0].scope == Scope("ada", "tutor")
+    assert notes.queries[0][0].scope == Scope("ada", "tutor")
 
 
-def test_an_id_that_may_not_be_is_nobodys_either(caplog: pytest.LogCaptureFixture) -> None:
-    """Else what one user says would go where all users without an id are."""
-    notes, node = Notes("notes"), Node()
+def test_an_invalid_id_turns_the_memories_off(caplog: pytest.LogCaptureFixture) -> None:
+    """Otherwise the exchange would enter the memory of anonymous runs."""
+    notes, node = FakeStore("notes"), RecordingNode()
 
-    graph_of(attach(node.answered, [notes])).invoke(TEA, {"configurable": {"user_id": "a\x00b"}})
+    make_graph(attach(node.reply, [notes])).invoke(TEA, {"configurable": {"user_id": "a\x00b"}})
 
-    assert (len(node.given), notes.asked, notes.kept) == (1, [], [])
+    assert (len(node.inputs), notes.queries, notes.updates) == (1, [], [])
     assert "IdentityError" in caplog.text
 
 
 @pytest.mark.parametrize(
-    ("settings", "configurable", "asked", "kept"),
+    ("settings", "configurable", "queries", "updates"),
     [
         ({}, {}, 1, 1),
         ({"enabled": False}, {}, 0, 0),
@@ -254,35 +259,40 @@ def test_an_id_that_may_not_be_is_nobodys_either(caplog: pytest.LogCaptureFixtur
         ({}, {"memory_injection_enabled": "off"}, 0, 1),
     ],
 )
-def test_what_is_switched_off_is_off_here_too(
-    settings: dict[str, bool], configurable: dict[str, Any], asked: int, kept: int
+def test_memory_can_be_turned_off(
+    settings: dict[str, bool], configurable: dict[str, Any], queries: int, updates: int
 ) -> None:
     """For all runs, or for one."""
-    notes = Notes("notes", "Likes tea.")
+    notes = FakeStore("notes", "Likes tea.")
     manager = MemoryManager([notes], settings=Settings(**settings))
 
-    invoke(graph_of(attach(Node().answered, ["notes"], manager=manager)), is_async=False, user_id="ada", **configurable)
+    invoke(
+        make_graph(attach(RecordingNode().reply, ["notes"], manager=manager)),
+        is_async=False,
+        user_id="ada",
+        **configurable,
+    )
 
-    assert (len(notes.asked), len(notes.kept)) == (asked, kept)
+    assert (len(notes.queries), len(notes.updates)) == (queries, updates)
 
 
 @pytest.mark.parametrize("user", [{}, {"user_id": "ada"}])
-def test_injection_may_be_switched_off_for_nobody_too(user: dict[str, str]) -> None:
-    """It needs no user to be said."""
-    notes = Notes("notes", "Likes tea.")
-    graph = graph_of(attach(Node().answered, [notes]))
+def test_injection_can_be_turned_off_without_a_user(user: dict[str, str]) -> None:
+    """With or without a user."""
+    notes = FakeStore("notes", "Likes tea.")
+    graph = make_graph(attach(RecordingNode().reply, [notes]))
 
     invoke(graph, is_async=False, memory_injection_enabled=False, **user)
     invoke(graph, is_async=False, memory_enabled=False, **user)
 
-    assert (len(notes.asked), len(notes.kept)) == (0, 1)
+    assert (len(notes.queries), len(notes.updates)) == (0, 1)
 
 
-def test_a_state_that_cannot_be_read_goes_on_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
-    """A node may keep anything under `messages`."""
-    node, notes = Node(), Notes("notes", "Likes tea.")
+def test_a_state_that_cannot_be_read_is_unchanged(caplog: pytest.LogCaptureFixture) -> None:
+    """A state may hold anything under `messages`."""
+    node, notes = RecordingNode(), FakeStore("notes", "Likes tea.")
 
-    attach(node.answered, [notes])({"messages": [object()]})
+    attach(node.reply, [notes])({"messages": [object()]})
 
-    assert (len(node.given), notes.asked) == (1, [])
-    assert "the node answered runs without its memories" in caplog.text
+    assert (len(node.inputs), notes.queries) == (1, [])
+    assert "the node reply runs without its memories" in caplog.text

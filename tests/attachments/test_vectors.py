@@ -1,4 +1,4 @@
-"""Search among vectors."""
+"""Search in vectors."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def test_the_best_come_first_with_their_cosine(matrix: type[NumpyMatrix]) -> Non
 
 
 def test_faiss_and_numpy_score_the_same() -> None:
-    """Nobody's memory changes because a package was installed."""
+    """Installing a package must not change the results."""
     pytest.importorskip("faiss")
-    asked, indexes = units(1, seed=1)[0], [VectorIndex(DIMENSION, make=make) for make in (FaissMatrix, NumpyMatrix)]
+    query, indexes = units(1, seed=1)[0], [VectorIndex(DIMENSION, make=make) for make in (FaissMatrix, NumpyMatrix)]
     for index in indexes:
         index.add(range(500), units(500))
         index.remove(range(0, 500, 7))
 
-    by_faiss, by_numpy = (index.search(asked, 20) for index in indexes)
+    by_faiss, by_numpy = (index.search(query, 20) for index in indexes)
 
     assert [row for row, _ in by_faiss] == [row for row, _ in by_numpy]
     assert [score for _, score in by_faiss] == pytest.approx([score for _, score in by_numpy], abs=1e-6)
 
 
 def test_without_faiss_numpy_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The extra is an extra."""
+    """FAISS is optional."""
     monkeypatch.setitem(importlib.import_module("sys").modules, "faiss", None)
 
     assert isinstance(make_backend(DIMENSION), NumpyMatrix)
@@ -64,30 +64,30 @@ STEPS = st.lists(
 
 @pytest.mark.parametrize("matrix", MATRICES)
 @given(steps=STEPS, seed=st.integers(0, 9))
-def test_whatever_came_and_went_the_best_of_what_is_there_is_found(
+def test_after_any_additions_and_removals_the_best_are_found(
     matrix: type[NumpyMatrix], steps: list[tuple[str, list[int]]], seed: int
 ) -> None:
-    """Removing is lazy inside, and nobody notices."""
-    index, there, asked = VectorIndex(DIMENSION, make=matrix), dict[int, NDArray[np.float32]](), units(1)[0]
+    """Lazy removal does not affect the results."""
+    index, present, query = VectorIndex(DIMENSION, make=matrix), dict[int, NDArray[np.float32]](), units(1)[0]
     for number, (step, rows) in enumerate(steps):
         if step == "add":
             vectors = units(len(rows), seed=seed + number)
             index.add(rows, vectors)
-            there.update(zip(rows, vectors, strict=True))
+            present.update(zip(rows, vectors, strict=True))
         else:
             index.remove(rows)
-            there = {row: vector for row, vector in there.items() if row not in rows}
+            present = {row: vector for row, vector in present.items() if row not in rows}
 
-    found = index.search(asked, 4)
+    found = index.search(query, 4)
 
-    best = sorted((float(vector @ asked) for vector in there.values()), reverse=True)[:4]
-    assert len(index) == len(there)
+    best = sorted((float(vector @ query) for vector in present.values()), reverse=True)[:4]
+    assert len(index) == len(present)
     assert [score for _, score in found] == pytest.approx(best, abs=1e-5)
-    assert all(float(there[row] @ asked) == pytest.approx(score, abs=1e-5) for row, score in found)
+    assert all(float(present[row] @ query) == pytest.approx(score, abs=1e-5) for row, score in found)
 
 
-def test_of_equals_the_newest_comes_first() -> None:
-    """What was said last counts."""
+def test_of_equal_vectors_the_newest_comes_first() -> None:
+    """Newer items are more relevant."""
     index = VectorIndex(DIMENSION)
     index.add([1, 2, 3], np.repeat(units(1), 3, axis=0))
 
@@ -96,6 +96,6 @@ def test_of_equals_the_newest_comes_first() -> None:
 
 @pytest.mark.parametrize("shape", [(2, DIMENSION), (1, DIMENSION + 1)])
 def test_vectors_of_another_shape_are_refused(shape: tuple[int, int]) -> None:
-    """Nothing is compared with what it cannot be compared with."""
+    """They cannot be compared."""
     with pytest.raises(ValueError, match="must have the shape"):
         VectorIndex(DIMENSION).add([1], np.ones(shape, np.float32))
