@@ -1,4 +1,4 @@
-"""What the storage tests share."""
+"""Fixtures of the storage tests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ for number in range(times):
         break
     print(number, flush=True)
 """
-"""A process that learns one fact at a time, going round again when it loses a race."""
+"""A process that saves one fact at a time, and retries after conflicts."""
 
 StartLearner = Callable[..., "subprocess.Popen[str]"]
 

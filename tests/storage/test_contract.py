@@ -1,4 +1,4 @@
-"""What every storage promises. A new one joins by a line in URLS."""
+"""The contract of every storage. To test a new one, add a line to URLS."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ URLS = {
     "langgraph on sqlite": "{langgraph_on_sqlite}",
     "langgraph on postgresql": "{langgraph_on_postgres}",
 }
-"""Where to open each. A whole `{name}` is the value of the fixture called so: a URL or a storage."""
+"""URL of each storage. `{name}` alone is the value of that fixture: a URL or a storage."""
 SHARED_BY_PROCESSES = ("file", "sqlite", "postgresql")
 
 ADA = Scope("ada")
@@ -40,7 +40,7 @@ KNOWN = Memory(facts=(Fact(content="Works on engines."),), threads={"t1": Waterm
 
 
 @pytest.fixture
-def place_of(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Any]:
+def url_for(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Any]:
     def place(name: str) -> Any:
         fixture = re.fullmatch(r"\{(\w+)\}", URLS[name])
         return request.getfixturevalue(fixture[1]) if fixture else URLS[name].format(folder=tmp_path)
@@ -49,8 +49,8 @@ def place_of(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], 
 
 
 @pytest.fixture(params=URLS)
-def storage(request: pytest.FixtureRequest, place_of: Callable[[str], Any]) -> Iterator[MemoryStorage]:
-    with open_storage(place_of(request.param)) as opened:
+def storage(request: pytest.FixtureRequest, url_for: Callable[[str], Any]) -> Iterator[MemoryStorage]:
+    with open_storage(url_for(request.param)) as opened:
         yield opened
 
 
@@ -59,7 +59,7 @@ def contents(memory: Memory) -> list[str]:
 
 
 def learn(storage: MemoryStorage, content: str, scope: Scope = ADA) -> None:
-    """Add a fact, going round again whenever another writer was first."""
+    """Add a fact; retry after conflicts."""
     while True:
         memory = storage.load(scope)
         try:
@@ -76,14 +76,14 @@ def test_a_missing_memory_is_empty_and_at_revision_0(storage: MemoryStorage) -> 
     assert storage.load(ADA) == Memory()
 
 
-def test_looking_leaves_nothing_behind(storage: MemoryStorage, tmp_path: Path) -> None:
+def test_loading_writes_nothing(storage: MemoryStorage, tmp_path: Path) -> None:
     storage.load(ADA)
     list(storage.scopes())
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_saved_is_loaded(storage: MemoryStorage) -> None:
+def test_a_saved_memory_is_loaded_unchanged(storage: MemoryStorage) -> None:
     saved = storage.save(ADA, KNOWN)
 
     assert storage.load(ADA) == saved == KNOWN.model_copy(update={"revision": 1})
@@ -93,7 +93,7 @@ def test_each_save_raises_the_revision_by_one(storage: MemoryStorage) -> None:
     assert storage.save(ADA, storage.save(ADA, Memory())).revision == 2
 
 
-def test_texts_of_all_kinds_survive(storage: MemoryStorage) -> None:
+def test_any_text_survives(storage: MemoryStorage) -> None:
     text = "喜欢 Python，😀👩‍👩‍👧 \0 \x1b \u2028 \ufeff </memory> \"'\\ \r\n"
 
     storage.save(ADA, Memory(facts=(Fact(id="f", content=text),)).with_section("top_of_mind", Section(summary=text)))
@@ -103,7 +103,7 @@ def test_texts_of_all_kinds_survive(storage: MemoryStorage) -> None:
 
 
 def test_unknown_keys_survive(storage: MemoryStorage) -> None:
-    """Another program, or a later version, may keep its own things in the document."""
+    """Another program, or a later version, may store its own keys in the document."""
     given = Memory.model_validate(
         {
             "mood": {"now": ["fine", 1, None]},
@@ -118,8 +118,8 @@ def test_unknown_keys_survive(storage: MemoryStorage) -> None:
     assert storage.load(ADA) == given.model_copy(update={"revision": 1})
 
 
-def test_half_a_surrogate_pair_does_not_stop_a_save(storage: MemoryStorage) -> None:
-    """Models cut emoji in half; no file can hold the half."""
+def test_an_unpaired_surrogate_does_not_prevent_a_save(storage: MemoryStorage) -> None:
+    """Models sometimes truncate emoji; UTF-8 cannot encode half of one."""
     saved = storage.save(ADA, Memory(facts=(Fact(id="f", content="cut \ud83d"),), note=["\udc00"]))
 
     assert contents(storage.load(ADA)) == ["cut \ufffd"]
@@ -142,7 +142,7 @@ def test_scopes_do_not_mix(storage: MemoryStorage) -> None:
         *("a" * 256, "A" * 256, "\U0001f600" * 256),
     ],
 )
-def test_an_odd_user_id_is_a_user_id(storage: MemoryStorage, user_id: str) -> None:
+def test_any_valid_user_id_works(storage: MemoryStorage, user_id: str) -> None:
     storage.save(Scope("a"), Memory(facts=(Fact(content="of a"),)))
     storage.save(Scope(user_id), Memory(facts=(Fact(content="odd"),)))
 
@@ -182,9 +182,9 @@ def test_any_memory_survives(storage: MemoryStorage, memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("scheme", SHARED_BY_PROCESSES)
-def test_another_instance_reads_the_same(scheme: str, place_of: Callable[[str], Any]) -> None:
-    """What was cached here is what is stored."""
-    url = place_of(scheme)
+def test_another_instance_reads_the_same(scheme: str, url_for: Callable[[str], Any]) -> None:
+    """The cached document equals the stored one."""
+    url = url_for(scheme)
 
     saved = open_storage(url).save(ADA, KNOWN)
 
@@ -203,7 +203,7 @@ def test_the_second_of_two_writers_loses(storage: MemoryStorage) -> None:
         storage.save(ADA, second)
 
 
-def test_a_revision_that_never_was_is_a_conflict(storage: MemoryStorage) -> None:
+def test_an_unknown_revision_is_a_conflict(storage: MemoryStorage) -> None:
     storage.save(ADA, KNOWN)
 
     for revision in (2, 10**30):
@@ -229,7 +229,7 @@ def test_a_lost_save_changes_nothing(storage: MemoryStorage) -> None:
 
 @pytest.fixture
 def eager_threads() -> Iterator[None]:
-    """Threads that take turns as often as they can, so that races happen."""
+    """Switch threads as often as possible, to provoke races."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -251,9 +251,9 @@ def test_4_threads_lose_no_update(storage: MemoryStorage) -> None:
 
 @pytest.mark.parametrize("scheme", SHARED_BY_PROCESSES)
 def test_8_processes_lose_none_of_50_updates_each(
-    scheme: str, place_of: Callable[[str], Any], start_learner: Callable[..., subprocess.Popen[str]]
+    scheme: str, url_for: Callable[[str], Any], start_learner: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    url = place_of(scheme)
+    url = url_for(scheme)
 
     learners = [start_learner(url, f"p{number}", 50) for number in range(8)]
     for learner in learners:
@@ -264,8 +264,8 @@ def test_8_processes_lose_none_of_50_updates_each(
     assert len(learned) == len(set(learned)) == 400
 
 
-def test_a_reader_never_sees_half_a_save(storage: MemoryStorage) -> None:
-    """Readers wait for nobody, and still see revisions whole and in order."""
+def test_a_reader_never_sees_a_partial_save(storage: MemoryStorage) -> None:
+    """Readers do not wait, and see complete revisions in order."""
     storage.save(ADA, Memory(note=0))
     stop = threading.Event()
 
@@ -294,16 +294,16 @@ def test_a_reader_never_sees_half_a_save(storage: MemoryStorage) -> None:
 def test_a_deleted_memory_is_empty_at_the_next_revision(storage: MemoryStorage) -> None:
     storage.save(ADA, KNOWN.model_copy(update={"diary": "private"}))
 
-    buried = storage.delete(ADA)
+    deleted = storage.delete(ADA)
 
-    assert storage.load(ADA) == buried
-    assert (buried.is_empty, buried.revision, buried.model_extra) == (True, 2, {})
-    assert buried.forgotten
-    assert (buried.forgotten.revision, buried.forgotten.at[-1:]) == (2, "Z")
+    assert storage.load(ADA) == deleted
+    assert (deleted.is_empty, deleted.revision, deleted.model_extra) == (True, 2, {})
+    assert deleted.forgotten
+    assert (deleted.forgotten.revision, deleted.forgotten.at[-1:]) == (2, "Z")
 
 
-def test_nothing_of_it_stays_on_disk(storage: MemoryStorage, tmp_path: Path) -> None:
-    """Neither in a copy beside it nor in a page that is free."""
+def test_deleted_text_does_not_remain_on_disk(storage: MemoryStorage, tmp_path: Path) -> None:
+    """Neither in a copy nor in a free page of a database."""
     storage.save(ADA, storage.save(ADA, KNOWN.with_facts((*KNOWN.facts, Fact(content="engine " * 5_000)))))
 
     storage.delete(ADA)
@@ -311,45 +311,45 @@ def test_nothing_of_it_stays_on_disk(storage: MemoryStorage, tmp_path: Path) -> 
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"engine" in path.read_bytes()]
 
 
-def test_deletion_keeps_the_thread_marks(storage: MemoryStorage) -> None:
-    """So that what was said before is not learned again."""
+def test_a_deletion_keeps_the_watermarks(storage: MemoryStorage) -> None:
+    """So messages from before the deletion are not learned again."""
     storage.save(ADA, KNOWN)
 
     assert storage.delete(ADA).threads == KNOWN.threads
 
 
-def test_what_was_loaded_before_the_deletion_is_refused(storage: MemoryStorage) -> None:
+def test_a_memory_from_before_the_deletion_cannot_be_saved(storage: MemoryStorage) -> None:
     loaded = storage.save(ADA, KNOWN)
-    buried = storage.delete(ADA)
+    deleted = storage.delete(ADA)
 
     with pytest.raises(ForgottenError):
         storage.save(ADA, loaded)
 
-    assert storage.load(ADA) == buried
+    assert storage.load(ADA) == deleted
 
 
-def test_it_is_refused_also_after_later_saves(storage: MemoryStorage) -> None:
-    """A run may have waited for a person for days."""
+def test_nor_can_it_be_saved_after_later_saves(storage: MemoryStorage) -> None:
+    """A run may wait for review for days."""
     loaded = storage.save(ADA, KNOWN)
-    buried = storage.delete(ADA)
-    storage.save(ADA, storage.save(ADA, buried))
+    deleted = storage.delete(ADA)
+    storage.save(ADA, storage.save(ADA, deleted))
 
     with pytest.raises(ForgottenError):
         storage.save(ADA, loaded)
 
 
-def test_it_is_refused_also_when_a_save_lost_the_mark(storage: MemoryStorage) -> None:
+def test_nor_after_a_save_that_lost_the_deletion(storage: MemoryStorage) -> None:
     loaded = storage.save(ADA, KNOWN)
-    buried = storage.delete(ADA)
+    deleted = storage.delete(ADA)
 
-    saved = storage.save(ADA, Memory(revision=buried.revision))
+    saved = storage.save(ADA, Memory(revision=deleted.revision))
 
-    assert saved.forgotten == storage.load(ADA).forgotten == buried.forgotten
+    assert saved.forgotten == storage.load(ADA).forgotten == deleted.forgotten
     with pytest.raises(ForgottenError):
         storage.save(ADA, loaded)
 
 
-def test_what_was_loaded_after_the_deletion_can_be_saved(storage: MemoryStorage) -> None:
+def test_a_memory_from_after_the_deletion_can_be_saved(storage: MemoryStorage) -> None:
     storage.save(ADA, KNOWN)
 
     saved = storage.save(ADA, storage.delete(ADA).with_facts(KNOWN.facts))
@@ -357,15 +357,15 @@ def test_what_was_loaded_after_the_deletion_can_be_saved(storage: MemoryStorage)
     assert saved.revision == 3
 
 
-def test_a_later_conflict_after_a_deletion_is_only_a_conflict(storage: MemoryStorage) -> None:
-    buried = storage.delete(ADA)
-    storage.save(ADA, buried)
+def test_a_later_conflict_is_not_a_forgotten_error(storage: MemoryStorage) -> None:
+    deleted = storage.delete(ADA)
+    storage.save(ADA, deleted)
 
     with pytest.raises(RevisionConflictError):
-        storage.save(ADA, buried)
+        storage.save(ADA, deleted)
 
 
-def test_deleting_what_never_was_refuses_the_run_that_saw_nothing(storage: MemoryStorage) -> None:
+def test_deleting_a_missing_memory_outdates_earlier_loads(storage: MemoryStorage) -> None:
     nothing = storage.load(ADA)
 
     assert storage.delete(ADA).revision == 1
@@ -373,7 +373,7 @@ def test_deleting_what_never_was_refuses_the_run_that_saw_nothing(storage: Memor
         storage.save(ADA, nothing)
 
 
-def test_deleting_twice_is_a_deletion_each(storage: MemoryStorage) -> None:
+def test_deleting_twice_makes_two_revisions(storage: MemoryStorage) -> None:
     first = storage.delete(ADA)
 
     second = storage.delete(ADA)
@@ -384,8 +384,8 @@ def test_deleting_twice_is_a_deletion_each(storage: MemoryStorage) -> None:
         storage.save(ADA, first)
 
 
-def test_a_mark_from_elsewhere_does_not_refuse_the_saves_to_come(storage: MemoryStorage) -> None:
-    """An imported document may tell of a deletion at a revision this one has not reached."""
+def test_an_imported_deletion_does_not_prevent_later_saves(storage: MemoryStorage) -> None:
+    """An imported document may contain a deletion at a revision that this one has not reached."""
     imported = KNOWN.model_copy(update={"forgotten": Deletion(revision=900, at="")})
 
     saved = storage.save(ADA, imported)
@@ -394,19 +394,19 @@ def test_a_mark_from_elsewhere_does_not_refuse_the_saves_to_come(storage: Memory
 
 
 def test_the_default_delete_does_the_same(storage: MemoryStorage) -> None:
-    """A user's own storage has only load and save."""
+    """A custom storage implements only load and save."""
     loaded = storage.save(ADA, KNOWN)
 
-    buried = MemoryStorage.delete(storage, ADA)
+    deleted = MemoryStorage.delete(storage, ADA)
 
-    assert (buried.revision, buried.threads, buried.is_empty) == (2, KNOWN.threads, True)
+    assert (deleted.revision, deleted.threads, deleted.is_empty) == (2, KNOWN.threads, True)
     with pytest.raises(ForgottenError):
         storage.save(ADA, loaded)
 
 
 @pytest.mark.usefixtures("eager_threads")
-def test_a_deletion_loses_no_race(storage: MemoryStorage) -> None:
-    """Whoever else saves or deletes, it is done when it returns."""
+def test_a_deletion_always_succeeds(storage: MemoryStorage) -> None:
+    """No matter how many others save or delete."""
 
     def learn_and_delete(_: int) -> set[int]:
         for number in range(5):
@@ -430,8 +430,8 @@ def test_an_agent_without_a_memory_reads_the_shared_one(storage: MemoryStorage) 
     assert storage.load(BOT).facts == KNOWN.facts
 
 
-def test_an_agent_starts_at_revision_0_without_marks(storage: MemoryStorage) -> None:
-    """It has learned from no thread, and the deletion of the shared memory was not its own."""
+def test_an_agent_starts_at_revision_0_without_watermarks(storage: MemoryStorage) -> None:
+    """It has learned from no thread, and had no memory to delete."""
     storage.save(ADA, storage.delete(ADA).model_copy(update={"threads": KNOWN.threads}))
 
     loaded = storage.load(BOT)
@@ -481,16 +481,16 @@ def test_every_scope_with_a_memory_is_listed(storage: MemoryStorage) -> None:
 def test_a_deleted_memory_is_not_listed_until_it_is_used_again(storage: MemoryStorage) -> None:
     storage.save(ADA, KNOWN)
 
-    buried = storage.delete(ADA)
+    deleted = storage.delete(ADA)
     assert list(storage.scopes()) == []
 
-    storage.save(ADA, buried)
+    storage.save(ADA, deleted)
     assert list(storage.scopes()) == [ADA]
 
 
 @pytest.mark.parametrize("scheme", ["file", "sqlite", "memory", "postgresql"])
-def test_a_name_tells_the_place(scheme: str, place_of: Callable[[str], Any]) -> None:
-    place = place_of(scheme)
+def test_the_name_starts_with_the_url(scheme: str, url_for: Callable[[str], Any]) -> None:
+    place = url_for(scheme)
 
     assert open_storage(place).name.startswith(place)
 

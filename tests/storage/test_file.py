@@ -1,4 +1,4 @@
-"""Memories as files: what is on disk, what a person edits, and what happens when things break."""
+"""FileStorage: files on disk, manual edits, damage and failures."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def storage(tmp_path: Path) -> FileStorage:
 
 @pytest.fixture
 def document(tmp_path: Path) -> Path:
-    """Where Ada's document is."""
+    """The path of Ada's document."""
     return tmp_path / "users" / "ada" / "memory.json"
 
 
 def edit(document: Path, **changes: Any) -> bytes:
-    """Edit a document as a person would."""
+    """Edit a document manually."""
     data = json.loads(document.read_bytes()) | changes
     document.write_text(json.dumps(data, indent=4))
     return document.read_bytes()
@@ -52,7 +52,7 @@ def note(memory: Memory) -> object:
 # -- what is on disk ------------------------------------------------------------------------------
 
 
-def test_the_files_are_where_they_should_be(tmp_path: Path) -> None:
+def test_files_follow_the_documented_layout(tmp_path: Path) -> None:
     storage = FileStorage(tmp_path / "new" / "notes.json")
     for scope in (ADA, BOT, Scope("default"), Scope("default", "bot"), Scope("\u00e4" * 100)):
         storage.save(scope, KNOWN)
@@ -67,7 +67,7 @@ def test_the_files_are_where_they_should_be(tmp_path: Path) -> None:
     ]
 
 
-def test_beside_a_document_are_its_lock_and_the_last_good_one(storage: FileStorage, document: Path) -> None:
+def test_a_folder_contains_document_last_good_version_and_lock(storage: FileStorage, document: Path) -> None:
     for _ in range(3):
         storage.save(ADA, storage.load(ADA))
 
@@ -79,7 +79,7 @@ def test_beside_a_document_are_its_lock_and_the_last_good_one(storage: FileStora
     assert document.read_bytes() == document.with_name("memory.json.last").read_bytes()
 
 
-def test_nobody_else_may_read_them(storage: FileStorage, document: Path, tmp_path: Path) -> None:
+def test_files_and_folders_are_private(storage: FileStorage, document: Path, tmp_path: Path) -> None:
     """It is personal data."""
     storage.save(ADA, KNOWN)
 
@@ -87,7 +87,7 @@ def test_nobody_else_may_read_them(storage: FileStorage, document: Path, tmp_pat
     assert {oct(path.stat().st_mode & 0o777) for path in (tmp_path / "users", document.parent)} == {"0o700"}
 
 
-def test_folders_that_are_no_users_are_passed_over(storage: FileStorage, tmp_path: Path) -> None:
+def test_other_folders_are_ignored(storage: FileStorage, tmp_path: Path) -> None:
     for name in ("Stranger", "=2", "a.b", "default", "x" * 86 + "=-" + "0" * 32):
         (tmp_path / "users" / name).mkdir(parents=True)
         (tmp_path / "users" / name / "memory.json").write_text("{}")
@@ -97,8 +97,8 @@ def test_folders_that_are_no_users_are_passed_over(storage: FileStorage, tmp_pat
     assert list(storage.scopes()) == []
 
 
-def test_a_long_id_is_kept_beside_its_documents(storage: FileStorage, tmp_path: Path) -> None:
-    """So that it can be listed, also when only an agent has a memory."""
+def test_a_long_user_id_is_stored_next_to_its_documents(storage: FileStorage, tmp_path: Path) -> None:
+    """So it can be listed even if only an agent has a memory."""
     scope = Scope("\U0001f600" * 256, "bot")
 
     storage.save(scope, KNOWN)
@@ -108,34 +108,34 @@ def test_a_long_id_is_kept_beside_its_documents(storage: FileStorage, tmp_path: 
 
 
 def test_a_damaged_document_is_listed(storage: FileStorage, document: Path) -> None:
-    """Somebody has to look at it."""
+    """It needs repair."""
     storage.save(ADA, KNOWN)
     document.write_text('{"forgotten"')
 
     assert list(storage.scopes()) == [ADA]
 
 
-# -- hand edits -----------------------------------------------------------------------------------
+# -- manual edits -----------------------------------------------------------------------------------
 
 
-def test_a_hand_edit_is_loaded_and_saved_over(storage: FileStorage, document: Path) -> None:
+def test_a_manual_edit_is_loaded_and_kept_by_the_next_save(storage: FileStorage, document: Path) -> None:
     storage.save(ADA, KNOWN)
-    edit(document, note="by hand")
+    edit(document, note="manual")
 
     saved = storage.save(ADA, storage.load(ADA))
 
-    assert note(saved) == note(storage.load(ADA)) == "by hand"
+    assert note(saved) == note(storage.load(ADA)) == "manual"
 
 
 @pytest.mark.parametrize("revision", [0, 1, 2, 3, 4, 5, 10**30, None, "x", -1])
 @pytest.mark.parametrize("which", ["same", "other"])
-def test_a_hand_edit_between_load_and_save_is_a_conflict(
+def test_a_manual_edit_between_load_and_save_is_a_conflict(
     storage: FileStorage, document: Path, which: str, revision: object
 ) -> None:
-    """Whatever the person did to the revision, and whoever saves."""
+    """For any revision in the edited document, and any saving instance."""
     for _ in range(3):
         loaded = storage.save(ADA, storage.load(ADA))
-    edited = edit(document, note="by hand", revision=revision)
+    edited = edit(document, note="manual", revision=revision)
 
     saver = storage if which == "same" else FileStorage(document.parents[2])
     for _ in range(2):
@@ -143,14 +143,14 @@ def test_a_hand_edit_between_load_and_save_is_a_conflict(
             saver.save(ADA, loaded)
 
     assert document.read_bytes() == edited
-    assert note(saver.save(ADA, saver.load(ADA))) == "by hand"
+    assert note(saver.save(ADA, saver.load(ADA))) == "manual"
     with pytest.raises(RevisionConflictError):
         saver.save(ADA, loaded)
 
 
-def test_it_stays_a_conflict_after_somebody_loaded_the_edit(storage: FileStorage, document: Path) -> None:
+def test_it_stays_a_conflict_after_the_edit_was_loaded(storage: FileStorage, document: Path) -> None:
     loaded = storage.save(ADA, KNOWN)
-    edit(document, note="by hand")
+    edit(document, note="manual")
     storage.load(ADA)
 
     for saver in (storage, FileStorage(document.parents[2])):
@@ -159,8 +159,8 @@ def test_it_stays_a_conflict_after_somebody_loaded_the_edit(storage: FileStorage
 
 
 @pytest.mark.parametrize("which", ["same", "other"])
-def test_each_of_two_hand_edits_is_a_writer(storage: FileStorage, document: Path, which: str) -> None:
-    """Also for a run that a person resumes in another process."""
+def test_each_of_two_manual_edits_counts_as_a_writer(storage: FileStorage, document: Path, which: str) -> None:
+    """Even for a run that is resumed in another process."""
     storage.save(ADA, KNOWN)
     edit(document, note="first")
     first = storage.load(ADA)
@@ -175,10 +175,10 @@ def test_each_of_two_hand_edits_is_a_writer(storage: FileStorage, document: Path
     assert note(saver.save(ADA, second)) == "second"
 
 
-def test_an_edit_that_was_undone_makes_loads_of_it_stale(storage: FileStorage, document: Path) -> None:
+def test_undoing_an_edit_outdates_loads_of_the_edit(storage: FileStorage, document: Path) -> None:
     storage.save(ADA, KNOWN)
     before = document.read_bytes()
-    edit(document, note="by hand")
+    edit(document, note="manual")
     edited = storage.load(ADA)
     document.write_bytes(before)
 
@@ -200,10 +200,10 @@ def test_the_revision_never_goes_back(storage: FileStorage, document: Path) -> N
     assert storage.load(ADA).revision == 5
 
 
-def test_a_load_leaves_an_edited_document_as_it_is(storage: FileStorage, document: Path) -> None:
+def test_a_load_never_writes_to_an_edited_document(storage: FileStorage, document: Path) -> None:
     """The person may still have it open."""
     storage.save(ADA, KNOWN)
-    edited = edit(document, note="by hand")
+    edited = edit(document, note="manual")
 
     revisions = {
         storage.load(ADA).revision,
@@ -215,7 +215,7 @@ def test_a_load_leaves_an_edited_document_as_it_is(storage: FileStorage, documen
     assert document.read_bytes() == edited
 
 
-def test_reformatting_is_no_edit(storage: FileStorage, document: Path) -> None:
+def test_reformatting_is_not_an_edit(storage: FileStorage, document: Path) -> None:
     loaded = storage.save(ADA, KNOWN)
     edit(document)
 
@@ -223,7 +223,7 @@ def test_reformatting_is_no_edit(storage: FileStorage, document: Path) -> None:
     assert storage.save(ADA, loaded).revision == 2
 
 
-def test_a_document_written_by_hand_from_scratch_counts_as_a_writer(storage: FileStorage, document: Path) -> None:
+def test_creating_a_document_manually_counts_as_a_writer(storage: FileStorage, document: Path) -> None:
     nothing = storage.load(ADA)
     document.parent.mkdir(parents=True)
     document.write_text('{"facts": ["Likes tea."]}')
@@ -236,14 +236,14 @@ def test_a_document_written_by_hand_from_scratch_counts_as_a_writer(storage: Fil
     assert [fact.content for fact in storage.save(ADA, loaded).facts] == ["Likes tea."]
 
 
-def test_an_edit_in_the_middle_of_a_save_is_not_lost(
+def test_an_edit_during_a_save_is_not_lost(
     storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = storage.save(ADA, KNOWN)
     fsync = os.fsync
 
     def edit_meanwhile(descriptor: int) -> None:
-        edit(document, note="by hand")
+        edit(document, note="manual")
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", edit_meanwhile)
@@ -251,10 +251,10 @@ def test_an_edit_in_the_middle_of_a_save_is_not_lost(
         storage.save(ADA, loaded)
     monkeypatch.undo()
 
-    assert note(storage.load(ADA)) == "by hand"
+    assert note(storage.load(ADA)) == "manual"
 
 
-def test_an_edit_in_the_middle_of_a_deletion_goes_too(
+def test_an_edit_during_a_deletion_is_deleted_too(
     storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storage.save(ADA, KNOWN)
@@ -281,8 +281,8 @@ def test_a_removed_document_reads_as_missing(storage: FileStorage, document: Pat
         storage.save(BOT, loaded)
 
 
-def test_after_a_removal_revisions_go_on_where_they_were(storage: FileStorage, document: Path) -> None:
-    """So that nobody who loaded the removed document takes the new one for it."""
+def test_revisions_continue_after_a_document_was_removed(storage: FileStorage, document: Path) -> None:
+    """Otherwise a load of the removed document could be saved over the new one."""
     first = storage.save(ADA, KNOWN)
     second = storage.save(ADA, first)
     document.unlink()
@@ -295,7 +295,7 @@ def test_after_a_removal_revisions_go_on_where_they_were(storage: FileStorage, d
             storage.save(ADA, stale)
 
 
-def test_a_deleted_document_pasted_back_is_not_what_was_loaded_before(storage: FileStorage, document: Path) -> None:
+def test_restoring_a_deleted_document_does_not_allow_older_saves(storage: FileStorage, document: Path) -> None:
     loaded = storage.save(ADA, KNOWN)
     before = document.read_bytes()
     storage.delete(ADA)
@@ -307,9 +307,9 @@ def test_a_deleted_document_pasted_back_is_not_what_was_loaded_before(storage: F
         assert storage.load(ADA).facts == KNOWN.facts
 
 
-def test_deleting_refuses_what_saw_the_edit(storage: FileStorage, document: Path) -> None:
+def test_a_deletion_outdates_loads_of_an_edit(storage: FileStorage, document: Path) -> None:
     before = storage.save(ADA, KNOWN)
-    edit(document, note="by hand", revision=7)
+    edit(document, note="manual", revision=7)
     seen = storage.load(ADA)
     edit(document, note="again")
     storage.delete(ADA)
@@ -319,21 +319,21 @@ def test_deleting_refuses_what_saw_the_edit(storage: FileStorage, document: Path
             storage.save(ADA, loaded)
 
 
-def test_an_edit_loads_also_where_it_cannot_be_recorded(
+def test_an_edit_is_loaded_even_if_it_cannot_be_recorded(
     storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folder may be read-only, or a writer may hang."""
     storage.save(ADA, KNOWN)
-    edit(document, note="by hand")
+    edit(document, note="manual")
     monkeypatch.setattr(file, "RECORD_TIMEOUT_SECONDS", 0)
 
     with locked(document, 0):
         loaded = storage.load(ADA)
 
-    assert note(loaded) == "by hand"
+    assert note(loaded) == "manual"
     with pytest.raises(RevisionConflictError):
         storage.save(ADA, loaded)
-    assert note(storage.save(ADA, storage.load(ADA))) == "by hand"
+    assert note(storage.save(ADA, storage.load(ADA))) == "manual"
 
 
 # -- damage ---------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def test_an_edit_loads_also_where_it_cannot_be_recorded(
 
 @pytest.mark.parametrize("damage", [b"", b'{"facts": [', b"[]", b'{"facts": 3}', b"\xff\xfe\x00", b'{"user": "\xff"}'])
 @pytest.mark.parametrize("act", ["load", "save", "delete"])
-def test_a_damaged_document_is_an_error_and_left_as_it_is(
+def test_a_damaged_document_is_an_error_and_left_unchanged(
     storage: FileStorage, document: Path, damage: bytes, act: str
 ) -> None:
     loaded = storage.save(ADA, KNOWN)
@@ -360,7 +360,7 @@ def test_a_damaged_document_is_an_error_and_left_as_it_is(
     assert str(document.with_name("memory.json.last")) in str(caught.value)
 
 
-def test_the_last_good_one_can_be_put_back(storage: FileStorage, document: Path) -> None:
+def test_the_last_good_version_can_be_restored(storage: FileStorage, document: Path) -> None:
     saved = storage.save(ADA, KNOWN)
     document.write_text('{"facts": [')
 
@@ -369,17 +369,17 @@ def test_the_last_good_one_can_be_put_back(storage: FileStorage, document: Path)
     assert storage.load(ADA) == saved
 
 
-def test_an_edit_that_was_loaded_is_the_last_good_one(storage: FileStorage, document: Path) -> None:
+def test_a_loaded_edit_becomes_the_last_good_version(storage: FileStorage, document: Path) -> None:
     storage.save(ADA, KNOWN)
-    edit(document, note="by hand")
+    edit(document, note="manual")
     storage.load(ADA)
 
     document.write_text("oops")
 
-    assert note(Memory.model_validate_json(document.with_name("memory.json.last").read_bytes())) == "by hand"
+    assert note(Memory.model_validate_json(document.with_name("memory.json.last").read_bytes())) == "manual"
 
 
-def test_a_damaged_agent_document_is_not_passed_over_for_the_shared_one(storage: FileStorage, document: Path) -> None:
+def test_a_damaged_agent_document_does_not_fall_back_to_the_shared_one(storage: FileStorage, document: Path) -> None:
     storage.save(ADA, KNOWN)
     storage.save(BOT, KNOWN)
     (document.parent / "agents" / "bot" / "memory.json").write_text("oops")
@@ -388,7 +388,7 @@ def test_a_damaged_agent_document_is_not_passed_over_for_the_shared_one(storage:
         storage.load(BOT)
 
 
-def test_a_damaged_last_one_harms_nothing(storage: FileStorage, document: Path) -> None:
+def test_a_damaged_last_good_version_is_ignored(storage: FileStorage, document: Path) -> None:
     """It is not synced, so a power cut may empty it."""
     loaded = storage.save(ADA, KNOWN)
     document.with_name("memory.json.last").write_bytes(b"")
@@ -437,10 +437,10 @@ def test_a_rename_that_fails_leaves_the_old_document(
     assert len(list(document.parent.iterdir())) == 3
 
 
-def test_a_save_without_its_copy_is_still_a_save(
+def test_a_save_without_its_last_good_version_still_counts(
     storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when the process dies between the two renames: the document merely looks edited."""
+    """As if the process died between the two renames: the document only looks edited."""
     saved = storage.save(ADA, KNOWN)
     replace = Path.replace
 
@@ -479,7 +479,7 @@ def test_a_document_that_is_a_folder_is_an_error(storage: FileStorage, document:
         storage.load(ADA)
 
 
-def test_a_writer_that_hangs_is_named(document: Path) -> None:
+def test_a_lock_timeout_names_the_lock(document: Path) -> None:
     storage = FileStorage(document.parents[2], lock_timeout=0.05)
     storage.save(ADA, KNOWN)
 
@@ -487,14 +487,14 @@ def test_a_writer_that_hangs_is_named(document: Path) -> None:
         storage.save(ADA, storage.load(ADA))
 
 
-def test_readers_wait_for_no_writer(storage: FileStorage, document: Path) -> None:
+def test_readers_do_not_wait_for_writers(storage: FileStorage, document: Path) -> None:
     saved = storage.save(ADA, KNOWN)
 
     with locked(document, 0):
         assert storage.load(ADA) == saved
 
 
-def test_what_a_killed_writer_left_is_written_over(storage: FileStorage, document: Path) -> None:
+def test_temporary_files_of_a_killed_writer_are_replaced(storage: FileStorage, document: Path) -> None:
     storage.save(ADA, KNOWN)
     for name in ("memory.json.tmp", "memory.json.last.tmp"):
         document.with_name(name).write_text("half a docu")
@@ -504,10 +504,10 @@ def test_what_a_killed_writer_left_is_written_over(storage: FileStorage, documen
     assert len(list(document.parent.iterdir())) == 3
 
 
-def test_a_writer_killed_at_any_moment_leaves_a_whole_document(
+def test_a_writer_killed_at_any_moment_leaves_a_complete_document(
     tmp_path: Path, document: Path, start_learner: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    """What it said was saved is there, and nothing goes back."""
+    """Every save it reported is there."""
     facts = 0
     for kill in range(6):
         learner = start_learner(f"file:{tmp_path}", f"k{kill}", 10_000)

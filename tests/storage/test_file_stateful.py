@@ -20,8 +20,8 @@ ADA = Scope("ada")
 writers = st.sampled_from([0, 1])
 
 
-class PeopleAndPrograms(RuleBasedStateMachine):
-    """Every save and edit writes a note of its own; a save that is accepted was based on the note that is there."""
+class ManualEdits(RuleBasedStateMachine):
+    """Every save and edit writes a unique note; a successful save is always based on the current note."""
 
     loaded = Bundle("loaded")
 
@@ -68,7 +68,7 @@ class PeopleAndPrograms(RuleBasedStateMachine):
 
     @rule(who=writers)
     def load_and_save(self, who: int) -> None:
-        """Whatever happened before, the next try succeeds."""
+        """In any state, the next attempt succeeds."""
         note = next(self.notes)
         loaded = self.instances[who].load(ADA)
         self.instances[1 - who].save(ADA, loaded.model_copy(update={"note": note}))
@@ -94,10 +94,10 @@ class PeopleAndPrograms(RuleBasedStateMachine):
 
     @rule()
     def remove(self) -> None:
-        """With the tombstone goes what it remembers."""
+        """This also removes the tombstone and its deletion."""
         self.document.unlink(missing_ok=True)
         self.fence = 0
 
 
-PeopleAndPrograms.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
-TestPeopleAndPrograms = PeopleAndPrograms.TestCase
+ManualEdits.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestManualEdits = ManualEdits.TestCase

@@ -1,4 +1,4 @@
-"""Memories in a LangGraph store: whichever it is, and whoever else writes there."""
+"""LangGraphStorage: any store, and any number of writers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KNOWN = Memory(facts=(Fact(id="f", content="Works on engines."),))
 
 
 def learn(storage: LangGraphStorage, content: str) -> None:
-    """Add a fact, going round again whenever another writer was first."""
+    """Add a fact; retry after conflicts."""
     while True:
         memory = storage.load(ADA)
         try:
@@ -44,7 +44,7 @@ def learn(storage: LangGraphStorage, content: str) -> None:
 
 
 def learn_all(storages: Sequence[LangGraphStorage], each: int) -> None:
-    """All at once, each *each* times, in a thread of its own."""
+    """Let each storage add *each* facts, in parallel threads."""
 
     def learn_some(number: int) -> None:
         for step in range(each):
@@ -69,7 +69,7 @@ def test_a_memory_is_an_item_below_user_and_agent() -> None:
     assert Memory.model_validate_json(item.value["document"]).facts == KNOWN.facts
 
 
-def test_an_agent_may_be_called_by_any_name_it_may_have() -> None:
+def test_any_valid_agent_name_works() -> None:
     storage = LangGraphStorage(InMemoryStore())
 
     for agent in (None, "-", "shared", "_", "memory"):
@@ -80,7 +80,7 @@ def test_an_agent_may_be_called_by_any_name_it_may_have() -> None:
     ]
 
 
-def test_more_memories_than_fit_a_page_are_listed() -> None:
+def test_all_pages_of_memories_are_listed() -> None:
     storage = LangGraphStorage(InMemoryStore())
     scopes = {Scope(f"user-{number}") for number in range(230)}
     for scope in scopes:
@@ -89,7 +89,7 @@ def test_more_memories_than_fit_a_page_are_listed() -> None:
     assert set(storage.scopes()) == scopes
 
 
-def test_what_else_is_in_the_store_is_left_alone() -> None:
+def test_other_items_in_the_store_are_ignored() -> None:
     store = InMemoryStore()
     store.put(("memgraph",), "mine", {"x": 1})
     store.put(("memgraph", "a", "b"), "mine", {"x": 1})
@@ -101,8 +101,8 @@ def test_what_else_is_in_the_store_is_left_alone() -> None:
     assert list(storage.scopes()) == [ADA]
 
 
-def test_nothing_is_embedded() -> None:
-    """It would cost a call of a model at each save."""
+def test_documents_are_not_embedded() -> None:
+    """That would cost a model call at each save."""
 
     def embed(_: Sequence[str]) -> list[list[float]]:
         pytest.fail("embedded")
@@ -113,7 +113,7 @@ def test_nothing_is_embedded() -> None:
 
 
 def test_a_memory_does_not_expire(tmp_path: Path) -> None:
-    """A store may let its items go after a while."""
+    """A store may expire its items."""
     with SqliteStore.from_conn_string(str(tmp_path / "store.db"), ttl={"default_ttl": 1e-9}) as store:
         storage = LangGraphStorage(store)
         saved = storage.save(ADA, KNOWN)
@@ -124,7 +124,7 @@ def test_a_memory_does_not_expire(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [{}, {"document": 7}, {"document": "oops"}, {"document": "[]"}])
-def test_a_damaged_item_is_an_error_and_left_as_it_is(value: dict[str, Any]) -> None:
+def test_a_damaged_item_is_an_error_and_left_unchanged(value: dict[str, Any]) -> None:
     store = InMemoryStore()
     storage = LangGraphStorage(store)
     loaded = storage.save(ADA, KNOWN)
@@ -141,7 +141,7 @@ def test_a_damaged_item_is_an_error_and_left_as_it_is(value: dict[str, Any]) -> 
     assert list(storage.scopes()) == [ADA]
 
 
-def test_what_a_store_refuses_is_a_storage_error(tmp_path: Path) -> None:
+def test_errors_of_a_store_are_storage_errors(tmp_path: Path) -> None:
     with SqliteStore.from_conn_string(str(tmp_path / "store.db")) as store:
         storage = LangGraphStorage(store)
 
@@ -154,7 +154,7 @@ def test_what_a_store_refuses_is_a_storage_error(tmp_path: Path) -> None:
 
 
 def test_two_storages_of_one_store_lose_no_update() -> None:
-    """Two graphs that were given the same store."""
+    """As in two graphs with the same store."""
     store = InMemoryStore()
 
     learn_all([LangGraphStorage(store) for _ in range(4)], 25)
@@ -268,7 +268,7 @@ Opener = Callable[[str, "Path"], AbstractAsyncContextManager[BaseStore]]
 
 @pytest.mark.parametrize("opener", [on_connection, on_pool, on_file])
 def test_a_store_of_an_event_loop_is_used_from_threads(opener: Opener, postgres_url: str, tmp_path: Path) -> None:
-    """So a node does that runs in a graph that is awaited."""
+    """As a node of an awaited graph does."""
 
     async def learn_beside_the_loop() -> tuple[Memory, Memory]:
         async with opener(postgres_url, tmp_path) as store:
@@ -279,12 +279,12 @@ def test_a_store_of_an_event_loop_is_used_from_threads(opener: Opener, postgres_
             learned = await asyncio.to_thread(storages[0].load, ADA)
             return learned, await asyncio.to_thread(storages[0].delete, ADA)
 
-    learned, buried = asyncio.run(learn_beside_the_loop())
+    learned, deleted = asyncio.run(learn_beside_the_loop())
 
-    assert (len(learned.facts), learned.revision, buried.revision) == (15, 15, 16)
+    assert (len(learned.facts), learned.revision, deleted.revision) == (15, 15, 16)
 
 
-def test_in_the_loop_itself_it_is_an_error_and_no_deadlock(tmp_path: Path) -> None:
+def test_a_call_from_the_event_loop_of_the_store_is_an_error(tmp_path: Path) -> None:
     async def load() -> None:
         async with on_file("", tmp_path) as store:
             with pytest.raises(StorageError, match="main event loop"):
@@ -304,7 +304,7 @@ class Revisions(TypedDict, total=False):
 
 
 def learner(store: BaseStore | None) -> Any:
-    """A graph whose node saves a memory where `langgraph:` says."""
+    """A graph whose node saves a memory to `langgraph:`."""
 
     def save(_: Revisions) -> Revisions:
         storage = open_storage("langgraph:")
@@ -323,7 +323,7 @@ def test_the_url_is_the_store_of_the_running_graph() -> None:
     assert LangGraphStorage(store).load(ADA).revision == 2
 
 
-def test_a_graph_inside_another_uses_its_parents() -> None:
+def test_a_subgraph_uses_the_store_of_its_parent() -> None:
     store = InMemoryStore()
     parent = StateGraph(Revisions).add_node("child", learner(None)).add_edge(START, "child").compile(store=store)
 
@@ -350,12 +350,12 @@ def test_one_storage_serves_graphs_with_stores_of_their_own() -> None:
     assert [LangGraphStorage(store).load(ADA).revision for store in stores] == [1, 1]
 
 
-def test_where_no_graph_runs_the_error_says_so() -> None:
+def test_without_a_running_graph_there_is_an_error() -> None:
     with pytest.raises(StorageError, match="no graph is running"):
         open_storage("langgraph:").load(ADA)
 
 
-def test_where_the_graph_has_no_store_the_error_says_so() -> None:
+def test_without_a_store_in_the_graph_there_is_an_error() -> None:
     with pytest.raises(StorageError, match="it has none"):
         learner(None).invoke({})
 
@@ -365,8 +365,8 @@ def test_the_url_takes_no_name() -> None:
         open_storage("langgraph:mine")
 
 
-def test_importing_it_imports_no_store() -> None:
-    """Neither LangGraph, which is slow, nor the drivers of stores that nobody uses."""
+def test_importing_the_storage_imports_no_store() -> None:
+    """Neither LangGraph, which is slow, nor the drivers of unused stores."""
     code = "import sys, memgraph.storage.langgraph; print({'langgraph', 'psycopg', 'aiosqlite'} & set(sys.modules))"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""What a URL, a path or a dotted class path opens."""
+"""open_storage: URLs, paths and class paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USABLE = "its_module.Usable"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder, and beside it a module with storages of somebody else."""
+    """A working folder, and a module with custom storages."""
     monkeypatch.chdir(tmp_path)
     code = """
         from memgraph.models import Memory
@@ -81,31 +81,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("sqlite:", f"sqlite:{HOME}/memory.db"),
     ],
 )
-def test_a_url_opens_a_place(url: str, name: str, folder: Path) -> None:
+def test_a_url_opens_a_storage(url: str, name: str, folder: Path) -> None:
     assert open_storage(url).name == name.format(here=folder, home=Path.home())
 
 
 @pytest.mark.parametrize("url", ["file:data", "sqlite:x.db", "memory:", "file:"])
-def test_opening_touches_nothing(url: str, folder: Path) -> None:
+def test_opening_writes_nothing(url: str, folder: Path) -> None:
     open_storage(url)
 
     assert [path.name for path in folder.iterdir()] == ["modules"]
 
 
-def test_a_name_opens_the_same_place() -> None:
+def test_the_name_of_a_storage_opens_the_same_one() -> None:
     for url in ("file:data/notes.json", "sqlite:x.db", "data"):
         name = open_storage(url).name
 
         assert open_storage(name).name == name
 
 
-def test_a_storage_is_passed_through() -> None:
+def test_a_storage_is_returned_unchanged() -> None:
     storage = open_storage("memory:")
 
     assert open_storage(storage, storage_path="elsewhere") is storage
 
 
-def test_each_memory_is_its_own() -> None:
+def test_each_in_memory_storage_is_separate() -> None:
     assert open_storage("memory:").name != open_storage("memory:").name
 
 
@@ -120,16 +120,16 @@ def test_each_memory_is_its_own() -> None:
         (None, f"file:{HOME}"),
     ],
 )
-def test_storage_path_says_where_when_the_url_does_not(storage_path: str | None, name: str, folder: Path) -> None:
+def test_storage_path_completes_a_url_without_a_location(storage_path: str | None, name: str, folder: Path) -> None:
     assert open_storage("file:", storage_path=storage_path).name == name.format(here=folder)
 
 
-def test_a_url_that_says_where_wins(folder: Path) -> None:
+def test_a_url_with_a_location_wins(folder: Path) -> None:
     assert open_storage("file:data", storage_path="other").name == f"file:{folder}/data"
 
 
 @pytest.mark.parametrize("url", ["redis://:password@host/0", "unknown:x", "https://x.org"])
-def test_an_unknown_scheme_is_named_and_nothing_else_is(url: str) -> None:
+def test_the_error_for_an_unknown_scheme_quotes_only_the_scheme(url: str) -> None:
     """A URL may hold a password."""
     with pytest.raises(ConfigError, match=url.split(":", maxsplit=1)[0]) as caught:
         open_storage(url)
@@ -141,7 +141,7 @@ def test_an_unknown_scheme_is_named_and_nothing_else_is(url: str) -> None:
 @pytest.mark.parametrize(
     "url", ["memory:name", "sqlite::memory:", "file://host/data", "sqlite://x.db", "file:~nobody_/x"]
 )
-def test_a_url_that_names_no_place_is_an_error(url: str) -> None:
+def test_an_incomplete_url_is_an_error(url: str) -> None:
     with pytest.raises(ConfigError):
         open_storage(url)
 
@@ -152,7 +152,7 @@ def test_a_class_is_called_with_storage_path() -> None:
     assert vars(storage) == {"storage_path": "its/place"}
 
 
-def test_a_class_of_somebody_else_needs_two_verbs_only() -> None:
+def test_a_custom_class_needs_only_load_and_save() -> None:
     with open_storage(USABLE) as storage:
         assert storage.name == USABLE
         assert storage.reload(Scope("ada")) == Memory()
@@ -165,13 +165,13 @@ UNUSABLE = ["no_such.Module", "its_module.Missing", "its_module.Half", "its_modu
 
 
 @pytest.mark.parametrize("dotted", [*UNUSABLE, "its_module.Memory", "its_typo.Class", "os.path"])
-def test_a_class_that_cannot_be_used_is_an_error(dotted: str) -> None:
+def test_a_class_that_cannot_be_opened_is_an_error(dotted: str) -> None:
     with pytest.raises(ConfigError, match=dotted):
         open_storage(dotted, fallback=False)
 
 
 @pytest.mark.parametrize("dotted", UNUSABLE)
-def test_or_else_it_is_logged_and_files_are_used(dotted: str, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_with_a_fallback_it_is_only_logged(dotted: str, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     storage = open_storage(dotted, storage_path="data")
 
     assert storage.name == f"file:{folder}/data"
@@ -180,7 +180,7 @@ def test_or_else_it_is_logged_and_files_are_used(dotted: str, folder: Path, capl
 
 
 def test_importing_storages_imports_no_backend() -> None:
-    """So that `memgraph --help` stays quick."""
+    """So `memgraph --help` stays fast."""
     code = "import sys, memgraph.storage; print({'sqlite3', 'filelock', 'platformdirs'} & set(sys.modules))"
 
     output = subprocess.run([sys.executable, "-c", code], cwd=_root(), capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Ids as folder names: none shared, none outside, all found again."""
+"""Folder names are unique, stay below the base folder and decode to the user id."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def document(user_id: str, agent_name: str | None = None) -> str:
         (Scope("ada@x.org"), "/base/users/ada=40x=2eorg/memory.json"),
     ],
 )
-def test_every_scope_has_its_place(scope: Scope, path: str) -> None:
+def test_every_scope_has_its_path(scope: Scope, path: str) -> None:
     assert Layout(BASE).document(scope).as_posix() == path
 
 
@@ -46,7 +46,7 @@ def test_a_named_file_is_the_global_document_only() -> None:
 
 
 @given(ids)
-def test_a_folder_name_is_plain_and_short(user_id: str) -> None:
+def test_a_folder_name_is_portable_and_short(user_id: str) -> None:
     name = folder_name(user_id)
 
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-=")
@@ -54,7 +54,7 @@ def test_a_folder_name_is_plain_and_short(user_id: str) -> None:
 
 
 @given(ids | near_ids)
-def test_a_folder_name_tells_the_id(user_id: str) -> None:
+def test_a_folder_name_decodes_to_the_id(user_id: str) -> None:
     name = folder_name(user_id)
 
     assert is_shortened(name) or user_id_of(name) == user_id
@@ -67,7 +67,7 @@ def test_a_folder_name_tells_the_id(user_id: str) -> None:
 @example("a" * 121, folder_name("a" * 121))
 @example("é", "e\u0301")
 def test_two_ids_never_share_a_folder(one: str, other: str) -> None:
-    """Also where case does not count, as on macOS and Windows."""
+    """Even on case-insensitive file systems, as on macOS and Windows."""
     assert (folder_name(one).lower() == folder_name(other).lower()) == (one == other)
 
 
@@ -80,10 +80,10 @@ def test_no_id_leaves_the_base(user_id: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Ada", "=4", "=zz", "=61", "=ff", "a.b", "", "=C3=A9"])
-def test_a_folder_that_was_not_made_for_an_id_has_none(name: str) -> None:
+def test_a_folder_name_that_encodes_no_id_has_none(name: str) -> None:
     assert user_id_of(name) is None
 
 
-def test_a_shortened_name_is_marked_as_such() -> None:
-    """No name spelled out can look like one, since `=` is always followed by two hex digits."""
+def test_a_shortened_name_is_recognisable() -> None:
+    """No other name contains `=-`, since `=` is always followed by two hex digits."""
     assert [is_shortened(folder_name("a" * length)) for length in (120, 121)] == [False, True]

@@ -32,7 +32,7 @@ def location_of(url: str) -> str:
 
 @pytest.fixture
 def storage(postgres_url: str) -> Iterator[PostgresStorage]:
-    with PostgresStorage(location_of(postgres_url), wait_seconds=5) as opened:
+    with PostgresStorage(location_of(postgres_url), wait_seconds=60) as opened:
         yield opened
 
 
@@ -48,8 +48,8 @@ def test_a_document_can_be_read_with_any_client(storage: PostgresStorage, postgr
     assert postgres.execute(query) == [("ada", "", 1, "Works on engines."), ("ada", "bot", 1, "Works on engines.")]
 
 
-def test_a_document_is_kept_letter_by_letter(storage: PostgresStorage, postgres: PostgresServer) -> None:
-    """Keys in their order, and NUL, which jsonb refuses."""
+def test_a_document_is_stored_unchanged(storage: PostgresStorage, postgres: PostgresServer) -> None:
+    """With the order of keys, and NUL, which jsonb rejects."""
     storage.save(ADA, Memory.model_validate({"zoo": 1, "ape": "\0"}))
 
     [(document,)] = postgres.execute("SELECT document::text FROM memgraph_memory")
@@ -57,7 +57,7 @@ def test_a_document_is_kept_letter_by_letter(storage: PostgresStorage, postgres:
     assert document.endswith('"zoo": 1,\n  "ape": "\\u0000"\n}\n')
 
 
-def test_8_processes_make_the_tables_once(
+def test_8_processes_create_the_tables_once(
     postgres_url: str, start_learner: Callable[..., subprocess.Popen[str]]
 ) -> None:
     learners = [start_learner(postgres_url, f"p{number}", 1) for number in range(8)]
@@ -69,7 +69,7 @@ def test_8_processes_make_the_tables_once(
         assert len(storage.load(ADA).facts) == 8
 
 
-def test_tables_of_a_later_version_are_left_alone(postgres: PostgresServer, storage: PostgresStorage) -> None:
+def test_tables_of_a_later_version_are_not_changed(postgres: PostgresServer, storage: PostgresStorage) -> None:
     storage.save(ADA, KNOWN)
     postgres.execute("UPDATE memgraph_schema SET version = 7")
 
@@ -77,7 +77,7 @@ def test_tables_of_a_later_version_are_left_alone(postgres: PostgresServer, stor
         older.load(ADA)
 
 
-def test_a_migration_that_fails_leaves_nothing(postgres: PostgresServer, storage: PostgresStorage) -> None:
+def test_a_failed_migration_changes_nothing(postgres: PostgresServer, storage: PostgresStorage) -> None:
     postgres.execute("CREATE TABLE memgraph_memory (theirs text)")
 
     with pytest.raises(StorageError, match="already exists"):
@@ -86,7 +86,7 @@ def test_a_migration_that_fails_leaves_nothing(postgres: PostgresServer, storage
     assert postgres.execute("SELECT to_regclass('memgraph_schema')") == [(None,)]
 
 
-def test_a_database_that_cannot_hold_every_text_is_refused(postgres: PostgresServer) -> None:
+def test_a_database_without_utf8_is_rejected(postgres: PostgresServer) -> None:
     postgres.execute("CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0")
     try:
         storage = PostgresStorage(location_of(postgres.url).replace("/postgres", "/latin"))
@@ -96,7 +96,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(postgres: PostgresSer
         postgres.execute("DROP DATABASE latin")
 
 
-def test_a_search_path_tells_the_schema(postgres: PostgresServer) -> None:
+def test_tables_are_created_in_the_search_path(postgres: PostgresServer) -> None:
     postgres.execute("CREATE SCHEMA ours")
 
     with open_storage(f"{postgres.url}?options=-csearch_path%3Dours") as storage:
@@ -108,7 +108,7 @@ def test_a_search_path_tells_the_schema(postgres: PostgresServer) -> None:
 
 
 @pytest.mark.parametrize("damage", ["[]", '"oops"', '{"facts": 7}'])
-def test_a_damaged_document_is_an_error_and_left_as_it_is(
+def test_a_damaged_document_is_an_error_and_left_unchanged(
     storage: PostgresStorage, postgres: PostgresServer, damage: str
 ) -> None:
     loaded = storage.save(ADA, KNOWN)
@@ -126,7 +126,7 @@ def test_a_damaged_document_is_an_error_and_left_as_it_is(
 
 
 class Slow(PostgresStorage):
-    """Somebody else acts after each of its first reads."""
+    """Calls one of *others* after each read, as another writer would act."""
 
     others: tuple[Callable[[], object], ...] = ()
 
@@ -164,8 +164,8 @@ def test_a_deletion_between_read_and_write_is_a_deletion(storage: PostgresStorag
 # -- the server comes and goes --------------------------------------------------------------------
 
 
-def test_a_restart_in_between_goes_unnoticed(storage: PostgresStorage, postgres: PostgresServer) -> None:
-    """The pooled connections are dead then, all of them."""
+def test_a_restart_of_the_server_is_not_noticed(storage: PostgresStorage, postgres: PostgresServer) -> None:
+    """It breaks all pooled connections."""
     saved = storage.save(ADA, KNOWN)
 
     postgres.stop()
@@ -175,9 +175,9 @@ def test_a_restart_in_between_goes_unnoticed(storage: PostgresStorage, postgres:
     assert storage.save(ADA, saved).revision == 2
 
 
-def test_a_server_that_is_away_is_an_error_and_nothing_is_lost(postgres: PostgresServer) -> None:
+def test_an_unavailable_server_is_an_error_and_nothing_is_lost(postgres: PostgresServer) -> None:
     with PostgresStorage(location_of(postgres.url), wait_seconds=0.2) as storage:
-        saved = storage.save(ADA, KNOWN)
+        saved = retry(lambda: storage.save(ADA, KNOWN))
         postgres.stop()
 
         for act in (lambda: storage.load(ADA), lambda: storage.save(ADA, saved), lambda: list(storage.scopes())):
@@ -185,20 +185,20 @@ def test_a_server_that_is_away_is_an_error_and_nothing_is_lost(postgres: Postgre
                 act()
 
         postgres.start()
-        assert saved_later(storage, saved).revision == 2
+        assert retry(lambda: storage.save(ADA, saved)).revision == 2
 
 
-def saved_later(storage: PostgresStorage, memory: Memory) -> Memory:
-    """What a caller does who goes on trying."""
-    for _ in range(100):
+def retry(act: Callable[[], Memory]) -> Memory:
+    """Call *act* for up to a minute, as callers do while the server is away. A busy machine is slow to connect, too."""
+    for _ in range(1_200):
         try:
-            return storage.save(ADA, memory)
+            return act()
         except StorageError:
             time.sleep(0.05)
-    pytest.fail("the server is back, and the storage does not see it")
+    pytest.fail("the server is back, but the storage does not notice")
 
 
-def test_a_server_that_never_was_is_told_at_once() -> None:
+def test_a_wrong_address_fails_immediately() -> None:
     storage = PostgresStorage("//ada:secret@127.0.0.1:1/db")
 
     with pytest.raises(StorageError, match=r"postgresql://127\.0\.0\.1:1/db: .*refused") as caught:
@@ -208,7 +208,7 @@ def test_a_server_that_never_was_is_told_at_once() -> None:
 
 
 class Cut(PostgresStorage):
-    """Its connection is cut right after a save, before anybody hears of it."""
+    """Loses its connection right after a save, before the confirmation."""
 
     cuts = 1
 
@@ -220,37 +220,37 @@ class Cut(PostgresStorage):
         return written
 
 
-def test_a_save_whose_answer_was_lost_is_done_once(postgres: PostgresServer) -> None:
+def test_a_save_whose_confirmation_was_lost_happens_once(postgres: PostgresServer) -> None:
     with Cut(location_of(postgres.url)) as storage:
         saved = storage.save(ADA, KNOWN)
 
         assert saved == storage.load(ADA) == KNOWN.model_copy(update={"revision": 1})
 
 
-def test_also_a_save_that_replaces_another(postgres: PostgresServer, storage: PostgresStorage) -> None:
+def test_so_does_a_save_that_replaces_a_document(postgres: PostgresServer, storage: PostgresStorage) -> None:
     known = storage.save(ADA, storage.delete(ADA))
 
     with Cut(location_of(postgres.url)) as cut:
         assert cut.save(ADA, known.with_facts(KNOWN.facts)) == storage.load(ADA)
 
 
-def test_connections_that_are_all_in_use_are_waited_for(postgres: PostgresServer) -> None:
+def test_waiting_for_a_free_connection_times_out(postgres: PostgresServer) -> None:
     with PostgresStorage(location_of(postgres.url), wait_seconds=0.1, max_connections=1) as storage:
-        storage.save(ADA, KNOWN)
+        retry(lambda: storage.save(ADA, KNOWN))
 
         with pytest.raises(StorageError, match=r"no connection within 0\.1 s"):
             storage._database.run(lambda _db, _again: storage.load(ADA))
 
-        assert storage.load(ADA).facts == KNOWN.facts
+        assert retry(lambda: storage.load(ADA)).facts == KNOWN.facts
 
 
-def test_a_closed_storage_holds_no_connection(postgres: PostgresServer, storage: PostgresStorage) -> None:
+def test_a_closed_storage_has_no_connection(postgres: PostgresServer, storage: PostgresStorage) -> None:
     storage.save(ADA, KNOWN)
     storage.close()
 
     count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'memgraph'"
 
-    for _ in range(100):
+    for _ in range(3_000):
         if postgres.execute(count) == [(0,)]:
             break
         time.sleep(0.02)
@@ -300,7 +300,7 @@ def test_a_fork_shares_no_connection(postgres_url: str) -> None:
         ),
     ],
 )
-def test_a_name_tells_the_place_and_no_secret(url: str, name: str) -> None:
+def test_the_name_contains_no_secret(url: str, name: str) -> None:
     storage = open_storage(url)
 
     assert storage.name == name
@@ -319,15 +319,15 @@ def test_a_name_tells_the_place_and_no_secret(url: str, name: str) -> None:
         ),
     ],
 )
-def test_a_url_that_cannot_be_read_is_not_repeated(location: str) -> None:
-    """A password with a character that cuts it would else be told as a host."""
+def test_an_invalid_url_is_not_quoted(location: str) -> None:
+    """Otherwise the rest of a password with an unescaped `/` or `@` would be quoted as the host."""
     with pytest.raises(ConfigError, match=r"postgresql://USER:PASSWORD@HOST") as caught:
         open_storage(f"postgresql:{location}")
 
     assert "ret" not in str(caught.value)
 
 
-def test_a_wrong_password_is_told_without_it(postgres: PostgresServer) -> None:
+def test_a_wrong_password_is_not_quoted(postgres: PostgresServer) -> None:
     storage = PostgresStorage(location_of(postgres.url).replace("//", "//memgraph:secret@"))
 
     with pytest.raises(StorageError, match="password authentication failed") as caught:

@@ -1,4 +1,4 @@
-"""Bytes <-> Memory."""
+"""Memory <-> bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memgraph.models import Fact, Memory
 from memgraph.storage.serialization import DocumentCache, decode, encode, serialize
 
 
-def test_a_document_is_json_a_person_can_read() -> None:
+def test_a_document_is_readable_json() -> None:
     text = encode(Memory(facts=(Fact(id="f1", content="喜欢茶", created_at="2026-06-11T16:47:59Z"),))).decode()
 
     assert text.startswith('{\n  "version": "1.0",\n  "revision": 0,\n  "lastUpdated": ""')
@@ -19,7 +19,7 @@ def test_a_document_is_json_a_person_can_read() -> None:
     assert text.endswith("}\n")
 
 
-def test_keys_are_camel_case_and_unknown_ones_as_they_are() -> None:
+def test_known_keys_are_camel_case_and_unknown_ones_unchanged() -> None:
     data = json.loads(encode(Memory.model_validate({"my_key": 1})))
 
     assert {"lastUpdated", "my_key"} <= data.keys()
@@ -27,13 +27,13 @@ def test_keys_are_camel_case_and_unknown_ones_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("data", [b"{}", b'{"facts": null, "user": null}', b'\xef\xbb\xbf{"version": "1.0"}\r\n'])
-def test_older_and_odder_shapes_load(data: bytes) -> None:
-    """A byte order mark is what Windows editors write."""
+def test_older_formats_are_decoded(data: bytes) -> None:
+    """Windows editors write a byte order mark."""
     assert decode(data, "here") == Memory()
 
 
-def test_escaped_halves_of_surrogate_pairs_load() -> None:
-    """Python's json writes them, pydantic's parser does not read them."""
+def test_escaped_unpaired_surrogates_are_decoded() -> None:
+    """Python's json module writes them; pydantic's parser rejects them."""
     assert decode(rb'{"whole": "\ud83d\ude00", "half": "\ud83d"}', "here").model_extra == {
         "whole": "😀",
         "half": "\ufffd",
@@ -49,21 +49,21 @@ def test_escaped_halves_of_surrogate_pairs_load() -> None:
         *(b'{"a": ' + b"[" * 10**5, b'{"\\u0041": ' + b"[" * 10**5),
     ],
 )
-def test_damage_is_an_error_that_names_the_place(data: bytes) -> None:
+def test_damage_is_an_error_with_the_location(data: bytes) -> None:
     with pytest.raises(DamagedMemoryError, match=r"^here is not a memory document: .*left unchanged"):
         decode(data, "here")
 
 
 def test_a_deletion_is_never_newer_than_the_document() -> None:
-    """A mark typed wrong would refuse every save to come."""
+    """A mistyped revision would prevent every later save."""
     memory = decode(b'{"revision": 3, "forgotten": {"revision": 900, "at": ""}}', "here")
 
     assert memory.forgotten
     assert memory.forgotten.revision == 3
 
 
-def test_the_error_quotes_nothing_of_the_document() -> None:
-    """It goes to logs and to clients of a server."""
+def test_the_error_never_quotes_the_document() -> None:
+    """It is logged and sent to API clients."""
     with pytest.raises(DamagedMemoryError) as caught:
         decode(b'{"facts": ["fine", {"content": "fine"}, 31337], "user": "secret"}', "here")
 
@@ -71,7 +71,7 @@ def test_the_error_quotes_nothing_of_the_document() -> None:
     assert "31337" not in str(caught.value)
 
 
-def test_what_cannot_be_written_is_returned_as_it_will_read() -> None:
+def test_serializing_returns_the_memory_as_it_will_be_loaded() -> None:
     memory, data = serialize(Memory(facts=(Fact(id="f", content="\ud83d\ude00 \ude00"),)))
 
     assert memory.facts[0].content == "😀 \ufffd"
@@ -91,7 +91,7 @@ def test_a_changed_document_is_parsed_again() -> None:
     assert parsed.decode(b'{"a": 2}', "here").model_extra == {"a": 2}
 
 
-def test_the_document_used_longest_ago_goes_first() -> None:
+def test_the_least_recently_used_document_is_evicted() -> None:
     parsed = DocumentCache(max_entries=2)
     first = [parsed.decode(b"{}", place) for place in ("a", "b", "a", "c")]
 

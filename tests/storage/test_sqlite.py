@@ -1,4 +1,4 @@
-"""Memories in one SQLite file: the file, and what happens when it is not one."""
+"""SqliteStorage: the file, locks and damage."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ def test_a_document_can_be_read_with_any_client(storage: SqliteStorage, path: Pa
 
 
 def test_the_journal_is_a_write_ahead_log(storage: SqliteStorage, path: Path) -> None:
-    """So that readers wait for no writer."""
+    """So readers do not wait for writers."""
     storage.save(ADA, KNOWN)
 
     assert execute(path, "PRAGMA journal_mode") == [("wal",)]
 
 
-def test_nobody_else_may_read_it(storage: SqliteStorage, path: Path) -> None:
+def test_the_file_is_private(storage: SqliteStorage, path: Path) -> None:
     storage.save(ADA, KNOWN)
 
     assert {oct(file.stat().st_mode & 0o777) for file in path.parent.iterdir()} == {"0o600"}
     assert oct(path.parent.stat().st_mode & 0o777) == "0o700"
 
 
-def test_a_reader_waits_for_no_writer(storage: SqliteStorage, path: Path) -> None:
+def test_readers_do_not_wait_for_writers(storage: SqliteStorage, path: Path) -> None:
     saved = storage.save(ADA, KNOWN)
 
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
@@ -65,7 +65,7 @@ def test_a_reader_waits_for_no_writer(storage: SqliteStorage, path: Path) -> Non
         assert storage.load(ADA) == saved
 
 
-def test_a_writer_that_hangs_is_an_error(storage: SqliteStorage, path: Path) -> None:
+def test_a_lock_timeout_is_an_error(storage: SqliteStorage, path: Path) -> None:
     saved = storage.save(ADA, KNOWN)
 
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
@@ -76,7 +76,7 @@ def test_a_writer_that_hangs_is_an_error(storage: SqliteStorage, path: Path) -> 
     assert storage.load(ADA) == saved
 
 
-def test_a_file_that_is_no_database_is_an_error_and_left_as_it_is(storage: SqliteStorage, path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_an_error_and_left_unchanged(storage: SqliteStorage, path: Path) -> None:
     path.parent.mkdir()
     path.write_text("precious notes " * 100)
 
@@ -87,7 +87,7 @@ def test_a_file_that_is_no_database_is_an_error_and_left_as_it_is(storage: Sqlit
     assert path.read_text() == "precious notes " * 100
 
 
-def test_a_folder_is_no_database(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_database(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="unable to open"):
         SqliteStorage(tmp_path).load(ADA)
 
@@ -99,7 +99,7 @@ def test_a_path_below_a_file_is_an_error(tmp_path: Path) -> None:
         SqliteStorage(tmp_path / "file" / "memory.db").save(ADA, KNOWN)
 
 
-def test_a_database_that_may_not_be_written_is_an_error(storage: SqliteStorage, path: Path) -> None:
+def test_a_failed_write_is_an_error(storage: SqliteStorage, path: Path) -> None:
     """SQLite's own switch, since root may write anything."""
     saved = storage.save(ADA, KNOWN)
     execute(path, "CREATE TRIGGER full BEFORE UPDATE ON memory BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
@@ -111,7 +111,7 @@ def test_a_database_that_may_not_be_written_is_an_error(storage: SqliteStorage, 
 
 
 @pytest.mark.parametrize("damage", ["", "oops", "[]", b"\xff"])
-def test_a_damaged_document_is_an_error_and_left_as_it_is(storage: SqliteStorage, path: Path, damage: object) -> None:
+def test_a_damaged_document_is_an_error_and_left_unchanged(storage: SqliteStorage, path: Path, damage: object) -> None:
     loaded = storage.save(ADA, KNOWN)
     execute(path, "UPDATE memory SET document = ?", damage)
 
@@ -123,7 +123,7 @@ def test_a_damaged_document_is_an_error_and_left_as_it_is(storage: SqliteStorage
     assert list(storage.scopes()) == [ADA]
 
 
-def test_tables_of_others_are_left_alone(storage: SqliteStorage, path: Path) -> None:
+def test_other_tables_are_not_changed(storage: SqliteStorage, path: Path) -> None:
     path.parent.mkdir()
     execute(path, "CREATE TABLE theirs (x)")
 
