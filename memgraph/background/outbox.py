@@ -2,7 +2,7 @@
 
 A *job* is the pending part of one conversation (user, agent, thread). It holds *submissions* in order, each with its
 time; they are merged when the job runs, not when they arrive. So a submission is one insert, one that arrives while
-the job runs is simply not part of the claim, and messages from before a deletion can be told from later ones.
+the job runs is simply not part of the claim, and messages from before a deletion can be distinguished from later ones.
 
 A job that a person has to approve is *in review*: it keeps the proposal, and is not due before the decision.
 Later submissions to the same conversation wait with it.

@@ -75,7 +75,7 @@ LOCK_JOB = f"""
     SELECT id, first_at, due_at, retry_at FROM memgraph_job WHERE {_OF_KEY} AND aside = %(aside)s FOR UPDATE
 """
 LOCK_CLAIMED = "SELECT FROM memgraph_job WHERE id = %(id)s FOR UPDATE"
-COUNT_PENDING = f"SELECT count(*) FROM memgraph_job WHERE NOT aside AND {_IS_SCHEDULED}"
+COUNT_PENDING = f"SELECT count(*) FROM memgraph_job WHERE aside = FALSE AND {_IS_SCHEDULED}"
 INSERT_JOB = """
     INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
     VALUES (%(user_id)s, %(agent_name)s, %(thread_id)s, %(aside)s, %(at)s, %(at)s, %(due)s)
@@ -104,7 +104,7 @@ EXPEDITE = f"""
     UPDATE memgraph_job SET due_at = %(now)s
     WHERE id IN (
         SELECT id FROM memgraph_job
-        WHERE NOT aside AND due_at > %(now)s AND {_IS_SCHEDULED} AND {_MATCHES_SCOPE} ORDER BY id FOR UPDATE
+        WHERE aside = FALSE AND due_at > %(now)s AND {_IS_SCHEDULED} AND {_MATCHES_SCOPE} ORDER BY id FOR UPDATE
     )
 """
 LIST_JOBS = f"""
@@ -160,7 +160,7 @@ LIST_IN_REVIEW = """
     WHERE decision IS NULL GROUP BY job.id, review.job_id ORDER BY review.at, job.id
 """
 LOCK_JOBS_IN_REVIEW = f"""
-    SELECT id FROM memgraph_job WHERE NOT aside AND due_at = 'Infinity' AND {_MATCHES_SCOPE} ORDER BY id FOR UPDATE
+    SELECT id FROM memgraph_job WHERE aside = FALSE AND due_at = 'Infinity' AND {_MATCHES_SCOPE} ORDER BY id FOR UPDATE
 """
 CANCEL_REVIEWS = "UPDATE memgraph_job SET due_at = %(now)s, retry_at = 0 WHERE id = ANY(%(ids)s)"
 DELETE_REVIEWS = "DELETE FROM memgraph_review WHERE job_id = ANY(%(ids)s)"
@@ -174,7 +174,7 @@ MOVE_REVIEW = """
 # SKIP LOCKED: a job that another worker is claiming is skipped, not waited for
 SELECT_DUE = f"""
     SELECT id, user_id, agent_name, thread_id, tries FROM memgraph_job AS job
-    WHERE NOT aside AND due_at <= %(now)s AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
+    WHERE aside = FALSE AND due_at <= %(now)s AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
     ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
 """
 # changes nothing if another job of this scope was claimed since SELECT_DUE
@@ -189,9 +189,9 @@ RENEW_LEASE = "UPDATE memgraph_lease SET until = %(until)s WHERE holder = ANY(%(
 END_LEASE = "DELETE FROM memgraph_lease WHERE holder = %(lease)s"
 NEXT_DUE = f"""
     SELECT min(due) FROM (
-        SELECT min(due_at) AS due FROM memgraph_job AS job WHERE NOT aside AND NOT {_UNDER_LEASE}
+        SELECT min(due_at) AS due FROM memgraph_job AS job WHERE aside = FALSE AND NOT {_UNDER_LEASE}
         UNION ALL
         SELECT min(greatest(due_at, until)) FROM memgraph_lease JOIN memgraph_job USING (user_id, agent_name)
-        WHERE NOT aside AND until > %(now)s
+        WHERE aside = FALSE AND until > %(now)s
     ) AS next
 """

@@ -1,4 +1,4 @@
-"""Ask a chat model, with a time limit and a second chance."""
+"""Calls a chat model, with a timeout and retries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from memgraph.text.normalize import clean
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig
 
-# A lead agent's stream must not show the words of its memory.
+# keeps the tokens of the memory's own calls out of the stream of the agent around it
 CONFIG: RunnableConfig = {"run_name": "memory_agent", "tags": ["nostream"]}
 
 
@@ -34,16 +34,16 @@ def call(
     policy: Policy,
     structured_output: StructuredOutput = "none",
 ) -> AIMessage:
-    """Return the model's answer.
+    """Return the model's response.
 
     Raises:
-        ModelError: If it did not answer: refused for good, or failed at every try.
+        ModelError: If the call failed permanently, or at every attempt.
     """
-    asked = _with_schema(model, structured_output)
+    runnable = _with_schema(model, structured_output)
     try:
         answer = Retrying(**retry_options(policy))(
             lambda: run_with_timeout(
-                policy.model_timeout_seconds, lambda: asked.invoke(list(prompt), CONFIG), "memgraph-model-call"
+                policy.model_timeout_seconds, lambda: runnable.invoke(list(prompt), CONFIG), "memgraph-model-call"
             )
         )
     except Exception as error:
@@ -59,15 +59,15 @@ async def acall(
     policy: Policy,
     structured_output: StructuredOutput = "none",
 ) -> AIMessage:
-    """As `ask`, without a thread: waiting for the model is the one thing that is worth doing both ways."""
-    asked = _with_schema(model, structured_output)
+    """Return the model's response without blocking a thread, see `call`."""
+    runnable = _with_schema(model, structured_output)
 
-    async def once() -> object:
+    async def attempt() -> object:
         async with asyncio.timeout(policy.model_timeout_seconds):
-            return await asked.ainvoke(list(prompt), CONFIG)
+            return await runnable.ainvoke(list(prompt), CONFIG)
 
     try:
-        answer: object = await AsyncRetrying(**retry_options(policy))(once)
+        answer: object = await AsyncRetrying(**retry_options(policy))(attempt)
     except Exception as error:
         answer = _truncated_answer(error)
         if answer is None:
@@ -80,20 +80,20 @@ def _with_schema(model: BaseChatModel, shape: str) -> Runnable[Any, Any]:
         return model
     try:
         return model.with_structured_output(ANSWER_SCHEMA, method=shape, include_raw=True)
-    except NotImplementedError:  # the model knows no such thing; the prompt asks for the same shape
+    except NotImplementedError:  # not supported by the model; the prompt describes the same schema
         return model
 
 
 def _raw_message(answer: object) -> AIMessage:
-    """The model's own message: what it says is read by our rules, also where a client has parsed it."""
+    """Return the message itself: memgraph parses it, even if the client has parsed it already."""
     message = cast("dict[str, object]", answer)["raw"] if isinstance(answer, dict) else answer
     if not isinstance(message, AIMessage):
-        raise ModelError(f"the model answered with a {type(message).__name__} where an AIMessage was expected")
+        raise ModelError(f"the model returned a {type(message).__name__} instead of an AIMessage")
     return message
 
 
 def _truncated_answer(error: Exception) -> AIMessage | None:
-    """What the model had said at its length limit, which OpenAI's client raises where a schema was asked for."""
+    """Return the text up to the length limit, for which OpenAI's client raises an error if a schema was requested."""
     completion: Any = getattr(error, "completion", None)
     if type(error).__name__ != "LengthFinishReasonError" or completion is None:
         return None
@@ -110,16 +110,16 @@ def _truncated_answer(error: Exception) -> AIMessage | None:
 
 
 def read_answer(message: AIMessage) -> Answer:
-    """What the message says, in its text or by a tool call."""
+    """Return the answer in the text of *message*, or in its tool calls."""
     return Answer(
-        text=clean(message.text or "\n".join(json.dumps(call["args"]) for call in message.tool_calls)),
+        text=clean(message.text or "\n".join(json.dumps(tool_call["args"]) for tool_call in message.tool_calls)),
         cut_off=message.response_metadata.get("finish_reason") in {"length", "max_tokens"},
         refused=bool(message.additional_kwargs.get("refusal")),
     )
 
 
 def read_usage(message: AIMessage) -> Usage:
-    """What one answer cost."""
+    """Return the usage of one call."""
     tokens = message.usage_metadata
     return Usage(
         calls=1,
@@ -133,6 +133,6 @@ def _to_model_error(error: Exception, policy: Policy) -> MemgraphError:
         return error
     if isinstance(error, TimeoutError):
         return ModelError(
-            f"the model did not answer within {policy.model_timeout_seconds:g} s, tried {policy.model_tries} times"
+            f"the model did not answer within {policy.model_timeout_seconds:g} s, in {policy.model_tries} attempts"
         )
     return ModelError(f"the model did not answer: {type(error).__name__}: {str(error)[:500]}")

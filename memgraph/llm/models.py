@@ -1,4 +1,4 @@
-"""Chat models by name: `offline`, `openai:NAME`, and any `provider:NAME` of LangChain's init_chat_model."""
+"""Chat models by name: `offline`, `openai:NAME`, and any `provider:NAME` that LangChain's init_chat_model supports."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _OPENAI_HOST = "api.openai.com"
 
 
 def chat_model(name: str) -> BaseChatModel:
-    """Build the chat model called *name*. Its own retries are off, since memgraph retries.
+    """Create the chat model called *name*, without retries of its own, since memgraph retries.
 
     Args:
         name: `offline`, or `provider:model`, such as `openai:gpt-4.1-mini`.
 
     Raises:
-        ModelSetupError: If a package or a key is missing, saying which.
+        ModelSetupError: If the name is invalid, or a package or an API key is missing.
     """
     provider, _, model = name.partition(":")
     build = CHAT_MODELS.get(provider)
@@ -35,26 +35,26 @@ def _offline(_: str) -> BaseChatModel:
 
 
 def _openai(model: str) -> BaseChatModel:
-    """A model of OpenAI, or of a server that speaks as it does: OPENAI_BASE_URL names it."""
+    """Create a model of OpenAI, or of the OpenAI-compatible server at OPENAI_BASE_URL."""
     from langchain_openai import ChatOpenAI
     from openai import OpenAIError
 
     if not model:
-        raise ModelSetupError("which model of openai? Say openai:NAME, for example openai:gpt-4.1-mini")
+        raise ModelSetupError("the name of the model is missing: use openai:NAME, for example openai:gpt-4.1-mini")
     try:
         return ChatOpenAI(model=model, max_retries=0)
     except OpenAIError as error:
         keyless = ChatOpenAI(model=model, max_retries=0, api_key=SecretStr("none"))
         if keyless.root_client.base_url.host == _OPENAI_HOST:
             raise ModelSetupError(
-                "no key for openai: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+                "no key for openai: set OPENAI_API_KEY, or OPENAI_BASE_URL for an OpenAI-compatible server"
             ) from error
-        return keyless  # a server of one's own asks for no key, but the client does not start without one
+        return keyless  # a local server needs no key, but the client requires one
 
 
 def _any_provider(name: str) -> BaseChatModel:
     if ":" not in name:
-        raise ModelSetupError(f"{name!r} names no model: say offline, or provider:model as in openai:gpt-4.1-mini")
+        raise ModelSetupError(f"{name!r} is not a model name: use offline, or provider:model as in openai:gpt-4.1-mini")
     try:
         from langchain.chat_models import init_chat_model
     except ImportError as error:
@@ -68,4 +68,4 @@ def _any_provider(name: str) -> BaseChatModel:
 
 
 CHAT_MODELS: Mapping[str, Callable[[str], BaseChatModel]] = MappingProxyType({OFFLINE: _offline, "openai": _openai})
-"""Models we build ourselves, by provider; every other provider is init_chat_model's."""
+"""Functions that create models, by provider; all other providers are left to init_chat_model."""

@@ -1,4 +1,4 @@
-"""How long a call may take, and when to try again."""
+"""When a failed model call is retried."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 TRANSIENT_STATUSES = frozenset({408, 409, 429})
 _SERVER_ERROR = 500
-MAX_WAIT_SECONDS = 600.0  # a provider that asks for more than ten minutes is down, not busy
-# Clients wrap what went wrong on the wire in errors of their own, which share no base class.
+MAX_WAIT_SECONDS = 600.0  # a provider with a Retry-After of more than ten minutes is down, not busy
+# clients wrap transport errors in classes of their own, without a common base class
 TRANSIENT_ERROR_NAMES = frozenset({"APIConnectionError", "APITimeoutError", "TransportError"})
 
 
 class RetryOptions(TypedDict):
-    """What tenacity is told."""
+    """The arguments of tenacity's Retrying."""
 
     stop: Any
     wait: Callable[[RetryCallState], float]
@@ -31,34 +31,34 @@ class RetryOptions(TypedDict):
 
 
 def retry_options(policy: Policy) -> RetryOptions:
-    """How often, and after what waits, a call is tried again: growing, jittered, never before Retry-After."""
+    """Return the retry options of *policy*: exponential backoff with jitter, never before Retry-After."""
     return {
         "stop": stop_after_attempt(policy.model_tries),
-        "wait": lambda tried: _wait(tried, policy.retry_wait_seconds),
+        "wait": lambda state: _delay(state, policy.retry_wait_seconds),
         "retry": retry_if_exception(is_transient),
         "reraise": True,
     }
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether trying again may help."""
+    """Whether a retry may succeed."""
     if (retry_after(error) or 0) > MAX_WAIT_SECONDS:
         return False
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         return status in TRANSIENT_STATUSES or status >= _SERVER_ERROR
-    named = any(kind.__name__ in TRANSIENT_ERROR_NAMES for kind in type(error).__mro__)
-    return named or isinstance(error, TimeoutError | ConnectionError)
+    has_transient_name = any(kind.__name__ in TRANSIENT_ERROR_NAMES for kind in type(error).__mro__)
+    return has_transient_name or isinstance(error, TimeoutError | ConnectionError)
 
 
-def _wait(tried: RetryCallState, first: float) -> float:
-    error = tried.outcome.exception() if tried.outcome else None
-    growing = first * 2 ** (tried.attempt_number - 1) * random.uniform(0.5, 1.5)  # noqa: S311 - jitter is no secret
-    return max(min(growing, MAX_WAIT_SECONDS), (retry_after(error) or 0) if error else 0)
+def _delay(state: RetryCallState, first: float) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    backoff = first * 2 ** (state.attempt_number - 1) * random.uniform(0.5, 1.5)  # noqa: S311 - jitter is not a secret
+    return max(min(backoff, MAX_WAIT_SECONDS), (retry_after(error) or 0) if error else 0)
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Seconds the provider asks to wait, from a Retry-After header in either of its forms."""
+    """Return the seconds of a Retry-After header, given as a number or a date; None without one."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     value = cast("Any", headers).get("retry-after") if hasattr(headers, "get") else None
     if not isinstance(value, str):

@@ -42,7 +42,7 @@ class FakeClock:
 
 
 class LearningModel(ScriptedModel):
-    """Answers with one fact for each new human turn; a turn that is learned twice makes two facts."""
+    """A model that answers with one unique fact for each new human turn, so that repeated learning shows."""
 
     def __init__(self) -> None:
         super().__init__(learn)
@@ -63,12 +63,12 @@ def new_turns(prompt: Sequence[BaseMessage]) -> list[str]:
 
 
 def say(*numbers: int) -> list[BaseMessage]:
-    """Turns with ids."""
+    """Make human turns with ids."""
     return [HumanMessage(f"turn-{number}", id=f"m{number}") for number in numbers]
 
 
 def learned(storage: MemoryStorage, scope: Scope = ADA) -> list[str]:
-    """The turns in the memory, each as often as it was learned."""
+    """The turns in the memory; a turn that was learned twice appears twice."""
     return [fact.content.partition(" #")[0] for fact in storage.load(scope).facts]
 
 

@@ -1,4 +1,4 @@
-"""What clients say to the server at the same time, in any order, and with some of them killed in between."""
+"""RunProtocol with concurrent clients, some of which are killed between two requests."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import DebouncePolicy
 
 ADA = ConversationKey(Scope("ada"), "t1")
-TALK = RunProtocol("memory_update", DebouncePolicy(30, 300))
+PROTOCOL = RunProtocol("memory_update", DebouncePolicy(30, 300))
 DUE = "2026-01-01T00:00:00+00:00"
 
 
 class FakeServer:
-    """Runs and threads of one server, as far as the invoker asks for them. It is its own client."""
+    """The runs and threads of a server, which is also its own client."""
 
     def __init__(self) -> None:
         self.entries: dict[str, dict[str, Any]] = {}
@@ -34,7 +34,7 @@ class FakeServer:
         self.runs, self.threads = Runs(self), Threads(self)
 
     def messages(self) -> set[str]:
-        """What will be learned from, or was."""
+        """Ids of the messages of all runs."""
         inputs = [run["kwargs"]["input"]["messages"] for run in self.entries.values()]
         return {message["id"] for messages in inputs for message in messages}
 
@@ -45,7 +45,7 @@ class FakeServer:
         return run
 
 
-def _gone() -> NotFoundError:
+def _not_found() -> NotFoundError:
     return NotFoundError("gone", response=httpx.Response(404, request=httpx.Request("GET", "http://it")), body=None)
 
 
@@ -63,12 +63,12 @@ class Runs:
 
     def list(self, thread: str, **_: Any) -> list[dict[str, Any]]:
         if thread not in self.server.known:
-            raise _gone()
+            raise _not_found()
         return list(self.server.entries.values())
 
     def get(self, _: str, run_id: str) -> dict[str, Any]:
         if run_id not in self.server.entries:
-            raise _gone()
+            raise _not_found()
         return self.server.entries[run_id]
 
     def create(self, thread: str, _: str, *, input: Any, metadata: Any, **__: Any) -> dict[str, Any]:  # noqa: A002
@@ -78,46 +78,46 @@ class Runs:
     def cancel_many(self, *, run_ids: Sequence[str], **_: Any) -> None:
         found = [one for one in run_ids if self.server.entries.get(one, {}).get("status") in {"pending", "running"}]
         if not found:
-            raise _gone()
+            raise _not_found()
         for one in found:
             del self.server.entries[one]
 
     def delete(self, _: str, run_id: str) -> None:
         if self.server.entries.pop(run_id, None) is None:
-            raise _gone()
+            raise _not_found()
 
 
 class Client:
-    """Somebody who takes one step after the other."""
+    """A client that sends one request at a time."""
 
-    def __init__(self, server: FakeServer, steps: RequestFlow[None]) -> None:
+    def __init__(self, server: FakeServer, flow: RequestFlow[None]) -> None:
         self.server = server
-        self._steps = steps
-        self._next: Any = None
-        self._refusal: Exception | None = None
+        self._flow = flow
+        self._response: Any = None
+        self._error: Exception | None = None
         self.is_done = False
 
     def step(self) -> None:
         if self.is_done:
             return
         try:
-            question = self._steps.throw(self._refusal) if self._refusal else self._steps.send(self._next)
+            request = self._flow.throw(self._error) if self._error else self._flow.send(self._response)
         except StopIteration:
             self.is_done = True
             return
-        self._next, self._refusal = None, None
+        self._response, self._error = None, None
         try:
-            self._next = question(self.server)
-        except NotFoundError as refusal:
-            self._refusal = refusal
+            self._response = request(self.server)
+        except NotFoundError as error:
+            self._error = error
 
 
 def _submit(name: str) -> RequestFlow[None]:
-    return TALK.submit(ADA, [{"type": "human", "content": name, "id": name}], now=100.0)
+    return PROTOCOL.submit(ADA, [{"type": "human", "content": name, "id": name}], now=100.0)
 
 
-def _hasten() -> RequestFlow[None]:
-    return TALK.expedite(server_thread_id("memory_update", ADA), now=100.0)
+def _expedite() -> RequestFlow[None]:
+    return PROTOCOL.expedite(server_thread_id("memory_update", ADA), now=100.0)
 
 
 @given(
@@ -125,30 +125,30 @@ def _hasten() -> RequestFlow[None]:
     started=st.lists(st.integers(0, 59), max_size=5),
     ended=st.lists(st.tuples(st.integers(0, 59), st.sampled_from(["success", "error"])), max_size=5),
 )
-def test_nothing_that_was_submitted_is_lost_whoever_comes_first_and_whoever_dies(
+def test_no_submission_is_lost_by_concurrency_or_crashes(
     turns: list[int], started: list[int], ended: list[tuple[int, str]]
 ) -> None:
-    """Clients submit and flush a step at a time, some stop half-way, and the server starts and ends runs in between."""
+    """Clients submit and flush one request at a time, some stop half-way, and the server starts and ends runs."""
     server = FakeServer()
     submissions = {f"m{number}": Client(server, _submit(f"m{number}")) for number in range(5)}
-    clients = [*submissions.values(), Client(server, _hasten()), Client(server, _hasten())]
+    clients = [*submissions.values(), Client(server, _expedite()), Client(server, _expedite())]
     learned: set[str] = set()
-    for at, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         clients[turn].step()
         for run in server.entries.values():
-            if at in started and run["status"] == "pending":
+            if index in started and run["status"] == "pending":
                 run["status"] = "running"
             if run["status"] == "running":
-                run["status"] = dict(ended).get(at, "running")
+                run["status"] = dict(ended).get(index, "running")
 
         learned |= server.messages()
-        kept = server.messages()
-        assert {name for name, client in submissions.items() if client.is_done} <= kept
-        assert learned == kept, "what the server once had must not go"
+        stored = server.messages()
+        assert {name for name, client in submissions.items() if client.is_done} <= stored
+        assert learned == stored, "the server must not lose a message"
 
 
-def test_one_client_after_another_leaves_one_run_with_all_they_said() -> None:
-    """The usual case pays for one update."""
+def test_sequential_submissions_are_merged_into_one_run() -> None:
+    """In the usual case there is one update."""
     server = FakeServer()
     for number in range(4):
         client = Client(server, _submit(f"m{number}"))

@@ -1,4 +1,4 @@
-"""The outbox on PostgreSQL: many at once, and a server that comes and goes."""
+"""The outbox on PostgreSQL: concurrency, lost connections and clock skew."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def outbox(postgres_url: str) -> Iterator[Outbox]:
         yield opened
 
 
-def put(outbox: Outbox, messages: str = "[]", key: ConversationKey = KEY, *, now: float = 0) -> None:
+def enqueue(outbox: Outbox, messages: str = "[]", key: ConversationKey = KEY, *, now: float = 0) -> None:
     outbox.enqueue(key, messages, now=now, timing=TIMING, max_jobs=1_000)
 
 
@@ -52,24 +52,24 @@ def texts(claimed: Claim) -> list[str]:
     return [submission.messages for submission in claimed.submissions]
 
 
-def test_the_name_tells_no_secret() -> None:
+def test_name_contains_no_secret() -> None:
     outbox = open_outbox("postgresql://ada:secret@host:5433/db")
 
     assert (outbox.name, repr(outbox)) == ("postgresql://host:5433/db", "<PostgresOutbox postgresql://host:5433/db>")
 
 
-def test_it_shares_a_database_with_memories(postgres_url: str, postgres: PostgresServer, outbox: Outbox) -> None:
+def test_outbox_and_memories_share_a_database(postgres_url: str, postgres: PostgresServer, outbox: Outbox) -> None:
     from memgraph.storage import open_storage
 
-    put(outbox)
+    enqueue(outbox)
     with open_storage(postgres_url) as storage:
         storage.load(Scope("ada"))
 
     assert postgres.execute("SELECT part FROM memgraph_schema ORDER BY part") == [("memory",), ("outbox",)]
 
 
-def test_tables_of_before_there_was_review_are_brought_up_to_date(postgres_url: str, outbox: Outbox) -> None:
-    """What waited when memgraph was upgraded waits on."""
+def test_tables_from_before_reviews_are_migrated(postgres_url: str, outbox: Outbox) -> None:
+    """Jobs that were pending at an upgrade stay pending."""
     with psycopg.connect(**parse_location(postgres_url.removeprefix("postgresql:")), autocommit=True) as db:
         migrate(db, "outbox", MIGRATIONS[:5])
         db.execute(
@@ -84,24 +84,24 @@ def test_tables_of_before_there_was_review_are_brought_up_to_date(postgres_url: 
     assert outbox.hold_for_review(claimed, "proposed", now=100)
 
 
-def test_an_error_of_any_kind_can_be_told(outbox: Outbox) -> None:
-    """It may quote what a model said."""
-    put(outbox)
+def test_any_error_text_can_be_stored(outbox: Outbox) -> None:
+    """An error may quote a model's response."""
+    enqueue(outbox)
 
     outbox.failed(claim_one(outbox), error="bad: \0 \ud83d 😀", retry_at=1)
 
     assert outbox.pending(now=0)[0].error == "bad: \ufffd ? 😀"
 
 
-def work(url: str, who: int, finished: list[str]) -> None:
-    """Do all that can be done to an outbox, in an order drawn by lot."""
-    dice = random.Random(who)  # noqa: S311 - the same at each run
+def work(url: str, who: int, completed: list[str]) -> None:
+    """Run all steps of an outbox in a random order."""
+    rng = random.Random(who)  # noqa: S311 - a fixed seed
     keys = [ConversationKey(Scope(f"u{number % 3}"), f"t{number % 2}") for number in range(6)]
     with PostgresOutbox(url.removeprefix("postgresql:"), max_connections=1) as outbox:
         for step in range(40):
-            put(outbox, f"{who}-{step}", dice.choice(keys))
+            enqueue(outbox, f"{who}-{step}", rng.choice(keys))
             for claimed in outbox.claim(now=100, lease_seconds=30, limit=2):
-                finished += end(outbox, claimed, dice.random())
+                completed += finish(outbox, claimed, rng.random())
             if step % 5 == who % 5:
                 outbox.retry(now=100)
                 outbox.expedite(now=100)
@@ -115,15 +115,15 @@ def decide_all(outbox: Outbox) -> None:
     outbox.cancel_review(now=100, scope=Scope("u1"))
 
 
-def end(outbox: Outbox, claimed: Claim, drawn: float) -> list[str]:
-    """End a lease in one of the five ways, and return what was learned from."""
-    if drawn < 0.2:
+def finish(outbox: Outbox, claimed: Claim, number: float) -> list[str]:
+    """End a lease in one of five ways, and return the messages of a completed job."""
+    if number < 0.2:
         assert outbox.dead_letter(claimed, error="x", timing=DebouncePolicy(0, 0))
-    elif drawn < 0.4:
+    elif number < 0.4:
         assert outbox.failed(claimed, error="x", retry_at=0)
-    elif drawn < 0.5:
+    elif number < 0.5:
         outbox.release(claimed)
-    elif drawn < 0.7:
+    elif number < 0.7:
         assert outbox.hold_for_review(claimed, "proposed", now=100)
     else:
         assert outbox.complete(claimed, timing=DebouncePolicy(0, 0))
@@ -131,19 +131,19 @@ def end(outbox: Outbox, claimed: Claim, drawn: float) -> list[str]:
     return []
 
 
-def test_whatever_many_do_at_once_nothing_is_lost_or_done_twice(postgres_url: str, outbox: Outbox) -> None:
-    """Nor does anybody wait in a circle."""
-    finished: list[str] = []
+def test_concurrent_steps_lose_and_repeat_nothing(postgres_url: str, outbox: Outbox) -> None:
+    """Nor is there a deadlock."""
+    completed: list[str] = []
 
     with ThreadPoolExecutor(6) as threads:
-        list(threads.map(lambda who: work(postgres_url, who, finished), range(6)))
+        list(threads.map(lambda who: work(postgres_url, who, completed), range(6)))
     outbox.retry(now=100)
     outbox.cancel_review(now=100)
     while claims := outbox.claim(now=100, lease_seconds=30, limit=10):
         for claimed in claims:
-            finished += end(outbox, claimed, 1)
+            completed += finish(outbox, claimed, 1)
 
-    assert sorted(finished) == sorted(f"{who}-{step}" for who in range(6) for step in range(40))
+    assert sorted(completed) == sorted(f"{who}-{step}" for who in range(6) for step in range(40))
 
 
 WORKER = """
@@ -159,9 +159,9 @@ with open_outbox(sys.argv[1]) as outbox:
 """
 
 
-def test_processes_share_the_work(postgres_url: str, outbox: Outbox) -> None:
+def test_processes_share_the_jobs(postgres_url: str, outbox: Outbox) -> None:
     for number in range(60):
-        put(outbox, str(number), ConversationKey(Scope(f"u{number}")))
+        enqueue(outbox, str(number), ConversationKey(Scope(f"u{number}")))
 
     workers = [
         subprocess.Popen([sys.executable, "-c", WORKER, postgres_url], stdout=subprocess.PIPE, text=True)
@@ -173,81 +173,80 @@ def test_processes_share_the_work(postgres_url: str, outbox: Outbox) -> None:
     assert outbox.pending(now=100) == ()
 
 
-def test_a_restart_in_between_goes_unnoticed(outbox: Outbox, postgres: PostgresServer) -> None:
-    put(outbox, "kept")
+def test_server_restart_is_transparent(outbox: Outbox, postgres: PostgresServer) -> None:
+    enqueue(outbox, "kept")
     claimed = claim_one(outbox)
 
     postgres.stop()
     postgres.start()
 
-    put(outbox, "more", now=100)
+    enqueue(outbox, "more", now=100)
     assert outbox.complete(claimed, timing=TIMING)
     assert texts(claim_one(outbox, now=200)) == ["more"]
 
 
-def test_a_server_that_is_away_is_an_error_and_nothing_is_lost(postgres: PostgresServer) -> None:
+def test_unreachable_server_raises_and_loses_nothing(postgres: PostgresServer) -> None:
     with PostgresOutbox(postgres.url.removeprefix("postgresql:"), wait_seconds=0.2) as outbox:
-        put(outbox, "kept")
+        enqueue(outbox, "kept")
         postgres.stop()
 
         with pytest.raises(OutboxError, match=outbox.name):
-            put(outbox, "refused")
+            enqueue(outbox, "refused")
 
         postgres.start()
-        assert [texts(claimed) for claimed in claimed_later(outbox)] == [["kept"]]
+        assert [texts(claimed) for claimed in claim_with_retries(outbox)] == [["kept"]]
 
 
-def claimed_later(outbox: Outbox) -> tuple[Claim, ...]:
-    """What a worker does that goes on trying."""
-    for _ in range(100):
+def claim_with_retries(outbox: Outbox) -> tuple[Claim, ...]:
+    """Claim as a worker does, which retries while the server is away."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
         try:
             return outbox.claim(now=100, lease_seconds=30)
         except OutboxError:
             time.sleep(0.05)
-    pytest.fail("the server is back, and the outbox does not see it")
+    pytest.fail("the outbox did not reconnect to the server")
 
 
-class Cut(PostgresOutbox):
-    """Its connection is cut right after its first step, before anybody hears of it."""
+class DisconnectingOutbox(PostgresOutbox):
+    """An outbox that loses its connection in the middle of its first transaction."""
 
-    cuts = 1
+    disconnects = 1
 
-    def _upsert_job(self, db: Connection, *given: object) -> int:  # type: ignore[override]
-        job_id = super()._upsert_job(db, *given)  # type: ignore[arg-type]
-        if self.cuts:
-            self.cuts -= 1
+    def _upsert_job(self, db: Connection, *args: object) -> int:  # type: ignore[override]
+        job_id = super()._upsert_job(db, *args)  # type: ignore[arg-type]
+        if self.disconnects:
+            self.disconnects -= 1
             db.execute("SELECT pg_terminate_backend(pg_backend_pid())")
         return job_id
 
 
-def test_a_submission_that_was_cut_off_is_there_once(postgres: PostgresServer) -> None:
-    with Cut(postgres.url.removeprefix("postgresql:")) as outbox:
-        put(outbox, "kept")
+def test_submission_is_retried_once_after_a_lost_connection(postgres: PostgresServer) -> None:
+    with DisconnectingOutbox(postgres.url.removeprefix("postgresql:")) as outbox:
+        enqueue(outbox, "kept")
 
         assert texts(claim_one(outbox)) == ["kept"]
 
 
-def test_a_submission_whose_answer_was_lost_is_there_once(postgres_url: str) -> None:
+def test_retried_submission_is_stored_once(postgres_url: str) -> None:
     with PostgresOutbox(postgres_url.removeprefix("postgresql:")) as outbox:
-        put(outbox, "kept")
+        enqueue(outbox, "kept")
         run = outbox._database.run
         outbox._database.run = lambda act: run(lambda db, _: act(db, True))  # type: ignore[method-assign]  # noqa: FBT003
 
-        put(outbox, "kept")
-        put(outbox, "kept", now=1)
+        enqueue(outbox, "kept")
+        enqueue(outbox, "kept", now=1)
 
         assert [entry.at for entry in claim_one(outbox).submissions] == [0, 1]
 
 
-def test_a_machine_whose_clock_is_an_hour_behind_agrees_with_the_others(
-    postgres_url: str, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else its leases would end before they began."""
+def test_clock_skew_is_corrected(postgres_url: str, outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise its leases would expire before they start."""
     outbox.pending(now=0)
-    right = time.time
-    monkeypatch.setattr("memgraph.storage.postgres_pool.time.time", lambda: right() - 3_600)
+    real_time = time.time
+    monkeypatch.setattr("memgraph.storage.postgres_pool.time.time", lambda: real_time() - 3_600)
     with open_outbox(postgres_url) as behind:
-        put(behind, now=0)
+        enqueue(behind, now=0)
         claimed = claim_one(behind, now=100)
 
         assert claimed.submissions[0].at == pytest.approx(0, abs=5)

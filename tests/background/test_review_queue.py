@@ -1,4 +1,4 @@
-"""Updates that a person has to agree to, in the background: held, decided, and then learned without asking again."""
+"""Reviewed updates in the background: held, decided, and applied without another model call."""
 
 from __future__ import annotations
 
@@ -31,44 +31,42 @@ def graph(model: Any, storage: MemoryStorage, policy: Any) -> Any:
 
 @pytest.fixture
 def decide(runner: Any) -> Callable[..., None]:
-    """Decide the one thing that waits."""
+    """Decide the only pending review."""
 
     def decide(answer: object = "accept") -> None:
-        (asked,) = in_review(runner.outbox)
-        decide_review(runner.outbox, asked.id, answer, now=runner.now())
+        (review,) = in_review(runner.outbox)
+        decide_review(runner.outbox, review.id, answer, now=runner.now())
 
     return decide
 
 
 def proposed(runner: Any) -> list[list[str]]:
-    """What a person is asked, less what tells the facts of two calls apart."""
-    return [[item.after.partition(" #")[0] for item in asked.proposal.items] for asked in in_review(runner.outbox)]
+    """The proposed facts, without the suffix that makes each call's facts unique."""
+    return [[item.after.partition(" #")[0] for item in review.proposal.items] for review in in_review(runner.outbox)]
 
 
 # -- held -----------------------------------------------------------------------------------------
 
 
-def test_an_update_that_has_to_be_reviewed_is_held_and_never_taken_for_finished(
-    runner: Any, say: Any, learned: Any
-) -> None:
+def test_update_under_review_is_held(runner: Any, say: Any, learned: Any) -> None:
     runner.add(say(1))
-    told: list[Any] = []
-    runner.add_hooks(told.append, lambda *failed: told.append(failed))
+    hook_calls: list[Any] = []
+    runner.add_hooks(hook_calls.append, lambda *failed: hook_calls.append(failed))
 
     runner.run_all()
 
-    (asked,) = in_review(runner.outbox)
-    assert (asked.key, proposed(runner)) == (KEY, [["turn-1"]])
+    (review,) = in_review(runner.outbox)
+    assert (review.key, proposed(runner)) == (KEY, [["turn-1"]])
     stats = runner.stats()
     assert (stats.held, stats.learned, stats.failed, stats.running) == (1, 0, 0, 0)
-    assert (learned(), told, runner.outbox.pending(now=0)) == ([], [], ())
-    assert asked.proposal.thread_id == "t1"
+    assert (learned(), hook_calls, runner.outbox.pending(now=0)) == ([], [], ())
+    assert review.proposal.thread_id == "t1"
 
 
-def test_what_was_accepted_is_learned_without_asking_the_model_again(
+def test_accepted_changes_are_learned_without_a_model_call(
     runner: Any, say: Any, learned: Any, model: Any, decide: Any
 ) -> None:
-    """A second answer of a model is another answer: not the one that was agreed to."""
+    """A second model call could return something other than what was accepted."""
     runner.add(say(1))
     runner.run_all()
     decide("accept")
@@ -82,14 +80,14 @@ def test_what_was_accepted_is_learned_without_asking_the_model_again(
 
 
 def test_tokens_are_counted_once(make_runner: Any, storage: Any, outbox: Any, say: Any) -> None:
-    """They were spent when it was held; learning it costs nothing."""
+    """They were spent before it was held; applying it costs nothing."""
     answer = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
     runner = make_runner(graph=_graph(storage, usage=answer))
     runner.add(say(1))
     runner.run_all()
     before = runner.stats()
-    (asked,) = in_review(outbox)
-    decide_review(outbox, asked.id, "accept", now=runner.now())
+    (review,) = in_review(outbox)
+    decide_review(outbox, review.id, "accept", now=runner.now())
 
     runner.run_due()
 
@@ -97,9 +95,7 @@ def test_tokens_are_counted_once(make_runner: Any, storage: Any, outbox: Any, sa
     assert (before.input_tokens, before.output_tokens) == (after.input_tokens, after.output_tokens) == (7, 3)
 
 
-def test_what_was_rejected_is_not_learned_and_not_asked_about_again(
-    runner: Any, say: Any, learned: Any, model: Any, decide: Any
-) -> None:
+def test_rejected_changes_are_not_proposed_again(runner: Any, say: Any, learned: Any, model: Any, decide: Any) -> None:
     runner.add(say(1))
     runner.run_all()
     decide("reject")
@@ -113,7 +109,7 @@ def test_what_was_rejected_is_not_learned_and_not_asked_about_again(
     assert (stats.rejected, stats.nothing_new) == (1, 1)
 
 
-def test_what_was_edited_is_learned_as_it_was_edited(runner: Any, say: Any, storage: Any, decide: Any) -> None:
+def test_edited_changes_are_learned_as_edited(runner: Any, say: Any, storage: Any, decide: Any) -> None:
     runner.add(say(1))
     runner.run_all()
     (item,) = in_review(runner.outbox)[0].proposal.items
@@ -125,10 +121,10 @@ def test_what_was_edited_is_learned_as_it_was_edited(runner: Any, say: Any, stor
     assert (fact.content, fact.is_manual) == ("Likes turns, 喜欢。", True)
 
 
-def test_what_is_said_meanwhile_is_learned_after_the_decision(
+def test_submission_during_review_is_learned_after_the_decision(
     runner: Any, say: Any, learned: Any, model: Any, decide: Any
 ) -> None:
-    """It is reviewed in its turn, and by itself."""
+    """It is reviewed next, and separately."""
     runner.add(say(1))
     runner.run_all()
     runner.add(say(1, 2))
@@ -146,7 +142,7 @@ def test_what_is_said_meanwhile_is_learned_after_the_decision(
     assert len(model.seen) == 2
 
 
-def test_each_batch_of_a_long_conversation_is_reviewed_by_itself(
+def test_each_batch_of_a_long_conversation_is_reviewed_separately(
     *, make_runner: Any, storage: Any, model: Any, policy: Any, say: Any, learned: Any
 ) -> None:
     short = policy.model_copy(update={"batch_tokens": 1})
@@ -157,8 +153,8 @@ def test_each_batch_of_a_long_conversation_is_reviewed_by_itself(
     for answer in ("accept", "reject", "accept"):
         runner.run_all()
         seen += proposed(runner)
-        (asked,) = in_review(runner.outbox)
-        decide_review(runner.outbox, asked.id, answer, now=runner.now())
+        (review,) = in_review(runner.outbox)
+        decide_review(runner.outbox, review.id, answer, now=runner.now())
     runner.run_all()
 
     assert seen == [["turn-1"], ["turn-2"], ["turn-3"]]
@@ -166,7 +162,7 @@ def test_each_batch_of_a_long_conversation_is_reviewed_by_itself(
     assert runner.outbox.pending(now=0) == runner.outbox.in_review() == ()
 
 
-def test_a_conversation_without_a_name_is_held_under_none(runner: Any, say: Any, storage: Any, decide: Any) -> None:
+def test_conversation_without_thread_id_keeps_unknown_source(runner: Any, say: Any, storage: Any, decide: Any) -> None:
     runner.add(say(1), ConversationKey(ADA))
     runner.run_all()
     decide("accept")
@@ -176,8 +172,8 @@ def test_a_conversation_without_a_name_is_held_under_none(runner: Any, say: Any,
     assert storage.load(ADA).facts[0].source == "unknown"
 
 
-def test_where_nothing_has_to_be_reviewed_nothing_is_held(make_runner: Any, storage: Any, model: Any, say: Any) -> None:
-    """`corrections` asks about corrections, and what would go."""
+def test_update_without_corrections_is_not_held(make_runner: Any, storage: Any, model: Any, say: Any) -> None:
+    """`corrections` requires review of corrections and removals only."""
     runner = make_runner(graph=build_graph(model=model, storage=storage, review="corrections"))
     runner.add(say(1))
 
@@ -190,9 +186,7 @@ def test_where_nothing_has_to_be_reviewed_nothing_is_held(make_runner: Any, stor
 
 
 @pytest.mark.parametrize("answer", ["perhaps", {"items": {"add:nothing": "accept"}}, {}, None, 7, [], {"items": 3}])
-def test_an_answer_that_cannot_be_understood_changes_nothing(
-    runner: Any, say: Any, decide: Any, answer: object
-) -> None:
+def test_invalid_answer_changes_nothing(runner: Any, say: Any, decide: Any, answer: object) -> None:
     runner.add(say(1))
     runner.run_all()
 
@@ -203,45 +197,45 @@ def test_an_answer_that_cannot_be_understood_changes_nothing(
     assert runner.outbox.pending(now=0) == ()
 
 
-def test_of_two_who_decide_at_once_one_is_told(runner: Any, say: Any, learned: Any, monkeypatch: Any) -> None:
-    """Both had looked before either decided."""
+def test_second_concurrent_decision_raises(runner: Any, say: Any, learned: Any, monkeypatch: Any) -> None:
+    """Both listed the review before either decided."""
     runner.add(say(1))
     runner.run_all()
     before = runner.outbox.in_review()
-    (asked,) = in_review(runner.outbox)
-    decide_review(runner.outbox, asked.id, "accept", now=runner.now())
+    (review,) = in_review(runner.outbox)
+    decide_review(runner.outbox, review.id, "accept", now=runner.now())
     monkeypatch.setattr(runner.outbox, "in_review", lambda: before)
 
     with pytest.raises(NotInReviewError, match="decided already"):
-        decide_review(runner.outbox, asked.id, "reject", now=runner.now())
+        decide_review(runner.outbox, review.id, "reject", now=runner.now())
 
     runner.run_due()
     assert learned() == ["turn-1"]
 
 
-def test_what_is_not_there_cannot_be_decided(runner: Any) -> None:
+def test_unknown_review_cannot_be_decided(runner: Any) -> None:
     with pytest.raises(NotInReviewError, match="no update is waiting for review under 'x'"):
         decide_review(runner.outbox, "x", "accept", now=0)
 
 
-def test_only_what_is_of_a_scope_is_told(runner: Any, say: Any) -> None:
+def test_reviews_can_be_limited_to_a_scope(runner: Any, say: Any) -> None:
     runner.add(say(1))
     runner.add(say(1), OTHER)
     runner.run_all()
 
-    assert [asked.key for asked in in_review(runner.outbox, ADA)] == [KEY]
-    assert {asked.key for asked in in_review(runner.outbox)} == {KEY, OTHER}
+    assert [review.key for review in in_review(runner.outbox, ADA)] == [KEY]
+    assert {review.key for review in in_review(runner.outbox)} == {KEY, OTHER}
 
 
 # -- what changed meanwhile -----------------------------------------------------------------------
 
 
-def test_what_others_learned_meanwhile_is_kept(runner: Any, say: Any, storage: Any, learned: Any, decide: Any) -> None:
-    """The changes are applied to the memory as it is now; nobody is asked twice."""
+def test_facts_learned_during_review_are_kept(runner: Any, say: Any, storage: Any, learned: Any, decide: Any) -> None:
+    """The changes are applied to the current memory, without a second review."""
     runner.add(say(1))
     runner.run_all()
-    free = build_graph(model=ScriptedModel(update_answer("Lives in Turin.")), storage=storage)
-    free.invoke({"messages": say(7)}, context={"user_id": "ada", "thread_id": "t7"})
+    unreviewed = build_graph(model=ScriptedModel(update_answer("Lives in Turin.")), storage=storage)
+    unreviewed.invoke({"messages": say(7)}, context={"user_id": "ada", "thread_id": "t7"})
     decide("accept")
 
     runner.run_due()
@@ -249,29 +243,27 @@ def test_what_others_learned_meanwhile_is_kept(runner: Any, say: Any, storage: A
     assert learned() == ["Lives in Turin.", "turn-1"]
 
 
-def test_a_save_that_loses_a_race_asks_nobody_again(
+def test_revision_conflict_does_not_reopen_the_review(
     *, runner: Any, say: Any, storage: Any, learned: Any, model: Any, decide: Any, monkeypatch: Any
 ) -> None:
     runner.add(say(1))
     runner.run_all()
     decide("accept")
-    save, races = type(storage).save, iter([True, True, False])
+    save, conflicts = type(storage).save, iter([True, True, False])
 
-    def lose(self: Any, scope: Any, memory: Any) -> Any:
-        if next(races, False):
+    def save_after_another_writer(self: Any, scope: Any, memory: Any) -> Any:
+        if next(conflicts, False):
             save(self, scope, self.load(scope))
         return save(self, scope, memory)
 
-    monkeypatch.setattr(type(storage), "save", lose)
+    monkeypatch.setattr(type(storage), "save", save_after_another_writer)
     runner.run_due()
 
     assert (learned(), len(model.seen)) == (["turn-1"], 1)
 
 
-def test_where_a_summary_moved_the_model_is_asked_anew_and_its_answer_is_held(
-    make_runner: Any, storage: Any, say: Any, outbox: Any
-) -> None:
-    """What was agreed to was agreed to beside another text."""
+def test_changed_summary_is_proposed_again(make_runner: Any, storage: Any, say: Any, outbox: Any) -> None:
+    """The accepted text was a rewrite of another summary."""
     answer = json.dumps(
         {
             "user": {"workContext": {"summary": "Works on compilers.", "shouldUpdate": True}},
@@ -283,27 +275,27 @@ def test_where_a_summary_moved_the_model_is_asked_anew_and_its_answer_is_held(
     runner = make_runner(graph=build_graph(model=model, storage=storage, review="always"))
     runner.add(say(1))
     runner.run_all()
-    (asked,) = in_review(outbox)
+    (review,) = in_review(outbox)
     memory = storage.load(ADA).with_section("work_context", Section(summary="Retired."))
     storage.save(ADA, memory)
-    decide_review(outbox, asked.id, "accept", now=runner.now())
+    decide_review(outbox, review.id, "accept", now=runner.now())
 
     runner.run_due()
 
-    (again,) = in_review(outbox)
-    assert [(item.before, item.after) for item in again.proposal.items] == [("Retired.", "Works on compilers.")]
-    assert again.id != asked.id
+    (next_review,) = in_review(outbox)
+    assert [(item.before, item.after) for item in next_review.proposal.items] == [("Retired.", "Works on compilers.")]
+    assert next_review.id != review.id
     assert len(model.asked) == 2
     assert storage.load(ADA).section("work_context").summary == "Retired."
 
 
-def test_what_was_learned_elsewhere_meanwhile_is_not_learned_twice(
+def test_turn_learned_during_review_is_not_learned_twice(
     runner: Any, say: Any, storage: Any, learned: Any, decide: Any
 ) -> None:
     runner.add(say(1))
     runner.run_all()
-    free = build_graph(model=ScriptedModel(update_answer("turn-1 #elsewhere")), storage=storage)
-    free.invoke({"messages": say(1)}, context={"user_id": "ada", "thread_id": "t1"})
+    unreviewed = build_graph(model=ScriptedModel(update_answer("turn-1 #elsewhere")), storage=storage)
+    unreviewed.invoke({"messages": say(1)}, context={"user_id": "ada", "thread_id": "t1"})
     decide("accept")
 
     runner.run_due()
@@ -313,10 +305,10 @@ def test_what_was_learned_elsewhere_meanwhile_is_not_learned_twice(
 
 
 @pytest.mark.parametrize("decided", [False, True])
-def test_what_was_forgotten_while_it_was_held_stays_forgotten(
+def test_deletion_during_review_discards_the_proposal(
     *, runner: Any, say: Any, storage: Any, learned: Any, clock: Any, decide: Any, decided: bool
 ) -> None:
-    """Whatever was decided before; and what is said afterwards is learned."""
+    """With or without a decision. Later turns are learned."""
     runner.add(say(1))
     runner.run_all()
     if decided:
@@ -334,10 +326,10 @@ def test_what_was_forgotten_while_it_was_held_stays_forgotten(
     assert proposed(runner) == [["turn-2"]]
 
 
-def test_what_was_forgotten_by_others_is_not_learned_when_it_is_decided(
+def test_deletion_by_another_process_discards_the_decision(
     *, runner: Any, say: Any, storage: Any, learned: Any, clock: Any, decide: Any, model: Any
 ) -> None:
-    """Another process deleted the memory, and this one's outbox knows nothing of it."""
+    """The other process did not touch this outbox."""
     runner.add(say(1))
     runner.run_all()
     clock.sleep(5)
@@ -353,16 +345,16 @@ def test_what_was_forgotten_by_others_is_not_learned_when_it_is_decided(
 # -- processes ------------------------------------------------------------------------------------
 
 
-def test_who_is_killed_between_decision_and_save_applies_it_at_the_next_start(
+def test_decision_is_applied_after_a_crash(
     *, make_runner: Any, say: Any, learned: Any, model: Any, clock: Any, tmp_path: Path
 ) -> None:
-    """The decision is on disk, and so are the changes it is of."""
+    """The decision and the changes are on disk."""
     with SqliteOutbox(tmp_path / "outbox.db") as outbox:
         killed = make_runner(outbox=outbox)
         killed.add(say(1))
         killed.run_all()
-        (asked,) = in_review(outbox)
-        decide_review(outbox, asked.id, "accept", now=clock.now())
+        (review,) = in_review(outbox)
+        decide_review(outbox, review.id, "accept", now=clock.now())
         outbox.claim(now=clock.now(), lease_seconds=30)
     clock.sleep(31)
 
@@ -374,15 +366,15 @@ def test_who_is_killed_between_decision_and_save_applies_it_at_the_next_start(
     assert (learned(), len(model.seen)) == (["turn-1"], 1)
 
 
-def test_a_decision_that_cannot_be_saved_yet_is_tried_again(
+def test_failed_save_of_a_decision_is_retried(
     *, runner: Any, say: Any, storage: Any, learned: Any, model: Any, clock: Any, decide: Any, monkeypatch: Any
 ) -> None:
-    """Nobody is asked twice because a disk was full."""
+    """A full disk must not require a second decision."""
     runner.add(say(1))
     runner.run_all()
     decide("accept")
-    with monkeypatch.context() as full:
-        full.setattr(type(storage), "save", _fail)
+    with monkeypatch.context() as disk_full:
+        disk_full.setattr(type(storage), "save", _fail)
         runner.run_due()
     clock.sleep(600)
 
@@ -391,13 +383,13 @@ def test_a_decision_that_cannot_be_saved_yet_is_tried_again(
     assert (learned(), len(model.seen), runner.stats().failed) == (["turn-1"], 1, 1)
 
 
-def test_what_could_not_be_kept_for_review_is_run_again(
+def test_job_that_could_not_be_held_runs_again(
     runner: Any, say: Any, clock: Any, monkeypatch: Any, learned: Any
 ) -> None:
-    """Without its proposal in the outbox nobody could decide, and nothing may be learned undecided."""
+    """The proposal was not stored, so it cannot be decided, and must not be learned without a decision."""
     runner.add(say(1))
-    with monkeypatch.context() as full:
-        full.setattr(runner.outbox, "hold_for_review", _fail)
+    with monkeypatch.context() as disk_full:
+        disk_full.setattr(runner.outbox, "hold_for_review", _fail)
         runner.run_all()
     clock.sleep(31)
 
@@ -409,36 +401,36 @@ def test_what_could_not_be_kept_for_review_is_run_again(
 # -- the invoker ----------------------------------------------------------------------------------
 
 
-def test_flush_does_not_wait_for_a_person(graph: Any, say: Any, learned: Any) -> None:
-    """And does not say that it was learned; what waited for one before is not its business."""
+def test_flush_does_not_wait_for_a_review(graph: Any, say: Any, learned: Any) -> None:
+    """It returns False for a job that is held now, and ignores those held before."""
     with BackgroundInvoker(graph, outbox="memory:", settings=Settings(debounce_seconds=60)) as invoker:
         invoker.submit(say(1), ADA, "t1")
-        first = invoker.flush(20)
-        second = invoker.flush(20)
-        (asked,) = invoker.in_review()
-        waiting = invoker.pending()
+        first = invoker.flush(120)
+        second = invoker.flush(120)
+        (review,) = invoker.in_review()
+        pending = invoker.pending()
 
-        invoker.decide(asked.id, "accept")
-        last = invoker.flush(20)
+        invoker.decide(review.id, "accept")
+        last = invoker.flush(120)
 
     assert (first, second, last) == (False, True, True)
-    assert (waiting, learned()) == ((), ["turn-1"])
+    assert (pending, learned()) == ((), ["turn-1"])
     assert invoker.stats().held == 1
 
 
-def test_at_once_means_decided_at_once_too(graph: Any, say: Any, learned: Any) -> None:
+def test_immediate_invoker_applies_decisions_immediately(graph: Any, say: Any, learned: Any) -> None:
     with BackgroundInvoker(graph, outbox="memory:", immediate=True) as invoker:
         invoker.submit(say(1), ADA, "t1")
-        (asked,) = invoker.in_review()
+        (review,) = invoker.in_review()
         before = learned()
 
-        invoker.decide(asked.id, "accept")
+        invoker.decide(review.id, "accept")
 
         assert (before, learned(), invoker.in_review()) == ([], ["turn-1"], ())
         assert invoker.flush()
 
 
-def test_forgetting_drops_what_is_held(graph: Any, storage: Any, say: Any) -> None:
+def test_forget_discards_held_updates(graph: Any, storage: Any, say: Any) -> None:
     with BackgroundInvoker(graph, outbox="memory:", storage=storage, immediate=True) as invoker:
         invoker.submit(say(1), ADA, "t1")
 
@@ -447,7 +439,7 @@ def test_forgetting_drops_what_is_held(graph: Any, storage: Any, say: Any) -> No
         assert invoker.in_review() == invoker.pending() == ()
 
 
-def test_settings_say_what_is_reviewed(tmp_path: Path, say: Any) -> None:
+def test_review_is_configured_by_settings(tmp_path: Path, say: Any) -> None:
     settings = Settings(review="always", storage_path=str(tmp_path), model_name="offline", outbox="memory:")
     with BackgroundInvoker(settings=settings, immediate=True) as invoker:
         invoker.submit([("user", "I prefer tea to coffee.")], ADA, "t1")
@@ -455,7 +447,7 @@ def test_settings_say_what_is_reviewed(tmp_path: Path, say: Any) -> None:
         assert len(invoker.in_review()) == 1
 
 
-def test_switched_off_there_is_nothing_to_review() -> None:
+def test_disabled_invoker_has_no_reviews() -> None:
     with BackgroundInvoker(settings=Settings(enabled=False)) as invoker:
         assert invoker.in_review() == ()
         with pytest.raises(NotInReviewError):

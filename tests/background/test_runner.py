@@ -1,4 +1,4 @@
-"""Which job runs when, and what becomes of it: with a clock that stands still, and no threads."""
+"""JobRunner: scheduling, results and failures, on a fake clock and without threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POLICY = Policy(model_tries=1)
 
 
 class RateLimitedError(Exception):
-    """As a provider's client raises it."""
+    """An error as raised by a provider's client."""
 
     def __init__(self, after: str) -> None:
         super().__init__("429")
@@ -30,7 +30,7 @@ class RateLimitedError(Exception):
         self.response = SimpleNamespace(headers={"retry-after": after})
 
 
-# -- when -----------------------------------------------------------------------------------------
+# -- scheduling -----------------------------------------------------------------------------------
 
 
 def test_steady_submissions_are_one_run_after_the_last(make_runner: Any, clock: Any, model: Any, say: Any) -> None:
@@ -51,10 +51,10 @@ def test_steady_submissions_are_one_run_after_the_last(make_runner: Any, clock: 
 
 
 @pytest.mark.parametrize("others", [0, 3])
-def test_steady_submissions_do_not_postpone_for_ever(
+def test_active_conversation_runs_within_max_wait(
     make_runner: Any, clock: Any, model: Any, say: Any, others: int
 ) -> None:
-    """With a longest wait of 10 s there is a run at least every 10 s, whatever happens on other keys."""
+    """A max_wait of 10 s limits the delay, whatever happens in other conversations."""
     runner, runs = make_runner(debounce=5, max_wait=10), []
     runner.add_hooks(lambda update: runs.append(clock.now() - start) if update.key == KEY else None, None)
     start = clock.now()
@@ -69,7 +69,7 @@ def test_steady_submissions_do_not_postpone_for_ever(
     assert runs == pytest.approx([10, 22, 34, 46, 58])
 
 
-def test_traffic_on_other_keys_postpones_nothing(runner: Any, clock: Any, say: Any, learned: Any) -> None:
+def test_traffic_on_other_conversations_postpones_nothing(runner: Any, clock: Any, say: Any, learned: Any) -> None:
     runner.add(say(1))
     for number in range(5):
         clock.sleep(1)
@@ -79,10 +79,10 @@ def test_traffic_on_other_keys_postpones_nothing(runner: Any, clock: Any, say: A
     assert learned() == ["turn-1"]
 
 
-# -- what is learned ------------------------------------------------------------------------------
+# -- learning ------------------------------------------------------------------------------------
 
 
-def test_three_submissions_of_one_turn_are_one_run_that_saw_all(runner: Any, model: Any, say: Any) -> None:
+def test_three_submissions_are_one_run(runner: Any, model: Any, say: Any) -> None:
     for number in range(3):
         runner.add(say(number))
 
@@ -90,9 +90,7 @@ def test_three_submissions_of_one_turn_are_one_run_that_saw_all(runner: Any, mod
     assert model.seen == [["turn-0", "turn-1", "turn-2"]]
 
 
-def test_of_a_history_that_is_submitted_each_time_each_turn_is_learned_once(
-    runner: Any, say: Any, learned: Any
-) -> None:
+def test_resubmitted_history_is_learned_once(runner: Any, say: Any, learned: Any) -> None:
     for length in range(1, 13):
         runner.add(say(*range(length)))
         if length % 3 == 0:
@@ -111,7 +109,7 @@ def test_messages_without_ids_are_learned_once(runner: Any, learned: Any) -> Non
     assert learned() == [f"turn-{number}" for number in range(6)]
 
 
-def test_an_old_part_submitted_late_hides_nothing_new(runner: Any, model: Any, say: Any, learned: Any) -> None:
+def test_late_submission_of_an_old_part_hides_no_new_turn(runner: Any, model: Any, say: Any, learned: Any) -> None:
     runner.add(say(1, 2))
     runner.run_all()
     runner.add(say(3))
@@ -122,7 +120,7 @@ def test_an_old_part_submitted_late_hides_nothing_new(runner: Any, model: Any, s
     assert len(model.asked) == 2
 
 
-def test_the_later_version_of_a_message_counts(runner: Any, learned: Any) -> None:
+def test_later_version_of_a_message_counts(runner: Any, learned: Any) -> None:
     runner.add([HumanMessage("turn-typo", id="m1")])
     runner.add([HumanMessage("turn-right", id="m1")])
     runner.run_all()
@@ -140,8 +138,8 @@ def test_scopes_do_not_mix(runner: Any, say: Any, learned: Any) -> None:
     assert (learned(), learned(OTHER.scope), learned(bot)) == (["turn-1"], ["turn-2"], ["turn-3"])
 
 
-def test_what_comes_in_while_a_job_runs_is_learned_next(make_runner: Any, storage: Any, say: Any) -> None:
-    """Also where it repeats what is just being learned."""
+def test_submission_during_a_run_is_learned_next(make_runner: Any, storage: Any, say: Any) -> None:
+    """This includes a submission that repeats the turns of the current run."""
 
     def answer(prompt: object) -> str:
         if len(model.asked) == 1:
@@ -159,11 +157,11 @@ def test_what_comes_in_while_a_job_runs_is_learned_next(make_runner: Any, storag
     assert runner.outbox.pending(now=0) == ()
 
 
-def test_tool_calls_and_pictures_do_not_stop_it(runner: Any, learned: Any) -> None:
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
+def test_tool_calls_and_images_are_accepted(runner: Any, learned: Any) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
     runner.add(
         [
-            HumanMessage([{"type": "text", "text": "turn-1"}, picture], id="m1"),
+            HumanMessage([{"type": "text", "text": "turn-1"}, image], id="m1"),
             AIMessage("", tool_calls=[{"name": "look", "args": {"at": object()}, "id": "c1"}], id="m2"),
         ]
     )
@@ -172,10 +170,10 @@ def test_tool_calls_and_pictures_do_not_stop_it(runner: Any, learned: Any) -> No
     assert learned() == ["turn-1 [image]"]
 
 
-def test_pictures_are_not_kept(runner: Any, clock: Any) -> None:
-    """Memory learns from words; the rest would be written to disk at every submission."""
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
-    runner.add([HumanMessage([{"type": "text", "text": "B" * 5_000}, picture])])
+def test_image_data_is_not_stored(runner: Any, clock: Any) -> None:
+    """Memory learns from text; image data would be written to disk at every submission."""
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
+    runner.add([HumanMessage([{"type": "text", "text": "B" * 5_000}, image])])
     clock.sleep(5)
     (claim,) = runner.claim(1)
 
@@ -185,8 +183,8 @@ def test_pictures_are_not_kept(runner: Any, clock: Any) -> None:
 # -- two workers ----------------------------------------------------------------------------------
 
 
-def test_a_job_that_two_workers_run_is_learned_once(make_runner: Any, clock: Any, storage: Any, say: Any) -> None:
-    """The lease of the first expires while its model thinks."""
+def test_job_that_two_workers_run_is_learned_once(make_runner: Any, clock: Any, storage: Any, say: Any) -> None:
+    """The lease of the first expires during its model call."""
 
     def answer(prompt: object) -> str:
         if len(model.asked) == 1:
@@ -206,8 +204,8 @@ def test_a_job_that_two_workers_run_is_learned_once(make_runner: Any, clock: Any
     assert first.outbox.pending(now=0) == ()
 
 
-def test_a_job_that_was_learned_but_not_removed_costs_nothing(runner: Any, clock: Any, model: Any, say: Any) -> None:
-    """As after a crash between save and removal."""
+def test_rerun_after_a_crash_calls_no_model(runner: Any, clock: Any, model: Any, say: Any) -> None:
+    """A worker may crash between saving and completing."""
     runner.add(say(1))
     clock.sleep(5)
     (claim,) = runner.claim(1)
@@ -219,10 +217,8 @@ def test_a_job_that_was_learned_but_not_removed_costs_nothing(runner: Any, clock
     assert runner.outbox.pending(now=0) == ()
 
 
-def test_many_turns_that_were_learned_but_not_removed_are_not_learned_again(
-    runner: Any, clock: Any, storage: Any, say: Any, learned: Any
-) -> None:
-    """A memory knows the last 8 messages of a thread only; what was learned together is kept together."""
+def test_rerun_of_many_turns_learns_none_twice(runner: Any, clock: Any, storage: Any, say: Any, learned: Any) -> None:
+    """A watermark contains the last 8 messages only, so the merge of several submissions is stored."""
     for number in range(20):
         runner.add(say(number))
     clock.sleep(10)
@@ -238,22 +234,22 @@ def test_many_turns_that_were_learned_but_not_removed_are_not_learned_again(
     assert runner.outbox.pending(now=0) == ()
 
 
-def test_who_lost_the_lease_before_asking_asks_no_model(runner: Any, clock: Any, model: Any, say: Any) -> None:
+def test_worker_that_lost_its_lease_calls_no_model(runner: Any, clock: Any, model: Any, say: Any) -> None:
     runner.add(say(1))
     runner.add(say(2))
     clock.sleep(10)
     (lost,) = runner.claim(1)
     clock.sleep(31)
-    (taken,) = runner.claim(1)
+    (current,) = runner.claim(1)
 
     assert runner.run(lost) is None
     assert (len(model.asked), runner.stats().failed) == (0, 0)
-    runner.run(taken)
+    runner.run(current)
     assert runner.outbox.pending(now=0) == ()
 
 
-def test_half_a_surrogate_pair_does_not_stop_it(runner: Any, learned: Any) -> None:
-    """Models and clients cut emoji in half; no file can hold the half."""
+def test_lone_surrogate_is_replaced(runner: Any, learned: Any) -> None:
+    """Models and clients truncate emoji to lone surrogates, which UTF-8 cannot encode."""
     runner.add([HumanMessage("turn-\ud83d", id="m1")])
     runner.run_all()
 
@@ -263,32 +259,32 @@ def test_half_a_surrogate_pair_does_not_stop_it(runner: Any, learned: Any) -> No
 # -- edits and deletions --------------------------------------------------------------------------
 
 
-def answering(act: Callable[[], object]) -> ScriptedModel:
-    """A model during whose call somebody does something."""
+def model_that_calls(act: Callable[[], object]) -> ScriptedModel:
+    """A model that calls *act* before it answers."""
 
     def answer(prompt: object) -> str:
         act()
-        return update_answer("learned meanwhile")
+        return update_answer("learned later")
 
     return ScriptedModel(answer)
 
 
-def test_an_edit_during_a_slow_model_call_survives(make_runner: Any, storage: Any, say: Any) -> None:
+def test_edit_during_a_model_call_survives(make_runner: Any, storage: Any, say: Any) -> None:
     def edit() -> None:
         if not storage.load(ADA).facts:
             storage.save(ADA, storage.load(ADA).with_facts((Fact(content="by hand", source="manual"),)))
 
-    runner = make_runner(graph=build_graph(model=answering(edit), storage=storage))
+    runner = make_runner(graph=build_graph(model=model_that_calls(edit), storage=storage))
     runner.add(say(1))
     runner.run_all()
 
-    assert [fact.content for fact in storage.load(ADA).facts] == ["by hand", "learned meanwhile"]
+    assert [fact.content for fact in storage.load(ADA).facts] == ["by hand", "learned later"]
 
 
-def test_what_was_submitted_before_a_deletion_is_dropped(
+def test_submissions_from_before_a_deletion_are_discarded(
     *, runner: Any, clock: Any, model: Any, storage: Any, say: Any, learned: Any
 ) -> None:
-    """Also where the whole history comes again afterwards: only what is said later is learned."""
+    """If the whole history is submitted again, only later turns are learned."""
     runner.add(say(1, 2))
     storage.delete(ADA)
     clock.sleep(3_600)
@@ -299,7 +295,7 @@ def test_what_was_submitted_before_a_deletion_is_dropped(
     assert model.seen == [["turn-3"]]
 
 
-def test_a_job_from_before_a_deletion_asks_no_model(runner: Any, model: Any, storage: Any, say: Any) -> None:
+def test_job_from_before_a_deletion_calls_no_model(runner: Any, model: Any, storage: Any, say: Any) -> None:
     runner.add(say(1, 2))
     storage.delete(ADA)
     runner.run_all()
@@ -309,8 +305,8 @@ def test_a_job_from_before_a_deletion_asks_no_model(runner: Any, model: Any, sto
     assert runner.outbox.pending(now=0) == ()
 
 
-def test_a_deletion_during_a_slow_model_call_stays(make_runner: Any, clock: Any, storage: Any, say: Any) -> None:
-    slow = make_runner(graph=build_graph(model=answering(lambda: storage.delete(ADA)), storage=storage))
+def test_deletion_during_a_model_call_stays(make_runner: Any, clock: Any, storage: Any, say: Any) -> None:
+    slow = make_runner(graph=build_graph(model=model_that_calls(lambda: storage.delete(ADA)), storage=storage))
     slow.add(say(1))
     slow.run_all()
     after_deletion = storage.load(ADA).is_empty
@@ -325,7 +321,7 @@ def test_a_deletion_during_a_slow_model_call_stays(make_runner: Any, clock: Any,
     assert [fact.content.partition(" #")[0] for fact in storage.load(ADA).facts] == ["turn-2"]
 
 
-def test_a_deletion_of_one_memory_is_none_of_anothers(runner: Any, storage: Any, say: Any, learned: Any) -> None:
+def test_deletion_does_not_affect_other_memories(runner: Any, storage: Any, say: Any, learned: Any) -> None:
     runner.add(say(1), OTHER)
     runner.add(say(2), ConversationKey(Scope("ada", "bot"), "t1"))
     storage.delete(ADA)
@@ -337,19 +333,19 @@ def test_a_deletion_of_one_memory_is_none_of_anothers(runner: Any, storage: Any,
 # -- failures -------------------------------------------------------------------------------------
 
 
-def test_a_model_that_always_fails_is_tried_five_times_and_set_aside(
+def test_fifth_failure_makes_a_dead_letter(
     *, make_runner: Any, clock: Any, storage: Any, say: Any, learned: Any
 ) -> None:
-    """The waits grow; put back by hand, with the model well again, it is learned."""
+    """The delays grow; once requeued, it is learned when the model works again."""
     failing = make_runner(
         graph=build_graph(model=ScriptedModel(ConnectionError("down")), storage=storage, policy=POLICY)
     )
     failing.add(say(1))
     clock.sleep(5)
-    waits = []
+    delays = []
     while failing.run_due():
         for job in failing.outbox.pending(now=clock.now()):
-            waits.append(job.due_at - clock.now())
+            delays.append(job.due_at - clock.now())
             clock.sleep(job.due_at - clock.now())
     (job,) = failing.outbox.dead_letters()
 
@@ -358,17 +354,19 @@ def test_a_model_that_always_fails_is_tried_five_times_and_set_aside(
         MAX_ATTEMPTS,
         1,
     )
-    assert waits == sorted(waits) == pytest.approx([5, 20, 80, 320])
+    assert delays == sorted(delays) == pytest.approx([5, 20, 80, 320])
     assert job.error == "ModelError: the model did not answer: ConnectionError: down"
     assert learned() == []
 
-    well = make_runner()
-    assert well.outbox.retry(now=clock.now()) == 1
-    assert well.run_due() == 1
-    assert (learned(), well.outbox.dead_letters()) == (["turn-1"], ())
+    repaired = make_runner()
+    assert repaired.outbox.retry(now=clock.now()) == 1
+    assert repaired.run_due() == 1
+    assert (learned(), repaired.outbox.dead_letters()) == (["turn-1"], ())
 
 
-def test_a_failure_leaves_other_keys_alone(make_runner: Any, clock: Any, storage: Any, say: Any, learned: Any) -> None:
+def test_failure_does_not_affect_other_conversations(
+    make_runner: Any, clock: Any, storage: Any, say: Any, learned: Any
+) -> None:
     def answer(prompt: object) -> str:
         if "turn-1" in str(prompt):
             raise ConnectionError
@@ -383,7 +381,7 @@ def test_a_failure_leaves_other_keys_alone(make_runner: Any, clock: Any, storage
     assert learned(OTHER.scope) == ["of the other"]
 
 
-def test_what_no_waiting_cures_is_set_aside_at_once(make_runner: Any, storage: Any, say: Any) -> None:
+def test_permanent_error_makes_a_dead_letter_at_once(make_runner: Any, storage: Any, say: Any) -> None:
     runner = make_runner(graph=build_graph(model="nobody:has-this", storage=storage))
     runner.add(say(1))
     runner.run_all()
@@ -392,7 +390,7 @@ def test_what_no_waiting_cures_is_set_aside_at_once(make_runner: Any, storage: A
     assert (job.attempts, runner.stats().failed) == (1, 1)
 
 
-def test_what_cannot_be_read_is_set_aside(runner: Any, clock: Any) -> None:
+def test_unreadable_job_becomes_a_dead_letter(runner: Any, clock: Any) -> None:
     """A later version of memgraph may have written it."""
     runner.submit(KEY, "no json")
     for _ in range(MAX_ATTEMPTS):
@@ -401,8 +399,8 @@ def test_what_cannot_be_read_is_set_aside(runner: Any, clock: Any) -> None:
     assert "JSONDecodeError" in runner.outbox.dead_letters()[0].error
 
 
-def test_a_provider_that_asks_for_quiet_gets_it(make_runner: Any, clock: Any, storage: Any, say: Any) -> None:
-    """A 429 pauses all keys for its Retry-After."""
+def test_retry_after_pauses_all_conversations(make_runner: Any, clock: Any, storage: Any, say: Any) -> None:
+    """A 429 pauses all conversations for its Retry-After."""
     model = ScriptedModel(RateLimitedError("40"), update_answer("a"))
     runner = make_runner(graph=build_graph(model=model, storage=storage, policy=POLICY))
     runner.add(say(1))
@@ -415,14 +413,14 @@ def test_a_provider_that_asks_for_quiet_gets_it(make_runner: Any, clock: Any, st
     assert runner.run_all() == 2
 
 
-def test_a_storage_that_is_away_is_waited_for(
+def test_unavailable_storage_is_retried(
     *, make_runner: Any, storage: Any, say: Any, monkeypatch: Any, learned: Any
 ) -> None:
     runner = make_runner()
     runner.add(say(1))
-    with monkeypatch.context() as away:
-        away.setattr(type(storage), "save", lambda *_: (_ for _ in ()).throw(RevisionConflictError(ADA, 1)))
-        away.setattr("memgraph.nodes.save_memory._JITTER_SECONDS", 0)
+    with monkeypatch.context() as unavailable:
+        unavailable.setattr(type(storage), "save", lambda *_: (_ for _ in ()).throw(RevisionConflictError(ADA, 1)))
+        unavailable.setattr("memgraph.nodes.save_memory._JITTER_SECONDS", 0)
         runner.run_all()
     assert (learned(), len(runner.outbox.pending(now=0))) == ([], 1)
 
@@ -431,7 +429,7 @@ def test_a_storage_that_is_away_is_waited_for(
     assert learned() == ["turn-1"]
 
 
-def test_what_fails_while_closing_counts_as_not_tried(make_runner: Any, clock: Any, storage: Any, say: Any) -> None:
+def test_failure_while_closing_is_not_an_attempt(make_runner: Any, clock: Any, storage: Any, say: Any) -> None:
     runner = make_runner(
         graph=build_graph(model=ScriptedModel(ConnectionError("down")), storage=storage, policy=POLICY)
     )
@@ -445,10 +443,10 @@ def test_what_fails_while_closing_counts_as_not_tried(make_runner: Any, clock: A
     assert (job.attempts, job.running) == (0, False)
 
 
-# -- what is told ---------------------------------------------------------------------------------
+# -- logs and hooks --------------------------------------------------------------------------------
 
 
-def test_an_update_leaves_one_line_without_what_was_said(runner: Any, say: Any, caplog: Any) -> None:
+def test_update_logs_one_line_without_user_text(runner: Any, say: Any, caplog: Any) -> None:
     runner.add(say(7))
     with caplog.at_level(logging.INFO, "memgraph.invoker"):
         runner.run_all()
@@ -462,7 +460,7 @@ def test_an_update_leaves_one_line_without_what_was_said(runner: Any, say: Any, 
     assert fields["calls"] == 1
 
 
-def test_hooks_are_told(runner: Any, make_runner: Any, storage: Any, say: Any) -> None:
+def test_update_hook_is_called(runner: Any, make_runner: Any, storage: Any, say: Any) -> None:
     updates: list[Any] = []
     runner.add_hooks(updates.append, None)
     runner.add(say(1))
@@ -471,7 +469,7 @@ def test_hooks_are_told(runner: Any, make_runner: Any, storage: Any, say: Any) -
     assert [(update.key, update.outcome, len(update.report.added)) for update in updates] == [(KEY, "learned", 1)]
 
 
-def test_hooks_are_told_of_errors(make_runner: Any, storage: Any, say: Any) -> None:
+def test_error_hook_is_called(make_runner: Any, storage: Any, say: Any) -> None:
     runner = make_runner(
         graph=build_graph(model=ScriptedModel(ConnectionError("down")), storage=storage, policy=POLICY)
     )
@@ -483,7 +481,7 @@ def test_hooks_are_told_of_errors(make_runner: Any, storage: Any, say: Any) -> N
     assert errors == [(KEY, ModelError)]
 
 
-def test_a_hook_that_fails_hurts_nothing(runner: Any, say: Any, learned: Any, caplog: Any) -> None:
+def test_failing_hook_does_not_affect_the_update(runner: Any, say: Any, learned: Any, caplog: Any) -> None:
     def fail(_: object) -> None:
         raise ConfigError("the hook's own")
 

@@ -1,4 +1,4 @@
-"""The outbox in a file: what is in it, and what happens when the disk or others are in the way."""
+"""The outbox in an SQLite file: URLs, permissions, faults and migrations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "new" / "outbox.db"
 
 
-def put(outbox: Any, messages: str = "[]") -> None:
+def enqueue(outbox: Any, messages: str = "[]") -> None:
     outbox.enqueue(KEY, messages, now=0, timing=TIMING, max_jobs=10)
 
 
@@ -33,48 +33,48 @@ def texts(outbox: Any) -> list[str]:
     return [submission.messages for submission in claim.submissions]
 
 
-# -- where it is ----------------------------------------------------------------------------------
+# -- location ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["sqlite:{0}", "sqlite:///{0}", "{0}"])
-def test_a_path_is_named_in_several_ways(path: Path, form: str) -> None:
+def test_url_forms_of_a_path(path: Path, form: str) -> None:
     assert open_outbox(form.format(path)).name == f"sqlite:{path}"
 
 
-def test_an_outbox_is_opened_once() -> None:
+def test_open_outbox_returns_an_outbox_unchanged() -> None:
     outbox = open_outbox("memory:")
 
     assert open_outbox(outbox) is outbox
 
 
-def test_without_a_name_it_is_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_default_file_is_in_the_user_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
 
     assert open_outbox().name == f"sqlite:{tmp_path}/memgraph/outbox.db"
 
 
-def test_each_storage_has_an_outbox_of_its_own_where_none_is_named(tmp_path: Path) -> None:
-    """A job does not name its storage: what waits for one must never be learned into another."""
+def test_each_storage_has_its_own_default_outbox(tmp_path: Path) -> None:
+    """A job does not name its storage, so it must never be run with another one."""
     names = [open_outbox(storage=open_storage(f"file:{tmp_path / folder}")).name for folder in ("a", "b", "a")]
 
     assert names[0] != names[1]
     assert names[0] == names[2]
 
 
-def test_what_is_remembered_in_ram_does_not_wait_on_disk() -> None:
-    """It would be learned into nothing."""
+def test_default_outbox_of_memory_storage_is_in_memory() -> None:
+    """The memories are gone at the next start, so their jobs need not survive either."""
     assert open_outbox(storage=open_storage("memory:")).name.startswith("memory:")
 
 
-def test_a_named_outbox_is_the_one_that_is_used(tmp_path: Path) -> None:
-    """Whatever the storage."""
+def test_explicit_url_overrides_the_storage_default(tmp_path: Path) -> None:
+    """It does not depend on the storage."""
     opened = open_outbox(f"sqlite:{tmp_path}/mine.db", storage=open_storage("memory:"))
 
     assert opened.name == f"sqlite:{tmp_path}/mine.db"
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("redis://host", "unknown outbox scheme 'redis'; available: .*memory, .*sqlite"),
         ("sqlite://host/file", "names a host"),
@@ -82,30 +82,30 @@ def test_a_named_outbox_is_the_one_that_is_used(tmp_path: Path) -> None:
         ("memory:name", "takes no name"),
     ],
 )
-def test_a_url_that_names_none_is_an_error(url: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_invalid_url_is_rejected(url: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         open_outbox(url)
 
 
-def test_looking_makes_no_file(path: Path) -> None:
+def test_reading_creates_no_file(path: Path) -> None:
     with SqliteOutbox(path) as outbox:
         assert (outbox.pending(now=0), outbox.dead_letters(), outbox.next_due(now=0)) == ((), (), None)
 
     assert not path.parent.exists()
 
 
-def test_nobody_else_may_read_it(path: Path) -> None:
+def test_files_are_private(path: Path) -> None:
     with SqliteOutbox(path) as outbox:
-        put(outbox)
+        enqueue(outbox)
         modes = {oct(file.stat().st_mode & 0o777) for file in path.parent.iterdir()}
 
     assert modes == {"0o600"}
     assert oct(path.parent.stat().st_mode & 0o777) == "0o700"
 
 
-def test_a_submission_is_written_through_to_the_disk(path: Path) -> None:
+def test_submission_is_durable(path: Path) -> None:
     with SqliteOutbox(path) as outbox:
-        put(outbox)
+        enqueue(outbox)
         with outbox._durable.reading() as db:
             assert db
             assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -115,22 +115,22 @@ def test_a_submission_is_written_through_to_the_disk(path: Path) -> None:
 # -- faults ---------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_an_error_and_loses_nothing(path: Path) -> None:
+def test_full_disk_raises_and_loses_nothing(path: Path) -> None:
     with SqliteOutbox(path) as outbox:
-        put(outbox, "kept")
+        enqueue(outbox, "kept")
         with outbox._durable.writing() as db:
             db.execute("PRAGMA max_page_count = 1")
         with pytest.raises(OutboxError, match=r"outbox\.db: database or disk is full"):
-            put(outbox, "x" * 100_000)
+            enqueue(outbox, "x" * 100_000)
         with outbox._durable.writing() as db:
             db.execute("PRAGMA max_page_count = 100000")
 
-        put(outbox, "later")
+        enqueue(outbox, "later")
         assert texts(outbox) == ["kept", "later"]
 
 
 @pytest.mark.parametrize("step", ["claim", "complete", "failed", "dead_letter"])
-def test_a_full_disk_at_any_step_loses_nothing(
+def test_full_disk_at_any_step_loses_nothing(
     *,
     make_runner: Callable[..., Any],
     path: Path,
@@ -141,26 +141,26 @@ def test_a_full_disk_at_any_step_loses_nothing(
     monkeypatch: pytest.MonkeyPatch,
     step: str,
 ) -> None:
-    """The job is run again when its lease has expired, and what was learned stays learned once."""
+    """The job runs again when its lease has expired, and is learned once."""
     with SqliteOutbox(path) as outbox:
         runner = make_runner(outbox=outbox)
         runner.add(say(1))
         clock.sleep(5)
-        with monkeypatch.context() as full:
+        with monkeypatch.context() as disk_full:
 
             def fail(*_: object, **__: object) -> None:
                 raise OutboxError("disk is full")
 
-            full.setattr(outbox, step, fail)
+            disk_full.setattr(outbox, step, fail)
             if step == "claim":
                 with pytest.raises(OutboxError):
                     runner.run_due()
             elif step == "complete":
                 runner.run_due()
             else:
-                full.setattr(type(storage), "load", fail)
+                disk_full.setattr(type(storage), "load", fail)
                 if step == "dead_letter":
-                    full.setattr("memgraph.background.runner.MAX_ATTEMPTS", 1)
+                    disk_full.setattr("memgraph.background.runner.MAX_ATTEMPTS", 1)
                 runner.run_due()
         clock.sleep(31)
 
@@ -169,16 +169,16 @@ def test_a_full_disk_at_any_step_loses_nothing(
         assert outbox.pending(now=clock.now()) == ()
 
 
-def test_a_folder_that_may_not_be_written_is_an_error(tmp_path: Path) -> None:
-    """A file in its place, since root may write anything."""
+def test_unwritable_folder_raises(tmp_path: Path) -> None:
+    """A file stands in for the folder, since root may write to any folder."""
     (tmp_path / "folder").write_text("")
 
     with pytest.raises(OutboxError, match="folder"):
-        put(SqliteOutbox(tmp_path / "folder" / "outbox.db"))
+        enqueue(SqliteOutbox(tmp_path / "folder" / "outbox.db"))
 
 
-def test_a_read_only_folder_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the system says to all but root."""
+def test_read_only_folder_raises(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is simulated, since root may write to any folder."""
 
     def refuse(file: Path) -> None:
         raise PermissionError(13, "Permission denied", str(file))
@@ -187,20 +187,20 @@ def test_a_read_only_folder_is_an_error(path: Path, monkeypatch: pytest.MonkeyPa
     with monkeypatch.context() as read_only:
         read_only.setattr("memgraph._sqlite.create_private", refuse)
         with pytest.raises(OutboxError, match=r"outbox\.db: Permission denied"):
-            put(outbox)
-    put(outbox, "later")
+            enqueue(outbox)
+    enqueue(outbox, "later")
 
     assert texts(outbox) == ["later"]
     outbox.close()
 
 
-def test_a_file_that_may_only_be_read_is_an_error_until_it_may_be_written(path: Path) -> None:
+def test_read_only_file_raises_until_writable(path: Path) -> None:
     with SqliteOutbox(path) as outbox:
-        put(outbox, "kept")
+        enqueue(outbox, "kept")
         with outbox._durable.writing() as db:
             db.execute("PRAGMA query_only = ON")
         with pytest.raises(OutboxError, match="readonly"):
-            put(outbox, "lost")
+            enqueue(outbox, "lost")
         with outbox._durable.reading() as db:
             assert db
             db.execute("PRAGMA query_only = OFF")
@@ -208,33 +208,33 @@ def test_a_file_that_may_only_be_read_is_an_error_until_it_may_be_written(path: 
         assert texts(outbox) == ["kept"]
 
 
-def test_a_lock_held_too_long_is_an_error_and_then_it_goes_on(path: Path) -> None:
+def test_lock_timeout_raises_once(path: Path) -> None:
     with SqliteOutbox(path, busy_timeout=0.05) as outbox:
-        put(outbox, "kept")
+        enqueue(outbox, "kept")
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(OutboxError, match=r"outbox\.db: database is locked"):
-                put(outbox, "lost")
+                enqueue(outbox, "lost")
 
-        put(outbox, "later")
+        enqueue(outbox, "later")
         assert texts(outbox) == ["kept", "later"]
 
 
-def test_workers_wait_for_an_outbox_that_is_away(
+def test_workers_wait_for_an_unavailable_outbox(
     *, graph: Any, path: Path, say: Any, learned: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     monkeypatch.setattr("memgraph.background.worker.ERROR_BACKOFF_SECONDS", 0.02)
-    away, real = [True] * 3, SqliteOutbox.claim
+    failures, real_claim = [True] * 3, SqliteOutbox.claim
 
-    def claim(outbox: SqliteOutbox, **given: Any) -> Any:
-        if away and away.pop():
+    def claim(outbox: SqliteOutbox, **kwargs: Any) -> Any:
+        if failures and failures.pop():
             raise OutboxError("database is locked")
-        return real(outbox, **given)
+        return real_claim(outbox, **kwargs)
 
     monkeypatch.setattr(SqliteOutbox, "claim", claim)
     with BackgroundInvoker(graph, outbox=SqliteOutbox(path), settings=Settings(debounce_seconds=0)) as invoker:
         invoker.submit(say(1), KEY.scope, "t1")
-        assert invoker.flush(20)
+        assert invoker.flush(120)
 
     assert learned() == ["turn-1"]
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
@@ -242,23 +242,23 @@ def test_workers_wait_for_an_outbox_that_is_away(
     ]
 
 
-def test_a_file_that_is_no_database_is_an_error_and_left_as_it_is(path: Path) -> None:
+def test_other_file_is_rejected_and_left_unchanged(path: Path) -> None:
     path.parent.mkdir()
     path.write_text("precious notes " * 100)
 
     with SqliteOutbox(path) as outbox, pytest.raises(OutboxError, match="file is not a database"):
-        put(outbox)
+        enqueue(outbox)
 
     assert path.read_text() == "precious notes " * 100
 
 
-def test_a_file_of_a_later_version_is_left_alone(path: Path) -> None:
+def test_file_of_a_later_version_is_rejected(path: Path) -> None:
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")
 
     with SqliteOutbox(path) as outbox, pytest.raises(OutboxError, match="later version of memgraph"):
-        put(outbox)
+        enqueue(outbox)
 
 
 BEFORE_REVIEW = """
@@ -284,8 +284,8 @@ BEFORE_REVIEW = """
 """
 
 
-def test_a_file_of_before_there_was_review_is_brought_up_to_date(path: Path) -> None:
-    """What waited when memgraph was upgraded waits on, and can be held."""
+def test_file_from_before_reviews_is_migrated(path: Path) -> None:
+    """Jobs that were pending at an upgrade stay pending, and can be held."""
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as db:
         db.executescript(BEFORE_REVIEW)
@@ -300,13 +300,13 @@ def test_a_file_of_before_there_was_review_is_brought_up_to_date(path: Path) -> 
         assert [each.proposal for each in outbox.in_review()] == ["proposed"]
 
 
-def test_a_file_that_was_removed_is_made_again(path: Path) -> None:
-    """What went into the removed one would be lost without a word."""
+def test_removed_file_is_created_again(path: Path) -> None:
+    """Writes to the removed file would be lost without an error."""
     with SqliteOutbox(path) as outbox:
-        put(outbox, "gone")
+        enqueue(outbox, "gone")
         for file in path.parent.iterdir():
             file.unlink()
-        put(outbox, "kept")
+        enqueue(outbox, "kept")
         assert texts(outbox) == ["kept"]
     with SqliteOutbox(path) as outbox:
         assert texts(outbox) == ["kept"]

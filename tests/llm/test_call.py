@@ -1,4 +1,4 @@
-"""The model is asked with patience, over the wire as well."""
+"""Model calls: retries, timeouts, parsing of responses, and models by name."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from memgraph.llm.retry import is_transient, retry_options
 from memgraph.testing import ScriptedModel
 
 HELLO = [HumanMessage("Hello.")]
-HASTY = Policy(retry_wait_seconds=0)
+FAST_RETRIES = Policy(retry_wait_seconds=0)
 
 
 class StatusError(Exception):
-    """What a provider's client raises."""
+    """An error as raised by a provider's client."""
 
     def __init__(self, status: int, **headers: str) -> None:
         super().__init__(f"status {status}")
@@ -36,53 +36,53 @@ class StatusError(Exception):
         self.response = SimpleNamespace(headers=headers)
 
 
-# -- trying again ---------------------------------------------------------------------------------
+# -- retries -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
-def test_a_passing_failure_is_tried_again(status: int) -> None:
-    """The provider is busy, not wrong."""
+def test_transient_error_is_retried(status: int) -> None:
+    """The provider is busy; the request is not wrong."""
     model = ScriptedModel(StatusError(status), ConnectionError(), TimeoutError(), "Hi.")
 
-    assert call(model, HELLO, HASTY).text == "Hi."
+    assert call(model, HELLO, FAST_RETRIES).text == "Hi."
     assert len(model.asked) == 4
 
 
-def test_after_four_tries_it_is_an_error_that_says_what_failed() -> None:
-    """Four in all, not four more."""
+def test_fourth_failure_raises_with_its_cause() -> None:
+    """Four attempts in all, not four retries."""
     model = ScriptedModel(StatusError(503))
 
     with pytest.raises(ModelError, match="StatusError: status 503"):
-        call(model, HELLO, HASTY)
+        call(model, HELLO, FAST_RETRIES)
 
     assert len(model.asked) == 4
 
 
 @pytest.mark.parametrize("error", [StatusError(401), StatusError(400), ValueError("no such model")])
-def test_a_lasting_failure_is_not_tried_again(error: Exception) -> None:
-    """A wrong key does not get better."""
+def test_permanent_error_is_not_retried(error: Exception) -> None:
+    """A wrong key does not become valid."""
     model = ScriptedModel(error)
 
     with pytest.raises(ModelError):
-        call(model, HELLO, HASTY)
+        call(model, HELLO, FAST_RETRIES)
 
     assert len(model.asked) == 1
 
 
-def test_the_same_patience_in_an_event_loop() -> None:
-    """The twin is a twin."""
+def test_async_call_is_retried() -> None:
+    """`acall` has the retries of `call`."""
     model = ScriptedModel(StatusError(429), "Hi.")
 
-    assert asyncio.run(acall(model, HELLO, HASTY)).text == "Hi."
+    assert asyncio.run(acall(model, HELLO, FAST_RETRIES)).text == "Hi."
 
 
-def test_a_provider_that_asks_for_more_than_ten_minutes_is_down() -> None:
-    """A run does not wait for an hour."""
+def test_retry_after_of_an_hour_is_not_transient() -> None:
+    """A provider that is away for more than ten minutes is down: a run does not wait for it."""
     assert not is_transient(StatusError(429, **{"retry-after": "3600"}))
 
 
-def _wait(error: Exception, attempt: int) -> float:
-    """The wait before the next try, after this failure."""
+def _delay(error: Exception, attempt: int) -> float:
+    """Return the delay before the next attempt after *error*."""
     state = RetryCallState(Retrying(), None, (), {})
     state.attempt_number = attempt
     state.set_exception((type(error), error, None))
@@ -90,43 +90,43 @@ def _wait(error: Exception, attempt: int) -> float:
 
 
 @pytest.mark.parametrize(("attempt", "low", "high"), [(1, 0.5, 1.5), (2, 1, 3), (3, 2, 6)])
-def test_waits_grow_and_are_jittered(attempt: int, low: float, high: float) -> None:
-    """So that many runs do not come back at once."""
-    waits = {_wait(ConnectionError(), attempt) for _ in range(50)}
+def test_backoff_grows_with_jitter(attempt: int, low: float, high: float) -> None:
+    """Runs that failed together must not return together."""
+    delays = {_delay(ConnectionError(), attempt) for _ in range(50)}
 
-    assert low <= min(waits) < max(waits) <= high
+    assert low <= min(delays) < max(delays) <= high
 
 
 @pytest.mark.parametrize("after", ["30", "Wed, 21 Oct 2099 07:28:00 GMT"])
-def test_retry_after_is_respected_in_both_its_forms(after: str) -> None:
-    """The provider knows best when it is ready."""
-    assert _wait(StatusError(429, **{"retry-after": after}), 1) >= 30
+def test_retry_after_is_respected_as_seconds_and_as_date(after: str) -> None:
+    """RFC 9110 allows both forms."""
+    assert _delay(StatusError(429, **{"retry-after": after}), 1) >= 30
 
 
 @pytest.mark.parametrize("after", ["", "soon", "nan-ish"])
-def test_a_senseless_retry_after_is_as_none(after: str) -> None:
-    """It must not cost the run."""
-    assert _wait(StatusError(429, **{"retry-after": after}), 1) <= 1.5
+def test_invalid_retry_after_is_ignored(after: str) -> None:
+    """It must not fail the run."""
+    assert _delay(StatusError(429, **{"retry-after": after}), 1) <= 1.5
 
 
-def test_a_call_that_hangs_is_given_up_and_left_behind() -> None:
-    """Its thread is a daemon, which nothing waits for."""
+def test_hanging_call_times_out_on_a_daemon_thread() -> None:
+    """Nothing waits for its thread, not even interpreter exit."""
     forever = threading.Event()
 
     with pytest.raises(TimeoutError):
         run_with_timeout(0.01, forever.wait, "memgraph-model-call")
 
-    (left,) = [thread for thread in threading.enumerate() if thread.name == "memgraph-model-call"]
-    assert left.daemon
+    (hanging,) = [thread for thread in threading.enumerate() if thread.name == "memgraph-model-call"]
+    assert hanging.daemon
     forever.set()
-    left.join()
+    hanging.join()
 
 
-# -- what it said ---------------------------------------------------------------------------------
+# -- responses -----------------------------------------------------------------------------------
 
 
-def test_a_tool_call_is_an_answer() -> None:
-    """Models held to a shape by function calling say nothing else."""
+def test_answer_is_read_from_a_tool_call() -> None:
+    """With structured output by function calling the text is empty."""
     call = {"name": "memory_update", "args": {"newFacts": []}, "id": "c1", "type": "tool_call"}
 
     assert read_answer(AIMessage("", tool_calls=[call])).text == '{"newFacts": []}'
@@ -140,24 +140,24 @@ def test_a_tool_call_is_an_answer() -> None:
         (AIMessage("x", response_metadata={"finish_reason": "stop"}), False, False),
     ],
 )
-def test_how_an_answer_ended_is_kept(message: AIMessage, cut_off: bool, refused: bool) -> None:  # noqa: FBT001
-    """A truncated answer raises nothing in any client."""
+def test_answer_keeps_truncation_and_refusal(message: AIMessage, cut_off: bool, refused: bool) -> None:  # noqa: FBT001
+    """A truncated answer raises no error in any client."""
     answer = read_answer(message)
 
     assert (answer.cut_off, answer.refused) == (cut_off, refused)
 
 
-def test_a_model_that_counts_no_tokens_costs_none() -> None:
-    """The call is counted all the same."""
+def test_call_without_token_usage_is_counted() -> None:
+    """Its tokens count as 0."""
     assert read_usage(AIMessage("x")).model_dump() == {"calls": 1, "input_tokens": 0, "output_tokens": 0}
 
 
-# -- over the wire --------------------------------------------------------------------------------
+# -- over HTTP -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def wire(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[HTTPServer]:
-    """A server that speaks as OpenAI does, named by the environment as a user would."""
+def server(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[HTTPServer]:
+    """An OpenAI-compatible server, set by environment variables as a user would."""
     monkeypatch.setenv("OPENAI_BASE_URL", httpserver.url_for("/v1"))
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     yield httpserver
@@ -172,36 +172,34 @@ def _completion(text: str, finish_reason: str = "stop") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_busy_server_is_asked_again_by_us_and_by_nobody_else(wire: HTTPServer) -> None:
-    """The client's own retries are off, else four tries would be twelve calls."""
+def test_only_memgraph_retries(server: HTTPServer) -> None:
+    """The client's own retries are off, else four attempts would be twelve requests."""
     calls: list[int] = []
 
     def serve(_: Request) -> Response:
         calls.append(len(calls))
         return Response(status=429) if len(calls) < 4 else Response(json.dumps(_completion("Hi.")))
 
-    wire.expect_request("/v1/chat/completions").respond_with_handler(serve)
+    server.expect_request("/v1/chat/completions").respond_with_handler(serve)
 
-    message = call(chat_model("openai:m"), HELLO, HASTY)
+    message = call(chat_model("openai:m"), HELLO, FAST_RETRIES)
 
     assert (message.text, len(calls)) == ("Hi.", 4)
     assert read_usage(message).input_tokens == 11
 
 
-def test_a_server_that_is_not_there_is_an_error_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int
-) -> None:
-    """What was tried, and what happened."""
+def test_unreachable_server_raises_a_model_error(monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int) -> None:
+    """Its message names the cause."""
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{unused_tcp_port}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
 
     with pytest.raises(ModelError, match="Connection error"):
-        call(chat_model("openai:m"), HELLO, HASTY)
+        call(chat_model("openai:m"), HELLO, FAST_RETRIES)
 
 
 @pytest.fixture
 def unused_tcp_port() -> int:
-    """A port on which nothing listens."""
+    """A port that no server listens on."""
     import socket
 
     with socket.socket() as probe:
@@ -209,29 +207,29 @@ def unused_tcp_port() -> int:
         return probe.getsockname()[1]
 
 
-@pytest.mark.parametrize("shape", ["json_schema", "function_calling"])
-def test_a_shape_is_asked_for_and_the_words_are_read_by_us(wire: HTTPServer, shape: Any) -> None:
-    """Also where they break the shape: a client's parser must not decide what is lost."""
-    seen: list[dict[str, Any]] = []
+@pytest.mark.parametrize("structured_output", ["json_schema", "function_calling"])
+def test_structured_output_is_requested_but_parsed_by_memgraph(server: HTTPServer, structured_output: Any) -> None:
+    """An answer that violates the schema is returned too: the client's parser must not discard it."""
+    requests: list[dict[str, Any]] = []
 
     def serve(request: Request) -> Response:
-        seen.append(request.get_json())
+        requests.append(request.get_json())
         return Response(json.dumps(_completion("Not JSON at all", "length")))
 
-    wire.expect_request("/v1/chat/completions").respond_with_handler(serve)
+    server.expect_request("/v1/chat/completions").respond_with_handler(serve)
 
-    answer = read_answer(call(chat_model("openai:m"), HELLO, HASTY, shape))
+    answer = read_answer(call(chat_model("openai:m"), HELLO, FAST_RETRIES, structured_output))
 
     assert (answer.text, answer.cut_off) == ("Not JSON at all", True)
-    assert ("response_format" in seen[0]) is (shape == "json_schema")
-    assert ("tools" in seen[0]) is (shape == "function_calling")
+    assert ("response_format" in requests[0]) is (structured_output == "json_schema")
+    assert ("tools" in requests[0]) is (structured_output == "function_calling")
 
 
-# -- by name --------------------------------------------------------------------------------------
+# -- models ---------------------------------------------------------------------------------------
 
 
-def test_a_missing_key_is_named() -> None:
-    """One line that tells which variable to set."""
+def test_missing_key_error_names_the_variable() -> None:
+    """The user has to know which one to set."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("OPENAI_API_KEY", raising=False)
         with pytest.raises(ModelSetupError, match="OPENAI_API_KEY"):
@@ -239,23 +237,23 @@ def test_a_missing_key_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", ["openai", "openai:", "gpt-4", ""])
-def test_half_a_name_is_no_model(name: str) -> None:
-    """The error shows a whole one."""
+def test_incomplete_model_name_is_rejected(name: str) -> None:
+    """The error shows a complete one."""
     with pytest.raises(ModelSetupError, match=r"openai:gpt-4\.1-mini"):
         chat_model(name)
 
 
-def test_an_openai_model_does_not_retry_by_itself(wire: HTTPServer) -> None:
-    """We do."""
+def test_openai_client_does_not_retry(server: HTTPServer) -> None:
+    """Retries are memgraph's, see `call`."""
     model = chat_model("openai:m")
 
     assert isinstance(model, ChatOpenAI)
     assert model.max_retries == 0
 
 
-def test_a_server_of_ones_own_needs_no_key(wire: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Ollama and vLLM; the client would not start without one."""
+def test_compatible_server_needs_no_key(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ollama and vLLM have none, but the client does not start without one."""
     monkeypatch.delenv("OPENAI_API_KEY")
-    wire.expect_request("/v1/chat/completions").respond_with_json(_completion("Hi."))
+    server.expect_request("/v1/chat/completions").respond_with_json(_completion("Hi."))
 
-    assert call(chat_model("openai:m"), HELLO, HASTY).text == "Hi."
+    assert call(chat_model("openai:m"), HELLO, FAST_RETRIES).text == "Hi."

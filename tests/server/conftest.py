@@ -1,4 +1,4 @@
-"""One real server for all tests here, and what a test says and finds there."""
+"""One real server for all tests of this folder, and a conversation for each test."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from memgraph import MemoryStorage, Scope
+from memgraph.background.schedule import Clock
 from memgraph.background.server_invoker import ServerInvoker
 from memgraph.settings import Settings
 
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 120.0
 
 
 def _load(name: str) -> ModuleType:
-    """Test modules are no package."""
+    """Import a module of this folder, which is not a package."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     assert spec
     assert spec.loader
@@ -37,7 +38,7 @@ def _load(name: str) -> ModuleType:
 
 @pytest.fixture(scope="session")
 def new_server(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
-    """Make a server that is not started."""
+    """Make a server that has not been started."""
     pytest.importorskip("langgraph_cli", reason="langgraph-cli[inmem] is not installed")
     pytest.importorskip("langgraph_api", reason="langgraph-cli[inmem] is not installed")
     return lambda **options: _load("dev_server").DevServer(tmp_path_factory.mktemp("server"), **options)
@@ -45,7 +46,7 @@ def new_server(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def server(new_server: Callable[[], Any]) -> Iterator[Any]:
-    """The server, started once."""
+    """The server, shared by all tests."""
     server = new_server()
     server.start()
     yield server
@@ -53,8 +54,8 @@ def server(new_server: Callable[[], Any]) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def guarded(new_server: Callable[..., Any]) -> Iterator[Any]:
-    """A server that knows who is calling, started once."""
+def auth_server(new_server: Callable[..., Any]) -> Iterator[Any]:
+    """A server with authentication, shared by all tests."""
     server = new_server(auth=True)
     server.start()
     yield server
@@ -69,8 +70,8 @@ def client(server: Any) -> Iterator[SyncLangGraphClient]:
 
 
 @dataclass
-class Talk:
-    """A test's own words: what it says is `item-NAME-N`, which only the scripted model understands."""
+class ServerConversation:
+    """A user and a conversation for one test; turn N says `item-NAME-N`, which the scripted model learns."""
 
     server: Any
     name: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
@@ -83,53 +84,55 @@ class Talk:
     def storage(self) -> MemoryStorage:
         return self.server.storage
 
-    def invoker(self, url: str | None = None, assistant: str = "scripted", **settings: Any) -> ServerInvoker:
-        quiet = Settings(**{"debounce_seconds": 1, **settings})
-        return ServerInvoker(url or self.server.url, assistant, settings=quiet, storage=self.storage)
+    def invoker(
+        self, url: str | None = None, assistant: str = "scripted", clock: Clock | None = None, **settings: Any
+    ) -> ServerInvoker:
+        chosen = Settings(**{"debounce_seconds": 1, **settings})
+        return ServerInvoker(url or self.server.url, assistant, settings=chosen, storage=self.storage, clock=clock)
 
     def turn(self, number: int) -> HumanMessage:
         return HumanMessage(f"Please note item-{self.name}-{number}", id=f"m{number}")
 
-    def flag(self, what: str, *, on: bool) -> None:
-        """Hold the model up (`hold`), or break it (`down`)."""
-        file = self.server.folder / f"{self.name}.{what}"
+    def control_model(self, state: str, *, on: bool) -> None:
+        """Block the model (`hold`), or make it fail (`down`)."""
+        file = self.server.folder / f"{self.name}.{state}"
         file.touch() if on else file.unlink(missing_ok=True)
 
     @property
-    def asked(self) -> list[list[int]]:
-        """Which turns the model was shown, a list a call."""
-        file = self.server.folder / f"{self.name}.asked"
+    def model_calls(self) -> list[list[int]]:
+        """The turns in the prompt of each call."""
+        file = self.server.folder / f"{self.name}.calls"
         lines = file.read_text().splitlines() if file.exists() else []
         return [[int(item.rsplit("-", 1)[1]) for item in line.split()] for line in lines]
 
     def learned(self, scope: Scope | None = None) -> list[int]:
-        """Which turns are in memory, in order."""
+        """The turns in memory, in order."""
         facts = self.storage.load(scope or self.scope).facts
         return sorted(int(fact.content.rstrip(".").rsplit("-", 1)[1]) for fact in facts)
 
 
 @pytest.fixture
-def new_talk() -> Callable[[Any], Talk]:
-    """Talk with a server of one's own."""
-    return Talk
+def new_conversation() -> Callable[[Any], ServerConversation]:
+    """Make a conversation on another server."""
+    return ServerConversation
 
 
 @pytest.fixture
-def talk(server: Any) -> Iterator[Talk]:
-    talk = Talk(server)
-    yield talk
-    talk.flag("hold", on=False)
-    talk.flag("down", on=False)
+def conversation(server: Any) -> Iterator[ServerConversation]:
+    conversation = ServerConversation(server)
+    yield conversation
+    conversation.control_model("hold", on=False)
+    conversation.control_model("down", on=False)
 
 
 @pytest.fixture
-def until() -> Callable[[Callable[[], object]], None]:
-    """Wait until something is so."""
+def wait_until() -> Callable[[Callable[[], object]], None]:
+    """Wait until a condition is true."""
 
-    def wait(is_so: Callable[[], object]) -> None:
+    def wait(condition: Callable[[], object]) -> None:
         deadline = time.monotonic() + WAIT_SECONDS
-        while not is_so():
-            assert time.monotonic() < deadline, "it did not happen in time"
+        while not condition():
+            assert time.monotonic() < deadline, "timed out"
             time.sleep(0.05)
 
     return wait

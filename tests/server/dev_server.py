@@ -1,4 +1,4 @@
-"""The real server: `langgraph dev` in a folder of its own, on a free port of the loopback."""
+"""A real server: `langgraph dev` in a temporary folder, on a free local port."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from memgraph import MemoryStorage, open_storage
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-START_SECONDS = 120.0
-STOP_SECONDS = 20.0
-TOKEN = "a-token-for-tests"  # noqa: S105 - of a server on the loopback, in a folder of its own
+START_SECONDS = 300.0
+STOP_SECONDS = 60.0
+TOKEN = "a-token-for-tests"  # noqa: S105 - the token of a temporary local server
 SETTINGS = {
     "storage_path": "memories",
     "model_name": "offline",
@@ -32,11 +32,11 @@ SETTINGS = {
 
 
 class DevServer:
-    """`langgraph dev` with what langgraph.json names, and with the update on a scripted model, reviewed and not.
+    """`langgraph dev` with the graphs of langgraph.json, and the update on a scripted model, with and without review.
 
     Args:
-        folder: Where it keeps all it has: memories, its own state, its log.
-        auth: Whether it knows who is calling, by `auth_handler.py`.
+        folder: Folder of its memories, its state and its log.
+        auth: Whether it authenticates users, by `auth_handler.py`.
     """
 
     def __init__(self, folder: Path, *, auth: bool = False) -> None:
@@ -50,12 +50,12 @@ class DevServer:
 
     @property
     def storage(self) -> MemoryStorage:
-        """Where it keeps the memories."""
+        """The storage of its memories."""
         return open_storage(f"file:{self.folder / 'memories'}")
 
     @property
     def log(self) -> str:
-        """What it said so far."""
+        """Its output so far."""
         return (self.folder / "log").read_text(errors="replace")
 
     def start(self) -> None:
@@ -78,7 +78,7 @@ class DevServer:
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """Stop it as a service manager would, and kill what is left of it."""
+        """Terminate it as a service manager would, and kill processes that remain."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -86,7 +86,7 @@ class DevServer:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(STOP_SECONDS)
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # its children too: it leads a session of its own
+            os.killpg(process.pid, signal.SIGKILL)  # children included: it has a session of its own
         process.wait()
 
     def _options(self) -> tuple[str, ...]:
@@ -94,16 +94,16 @@ class DevServer:
 
     def _is_ready(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/ok", timeout=5).is_success
+            return httpx.get(f"{self.url}/ok", timeout=60).is_success
         except httpx.HTTPError:
             return False
 
 
 def _deployment(*, auth: bool) -> dict[str, Any]:
-    """What our own langgraph.json says, and the graphs that only tests need."""
-    ours = json.loads((ROOT / "langgraph.json").read_text())
-    http = {"app": str(ROOT / ours["http"]["app"])}
-    graphs = {name: {**graph, "path": str(ROOT / graph["path"])} for name, graph in ours["graphs"].items()}
+    """Return the langgraph.json of the repository with the test graphs added."""
+    deployed = json.loads((ROOT / "langgraph.json").read_text())
+    http = {"app": str(ROOT / deployed["http"]["app"])}
+    graphs = {name: {**graph, "path": str(ROOT / graph["path"])} for name, graph in deployed["graphs"].items()}
     for name, graph in (("scripted", "graph"), ("reviewed", "reviewed")):
         graphs[name] = {"path": f"{HERE / 'scripted_graph.py'}:{graph}"}
     deployment = {"dependencies": ["."], "graphs": graphs, "http": http}
@@ -114,11 +114,11 @@ def _deployment(*, auth: bool) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, str]:
-    """That of the tests, less what configures memgraph or finds a model; nothing is sent anywhere."""
-    foreign = ("MEMGRAPH_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_", "OPENAI_", "COV_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    """Return the environment without settings of memgraph and of models, with all telemetry off."""
+    excluded = ("MEMGRAPH_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_", "OPENAI_", "COV_")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(excluded)}
     return {
-        **kept,
+        **inherited,
         "LANGSMITH_TRACING": "false",
         "LANGGRAPH_CLI_NO_ANALYTICS": "1",
         "LANGGRAPH_NO_VERSION_CHECK": "true",

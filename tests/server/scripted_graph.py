@@ -1,7 +1,7 @@
-"""The memory update with a model that tests can hold up and break by files, run by the server in a folder of its own.
+"""The memory update with a model that tests control by files in the working folder of the server.
 
-A turn says `item-TEST-N`, and the model makes a fact of each item it is shown. While the file `TEST.hold` is there it
-takes its time, and while `TEST.down` is there it fails. What it was shown is written to `TEST.asked`, a line a call.
+A turn contains `item-TEST-N`, and the model answers with a fact for each item. While the file `TEST.hold` exists it
+blocks, and while `TEST.down` exists it fails. The items of each call are a line of `TEST.calls`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ITEM = re.compile(r"item-(\w+)-\w+")
 
 
 class ItemModel(BaseChatModel):
-    """Learns items."""
+    """A model that learns the items in its prompt."""
 
     @property
     def _llm_type(self) -> str:
@@ -31,21 +31,21 @@ class ItemModel(BaseChatModel):
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         items = sorted({match[0]: match[1] for match in ITEM.finditer(str(messages[-1].content))}.items())
         for test in sorted({test for _, test in items}):
-            with Path(f"{test}.asked").open("a") as asked:
-                asked.write(" ".join(item for item, _ in items) + "\n")
-            self._obey(test)
+            with Path(f"{test}.calls").open("a") as calls:
+                calls.write(" ".join(item for item, _ in items) + "\n")
+            self._wait_or_fail(test)
         answer = update_answer(*(f"Said {item}." for item, _ in items))
         return ChatResult(generations=[ChatGeneration(message=AIMessage(answer))])
 
-    def _obey(self, test: str) -> None:
-        deadline = time.monotonic() + 60
+    def _wait_or_fail(self, test: str) -> None:
+        deadline = time.monotonic() + 300
         while Path(f"{test}.hold").exists() and time.monotonic() < deadline:
             time.sleep(0.02)
         if Path(f"{test}.down").exists():
             raise RuntimeError("the model is down")
 
 
-# the model is shown new turns only: it cannot tell them from those of the context
+# no context turns, since the model cannot distinguish them from new turns
 _defaults = make_context(load_settings(context_turns=0))
 graph = build_graph(defaults=_defaults, model=ItemModel())
 reviewed = build_graph(defaults=_defaults, model=ItemModel(), review="always")

@@ -1,4 +1,4 @@
-"""What a client of the server, such as Studio, sees of the graphs: names, routes, forms, stages, streams."""
+"""The graphs as clients of the server, such as Studio, see them: descriptions, routes, schemas, stages and streams."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ NODES = [
 PROMPT = "Answer with a JSON object with the keys user, history, newFacts and factsToRemove. Be brief."
 
 
-def said(text: str, message_id: str = "m1") -> dict[str, Any]:
-    """What goes in."""
+def make_input(text: str, message_id: str = "m1") -> dict[str, Any]:
+    """Return the input of a run."""
     return {"messages": [{"role": "user", "content": text, "id": message_id}]}
 
 
-def whose(name: str) -> Any:
-    """What a run says of whom it is."""
+def make_context(name: str) -> Any:
+    """Return the context of a run."""
     return {"user_id": name, "thread_id": "t1"}
 
 
@@ -49,51 +49,51 @@ def assistant_of(client: SyncLangGraphClient, graph: str) -> Any:
     return next(found for found in client.assistants.search(graph_id=graph) if found["name"] == graph)
 
 
-# -- what there is --
+# -- descriptions and schemas --
 
 
 @pytest.mark.parametrize("graph", ["memory_update", "memory_recall", "lead_agent"])
-def test_a_graph_says_what_it_does(client: SyncLangGraphClient, graph: str) -> None:
-    """Whoever opens the list of assistants knows which to choose, and what it has to be told."""
+def test_assistant_has_a_description(client: SyncLangGraphClient, graph: str) -> None:
+    """The list of assistants shows what each does and which context it needs."""
     assistant = assistant_of(client, graph)
 
     assert "user_id" in assistant["description"]
 
 
-def test_the_routes_are_drawn(client: SyncLangGraphClient) -> None:
-    """As they are in graph.py, with nothing that LangGraph adds."""
+def test_drawn_graph_has_all_nodes_and_routes(client: SyncLangGraphClient) -> None:
+    """They are those of graph.py, without additions of LangGraph."""
     drawn: Any = client.assistants.get_graph(assistant_of(client, UPDATE)["assistant_id"])
 
     assert [node["id"] for node in drawn["nodes"]] == ["__start__", *NODES, "__end__"]
-    ways = {(edge["source"], edge["target"]) for edge in drawn["edges"] if edge.get("conditional")}
-    assert {("load_memory", "apply_update"), ("parse_update", "call_model"), ("save_memory", "build_prompt")} <= ways
+    routes = {(edge["source"], edge["target"]) for edge in drawn["edges"] if edge.get("conditional")}
+    assert {("load_memory", "apply_update"), ("parse_update", "call_model"), ("save_memory", "build_prompt")} <= routes
 
 
 @pytest.mark.parametrize("graph", ["memory_update", "memory_recall", "lead_agent"])
-def test_the_input_is_a_conversation(client: SyncLangGraphClient, graph: str) -> None:
-    """And nothing else is asked for."""
+def test_input_schema_is_a_conversation(client: SyncLangGraphClient, graph: str) -> None:
+    """There is no other input."""
     schemas: Any = client.assistants.get_schemas(assistant_of(client, graph)["assistant_id"])
 
     assert list(schemas["input_schema"]["properties"]) == ["messages"]
     assert "user_id" in schemas["context_schema"]["properties"]
 
 
-def test_the_context_is_a_flat_form(client: SyncLangGraphClient) -> None:
-    """The schema reaches clients as it was made."""
+def test_context_schema_is_flat(client: SyncLangGraphClient) -> None:
+    """The server passes the schema on unchanged."""
     schemas: Any = client.assistants.get_schemas(assistant_of(client, UPDATE)["assistant_id"])
 
     assert schemas["context_schema"]["properties"] == Context.model_json_schema()["properties"]
     assert "$defs" not in schemas["context_schema"]
 
 
-def test_the_prompt_is_edited_version_by_version(client: SyncLangGraphClient) -> None:
-    """Runs of an assistant use its latest version, and the earlier ones are kept."""
+def test_prompt_is_edited_by_assistant_version(client: SyncLangGraphClient) -> None:
+    """Runs use the latest version of an assistant, and earlier versions are kept."""
     assistant = client.assistants.create(UPDATE, context={"prompt": PROMPT + " One."}, name="terse")["assistant_id"]
-    asked: Any = said("I live in Lisbon.")
-    first: Any = client.runs.wait(None, assistant, input=asked, context=whose("graphs-prompt-1"))
+    conversation: Any = make_input("I live in Lisbon.")
+    first: Any = client.runs.wait(None, assistant, input=conversation, context=make_context("graphs-prompt-1"))
 
     client.assistants.update(assistant, context={"prompt": PROMPT + " Two."})
-    second: Any = client.runs.wait(None, assistant, input=asked, context=whose("graphs-prompt-2"))
+    second: Any = client.runs.wait(None, assistant, input=conversation, context=make_context("graphs-prompt-2"))
 
     assert first["prompt"]["system"].startswith(PROMPT + " One.")
     assert second["prompt"]["system"].startswith(PROMPT + " Two.")
@@ -104,15 +104,19 @@ def test_the_prompt_is_edited_version_by_version(client: SyncLangGraphClient) ->
 
 
 @pytest.fixture(scope="module")
-def watched(server: Any) -> tuple[list[tuple[str, Any]], list[Any]]:
-    """Everything that one run streams, and the history of its thread."""
+def streamed(server: Any) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """All streamed events of one run, and the history of its thread."""
 
     async def run() -> tuple[list[tuple[str, Any]], list[Any]]:
         async with get_client(url=server.url) as client:
             thread = (await client.threads.create())["thread_id"]
             modes: Any = ["updates", "tasks", "custom", "messages-tuple"]
             stream = client.runs.stream(
-                thread, UPDATE, input=said("I live in Lisbon."), context=whose("graphs-watched"), stream_mode=modes
+                thread,
+                UPDATE,
+                input=make_input("I live in Lisbon."),
+                context=make_context("graphs-watched"),
+                stream_mode=modes,
             )
             events = [(part.event, part.data) async for part in stream]
             return events, list(await client.threads.get_history(thread, limit=100))
@@ -120,9 +124,9 @@ def watched(server: Any) -> tuple[list[tuple[str, Any]], list[Any]]:
     return asyncio.run(run())
 
 
-def test_every_stage_is_in_the_history(watched: tuple[Any, list[Any]]) -> None:
-    """The latest first, each before the node that is next."""
-    _, history = watched
+def test_history_contains_every_stage(streamed: tuple[Any, list[Any]]) -> None:
+    """The latest first; each state names its next node."""
+    _, history = streamed
 
     assert [tuple(state["next"]) for state in history] == [
         (),
@@ -133,24 +137,24 @@ def test_every_stage_is_in_the_history(watched: tuple[Any, list[Any]]) -> None:
     assert history[0]["values"]["scrubbed"]["facts"][0]["content"] == "Lives in Lisbon."
 
 
-def test_updates_are_streamed_node_by_node(watched: tuple[list[tuple[str, Any]], Any]) -> None:
-    """Each with what it wrote."""
-    updates = [data for event, data in watched[0] if event == "updates"]
+def test_updates_are_streamed_by_node(streamed: tuple[list[tuple[str, Any]], Any]) -> None:
+    """Each update contains what the node wrote."""
+    updates = [data for event, data in streamed[0] if event == "updates"]
 
     assert [name for update in updates for name in update] == NODES
     assert updates[4]["call_model"]["response"]["text"]
 
 
-def test_tasks_are_streamed_as_they_begin_and_end(watched: tuple[list[tuple[str, Any]], Any]) -> None:
-    """Before a node is done one can see that it runs."""
-    tasks = [data for event, data in watched[0] if event == "tasks"]
+def test_task_starts_are_streamed(streamed: tuple[list[tuple[str, Any]], Any]) -> None:
+    """A client can see which node is running."""
+    tasks = [data for event, data in streamed[0] if event == "tasks"]
 
     assert [task["name"] for task in tasks if "input" in task] == NODES
 
 
-def test_progress_is_streamed_in_counts(watched: tuple[list[tuple[str, Any]], Any]) -> None:
-    """How far it is, and no word of the user's."""
-    progress = [data for event, data in watched[0] if event == "custom"]
+def test_progress_is_streamed_as_counts(streamed: tuple[list[tuple[str, Any]], Any]) -> None:
+    """It contains no user text."""
+    progress = [data for event, data in streamed[0] if event == "custom"]
 
     assert progress == [
         {"graph": UPDATE, "node": "build_prompt", "turns": 1, "left": 0},
@@ -158,36 +162,36 @@ def test_progress_is_streamed_in_counts(watched: tuple[list[tuple[str, Any]], An
     ]
 
 
-def test_no_words_of_the_memory_are_among_messages(watched: tuple[list[tuple[str, Any]], Any]) -> None:
-    """A lead agent's chat must not show them, and the graph is the same one inside it."""
-    assert not [event for event, _ in watched[0] if event.startswith("messages")]
+def test_message_stream_is_empty(streamed: tuple[list[tuple[str, Any]], Any]) -> None:
+    """A lead agent contains the same graph, and its chat must not show the memory's own model calls."""
+    assert not [event for event, _ in streamed[0] if event.startswith("messages")]
 
 
-# -- stopping, editing, going back --
+# -- interrupts, edits and checkpoints --
 
 
 @pytest.mark.parametrize("node", ["filter_messages", "call_model", "save_memory"])
-def test_a_run_stops_before_any_node_and_goes_on(server: Any, client: SyncLangGraphClient, node: str) -> None:
-    """A breakpoint is set by the client; no node knows of it."""
+def test_run_can_be_interrupted_before_any_node(server: Any, client: SyncLangGraphClient, node: str) -> None:
+    """Clients set breakpoints; nodes do not support them explicitly."""
     name = f"graphs-stop-{node}"
     thread = client.threads.create()["thread_id"]
-    asked: Any = said("I live in Lisbon.")
-    client.runs.wait(thread, UPDATE, input=asked, context=whose(name), interrupt_before=[node])
+    conversation: Any = make_input("I live in Lisbon.")
+    client.runs.wait(thread, UPDATE, input=conversation, context=make_context(name), interrupt_before=[node])
     stopped = client.threads.get_state(thread)["next"]
     before = contents(server, name)
 
-    client.runs.wait(thread, UPDATE, context=whose(name))
+    client.runs.wait(thread, UPDATE, context=make_context(name))
 
     assert (stopped, before) == ([node], [])
     assert contents(server, name) == ["Lives in Lisbon."]
 
 
-def test_the_proposed_changes_are_edited_before_they_are_saved(server: Any, client: SyncLangGraphClient) -> None:
-    """As plain JSON, in place of a model's answer."""
+def test_proposed_changes_can_be_edited(server: Any, client: SyncLangGraphClient) -> None:
+    """They are edited as plain JSON."""
     thread = client.threads.create()["thread_id"]
-    asked: Any = said("I live in Lisbon.")
-    who = whose("graphs-edit")
-    client.runs.wait(thread, UPDATE, input=asked, context=who, interrupt_before=["apply_update"])
+    conversation: Any = make_input("I live in Lisbon.")
+    who = make_context("graphs-edit")
+    client.runs.wait(thread, UPDATE, input=conversation, context=who, interrupt_before=["apply_update"])
     state: Any = client.threads.get_state(thread)["values"]
     changes = json.loads(json.dumps(state["changes"]).replace("Lisbon", "Porto"))
 
@@ -197,31 +201,31 @@ def test_the_proposed_changes_are_edited_before_they_are_saved(server: Any, clie
     assert contents(server, "graphs-edit") == ["Lives in Porto."]
 
 
-def test_a_run_is_replayed_from_a_checkpoint_without_learning_twice(server: Any, client: SyncLangGraphClient) -> None:
-    """Going back in time does not go back on what was saved meanwhile."""
+def test_replay_from_a_checkpoint_learns_nothing_twice(server: Any, client: SyncLangGraphClient) -> None:
+    """A replay must not overwrite what was saved in the meantime."""
     thread = client.threads.create()["thread_id"]
-    asked: Any = said("I live in Lisbon.")
-    who = whose("graphs-replay")
-    client.runs.wait(thread, UPDATE, input=asked, context=who)
-    places: dict[str, Any] = {
+    conversation: Any = make_input("I live in Lisbon.")
+    who = make_context("graphs-replay")
+    client.runs.wait(thread, UPDATE, input=conversation, context=who)
+    checkpoints: dict[str, Any] = {
         state["next"][0]: state["checkpoint"]["checkpoint_id"]
         for state in client.threads.get_history(thread, limit=100)
         if state["next"]
     }
 
-    from_load: Any = client.runs.wait(thread, UPDATE, context=who, checkpoint_id=places["load_memory"])
-    from_apply: Any = client.runs.wait(thread, UPDATE, context=who, checkpoint_id=places["apply_update"])
+    from_load: Any = client.runs.wait(thread, UPDATE, context=who, checkpoint_id=checkpoints["load_memory"])
+    from_apply: Any = client.runs.wait(thread, UPDATE, context=who, checkpoint_id=checkpoints["apply_update"])
 
     assert (from_load["outcome"], from_apply["outcome"]) == ("nothing_new", "superseded")
     assert server.storage.load(Scope("graphs-replay")).revision == 1
 
 
-def test_a_run_is_forked_from_a_checkpoint(server: Any, client: SyncLangGraphClient) -> None:
-    """What was proposed can be tried another way, and the first way stays in the history."""
+def test_run_can_be_forked_from_a_checkpoint(server: Any, client: SyncLangGraphClient) -> None:
+    """The fork has another answer, and the original run stays in the history."""
     thread = client.threads.create()["thread_id"]
-    asked: Any = said("I live in Lisbon.")
-    who = whose("graphs-fork")
-    client.runs.wait(thread, UPDATE, input=asked, context=who, interrupt_before=["save_memory"])
+    conversation: Any = make_input("I live in Lisbon.")
+    who = make_context("graphs-fork")
+    client.runs.wait(thread, UPDATE, input=conversation, context=who, interrupt_before=["save_memory"])
     history: Any = client.threads.get_history(thread, limit=100)
     before = next(state for state in history if state["next"] == ["parse_update"])
 
@@ -232,30 +236,32 @@ def test_a_run_is_forked_from_a_checkpoint(server: Any, client: SyncLangGraphCli
     assert contents(server, "graphs-fork") == ["Lives in Faro."]
 
 
-# -- many, later, and in other ways --
+# -- concurrency, delays and other graphs --
 
 
-def test_a_background_run_starts_later(server: Any, client: SyncLangGraphClient) -> None:
-    """Nobody waits for it."""
+def test_delayed_run_starts_later(server: Any, client: SyncLangGraphClient) -> None:
+    """The client does not wait for it."""
     thread = client.threads.create()["thread_id"]
-    asked: Any = said("I live in Lisbon.")
+    conversation: Any = make_input("I live in Lisbon.")
 
-    run = client.runs.create(thread, UPDATE, input=asked, context=whose("graphs-later"), after_seconds=1)
-    waiting = client.runs.get(thread, run["run_id"])["status"]
+    run = client.runs.create(thread, UPDATE, input=conversation, context=make_context("graphs-later"), after_seconds=3)
+    status = client.runs.get(thread, run["run_id"])["status"]
     client.runs.join(thread, run["run_id"])
 
-    assert waiting == "pending"
+    assert status == "pending"
     assert contents(server, "graphs-later") == ["Lives in Lisbon."]
 
 
-def test_many_users_learn_at_once_and_apart(server: Any) -> None:
-    """Nobody's words get into another's memory."""
+def test_many_users_learn_concurrently_and_separately(server: Any) -> None:
+    """No memory contains facts of another user."""
     places = ["Lisbon", "Porto", "Faro", "Braga", "Evora", "Sines"]
 
     async def learn_all() -> None:
         async with get_client(url=server.url) as client:
             runs = [
-                client.runs.wait(None, UPDATE, input=said(f"I live in {place}."), context=whose(f"graphs-{place}"))
+                client.runs.wait(
+                    None, UPDATE, input=make_input(f"I live in {place}."), context=make_context(f"graphs-{place}")
+                )
                 for place in places
             ]
             await asyncio.gather(*runs)
@@ -265,10 +271,10 @@ def test_many_users_learn_at_once_and_apart(server: Any) -> None:
     assert [contents(server, f"graphs-{place}") for place in places] == [[f"Lives in {place}."] for place in places]
 
 
-def test_an_agent_remembers_its_user_in_another_thread(client: SyncLangGraphClient) -> None:
-    """What it learned in one conversation it knows in the next."""
+def test_agent_remembers_its_user_in_another_thread(client: SyncLangGraphClient) -> None:
+    """Facts from one conversation are used in the next."""
     who: Any = {"user_id": "graphs-agent"}
-    ask: Callable[[str], Any] = lambda text: client.runs.wait(None, "lead_agent", input=said(text), context=who)  # noqa: E731
+    ask: Callable[[str], Any] = lambda text: client.runs.wait(None, "lead_agent", input=make_input(text), context=who)  # noqa: E731
     ask("I live in Lisbon.")
 
     answer = ask("Where do I live?")["messages"][-1]["content"]
@@ -276,10 +282,10 @@ def test_an_agent_remembers_its_user_in_another_thread(client: SyncLangGraphClie
     assert "Lives in Lisbon" in answer
 
 
-def test_the_http_api_is_beside_the_graphs(server: Any, client: SyncLangGraphClient) -> None:
-    """It reads what a run learned, for whoever has the token."""
-    asked: Any = said("I live in Lisbon.")
-    client.runs.wait(None, UPDATE, input=asked, context=whose("graphs-http"))
+def test_http_api_is_served_with_the_graphs(server: Any, client: SyncLangGraphClient) -> None:
+    """It returns facts that a run learned, to clients with the token."""
+    conversation: Any = make_input("I live in Lisbon.")
+    client.runs.wait(None, UPDATE, input=conversation, context=make_context("graphs-http"))
     url = f"{server.url}/memory/facts?user_id=graphs-http"
 
     without = httpx.get(url)
@@ -289,16 +295,16 @@ def test_the_http_api_is_beside_the_graphs(server: Any, client: SyncLangGraphCli
     assert "Lives in Lisbon." in answer.text
 
 
-def test_the_log_is_without_noise(server: Any, client: SyncLangGraphClient) -> None:
-    """Of a run on a used thread: a strict server knows our types, and nothing blocks its event loop.
+def test_log_has_no_warnings(server: Any, client: SyncLangGraphClient) -> None:
+    """Reused threads cause no warnings about unregistered types or blocking calls.
 
-    (The development server reads a state that is to be edited past the graph, and so without knowing them.)
+    Lines about /state are ignored: the development server reads a state to edit without the graph's type registrations.
     """
     for graph in (UPDATE, "memory_recall", "lead_agent"):
         thread = client.threads.create()["thread_id"]
         for text in ("I live in Lisbon.", "I work at Acme."):
-            asked: Any = said(text, text)
-            client.runs.wait(thread, graph, input=asked, context=whose("graphs-log"))
+            conversation: Any = make_input(text, text)
+            client.runs.wait(thread, graph, input=conversation, context=make_context("graphs-log"))
 
     assert not [line for line in server.log.splitlines() if "deserializ" in line and "/state" not in line]
     assert "Blocking" not in server.log

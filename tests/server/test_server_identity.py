@@ -1,4 +1,4 @@
-"""A server that knows who is calling: that user's memory is learned and told, whatever a run claims."""
+"""A server with authentication: runs use the memory of the authenticated user, whatever they claim."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHERE: Any = {"messages": [{"role": "user", "content": "Where do I live?", "id":
 
 
 class Caller:
-    """Somebody with a key, on a server where another has a memory."""
+    """An authenticated user, on a server where another user has a memory."""
 
     def __init__(self, server: Any, name: str) -> None:
         self.server = server
@@ -32,10 +32,10 @@ class Caller:
         server.storage.save(Scope(self.victim), Memory(facts=(Fact(content="Lives in Oslo."),)))
         self.client = get_sync_client(url=server.url, api_key=f"key-{name}")
 
-    def run(self, graph: str, given: Any, thread: str | None = None, **options: Any) -> Any:
+    def run(self, graph: str, conversation: Any, thread: str | None = None, **options: Any) -> Any:
         """Run *graph*, claiming to be the victim."""
         context: Any = {"user_id": self.victim, **options.pop("context", {})}
-        return self.client.runs.wait(thread, graph, input=given, context=context, raise_error=False, **options)  # type: ignore[call-overload]
+        return self.client.runs.wait(thread, graph, input=conversation, context=context, raise_error=False, **options)  # type: ignore[call-overload]
 
     def facts(self, name: str) -> list[str]:
         return [fact.content for fact in self.server.storage.load(Scope(name)).facts]
@@ -46,14 +46,14 @@ class Caller:
 
 
 @pytest.fixture
-def caller(guarded: Any) -> Iterator[Caller]:
-    caller = Caller(guarded, f"eve{uuid.uuid4().hex[:8]}")
+def caller(auth_server: Any) -> Iterator[Caller]:
+    caller = Caller(auth_server, f"eve{uuid.uuid4().hex[:8]}")
     with caller.client:
         yield caller
 
 
-def test_the_callers_own_memory_learns(caller: Caller) -> None:
-    """Not that of whom they claim to be."""
+def test_update_learns_into_the_callers_memory(caller: Caller) -> None:
+    """It does not learn into the memory of the claimed user."""
     result = caller.run("memory_update", LISBON)
 
     assert result["outcome"] == "learned"
@@ -61,8 +61,8 @@ def test_the_callers_own_memory_learns(caller: Caller) -> None:
     assert caller.victim_is_untouched
 
 
-def test_a_key_in_the_other_header_is_the_same_user(caller: Caller) -> None:
-    """Clients differ in where they say it."""
+def test_both_headers_authenticate_the_same_user(caller: Caller) -> None:
+    """Clients use one or the other."""
     headers = {"Authorization": f"Bearer key-{caller.name}"}
     with get_sync_client(url=caller.server.url, api_key=None, headers=headers) as client:
         client.runs.wait(None, "memory_update", input=LISBON, context={"user_id": caller.victim})  # type: ignore[arg-type]
@@ -71,8 +71,8 @@ def test_a_key_in_the_other_header_is_the_same_user(caller: Caller) -> None:
     assert caller.victim_is_untouched
 
 
-def test_the_callers_own_memory_is_recalled(caller: Caller) -> None:
-    """To read another's would be as bad as to write it."""
+def test_recall_reads_the_callers_memory(caller: Caller) -> None:
+    """Another user's memory must not be readable either."""
     caller.server.storage.save(Scope(caller.name), Memory(facts=(Fact(content="Lives in Ghent."),)))
 
     recalled = caller.run("memory_recall", WHERE)["recalled"]["text"]
@@ -81,8 +81,8 @@ def test_the_callers_own_memory_is_recalled(caller: Caller) -> None:
     assert "Oslo" not in recalled
 
 
-def test_an_agent_is_told_of_the_caller_and_learns_of_the_caller(caller: Caller) -> None:
-    """Its own context is of another type, and claims no less."""
+def test_lead_agent_uses_the_callers_memory(caller: Caller) -> None:
+    """Its context is of another type, and claims the same."""
     caller.run("lead_agent", LISBON)
     answer = caller.run("lead_agent", WHERE)["messages"][-1]["content"]
 
@@ -92,8 +92,8 @@ def test_an_agent_is_told_of_the_caller_and_learns_of_the_caller(caller: Caller)
 
 
 @pytest.mark.parametrize("graph", ["memory_update", "memory_recall"])
-def test_a_caller_cannot_choose_the_storage(caller: Caller, graph: str) -> None:
-    """There they could be anybody."""
+def test_caller_cannot_choose_the_storage(caller: Caller, graph: str) -> None:
+    """In another storage they could have any identity."""
     result = caller.run(graph, LISBON, context={"storage": "sqlite:elsewhere.db"})
 
     assert result["__error__"]["error"] == "IdentityError"
@@ -101,8 +101,8 @@ def test_a_caller_cannot_choose_the_storage(caller: Caller, graph: str) -> None:
     assert not (caller.server.folder / "elsewhere.db").exists()
 
 
-def test_a_state_that_was_edited_to_be_of_another_is_refused(caller: Caller) -> None:
-    """The scope that a run works on is in its thread's state, which clients can edit."""
+def test_edited_scope_of_another_user_is_rejected(caller: Caller) -> None:
+    """The scope of a run is part of its thread's state, which clients can edit."""
     thread = caller.client.threads.create()["thread_id"]
     caller.run("memory_update", LISBON, thread, interrupt_before=["load_memory"])
     state: Any = caller.client.threads.get_state(thread)["values"]
@@ -116,8 +116,8 @@ def test_a_state_that_was_edited_to_be_of_another_is_refused(caller: Caller) -> 
     assert caller.victim_is_untouched
 
 
-def test_nobody_else_can_use_a_callers_thread(caller: Caller) -> None:
-    """As the server's own rules have it."""
+def test_thread_is_private_to_its_caller(caller: Caller) -> None:
+    """The server's own authorization applies."""
     thread = caller.client.threads.create()["thread_id"]
 
     with get_sync_client(url=caller.server.url, api_key="key-somebody") as other, pytest.raises(APIStatusError):
@@ -125,17 +125,20 @@ def test_nobody_else_can_use_a_callers_thread(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("key", [None, "wrong"])
-def test_who_is_not_known_gets_in_nowhere(caller: Caller, key: str | None) -> None:
-    """And so nothing is written."""
-    with get_sync_client(url=caller.server.url, api_key=key) as client, pytest.raises(httpx.HTTPStatusError) as refused:
+def test_unauthenticated_run_is_rejected(caller: Caller, key: str | None) -> None:
+    """Nothing is written."""
+    with (
+        get_sync_client(url=caller.server.url, api_key=key) as client,
+        pytest.raises(httpx.HTTPStatusError) as rejected,
+    ):
         client.runs.wait(None, "memory_update", input=LISBON, context={"user_id": caller.victim})  # type: ignore[arg-type]
 
-    assert refused.value.response.status_code == 401
+    assert rejected.value.response.status_code == 401
     assert caller.victim_is_untouched
 
 
-def test_the_http_api_knows_the_caller_too(caller: Caller) -> None:
-    """One who is known needs no token, and reaches their own memory only."""
+def test_http_api_is_limited_to_the_callers_memory(caller: Caller) -> None:
+    """An authenticated user needs no token, and has access to the own memory only."""
     caller.server.storage.save(Scope(caller.name), Memory(facts=(Fact(content="Lives in Ghent."),)))
     headers = {"x-api-key": f"key-{caller.name}"}
     url = f"{caller.server.url}/memory/facts"
@@ -149,19 +152,19 @@ def test_the_http_api_knows_the_caller_too(caller: Caller) -> None:
     assert of_nobody.status_code == 401
 
 
-def test_what_is_handed_over_later_is_learned_for_the_caller(caller: Caller) -> None:
-    """ServerInvoker says whose memory it is as any client does, and is believed no more."""
+def test_server_invoker_learns_into_the_callers_memory(caller: Caller) -> None:
+    """The scope of a submission is a claim like that of any client."""
     with ServerInvoker(caller.client, settings=Settings(debounce_seconds=0)) as invoker:
         invoker.submit([HumanMessage("I live in Lisbon.")], Scope(caller.victim), "t1")
-        flushed = invoker.flush(60)
+        flushed = invoker.flush(120)
 
     assert flushed
     assert caller.facts(caller.name) == ["Lives in Lisbon."]
     assert caller.victim_is_untouched
 
 
-def test_a_stopped_run_is_edited_and_goes_on_in_a_later_process(caller: Caller) -> None:
-    """Whoever looks at the changes may take their time; and it still has to be the same caller."""
+def test_interrupted_run_is_edited_and_resumed_after_a_restart(caller: Caller) -> None:
+    """A review may take longer than the process lives; it still has to be the same caller."""
     thread = caller.client.threads.create()["thread_id"]
     caller.run("memory_update", LISBON, thread, interrupt_before=["save_memory"])
     caller.server.stop()

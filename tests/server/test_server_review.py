@@ -1,7 +1,8 @@
-"""Review on the real server: the run is interrupted, decided by whoever may, and never taken for finished."""
+"""Reviews on a real server: runs are interrupted, decided and resumed."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,192 +17,205 @@ from memgraph.errors import NotInReviewError
 
 pytestmark = pytest.mark.xdist_group("server")
 
-Until = Callable[[Callable[[], object]], None]
+WaitUntil = Callable[[Callable[[], object]], None]
+
+
+class FakeClock:
+    """The time of day plus an offset."""
+
+    offset = 0.0
+
+    def now(self) -> float:
+        return time.time() + self.offset
 
 
 @pytest.fixture
-def invoker(talk: Any) -> Iterator[ServerInvoker]:
-    with talk.invoker(assistant="reviewed", debounce_seconds=0) as invoker:
+def invoker(conversation: Any) -> Iterator[ServerInvoker]:
+    with conversation.invoker(assistant="reviewed", debounce_seconds=0) as invoker:
         yield invoker
 
 
 @pytest.fixture
-def asked(talk: Any, invoker: ServerInvoker) -> Callable[[], list[PendingReview]]:
-    """What this test's user is asked."""
-    return lambda: [each for each in invoker.in_review() if each.key.scope == talk.scope]
+def pending_reviews(conversation: Any, invoker: ServerInvoker) -> Callable[[], list[PendingReview]]:
+    """List the pending reviews of the user of this test."""
+    return lambda: [each for each in invoker.in_review() if each.key.scope == conversation.scope]
 
 
-def items(asked: list[PendingReview]) -> list[list[int]]:
-    """Which turns are proposed as facts; the model repeats those that are known, too."""
+def items(pending_reviews: list[PendingReview]) -> list[list[int]]:
+    """The turns that are proposed as facts; the model repeats known ones too."""
     return [
         [int(item.after.rstrip(".").rsplit("-", 1)[1]) for item in each.proposal.items if item.kind == "add"]
-        for each in asked
+        for each in pending_reviews
     ]
 
 
-def test_an_interrupted_run_waits_for_a_person_and_is_learned_when_accepted(
-    talk: Any, invoker: ServerInvoker, asked: Any
+def test_interrupted_run_is_learned_when_accepted(
+    conversation: Any, invoker: ServerInvoker, pending_reviews: Any
 ) -> None:
-    """The model is asked once."""
-    invoker.submit([talk.turn(1)], talk.scope, "t1")
-    flushed = invoker.flush(60)
-    (waiting,) = asked()
-    before = talk.learned()
+    """The model is called once."""
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
+    flushed = invoker.flush(120)
+    (review,) = pending_reviews()
+    before = conversation.learned()
 
-    invoker.decide(waiting.id, "accept")
+    invoker.decide(review.id, "accept")
 
-    assert invoker.flush(60)
-    assert (flushed, before, talk.learned()) == (False, [], [1])
-    assert (waiting.key, items([waiting])) == (ConversationKey(talk.scope, "t1"), [[1]])
-    assert (talk.asked, asked()) == ([[1]], [])
-
-
-def test_what_was_rejected_is_not_asked_about_again(talk: Any, invoker: ServerInvoker, asked: Any) -> None:
-    invoker.submit([talk.turn(1)], talk.scope, "t1")
-    invoker.flush(60)
-    invoker.decide(asked()[0].id, "reject")
-    invoker.flush(60)
-
-    invoker.submit([talk.turn(1)], talk.scope, "t1")
-
-    assert invoker.flush(60)
-    assert (talk.learned(), talk.asked, asked()) == ([], [[1]], [])
+    assert invoker.flush(120)
+    assert (flushed, before, conversation.learned()) == (False, [], [1])
+    assert (review.key, items([review])) == (ConversationKey(conversation.scope, "t1"), [[1]])
+    assert (conversation.model_calls, pending_reviews()) == ([[1]], [])
 
 
-def test_a_later_submission_loses_nothing_of_what_is_in_review(talk: Any, invoker: ServerInvoker, asked: Any) -> None:
-    """The server starts the thread afresh; what was proposed is proposed again, with what is new."""
-    invoker.submit([talk.turn(1)], talk.scope, "t1")
-    invoker.flush(60)
-    (first,) = asked()
+def test_rejected_changes_are_not_proposed_again(
+    conversation: Any, invoker: ServerInvoker, pending_reviews: Any
+) -> None:
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
+    invoker.flush(120)
+    invoker.decide(pending_reviews()[0].id, "reject")
+    invoker.flush(120)
 
-    invoker.submit([talk.turn(2)], talk.scope, "t1")
-    invoker.flush(60)
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
 
-    (second,) = asked()
+    assert invoker.flush(120)
+    assert (conversation.learned(), conversation.model_calls, pending_reviews()) == ([], [[1]], [])
+
+
+def test_submission_during_review_replaces_the_proposal(
+    conversation: Any, invoker: ServerInvoker, pending_reviews: Any
+) -> None:
+    """The new run proposes everything again, together with the new turn."""
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
+    invoker.flush(120)
+    (first,) = pending_reviews()
+
+    invoker.submit([conversation.turn(2)], conversation.scope, "t1")
+    invoker.flush(120)
+
+    (second,) = pending_reviews()
     assert items([second]) == [[1, 2]]
     with pytest.raises(NotInReviewError):
         invoker.decide(first.id, "accept")
     invoker.decide(second.id, "accept")
-    assert invoker.flush(60)
-    assert talk.learned() == [1, 2]
+    assert invoker.flush(120)
+    assert conversation.learned() == [1, 2]
 
 
-def test_what_is_submitted_twice_while_something_is_in_review_is_one_run(talk: Any, asked: Any) -> None:
-    """It waits for its quiet time, however long the review took."""
-    with talk.invoker(assistant="reviewed", max_wait_seconds=2, debounce_seconds=1) as invoker:
-        invoker.submit([talk.turn(1)], talk.scope, "t1")
-        invoker.flush(60)
+def test_submissions_during_review_are_one_run(conversation: Any, invoker: ServerInvoker, pending_reviews: Any) -> None:
+    """They wait for a quiet period, even if the review took longer than max_wait."""
+    clock = FakeClock()
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
+    invoker.flush(120)
+    with conversation.invoker(assistant="reviewed", clock=clock, max_wait_seconds=600, debounce_seconds=600) as later:
+        clock.offset = 3_600
         for number in (2, 3):
-            invoker.submit([talk.turn(number)], talk.scope, "t1")
-        invoker.flush(60)
+            later.submit([conversation.turn(number)], conversation.scope, "t1")
+    invoker.flush(120)
 
-    assert talk.asked == [[1], [1, 2, 3]]
-    assert items(asked()) == [[1, 2, 3]]
+    assert conversation.model_calls == [[1], [1, 2, 3]]
+    assert items(pending_reviews()) == [[1, 2, 3]]
 
 
-def test_what_is_submitted_while_a_decision_is_applied_does_not_undo_it(
-    talk: Any, invoker: ServerInvoker, asked: Any, until: Until
+def test_submission_does_not_roll_back_a_decision(
+    conversation: Any, invoker: ServerInvoker, pending_reviews: Any, wait_until: WaitUntil
 ) -> None:
-    """A rollback would have a person decide twice."""
-    invoker.submit([talk.turn(1)], talk.scope, "t1")
-    invoker.flush(60)
-    invoker.decide(asked()[0].id, "accept")
+    """After a rollback a person would have to decide again."""
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
+    invoker.flush(120)
+    invoker.decide(pending_reviews()[0].id, "accept")
 
-    invoker.submit([talk.turn(2)], talk.scope, "t1")
-    until(lambda: items(asked()) == [[2]])
+    invoker.submit([conversation.turn(2)], conversation.scope, "t1")
+    wait_until(lambda: items(pending_reviews()) == [[2]])
 
-    assert talk.learned() == [1]
+    assert conversation.learned() == [1]
 
 
-def test_an_answer_that_cannot_be_understood_is_told_and_changes_nothing(
-    talk: Any, invoker: ServerInvoker, asked: Any
+def test_invalid_answer_raises_and_changes_nothing(
+    conversation: Any, invoker: ServerInvoker, pending_reviews: Any
 ) -> None:
-    invoker.submit([talk.turn(1)], talk.scope, "t1")
-    invoker.flush(60)
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
+    invoker.flush(120)
 
     with pytest.raises(EditError, match="perhaps"):
-        invoker.decide(asked()[0].id, "perhaps")
+        invoker.decide(pending_reviews()[0].id, "perhaps")
 
-    assert items(asked()) == [[1]]
+    assert items(pending_reviews()) == [[1]]
 
 
-def test_what_was_edited_is_learned_as_it_was_edited(talk: Any, invoker: ServerInvoker, asked: Any) -> None:
-    invoker.submit([talk.turn(1)], talk.scope, "t1")
-    invoker.flush(60)
-    (item,) = asked()[0].proposal.items
+def test_edited_changes_are_learned_as_edited(conversation: Any, invoker: ServerInvoker, pending_reviews: Any) -> None:
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
+    invoker.flush(120)
+    (item,) = pending_reviews()[0].proposal.items
 
-    invoker.decide(asked()[0].id, {"items": {item.key: {"after": "Notes items."}}})
-    invoker.flush(60)
+    invoker.decide(pending_reviews()[0].id, {"items": {item.key: {"after": "Notes items."}}})
+    invoker.flush(120)
 
-    (fact,) = talk.storage.load(talk.scope).facts
+    (fact,) = conversation.storage.load(conversation.scope).facts
     assert (fact.content, fact.is_manual) == ("Notes items.", True)
 
 
-def test_of_those_who_decide_at_once_one_wins_and_the_others_are_told_or_ignored(
-    talk: Any, invoker: ServerInvoker, asked: Any
-) -> None:
-    """Whoever comes too late changes nothing."""
-    invoker.submit([talk.turn(1)], talk.scope, "t1")
-    invoker.flush(60)
-    (waiting,) = asked()
+def test_one_of_many_concurrent_decisions_wins(conversation: Any, invoker: ServerInvoker, pending_reviews: Any) -> None:
+    """A late decision changes nothing."""
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
+    invoker.flush(120)
+    (review,) = pending_reviews()
 
     def decide(answer: str) -> bool:
         try:
-            invoker.decide(waiting.id, answer)
+            invoker.decide(review.id, answer)
         except NotInReviewError:
             return False
         return True
 
     with ThreadPoolExecutor(4) as pool:
-        won = list(pool.map(decide, ["accept"] * 4))
-    invoker.flush(60)
+        decided = list(pool.map(decide, ["accept"] * 4))
+    invoker.flush(120)
 
-    assert any(won)
-    assert (talk.learned(), talk.asked) == ([1], [[1]])
+    assert any(decided)
+    assert (conversation.learned(), conversation.model_calls) == ([1], [[1]])
     with pytest.raises(NotInReviewError):
-        invoker.decide(waiting.id, "reject")
+        invoker.decide(review.id, "reject")
 
 
-def test_what_is_forgotten_while_it_is_in_review_stays_forgotten(talk: Any, invoker: ServerInvoker, asked: Any) -> None:
-    invoker.submit([talk.turn(1)], talk.scope, "t1")
-    invoker.flush(60)
+def test_forget_discards_a_pending_review(conversation: Any, invoker: ServerInvoker, pending_reviews: Any) -> None:
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
+    invoker.flush(120)
 
-    invoker.forget(talk.scope)
+    invoker.forget(conversation.scope)
 
-    assert (asked(), invoker.pending()) == ([], [])
-    invoker.submit([talk.turn(1), talk.turn(2)], talk.scope, "t1")
-    invoker.flush(60)
-    assert items(asked()) == [[2]]
+    assert (pending_reviews(), invoker.pending()) == ([], [])
+    invoker.submit([conversation.turn(1), conversation.turn(2)], conversation.scope, "t1")
+    invoker.flush(120)
+    assert items(pending_reviews()) == [[2]]
 
 
-def test_a_decision_whose_run_fails_costs_no_turn(talk: Any, invoker: ServerInvoker, asked: Any) -> None:
-    """What it had still to learn is tried again as if it had been submitted."""
-    invoker.submit([talk.turn(1)], talk.scope, "t1")
-    invoker.flush(60)
-    folder = talk.server.folder / "memories"
+def test_failed_decision_run_loses_no_turn(conversation: Any, invoker: ServerInvoker, pending_reviews: Any) -> None:
+    """Its conversation is retried as if it had been submitted again."""
+    invoker.submit([conversation.turn(1)], conversation.scope, "t1")
+    invoker.flush(120)
+    folder = conversation.server.folder / "memories"
     folder.mkdir(exist_ok=True)
-    (folder / "users").rename(folder / "away") if (folder / "users").exists() else None
-    (folder / "users").write_text("in the way")
+    (folder / "users").rename(folder / "moved") if (folder / "users").exists() else None
+    (folder / "users").write_text("not a folder")
     try:
-        invoker.decide(asked()[0].id, "accept")
-        invoker.flush(60)
-        failed = [job for job in invoker.failed() if job.key.scope == talk.scope]
+        invoker.decide(pending_reviews()[0].id, "accept")
+        invoker.flush(120)
+        failed = [job for job in invoker.failed() if job.key.scope == conversation.scope]
     finally:
         (folder / "users").unlink()
-        (folder / "away").rename(folder / "users") if (folder / "away").exists() else None
+        (folder / "moved").rename(folder / "users") if (folder / "moved").exists() else None
 
-    assert invoker.retry(talk.scope) == 1
-    invoker.flush(60)
+    assert invoker.retry(conversation.scope) == 1
+    invoker.flush(120)
 
     assert [job.submissions for job in failed] == [1]
-    assert items(asked()) == [[1]]
+    assert items(pending_reviews()) == [[1]]
 
 
-def test_a_question_of_another_assistant_is_not_ours(talk: Any, invoker: ServerInvoker) -> None:
-    invoker.submit([talk.turn(1)], Scope(f"other-{talk.name}"), "t1")
-    invoker.flush(60)
+def test_reviews_of_other_assistants_are_ignored(conversation: Any, invoker: ServerInvoker) -> None:
+    invoker.submit([conversation.turn(1)], Scope(f"other-{conversation.name}"), "t1")
+    invoker.flush(120)
 
-    with talk.invoker() as scripted:
-        waiting = [each for each in scripted.in_review() if each.key.scope.user_id == f"other-{talk.name}"]
+    with conversation.invoker() as scripted:
+        reviews = [each for each in scripted.in_review() if each.key.scope.user_id == f"other-{conversation.name}"]
 
-    assert waiting == []
+    assert reviews == []

@@ -1,4 +1,4 @@
-"""The memory update on the real server, driven by its own client."""
+"""The memory update on a real server, called by its own client."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from memgraph import Scope
 pytestmark = pytest.mark.xdist_group("server")
 
 
-BAD: list[tuple[dict[str, Any], str]] = [
+INVALID_CONTEXTS: list[tuple[dict[str, Any], str]] = [
     ({"thread_id": "t1"}, "no user_id: name the user by context="),
     ({"user_id": "run\nada"}, "contains a control character"),
-    ({"user_id": "u" * 300}, "has 300 characters; 256 are allowed"),
+    ({"user_id": "u" * 300}, "has 300 characters; at most 256 are allowed"),
     ({"user_id": ["bea"]}, "user_id must be a valid string"),
     ({"user_id": "run-bea", "agent_name": "no/slash"}, "agent_name 'no/slash' is invalid"),
     ({"user_id": "run-bea", "polcy": {}}, "polcy is unknown; did you mean policy?"),
@@ -27,96 +27,102 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"user_id": "run-bea", "enabled": "perhaps"}, "enabled must be a valid boolean"),
     ({"user_id": "run-bea", "prompt": "Be brief."}, "prompt does not describe the answer"),
     ({"user_id": "run-bea", "review": "always"}, "build_graph(review='always')"),
-    ({"user_id": "run-bea", "model": "gpt"}, "'gpt' names no model"),
+    ({"user_id": "run-bea", "model": "gpt"}, "'gpt' is not a model name"),
     ({"user_id": "run-bea", "model": "nobody:gpt"}, "'nobody:gpt' cannot be used"),
     ({"user_id": "run-bea", "storage": "cloud:x"}, "unknown storage scheme 'cloud'"),
     ({"user_id": "run-bea", "storage": "sqlite:/proc/none/memory.db"}, "/proc/none"),
 ]
-"""What a run may say wrongly, and what it is told."""
+"""Contexts, and the expected error of each."""
 
 
 @pytest.fixture(scope="module")
-def refusals(server: Any) -> list[str]:
-    """What is said of each of BAD, asked all at once."""
+def errors(server: Any) -> list[str]:
+    """The errors of INVALID_CONTEXTS, run concurrently."""
 
-    async def ask_all() -> list[Any]:
-        asked: Any = {"messages": [{"role": "user", "content": "I live in Lisbon.", "id": "m1"}]}
+    async def run_all() -> list[Any]:
+        conversation: Any = {"messages": [{"role": "user", "content": "I live in Lisbon.", "id": "m1"}]}
         async with get_client(url=server.url) as client:
             runs = [
-                client.runs.wait(None, "memory_update", input=asked, context=context, raise_error=False)
-                for context, _ in BAD
+                client.runs.wait(None, "memory_update", input=conversation, context=context, raise_error=False)
+                for context, _ in INVALID_CONTEXTS
             ]
             return await asyncio.gather(*runs)
 
-    return [result["__error__"]["message"] for result in asyncio.run(ask_all())]
+    return [result["__error__"]["message"] for result in asyncio.run(run_all())]
 
 
 def _run(client: SyncLangGraphClient, context: dict[str, Any], text: str = "I live in Lisbon.") -> Any:
     thread = client.threads.create()
-    asked: Any = {"messages": [{"role": "user", "content": text, "id": "m1"}]}
-    return client.runs.wait(thread["thread_id"], "memory_update", input=asked, context=context, raise_error=False)
+    conversation: Any = {"messages": [{"role": "user", "content": text, "id": "m1"}]}
+    return client.runs.wait(
+        thread["thread_id"], "memory_update", input=conversation, context=context, raise_error=False
+    )
 
 
-def test_a_run_with_a_context_learns_into_the_storage(server: Any, client: SyncLangGraphClient) -> None:
-    """Over HTTP all that is needed is who it is about."""
+def test_run_with_context_is_learned(server: Any, client: SyncLangGraphClient) -> None:
+    """The user is the only required setting."""
     result = _run(client, {"user_id": "run-ada", "agent_name": "coach", "thread_id": "t1"})
 
     assert result["outcome"] == "learned"
     assert [fact.content for fact in server.storage.load(Scope("run-ada", "coach")).facts] == ["Lives in Lisbon."]
 
 
-@pytest.mark.parametrize(("place", "said"), [(place, said) for place, (_, said) in enumerate(BAD)])
-def test_a_bad_context_is_an_error_that_says_what_is_wrong(refusals: list[str], place: int, said: str) -> None:
-    """In words for whoever filled in the form."""
-    assert said in refusals[place]
+@pytest.mark.parametrize(
+    ("index", "message"), [(index, message) for index, (_, message) in enumerate(INVALID_CONTEXTS)]
+)
+def test_invalid_context_error_names_the_problem(errors: list[str], index: int, message: str) -> None:
+    """The client shows it to the person who filled in the form."""
+    assert message in errors[index]
 
 
-@pytest.mark.usefixtures("refusals")
-def test_with_a_bad_context_nothing_is_written(server: Any) -> None:
-    """Not even to another storage than was meant."""
+@pytest.mark.usefixtures("errors")
+def test_invalid_context_writes_nothing(server: Any) -> None:
+    """Not even to the storage that was named."""
     assert server.storage.load(Scope("run-bea")).revision == 0
     assert not (server.folder / "cloud:x").exists()
 
 
-def test_a_bad_context_is_refused_before_any_node_runs(client: SyncLangGraphClient) -> None:
-    """So that nothing is paid for a run that cannot end well."""
+def test_invalid_context_is_rejected_before_any_node(client: SyncLangGraphClient) -> None:
+    """No model call is paid for a run that cannot succeed."""
     thread = client.threads.create()["thread_id"]
-    asked: Any = {"messages": [{"role": "user", "content": "I live in Lisbon."}]}
+    conversation: Any = {"messages": [{"role": "user", "content": "I live in Lisbon."}]}
 
-    client.runs.wait(thread, "memory_update", input=asked, context={"user": "run-eli"}, raise_error=False)  # type: ignore[arg-type]
+    client.runs.wait(thread, "memory_update", input=conversation, context={"user": "run-eli"}, raise_error=False)  # type: ignore[arg-type]
 
     assert client.threads.get_history(thread) == []
 
 
-def test_a_run_without_messages_learns_nothing(server: Any, client: SyncLangGraphClient) -> None:
-    """The server drops a key it does not know from the input; what was said before on the thread is known already."""
+def test_run_without_messages_learns_nothing(server: Any, client: SyncLangGraphClient) -> None:
+    """The server drops unknown input keys; the earlier messages of the thread are learned already."""
     thread = client.threads.create()["thread_id"]
     context: Any = {"user_id": "run-fay", "thread_id": "t1"}
-    asked: Any = {"messages": [{"role": "user", "content": "I live in Lisbon."}]}
-    client.runs.wait(thread, "memory_update", input=asked, context=context)
+    conversation: Any = {"messages": [{"role": "user", "content": "I live in Lisbon."}]}
+    client.runs.wait(thread, "memory_update", input=conversation, context=context)
 
-    result: Any = client.runs.wait(thread, "memory_update", input={"mesages": asked["messages"]}, context=context)
+    result: Any = client.runs.wait(
+        thread, "memory_update", input={"mesages": conversation["messages"]}, context=context
+    )
 
     assert result["outcome"] == "nothing_new"
     assert server.storage.load(Scope("run-fay")).revision == 1
 
 
-def test_a_second_run_of_a_thread_starts_afresh(server: Any, client: SyncLangGraphClient) -> None:
-    """What the first left in the thread's state comes back as plain JSON, and steers nothing."""
+def test_second_run_of_a_thread_ignores_the_state_of_the_first(server: Any, client: SyncLangGraphClient) -> None:
+    """The state of the first run comes back as plain JSON, and must have no effect."""
     thread = client.threads.create()
     context: Any = {"user_id": "run-cem", "thread_id": "t1"}
     outcomes: list[str] = []
     for number, text in enumerate(["I live in Lisbon.", "I live in Lisbon.", "I work at Acme."]):
-        asked: Any = {"messages": [{"role": "user", "content": text, "id": f"m{max(number, 1)}"}]}
-        result: Any = client.runs.wait(thread["thread_id"], "memory_update", input=asked, context=context)
+        conversation: Any = {"messages": [{"role": "user", "content": text, "id": f"m{max(number, 1)}"}]}
+        result: Any = client.runs.wait(thread["thread_id"], "memory_update", input=conversation, context=context)
         outcomes.append(result["outcome"])
 
     assert outcomes == ["learned", "nothing_new", "learned"]
     assert len(server.storage.load(Scope("run-cem")).facts) == 2
 
 
-def test_the_server_finds_no_blocking_call(server: Any, client: SyncLangGraphClient) -> None:
-    """Of its event loop: it would make everybody wait."""
+def test_server_detects_no_blocking_call(server: Any, client: SyncLangGraphClient) -> None:
+    """It would block the event loop for all users."""
     _run(client, {"user_id": "run-dan", "thread_id": "t1"})
 
     assert "Blocking" not in server.log
