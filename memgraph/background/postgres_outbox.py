@@ -120,7 +120,7 @@ class PostgresOutbox(Outbox):
 
     def replace_submissions(self, claim: Claim, messages: str) -> Claim | None:
         first, *others = claim.submissions
-        written = Submission(first.number, claim.submissions[-1].at, messages)
+        merged = Submission(first.number, claim.submissions[-1].at, messages)
 
         def rewrite(db: Connection, _: object) -> Claim | None:
             db.execute(sql.LOCK_CLAIMED, {"id": claim.job_id})
@@ -128,13 +128,13 @@ class PostgresOutbox(Outbox):
                 return None
             row = {
                 "id": claim.job_id,
-                "number": written.number,
-                "at": self._to_server_time(written.at),
+                "number": merged.number,
+                "at": self._to_server_time(merged.at),
                 "messages": messages,
             }
             db.execute(sql.REPLACE_SUBMISSION, row)
             db.execute(sql.DELETE_CLAIMED, {"id": claim.job_id, "numbers": [each.number for each in others]})
-            return replace(claim, submissions=(written,))
+            return replace(claim, submissions=(merged,))
 
         return self._step(rewrite)
 
@@ -196,8 +196,8 @@ class PostgresOutbox(Outbox):
     def in_review(self) -> tuple[HeldJob, ...]:
         rows = self._step(lambda db, _: db.execute(sql.LIST_IN_REVIEW).fetchall())
         return tuple(
-            replace(held, job=self._with_local_times(held.job), at=self._to_local_time(held.at))
-            for held in map(read_held_job, rows)
+            replace(held_job, job=self._with_local_times(held_job.job), at=self._to_local_time(held_job.at))
+            for held_job in map(read_held_job, rows)
         )
 
     def decide(self, review_id: str, decision: str, *, now: float) -> bool:
@@ -244,10 +244,10 @@ class PostgresOutbox(Outbox):
 
         def end(db: Connection, _: object) -> bool:
             db.execute(sql.LOCK_CLAIMED, {"id": claim.job_id})
-            held = db.execute(sql.END_LEASE, {"lease": claim.lease_id}).rowcount > 0
-            if held:
+            was_held = db.execute(sql.END_LEASE, {"lease": claim.lease_id}).rowcount > 0
+            if was_held:
                 act(db)
-            return held
+            return was_held
 
         return self._step(end)
 

@@ -125,8 +125,8 @@ def read_job(row: tuple[Any, ...]) -> Job:
 
 
 def read_held_job(row: tuple[Any, ...]) -> HeldJob:
-    *job, held_id, at, held = row
-    return HeldJob(held_id, read_job(tuple(job)), at, held)
+    *job, review_id, at, proposal = row
+    return HeldJob(review_id, read_job(tuple(job)), at, proposal)
 
 
 def sanitize_text(error: str) -> str:

@@ -26,7 +26,7 @@ WaitUntil = Callable[[Callable[[], object]], None]
 
 def test_submission_is_debounced_and_learned(conversation: Any, wait_until: WaitUntil) -> None:
     """An active conversation does not need an update for every message."""
-    with conversation.invoker(debounce_seconds=600) as patient:
+    with conversation.invoker(debounce_seconds=600, max_wait_seconds=600) as patient:
         patient.submit([conversation.turn(2)], conversation.scope, "t2")
         jobs = patient.pending()
     with conversation.invoker(debounce_seconds=1) as invoker:
