@@ -63,7 +63,7 @@ def hook_cpu(rounds: int, *, first_of_turn: bool) -> list[float]:
     def call() -> None:
         if first_of_turn:
             memory.before_agent({"messages": messages}, runtime)
-        memory.wrap_model_call(request, lambda given: answer if given is not request else 1 / 0)  # type: ignore[arg-type]
+        memory.wrap_model_call(request, lambda changed: answer if changed is not request else 1 / 0)  # type: ignore[arg-type]
 
     call()
     return cpu_ms(lambda _: call(), rounds)

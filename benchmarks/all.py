@@ -114,13 +114,13 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=f"one or more of {', '.join(PARTS)}")
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="output folder for RESULTS.md and plots/")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
-    given = parser.parse_args()
-    is_full = not given.quick and not given.only
-    folder = given.to or (HERE if is_full else Path(tempfile.mkdtemp(prefix="memgraph-results-")))
+    args = parser.parse_args()
+    is_full = not args.quick and not args.only
+    folder = args.to or (HERE if is_full else Path(tempfile.mkdtemp(prefix="memgraph-results-")))
     began, described = time.perf_counter(), describe_machine()
-    outcomes = measure(given.only or PARTS, folder, quick=given.quick)
+    outcomes = measure(args.only or PARTS, folder, quick=args.quick)
     (folder / "RESULTS.md").write_text(render_report(outcomes, described, versions()), encoding="utf-8")
-    if given.json:
+    if args.json:
         print(as_json(outcomes))
     for name in unmet(outcomes):
         print(f"not met: {name}", file=sys.stderr)

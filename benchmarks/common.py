@@ -144,8 +144,8 @@ def format_figure(value: float, unit: str = "") -> str:
         return f"{value:.3f}"
     if float(value).is_integer() or abs(value) >= 1_000:
         return f"{value:,.0f}"
-    places = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(places, 4)}f}"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(decimals, 4)}f}"
 
 
 def sha256_of(path: Path) -> str:

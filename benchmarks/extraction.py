@@ -210,16 +210,16 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="conversations in parallel")
     parser.add_argument("--limit", type=int, help="number of conversations, evenly spaced over the set")
     parser.add_argument("--show", action="store_true", help="print the stored facts of each conversation")
-    given = parser.parse_args()
-    policy = Policy(model_timeout_seconds=given.timeout)
-    context = Context(model=given.model, structured_output=given.structured, policy=policy)
-    conversations = sample(list(all_conversations()), given.limit or (20 if given.quick else None))
+    args = parser.parse_args()
+    policy = Policy(model_timeout_seconds=args.timeout)
+    context = Context(model=args.model, structured_output=args.structured, policy=policy)
+    conversations = sample(list(all_conversations()), args.limit or (20 if args.quick else None))
     judged: list[Judged] = []
-    for one in learn_all(context, conversations, given.jobs):
+    for one in learn_all(context, conversations, args.jobs):
         judged.append(one)
-        if given.show:
+        if args.show:
             print(*describe(one), sep="\n", flush=True)
-    print("", *table(list(rows_of(given.model, judged))), "", *NOTES, sep="\n")
+    print("", *table(list(rows_of(args.model, judged))), "", *NOTES, sep="\n")
     for error, times in Counter(one.error for one in judged if one.error).items():
         print(f"failures: {times} x {error}")
 

@@ -66,7 +66,7 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
         memory = _make_memory(folder, HashedWords())
         memory.load()
         memory.retrieve(SearchQuery("first of all"), top_k=3, threshold=-1)
-        asked = [
+        query_ms = [
             _timed(lambda: memory.retrieve(SearchQuery(" ".join(draw.choices(words, k=8))), top_k=3, threshold=-1))[1]
             * 1_000
             for _ in range(20 if quick else 200)
@@ -84,7 +84,7 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
         Row("restart after one file changed", seconds_changed, "s wall"),
         Row("files read and indexed by that change", len(changed.indexed), "files"),
         Row("texts embedded by that change", changed.embedded, "texts"),
-        median_row(f"query, {first.passages:,} passages, top 3, without the embedding", asked, "ms wall"),
+        median_row(f"query, {first.passages:,} passages, top 3, without the embedding", query_ms, "ms wall"),
         Row("size of the index", size / 1e6, "MB"),
     ]
     notes = (

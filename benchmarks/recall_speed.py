@@ -27,8 +27,8 @@ INDEX_BOUNDS = {1_000: at_most(250)}
 
 def index_row(facts: int) -> Row:
     """Measure building the index of facts whose words are new to this process."""
-    made = some_facts(facts)
-    (spent,) = cpu_ms(lambda _: FactIndex(made, get_ranker(None)).costs, 1)
+    unseen = some_facts(facts)
+    (spent,) = cpu_ms(lambda _: FactIndex(unseen, get_ranker(None)).costs, 1)
     note = "the first time in a process"
     return Row(f"index, {facts:,} facts", spent, "ms CPU", bound=INDEX_BOUNDS.get(facts), note=note)
 
@@ -52,7 +52,7 @@ def growth(sizes: Sequence[int], warm: Sequence[Row], cold: Sequence[Row]) -> Pl
     """Plot recall against the number of facts."""
 
     def draw(axes: Any) -> None:  # noqa: ANN401
-        for rows, label in ((cold, "cold: facts just loaded"), (warm, "warm: facts asked before")):
+        for rows, label in ((cold, "cold: facts just loaded"), (warm, "warm: facts already indexed")):
             figures = [row.value for row in rows]
             spread = [[row.value - (row.low or 0) for row in rows], [(row.high or 0) - row.value for row in rows]]
             axes.errorbar(sizes, figures, yerr=spread, marker="o", capsize=3, label=label)

@@ -36,8 +36,8 @@ def main() -> None:
     parser.add_argument("name")
     parser.add_argument("--to", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--quick", action="store_true")
-    given = parser.parse_args()
-    write_outcome(run(given.name, given.to, quick=given.quick), given.to)
+    args = parser.parse_args()
+    write_outcome(run(args.name, args.to, quick=args.quick), args.to)
 
 
 if __name__ == "__main__":

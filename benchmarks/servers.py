@@ -176,8 +176,8 @@ def run_client(number: int, load: Load, urls: tuple[str, str], token: str, ledge
     """Run all conversations of one client, one after the other."""
     with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=10, trust_env=False) as http:
         client = Client(number, urls, http, ledger)
-        for talk in range(load.conversations):
-            client.converse(f"talk-{talk}", load.turns, load.pause)
+        for index in range(load.conversations):
+            client.converse(f"conversation-{index}", load.turns, load.pause)
 
 
 # -- the measurement ------------------------------------------------------------------------------

@@ -55,8 +55,8 @@ def rows_of(url: str, processes: int, saves: int) -> list[Row]:
         contents = [fact.content for fact in storage.load(scope).facts]
     scheme, total = url.partition(":")[0], processes * saves
     return [
-        Row(f"{scheme}: facts kept, of {total}", len(set(contents)), bound=at_least(total)),
-        Row(f"{scheme}: facts kept twice", len(contents) - len(set(contents)), bound=at_most(0)),
+        Row(f"{scheme}: facts stored, of {total}", len(set(contents)), bound=at_least(total)),
+        Row(f"{scheme}: facts stored twice", len(contents) - len(set(contents)), bound=at_most(0)),
         Row(f"{scheme}: saves retried after a conflict", conflicts),
         Row(f"{scheme}: a save, all processes together", seconds / total * 1e3, "ms wall"),
     ]

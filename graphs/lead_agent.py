@@ -7,7 +7,7 @@ If `review` is set, the run is interrupted after the answer with the proposed ch
 with a decision.
 
 Each run names its user by its context, `{"user_id": ...}`; any context type with a `user_id` works. Without a
-configured model the agent answers from memory alone, and says so.
+configured model the agent answers from memory alone, with a notice.
 """
 
 # Some of LangGraph's types are partially unknown
@@ -30,7 +30,7 @@ from memgraph import (
     with_memory,
 )
 
-INSTRUCTIONS = "You are a helpful assistant. Use what you know about the user where it helps, without reciting it."
+INSTRUCTIONS = "You are a helpful assistant. Use what you know about the user when it helps, without reciting it."
 
 settings = load_settings()
 defaults = make_context(settings)

@@ -1,7 +1,7 @@
 """Two agents with attached memories: a researcher, who reads documents, and a writer. Copy this file and adapt it.
 
 They share a blackboard, and each keeps its own notes; the researcher also searches documents. `MEMORIES` and
-`ATTACHMENTS` say which node uses what, as `memgraph.yaml` could; the nodes themselves contain no memory code.
+`ATTACHMENTS` define which node uses what, as `memgraph.yaml` could; the nodes themselves contain no memory code.
 
 Documents need an embedding model: the one of the settings, else the extra `local`. Without either, the team works
 without documents and logs a warning. Documents are indexed when the researcher first searches them.

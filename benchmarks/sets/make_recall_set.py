@@ -59,10 +59,10 @@ class Persona:
     def _word(self, slot: str, topic: str) -> str:
         if slot in ("person", "Relation"):
             return self.draw.choice(self.words["people" if slot == "person" else "relations"])
-        taken = self.used.setdefault(topic, set()) if topic else set[str]()
-        free = [word for word in self.words["lists"][slot] if word not in taken]
+        used = self.used.setdefault(topic, set()) if topic else set[str]()
+        free = [word for word in self.words["lists"][slot] if word not in used]
         word = self.draw.choice(free or self.words["lists"][slot])
-        taken.add(word)
+        used.add(word)
         return word
 
 

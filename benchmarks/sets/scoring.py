@@ -52,7 +52,7 @@ class Judged:
         return self.count("right") + self.count("duplicate")
 
     def count(self, verdict: Verdict) -> int:
-        return sum(given == verdict for _, given in self.facts)
+        return sum(other == verdict for _, other in self.facts)
 
     @property
     def caught(self) -> bool:
@@ -74,7 +74,7 @@ def judge(conversation: Conversation, before: Memory, after: Memory) -> Judged:
     """Compare what was stored with the labels."""
     known = {fact.id for fact in before.facts}
     stored = [fact for fact in after.facts if fact.id not in known]
-    kept = {fact.id for fact in after.facts}
+    remaining = {fact.id for fact in after.facts}
     stale = [fact for fact in before.facts if _matching(fact, conversation.outdated)]
     document = after.model_dump_json()
     return Judged(
@@ -82,7 +82,7 @@ def judge(conversation: Conversation, before: Memory, after: Memory) -> Judged:
         facts=list(zip(stored, verdicts(conversation, stored), strict=True)),
         found=[any(label.matches(fact.content) for fact in stored) for label in conversation.should],
         filed=list(_filed(conversation, stored)),
-        retired=[fact.id not in kept for fact in stale],
+        retired=[fact.id not in remaining for fact in stale],
         lost=sum(_is_lost(fact, conversation, after) for fact in before.facts if fact not in stale),
         leaked=sum(secret in document for secret in conversation.never),
     )
