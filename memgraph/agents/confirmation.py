@@ -6,7 +6,8 @@ from typing import Any
 
 from langgraph.types import interrupt
 
-from memgraph.models import Fact
+from memgraph.editing import find_fact
+from memgraph.models import Fact, Memory
 
 AFFIRMATIVE = frozenset(
     {"yes", "y", "true", "ok", "okay", "agree", "agreed", "approve", "approved", "是", "好", "可以", "同意"}
@@ -19,6 +20,19 @@ class ConfirmationRequiredError(Exception):
     def __init__(self, fact: Fact) -> None:
         super().__init__(fact.id)
         self.fact = fact
+
+
+def check_confirmed(memory: Memory, fact_id: str, confirmed: Fact | None) -> Fact:
+    """Return the fact *fact_id* if it is a learned one, or a manual one that equals the one *confirmed*.
+
+    Raises:
+        EditError: If there is no such fact.
+        ConfirmationRequiredError: If a person wrote it and has not confirmed a change of it as it is now.
+    """
+    fact = find_fact(memory, fact_id)
+    if fact.is_manual and fact != confirmed:
+        raise ConfirmationRequiredError(fact)
+    return fact
 
 
 def request_confirmation(action: str, fact: Fact, change: dict[str, Any]) -> bool:

@@ -14,11 +14,11 @@ from langgraph.prebuilt import ToolRuntime
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import field_errors
-from memgraph.agents.confirmation import ConfirmationRequiredError, request_confirmation
+from memgraph.agents.confirmation import ConfirmationRequiredError, check_confirmed, request_confirmation
 from memgraph.agents.identity import IdentityResolver, UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, resolve_storage
 from memgraph.agents.messages import REVISION
-from memgraph.editing import add_fact, edit_fact, find_fact, remove_fact, update_memory
+from memgraph.editing import add_fact, edit_fact, remove_fact, update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
 from memgraph.models import MANUAL, UNKNOWN_THREAD, Addition, Fact, Memory, MemoryUpdate
@@ -63,7 +63,7 @@ def update_tool_fact(
         EditError: If there is no such fact, or the change is invalid.
         ConfirmationRequiredError: If a person wrote the fact and has not confirmed the change.
     """
-    before = _check_confirmed(memory, fact_id, confirmed)
+    before = check_confirmed(memory, fact_id, confirmed)
     source = MANUAL if before.is_manual else tool_source(thread_id)
     changed = edit_fact(memory, fact_id, **change)
     facts = (fact.model_copy(update={"source": source}) if fact.id == fact_id else fact for fact in changed.facts)
@@ -77,20 +77,13 @@ def delete_tool_fact(memory: Memory, fact_id: str, confirmed: Fact | None) -> Me
         EditError: If there is no such fact.
         ConfirmationRequiredError: If a person wrote the fact and has not confirmed its removal.
     """
-    _check_confirmed(memory, fact_id, confirmed)
+    check_confirmed(memory, fact_id, confirmed)
     return remove_fact(memory, fact_id)
 
 
 def tool_source(thread_id: str | None) -> str:
     """Return the source of facts that a tool writes. A client may not pass for a person by the name of its thread."""
     return UNKNOWN_THREAD if thread_id in {None, MANUAL} else str(thread_id)
-
-
-def _check_confirmed(memory: Memory, fact_id: str, confirmed: Fact | None) -> Fact:
-    fact = find_fact(memory, fact_id)
-    if fact.is_manual and fact != confirmed:
-        raise ConfirmationRequiredError(fact)
-    return fact
 
 
 T = TypeVar("T")
