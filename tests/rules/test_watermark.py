@@ -8,9 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
+from update_values import AT, draft, turn
 
-from memgraph.models import Turn, Watermark
-from memgraph.rules.watermark import advance, count_new
+from memgraph.models import Memory, Turn, Watermark
+from memgraph.policy import Policy
+from memgraph.rules.watermark import (
+    advance,
+    advance_watermark,
+    count_new,
+    count_unlearned,
+    first_batch,
+    with_watermark,
+)
 from memgraph.text.turns import turns_of
 
 NOW = "2026-06-11T16:47:59Z"
@@ -126,3 +135,120 @@ def test_a_yes_said_again_is_new() -> None:
     cut = turns_of([HumanMessage("Now of wasps"), asked, yes])
 
     assert count_new(cut, mark) == 3
+
+
+@pytest.mark.parametrize(
+    ("keep", "kept"),
+    [(1, "c"), (2, "bc"), (3, "zbc"), (4, "zabc"), (5, "yzabc"), (6, "xyzabc"), (9, "xyzabc")],
+)
+def test_a_watermark_of_three_ids_or_more_keeps_where_it_moved_from(keep: int, kept: str) -> None:
+    """A smaller one has no room for it."""
+    before = Watermark(last_message_id="z", message_ids=tuple("xyz"))
+
+    watermark = advance(before, list("abc"), NOW, keep)
+
+    assert (watermark.message_ids, watermark.last_message_id, watermark.at) == (tuple(kept), "c", NOW)
+
+
+def test_ids_learned_again_are_moved_to_the_end() -> None:
+    """Each is kept once."""
+    watermark = advance(Watermark(last_message_id="c", message_ids=tuple("abc")), list("bd"), NOW, 8)
+
+    assert watermark.message_ids == tuple("acbd")
+
+
+def test_the_last_id_of_an_older_document_is_kept_in_order() -> None:
+    """It may be among the ids already, at another position, or be missing there."""
+    assert advance(Watermark(last_message_id="b", message_ids=tuple("abc")), ["d"], NOW, 8).message_ids == tuple("acbd")
+    assert advance(Watermark(last_message_id="x"), ["d"], NOW, 8).message_ids == tuple("xd")
+    assert advance(Watermark(message_ids=("", "a")), ["d"], NOW, 8).message_ids == tuple("ad")
+
+
+def test_unknown_keys_of_a_watermark_survive() -> None:
+    """As everywhere in the document."""
+    before = Watermark.model_validate({"last_message_id": "a", "note": "mine"})
+
+    assert advance(before, ["b"], NOW, 8).model_extra == {"note": "mine"}
+
+
+def hashed(ids: str) -> list[Turn]:
+    return [turn(f"sha256:{one}") for one in ids]
+
+
+def known_hashes(ids: str) -> Watermark:
+    return Watermark(message_ids=tuple(f"sha256:{one}" for one in ids))
+
+
+def test_a_hash_counts_only_after_a_known_turn() -> None:
+    """Unless it is the first turn, or the only id that the watermark has."""
+    assert count_new(hashed("xbc"), known_hashes("ab")) == 3
+    assert count_new(hashed("abc"), known_hashes("ab")) == 1
+    assert count_new(hashed("bc"), known_hashes("ab")) == 1
+    assert count_new(hashed("xbc"), known_hashes("b")) == 1
+
+
+def test_new_turns_of_the_assistant_alone_are_not_counted() -> None:
+    """There is nothing to learn about the user; the count starts with the first new turn."""
+    turns = [turn("a"), turn("b", role="ai"), turn("c"), turn("d", role="ai")]
+
+    assert count_unlearned(turns, Watermark(last_message_id="c")) == 0
+    assert count_unlearned(turns, Watermark(last_message_id="b")) == 2
+    assert count_unlearned(turns, Watermark(last_message_id="d")) == 0
+    assert count_unlearned(turns, None) == 4
+    assert count_unlearned([turn("b", role="ai")], None) == 0
+    assert count_unlearned([], None) == 0
+
+
+@pytest.mark.parametrize(
+    ("roles", "costs", "size"),
+    [
+        ("h", [900], 1),  # at least one, whatever it costs
+        ("hh", [500, 500], 2),  # the limit is inclusive
+        ("hh", [500, 501], 1),
+        ("hhh", [500, 500, 1], 2),
+        ("haha", [400, 400, 400, 1], 2),  # before the user turn that does not fit
+        ("haha", [400, 100, 400, 400], 2),  # a question and its answer stay together
+        ("haaa", [400, 400, 400, 400], 2),  # within an answer, if there is no other user turn
+        ("aaha", [400, 400, 100, 400], 2),
+        ("aa", [2_000, 1], 1),
+        ("", [], 0),
+    ],
+)
+def test_a_batch_takes_what_fits_and_ends_before_a_user_turn(roles: str, costs: list[int], size: int) -> None:
+    """The model should see a question together with its answer."""
+    turns = [turn(str(index), role="human" if role == "h" else "ai") for index, role in enumerate(roles)]
+
+    batch = first_batch(turns, 1_000, lambda each: costs[int(each.id)])
+
+    assert list(batch) == turns[:size]
+
+
+def threads(*times: str) -> Memory:
+    """A memory with threads t0, t1... that were learned at these times."""
+    marks = {f"t{index}": Watermark(last_message_id="m", at=time) for index, time in enumerate(times)}
+    return Memory(threads=marks)
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(1, []), (2, ["t1"]), (3, ["t1", "t2"]), (4, ["t0", "t1", "t2"])])
+def test_the_oldest_threads_are_evicted(limit: int, kept: list[str]) -> None:
+    """The limit includes the thread of the update; the others keep their order."""
+    memory = with_watermark(threads("2024", "2026", "2025"), "new", ("m1",), NOW, Policy(max_threads=limit))
+
+    assert list(memory.threads) == [*kept, "new"]
+
+
+def test_the_thread_of_the_update_does_not_count_twice() -> None:
+    """It moves to the end, and no other has to go for it."""
+    memory = with_watermark(threads("2024", "2025"), "t0", ("m1",), NOW, Policy(max_threads=2))
+
+    assert list(memory.threads) == ["t1", "t0"]
+    assert memory.threads["t0"].message_ids == ("m", "m1")
+
+
+def test_the_rule_learns_the_messages_of_the_update() -> None:
+    """With the update's time, and as many ids as the policy keeps."""
+    memory = Memory(threads={"t1": Watermark(last_message_id="m0")})
+
+    after = advance_watermark(draft(memory, Policy(thread_mark_ids=2))).memory
+
+    assert after.threads == {"t1": Watermark(last_message_id="m2", at=AT, message_ids=("m1", "m2"))}

@@ -1,0 +1,246 @@
+"""New facts are added, known ones confirmed, outdated ones replaced."""
+
+from __future__ import annotations
+
+import pytest
+from update_values import AT, addition, contents, draft, fact
+
+from memgraph.models import Addition, Fact, Memory
+from memgraph.policy import Policy
+from memgraph.rules.add import add, rejection_reason
+
+
+def reasons(result: object) -> list[tuple[str, str]]:
+    return [(refusal.item, refusal.reason) for refusal in result.refused]  # type: ignore[attr-defined]
+
+
+def test_a_new_fact_has_its_thread_and_time() -> None:
+    """Both are needed to judge it later."""
+    proposed = addition(" Likes tea. ", category="preference", confidence=0.8)
+
+    result = add(draft(additions=(proposed,)))
+
+    assert result.memory.facts == (
+        Fact(
+            id="fact_00000001",
+            content="Likes tea.",
+            category="preference",
+            confidence=0.8,
+            created_at=AT,
+            source="t1",
+        ),
+    )
+    assert (result.refused, result.removed) == ((), ())
+
+
+def test_new_facts_follow_the_known_ones_in_their_order() -> None:
+    """The document is a log that people read."""
+    proposed = (addition("Has a dog.", id="n1"), addition("Has a cat.", id="n2"))
+
+    assert contents(add(draft(Memory(facts=(fact("Likes tea."),)), additions=proposed)).memory) == [
+        "Likes tea.",
+        "Has a dog.",
+        "Has a cat.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("proposed", "reason"),
+    [
+        (addition("Likes tea.", confidence=0.69), "confidence 0.69 is below 0.70"),
+        (addition("Wants this file sorted.", durable=False), "it matters only to the current task"),
+        (addition("Tea grows in Assam.", about_user=False), "it is not about the user"),
+        (addition("   "), "it is empty"),
+        (addition("   ", edited_by_user=True), "it is empty"),
+        (addition("What are my goals? "), "it is a question"),
+        (addition("我健身的目标是什么？"), "it is a question"),
+        (addition("Is it? ", durable=False, about_user=False, confidence=0.1), "it is a question"),
+        (addition("x", durable=False, about_user=False, confidence=0.1), "it matters only to the current task"),
+        (addition("x", about_user=False, confidence=0.1), "it is not about the user"),
+    ],
+)
+def test_what_fails_a_quality_check_is_refused_with_the_reason(proposed: Addition, reason: str) -> None:
+    """Junk is worse than silence, and silence must be explained."""
+    result = add(draft(additions=(proposed,)))
+
+    assert not result.memory.facts
+    assert reasons(result) == [(proposed.content, reason)]
+
+
+def test_a_refused_fact_does_not_stop_the_next_one() -> None:
+    """Items are judged one by one."""
+    result = add(draft(additions=(addition("Why?", id="n1"), addition("Has a dog.", id="n2"))))
+
+    assert contents(result.memory) == ["Has a dog."]
+
+
+def test_what_a_reviewer_wrote_passes_every_quality_check() -> None:
+    """It becomes a manual fact, at any length."""
+    text = "Ask me: why? " * 200 + "Really?"
+    written = addition(text, edited_by_user=True, confidence=0.1, durable=False, about_user=False)
+
+    (kept,) = add(draft(additions=(written,))).memory.facts
+
+    assert (kept.content, kept.source, kept.confidence) == (text, "manual", 0.1)
+
+
+@pytest.mark.parametrize(("confidence", "accepted"), [(0.7, True), (0.6999, False)])
+def test_the_threshold_is_inclusive(confidence: float, accepted: bool) -> None:  # noqa: FBT001
+    """A fact exactly at the threshold is kept."""
+    assert (rejection_reason(addition("x", confidence=confidence), Policy()) is None) is accepted
+
+
+@pytest.mark.parametrize("again", ["likes TEA.", "Likes  tea.", "Ｌｉｋｅｓ tea.", "Likestea."])
+def test_a_repetition_confirms_the_known_fact(again: str) -> None:
+    """Case, width and spacing do not make another fact."""
+    known = fact("Likes tea.", id="f1", confidence=0.8, confirmations=2)
+
+    result = add(draft(Memory(facts=(known,)), additions=(addition(again),)))
+
+    assert result.memory.facts == (
+        known.model_copy(update={"confidence": 0.9, "confirmations": 3, "last_confirmed_at": AT}),
+    )
+    assert reasons(result) == [(again, "already known")]
+
+
+def test_a_confirmation_never_lowers_the_confidence() -> None:
+    """A hesitant repetition is still a repetition."""
+    known = fact("Likes tea.", id="f1", confidence=0.95)
+
+    (confirmed,) = add(draft(Memory(facts=(known,)), additions=(addition("likes tea.", confidence=0.7),))).memory.facts
+
+    assert (confirmed.confidence, confirmed.confirmations, confirmed.last_confirmed_at) == (0.95, 1, AT)
+
+
+def test_only_the_repeated_fact_is_confirmed() -> None:
+    """Its neighbours and their order stay."""
+    facts = (fact("Has a dog.", id="f1"), fact("Likes tea.", id="f2"), fact("Has a cat.", id="f3"))
+
+    result = add(draft(Memory(facts=facts), additions=(addition("Likes tea."),))).memory.facts
+
+    assert (result[0], result[2]) == (facts[0], facts[2])
+    assert (result[1].id, result[1].confirmations) == ("f2", 1)
+
+
+def test_two_repetitions_in_one_answer_confirm_once() -> None:
+    """A model that repeats itself has heard it once."""
+    twice = (addition("Likes tea.", id="n1"), addition("likes tea.", id="n2"))
+
+    result = add(draft(Memory(facts=(fact("Likes tea."),)), additions=twice))
+
+    assert [known.confirmations for known in result.memory.facts] == [1]
+    assert [reason for _, reason in reasons(result)] == ["already known", "already known"]
+
+
+def test_two_wordings_in_one_answer_are_one_unconfirmed_fact() -> None:
+    """A repetition within the answer is not a confirmation."""
+    twice = (addition("Likes tea.", id="n1"), addition("LIKES TEA.", id="n2"))
+
+    result = add(draft(additions=twice))
+
+    assert [(known.id, known.content, known.confirmations) for known in result.memory.facts] == [
+        ("n1", "Likes tea.", 0)
+    ]
+    assert reasons(result) == [("LIKES TEA.", "already known")]
+
+
+def test_a_manual_fact_is_not_changed_by_a_repetition() -> None:
+    """It stays as a person wrote it."""
+    written = fact("Likes tea.", source="manual", confidence=0.5)
+
+    result = add(draft(Memory(facts=(written,)), additions=(addition("likes tea."),)))
+
+    assert result.memory.facts == (written,)
+    assert reasons(result) == [("likes tea.", "already known")]
+
+
+def test_a_fact_that_was_added_before_is_left_alone() -> None:
+    """Applying the same change set to its own result adds, confirms and refuses nothing."""
+    once = add(draft(additions=(addition("Likes tea."),)))
+
+    twice = add(draft(once.memory, additions=(addition("Likes tea."),)))
+
+    assert twice.memory == once.memory
+    assert twice.refused == ()
+
+
+def test_only_corrections_keep_their_source_error() -> None:
+    """On any other fact it would mean nothing."""
+    both = (
+        addition("Use pnpm.", id="n1", category="correction", source_error="Used npm."),
+        addition("Likes tea.", id="n2", category="preference", source_error="Used npm."),
+    )
+
+    assert [known.source_error for known in add(draft(additions=both)).memory.facts] == ["Used npm.", None]
+
+
+def test_an_unknown_category_becomes_context() -> None:
+    """A client may have edited the change set."""
+    proposed = addition("Use pnpm.", category="odd", source_error="Used npm.")
+
+    (kept,) = add(draft(additions=(proposed,))).memory.facts
+
+    assert (kept.category, kept.source_error) == ("context", None)
+
+
+def test_a_long_fact_is_cut_at_a_sentence_end() -> None:
+    """At exactly the limit it is kept."""
+    fits, too_long = "x" * 99 + ".", "Builds ships. " * 8
+    policy = Policy(max_fact_chars=100)
+
+    result = add(draft(policy=policy, additions=(addition(fits, id="n1"), addition(too_long, id="n2"))))
+
+    assert contents(result.memory) == [fits, ("Builds ships. " * 7).strip()]
+
+
+def test_a_replaced_fact_is_removed_and_named_by_its_successor() -> None:
+    """The report says by which fact; unknown ids are dropped."""
+    old = fact("Lives in Oslo.", id="f1")
+    proposed = addition("Lives in Rome.", id="n1", replaces=("f1", "f_unknown"))
+
+    result = add(draft(Memory(facts=(old,)), additions=(proposed,)))
+
+    assert [(known.id, known.replaces) for known in result.memory.facts] == [("n1", ("f1",))]
+    assert [(removed.fact, removed.why) for removed in result.removed] == [(old, "replaced by n1")]
+
+
+def test_a_manual_fact_is_not_replaced() -> None:
+    """The new fact is added beside it, and the refusal says why."""
+    written = fact("Lives in Oslo.", id="f1", source="manual")
+
+    result = add(draft(Memory(facts=(written,)), additions=(addition("Lives in Rome.", id="n1", replaces=("f1",)),)))
+
+    assert [known.id for known in result.memory.facts] == ["f1", "n1"]
+    assert reasons(result) == [("Lives in Oslo.", "a person wrote it, so it is not replaced")]
+    assert result.removed == ()
+
+
+def test_a_refused_fact_replaces_nothing() -> None:
+    """The old one is better than none."""
+    old = fact("Lives in Oslo.", id="f1")
+
+    result = add(draft(Memory(facts=(old,)), additions=(addition("Lives in Rome.", confidence=0.1, replaces=("f1",)),)))
+
+    assert result.memory.facts == (old,)
+    assert result.removed == ()
+
+
+def test_a_repetition_still_replaces_other_facts() -> None:
+    """The known fact takes the place; it never replaces itself."""
+    facts = (fact("Lives in Rome.", id="f1"), fact("Lives in Oslo.", id="f2"))
+    proposed = addition("lives in rome.", id="n1", replaces=("f1", "f2"))
+
+    result = add(draft(Memory(facts=facts), additions=(proposed,)))
+
+    assert [known.id for known in result.memory.facts] == ["f1"]
+    assert [(removed.fact.id, removed.why) for removed in result.removed] == [("f2", "replaced by f1")]
+
+
+def test_facts_of_the_same_update_do_not_replace_each_other() -> None:
+    """A model that invents ids must not delete what it has just added."""
+    proposed = (addition("Lives in Rome.", id="n1"), addition("Has a dog.", id="n2", replaces=("n1",)))
+
+    result = add(draft(additions=proposed))
+
+    assert contents(result.memory) == ["Lives in Rome.", "Has a dog."]
+    assert result.removed == ()
