@@ -1,0 +1,29 @@
+"""The memory with the changes applied."""
+
+from __future__ import annotations
+
+from update_values import addition, contents, fact, runtime, update
+
+from memgraph import Memory, Policy
+from memgraph.models import Refusal, Removal
+from memgraph.nodes.apply_update import apply_update
+from memgraph.report import RemovedFact
+
+
+def test_memory_removals_and_refusals_are_written() -> None:
+    """The policy is that of the run."""
+    oslo = fact("Lives in Oslo.", id="f1")
+    changes = update(
+        additions=(addition("Has a dog.", confidence=0.4), addition("Has a cat.", id="n2", confidence=0.3)),
+        removals=(Removal(id="f1", reason="moved"),),
+    )
+
+    output = apply_update(
+        {"memory": Memory(facts=(oslo,)), "pending_turns": 1, "changes": changes},
+        runtime(policy=Policy(fact_confidence_threshold=0.4)),
+    )
+
+    assert contents(output["applied"]) == ["Has a dog."]
+    assert output["removed"] == (RemovedFact(fact=oslo, why="moved"),)
+    assert output["refused"] == (Refusal(item="Has a cat.", reason="confidence 0.30 is below 0.40"),)
+    assert set(output) == {"applied", "removed", "refused"}

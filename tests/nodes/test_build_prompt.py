@@ -1,0 +1,76 @@
+"""The prompt for the next batch of turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from update_values import fact, origin, runtime, turn
+
+from memgraph import Memory, Policy
+from memgraph.nodes.build_prompt import build_prompt
+
+TURNS = tuple(turn(f"m{n}", f"Turn {n}.", role="ai" if n % 2 else "human") for n in range(6))
+LONG = "word " * 400
+
+
+def build(events: list[Any] | None = None, pending: int = 2, turns: Any = TURNS, **fields: Any) -> Any:
+    context = {name: fields.pop(name) for name in ("prompt", "policy") if name in fields}
+    state = {"turns": turns, "origin": origin("s"), "signals": (), "memory": Memory(), "pending_turns": pending}
+    return build_prompt({**state, **fields}, runtime(events=events, **context))  # type: ignore[typeddict-item]
+
+
+def parts(human: str) -> list[tuple[str, str]]:
+    """The turns in a prompt: number, and earlier or new."""
+    lines = [line for line in human.splitlines() if line.startswith("<turn ")]
+    return [(line.split("Turn ")[1][0], line.split('part="')[1].split('"')[0]) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("context_turns", "pending", "shown"),
+    [
+        (0, 2, ["4 new", "5 new"]),
+        (1, 2, ["3 earlier", "4 new", "5 new"]),
+        (2, 2, ["2 earlier", "3 earlier", "4 new", "5 new"]),
+        (3, 4, ["0 earlier", "1 earlier", "2 new", "3 new", "4 new", "5 new"]),
+        (2, 6, ["0 new", "1 new", "2 new", "3 new", "4 new", "5 new"]),
+    ],
+)
+def test_new_turns_follow_the_last_context_turns(context_turns: int, pending: int, shown: list[str]) -> None:
+    """Earlier turns make the new ones understood; there may be fewer of them than allowed."""
+    output = build(pending=pending, policy=Policy(context_turns=context_turns))
+
+    assert [f"{number} {part}" for number, part in parts(output["prompt"].human)] == shown
+    assert output["batch"] == tuple(f"m{n}" for n in range(6 - pending, 6))
+
+
+def test_a_batch_takes_what_fits() -> None:
+    """The rest waits for the next pass; progress says how much it is."""
+    turns = tuple(turn(f"m{n}", f"Turn {n}. {LONG}") for n in range(3))
+    events: list[Any] = []
+
+    output = build(events, pending=3, turns=turns, policy=Policy(batch_tokens=900, max_turn_chars=10_000))
+
+    assert output["batch"] == ("m0", "m1")
+    assert events == [{"graph": "memory_update", "node": "build_prompt", "turns": 2, "left": 1}]
+
+
+def test_a_turn_costs_what_is_shown_of_it() -> None:
+    """A pasted log is shortened, so it does not fill the batch."""
+    turns = tuple(turn(f"m{n}", f"Turn {n}. {LONG}") for n in range(3))
+
+    output = build(pending=3, turns=turns, policy=Policy(batch_tokens=500, max_turn_chars=100))
+
+    assert output["batch"] == ("m0", "m1", "m2")
+    assert " [...] " in output["prompt"].human
+
+
+def test_memory_signals_and_instructions_are_in_the_prompt() -> None:
+    """The user's own instructions replace the system message."""
+    own = 'Answer {"user": {}, "history": {}, "newFacts": []}.'
+
+    prompt = build(memory=Memory(facts=(fact("Likes tea.", id="f1"),)), signals=("correction",), prompt=own)["prompt"]
+
+    assert prompt.system == own
+    assert "[f1] (context, 0.90) Likes tea." in prompt.human
+    assert runtime().context.signals.hint("correction", "en") in prompt.human

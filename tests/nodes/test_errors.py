@@ -1,0 +1,68 @@
+"""Inside another graph, a failing memory does not fail the agent."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from langgraph.errors import NodeError
+from update_values import origin, turn
+
+from memgraph.nodes.errors import fail_open, raise_if_root, recall_error_handler
+from memgraph.retrieval.results import RecallResult
+
+ERROR = NodeError(node="load_memory", error=OSError("disk full"))
+STATE: Any = {"turns": (turn("m1"),), "origin": origin("s")}
+
+
+@pytest.fixture
+def inside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the graph runs inside another one."""
+    monkeypatch.setattr("memgraph.nodes.errors.is_subgraph", lambda: request.param)
+
+
+@pytest.mark.parametrize("inside", [False], indirect=True)
+@pytest.mark.usefixtures("inside")
+@pytest.mark.parametrize("handle", [lambda: fail_open(STATE, ERROR), lambda: recall_error_handler({}, ERROR)])
+def test_a_root_graph_raises_the_error(handle: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """As it was, and without a log line."""
+    with pytest.raises(OSError, match="disk full"):
+        handle()
+
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("inside", [True], indirect=True)
+@pytest.mark.usefixtures("inside")
+@pytest.mark.parametrize(("state", "owner"), [(STATE, "'ada'"), ({}, "?")])
+def test_an_update_inside_a_graph_logs_the_error_and_ends(
+    state: Any, owner: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Before the first node has run, the owner is not known."""
+    assert fail_open(state, ERROR) == {}
+
+    (record,) = caplog.records
+    assert (record.name, record.levelno) == ("memgraph.graph", logging.ERROR)
+    assert record.getMessage() == f"memory of {owner} was not updated: load_memory failed; the agent goes on"
+    assert record.exc_info
+    assert record.exc_info[1] is ERROR.error
+
+
+@pytest.mark.parametrize("inside", [True], indirect=True)
+@pytest.mark.usefixtures("inside")
+def test_recall_inside_a_graph_logs_the_error_and_recalls_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """Also nothing of an earlier run on the thread."""
+    assert recall_error_handler({}, ERROR) == {"recalled": RecallResult(text="", tokens=0)}
+
+    (record,) = caplog.records
+    assert record.getMessage() == "nothing was recalled: load_memory failed; the agent goes on"
+    assert record.exc_info
+    assert record.exc_info[1] is ERROR.error
+
+
+@pytest.mark.parametrize("inside", [True], indirect=True)
+@pytest.mark.usefixtures("inside")
+def test_nothing_is_raised_inside_a_graph() -> None:
+    """The handlers share this test."""
+    raise_if_root(ERROR)

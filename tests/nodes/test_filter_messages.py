@@ -1,0 +1,86 @@
+"""The turns to learn from, and the owner of the memory."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from update_values import ADA, runtime, turn
+
+from memgraph import ConfigError, IdentityError, Scope, open_storage
+from memgraph.nodes.filter_messages import filter_messages
+from memgraph.report import Report
+from memgraph.state import Origin
+
+SAID = [HumanMessage("I live in Oslo.", id="m1"), AIMessage("Nice!", id="m2"), HumanMessage("ok", id="m3")]
+
+
+def test_turns_owner_and_an_empty_report_are_written() -> None:
+    """An acknowledgement is not a turn; the report of an earlier run on the thread is cleared."""
+    storage = open_storage("memory:")
+
+    output = filter_messages({"messages": SAID}, runtime(storage))
+
+    assert output == {
+        "turns": (turn("m1"), turn("m2", "Nice!", role="ai")),
+        "origin": Origin(scope=ADA, thread_id="t1", storage=storage.name),
+        "report": Report(),
+    }
+
+
+@pytest.mark.parametrize("messages", [[], [HumanMessage("ok")], [AIMessage("Hello?", id="m1")]])
+def test_without_a_user_turn_the_run_ends(messages: list[object]) -> None:
+    """Turns of the assistant alone teach nothing about the user."""
+    assert filter_messages({"messages": messages}, runtime())["outcome"] == "nothing_new"  # type: ignore[typeddict-item]
+
+
+def test_a_disabled_memory_reads_no_message() -> None:
+    """The run ends as if nothing had been said."""
+    output = filter_messages({"messages": SAID}, runtime(enabled=False))
+
+    assert (output["turns"], output["outcome"]) == ((), "nothing_new")
+
+
+def test_the_context_decides_what_acknowledges() -> None:
+    """Users add phrases of their own."""
+    context = runtime()
+    signals = context.context.signals
+    object.__setattr__(context.context, "signals", type(signals)(signals.table, frozenset({"i live in oslo"})))
+
+    assert filter_messages({"messages": SAID[:1]}, context)["turns"] == ()
+
+
+def test_the_owner_has_agent_thread_and_review() -> None:
+    """What the run is started with counts also if it is resumed without its context."""
+    origin = filter_messages({"messages": SAID}, runtime(agent_name="Coder", review="corrections"))["origin"]
+
+    assert (origin.scope, origin.review, origin.thread) == (Scope("ada", "coder"), "corrections", "t1")
+
+
+@pytest.mark.parametrize("thread_id", [None, ""])
+def test_a_conversation_without_a_thread_has_a_watermark_too(thread_id: str | None) -> None:
+    """It is kept under the name `unknown`."""
+    origin = filter_messages({"messages": SAID}, runtime(thread_id=thread_id))["origin"]
+
+    assert (origin.thread_id, origin.thread) == (None, "unknown")
+
+
+@pytest.mark.parametrize("user_id", [None, ""])
+def test_a_run_without_a_user_is_an_error(user_id: str | None) -> None:
+    """The message shows how to name one."""
+    with pytest.raises(IdentityError, match=r"^no user_id: name the user by context=Context\(user_id='ada'\);"):
+        filter_messages({"messages": SAID}, runtime(user_id=user_id))
+
+
+def test_an_invalid_thread_id_is_an_error() -> None:
+    """The message names the field."""
+    with pytest.raises(IdentityError, match=r"^thread_id 'a.*b' contains a control character$"):
+        filter_messages({"messages": SAID}, runtime(thread_id="a\nb"))
+
+
+def test_a_review_that_the_graph_cannot_make_is_an_error() -> None:
+    """Saving without it would be worse."""
+    context = runtime(review="always")
+    object.__setattr__(context.context, "has_review_node", False)
+
+    with pytest.raises(ConfigError, match=r"review='always', but its graph has no review node: build it with build_gr"):
+        filter_messages({"messages": SAID}, context)

@@ -1,0 +1,81 @@
+"""The change set in the model's answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from update_values import fact, origin, turn
+
+from memgraph import Memory, UnreadableAnswerError
+from memgraph.models import Answer, Prompt, Rewrite, Section
+from memgraph.nodes.parse_update import parse_update
+from memgraph.report import Usage
+from memgraph.testing import update_answer
+
+MEMORY = Memory(facts=(fact("Likes tea.", id="f1"),)).with_section("work_context", Section(summary="Old."))
+
+
+def parse(text: str, attempt: int = 1, **state: Any) -> Any:
+    given: dict[str, Any] = {
+        "turns": (turn("m1"),),
+        "origin": origin("s"),
+        "memory": MEMORY,
+        "pending_turns": 1,
+        "prompt": Prompt(system="", human="I live in Oslo."),
+        "batch": ("m1", "m2"),
+        "response": Answer(text=text),
+        "attempt": attempt,
+        "usage": Usage(),
+    }
+    return parse_update({**given, **state})  # type: ignore[typeddict-item]
+
+
+def test_the_change_set_names_thread_messages_and_time() -> None:
+    """So that it can be applied later, and once."""
+    before = datetime.now(UTC).replace(microsecond=0)
+
+    output = parse(update_answer("Has a dog.", workContext="New."))
+
+    changes = output["changes"]
+    assert list(output) == ["changes"]
+    assert (changes.thread, changes.message_ids) == ("t1", ("m1", "m2"))
+    assert before <= datetime.fromisoformat(changes.at) <= before + timedelta(minutes=1)
+    assert [addition.content for addition in changes.additions] == ["Has a dog."]
+    assert changes.rewrites == (Rewrite(section="work_context", summary="New.", base="Old."),)
+
+
+def test_a_conversation_without_a_thread_is_learned_under_unknown() -> None:
+    """The source of its facts."""
+    assert parse(update_answer(), origin=origin("s", thread_id=None))["changes"].thread == "unknown"
+
+
+def test_what_was_copied_from_the_example_is_refused() -> None:
+    """Unless the conversation contains the same name."""
+    copied = update_answer("Lives in Quillhaven.")
+
+    assert [refusal.reason for refusal in parse(copied)["changes"].refused] == [
+        "it was copied from the example in the prompt"
+    ]
+    assert parse(copied, prompt=Prompt(system="", human="I moved to quillhaven."))["changes"].refused == ()
+
+
+def test_the_first_unreadable_answer_is_a_problem_for_the_retry() -> None:
+    """The run goes on."""
+    assert parse("") == {"problem": "the answer is empty"}
+
+
+@pytest.mark.parametrize("attempt", [2, 3])
+def test_the_second_unreadable_answer_ends_the_run(attempt: int) -> None:
+    """With the problem in the error."""
+    with pytest.raises(UnreadableAnswerError) as error:
+        parse("", attempt)
+
+    assert error.value.problem == "the answer is empty"
+    assert str(error.value) == "the model's answer is not a memory update, even after a retry: the answer is empty"
+
+
+def test_a_readable_second_answer_is_used() -> None:
+    """That is what the retry is for."""
+    assert "changes" in parse(update_answer(), 2)

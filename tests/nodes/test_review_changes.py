@@ -1,0 +1,111 @@
+"""A person approves the changes before they are saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from update_values import addition, fact, origin, runtime, turn, update
+
+from memgraph import Memory
+from memgraph.models import Removal
+from memgraph.nodes import review_changes as module
+from memgraph.nodes.review_changes import review_changes
+from memgraph.review import fingerprint
+
+CHANGES = update(additions=(addition("Has a dog."),))
+
+
+@pytest.fixture
+def proposals(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The interrupts of a run whose reviewer accepts, after the answers of *decide*."""
+    shown: list[dict[str, Any]] = []
+
+    def interrupt(proposal: dict[str, Any]) -> object:
+        shown.append(proposal)
+        return decisions.pop(0) if decisions else "accept"
+
+    monkeypatch.setattr(module, "interrupt", interrupt)
+    return shown
+
+
+decisions: list[object] = []
+
+
+def review(changes: Any = CHANGES, memory: Memory | None = None, level: str = "always", **state: Any) -> Any:
+    given: dict[str, Any] = {
+        "turns": (turn("m1"),),
+        "origin": origin("s"),
+        "memory": memory or Memory(),
+        "pending_turns": 1,
+        "changes": changes,
+    }
+    return review_changes({**given, **state}, runtime(review=level))  # type: ignore[typeddict-item]
+
+
+def test_an_accepted_change_set_is_not_applied_again(proposals: list[dict[str, Any]]) -> None:
+    """The proposal is plain JSON, of this user and thread."""
+    assert review() == {"changes": CHANGES, "reviewed": fingerprint(CHANGES), "altered": False}
+
+    (proposal,) = proposals
+    assert (proposal["user_id"], proposal["thread_id"]) == ("ada", "t1")
+    assert [(item["kind"], item["after"]) for item in proposal["items"]] == [("add", "Has a dog.")]
+
+
+def test_a_rejected_change_set_is_applied_again(proposals: list[dict[str, Any]]) -> None:
+    """Without the rejected item."""
+    decisions.append("reject")
+
+    output = review()
+
+    assert (output["changes"].additions, output["altered"], len(proposals)) == ((), True, 1)
+    assert output["reviewed"] == fingerprint(output["changes"])
+
+
+def test_an_invalid_decision_is_requested_again_with_the_problem(proposals: list[dict[str, Any]]) -> None:
+    """Until it is valid."""
+    decisions.extend(["maybe", 7])
+
+    assert review()["altered"] is False
+
+    first, second, third = proposals
+    assert first["problem"] != second["problem"] != third["problem"]
+    assert second["items"] == first["items"]
+
+
+def test_an_approved_change_set_is_not_reviewed_twice(proposals: list[dict[str, Any]]) -> None:
+    """A lost race brings it back here; any other change set is reviewed."""
+    assert review(reviewed=fingerprint(CHANGES)) == {}
+    assert not proposals
+
+    review(reviewed="another")
+    assert len(proposals) == 1
+
+
+@pytest.mark.parametrize(
+    ("of_run", "of_origin", "interrupts"),
+    [("never", "never", 0), ("always", "never", 1), ("never", "always", 1), ("corrections", "never", 0)],
+)
+def test_the_stricter_review_of_run_and_origin_counts(
+    proposals: list[dict[str, Any]], of_run: str, of_origin: str, interrupts: int
+) -> None:
+    """A run resumed without its context is no less strict."""
+    output = review(level=of_run, origin=origin("s", review=of_origin))
+
+    assert len(proposals) == interrupts
+    assert bool(output) is bool(interrupts)
+
+
+def test_changes_without_an_effect_need_no_review(proposals: list[dict[str, Any]]) -> None:
+    """There is nothing to show."""
+    assert review(update(additions=(addition("Why?"),))) == {}
+    assert not proposals
+
+
+def test_a_removal_needs_a_review_of_corrections(proposals: list[dict[str, Any]]) -> None:
+    """Something known is at stake."""
+    changes = update(removals=(Removal(id="f1"),))
+
+    output = review(changes, Memory(facts=(fact("Lives in Oslo.", id="f1"),)), level="corrections")
+
+    assert (output["changes"], len(proposals)) == (changes, 1)
