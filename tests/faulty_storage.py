@@ -1,4 +1,4 @@
-"""Somebody else who writes at the worst moment."""
+"""A storage in which another writer interferes just before a save."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Act = Callable[[MemoryStorage], object]
 
 
 class MeddlingStorage(MemoryStorage):
-    """A storage in which somebody else acts just before a save."""
+    """Calls the next of *acts* before each save."""
 
     def __init__(self, *acts: Act) -> None:
         self.inner = open_storage("memory:")
@@ -29,7 +29,7 @@ class MeddlingStorage(MemoryStorage):
 
 
 def adding(content: str) -> Act:
-    """Somebody else adds a fact to ada's memory."""
+    """Return an act that adds a fact to ada's memory."""
 
     def act(storage: MemoryStorage) -> object:
         ada = Scope("ada")

@@ -1,4 +1,4 @@
-"""The memory update with a person in it."""
+"""The update graph with review: interrupts, answers, conflicts and checkpoints."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ TEA = Fact(id="fact_0000000b", content="Likes tea.", confidence=0.9)
 
 
 def talk(*texts: str) -> list[BaseMessage]:
-    """A conversation in which the user begins, with ids."""
+    """Return a conversation that the user begins, with message ids."""
     kinds = (HumanMessage, AIMessage)
     return [kinds[place % 2](text, id=f"m{place}") for place, text in enumerate(texts)]
 
 
 class Bench:
-    """A graph that asks, and the thread it is asked on."""
+    """A graph with review, and one thread to run it on."""
 
     def __init__(
         self, *answers: str, review: Review = "always", storage: MemoryStorage | None = None, **given: Any
@@ -59,7 +59,7 @@ class Bench:
 
 
 def asked(state: Any) -> Proposal:
-    """What the run was interrupted with."""
+    """Return the proposal that interrupted the run."""
     (interrupt,) = state["__interrupt__"]
     return Proposal.model_validate(interrupt.value)
 
@@ -67,16 +67,16 @@ def asked(state: Any) -> Proposal:
 # -- the shape ------------------------------------------------------------------------------------
 
 
-def test_a_graph_that_nobody_reviews_has_no_node_for_it() -> None:
-    """What is not asked for costs nothing, and is not drawn."""
+def test_a_graph_without_review_has_no_review_node() -> None:
+    """It costs nothing and is not drawn."""
     graph = build_graph(storage="memory:", review="never")
 
     assert "review_changes" not in graph.get_graph().nodes
 
 
 @pytest.mark.parametrize("review", ["corrections", "always"])
-def test_a_reviewed_graph_asks_between_scrubbing_and_saving(review: Review) -> None:
-    """And applies anew what a person agreed to."""
+def test_review_happens_between_scrubbing_and_saving(review: Review) -> None:
+    """Accepted changes are applied again."""
     drawn = build_graph(storage="memory:", review=review).get_graph()
 
     edges = {(edge.source, edge.target) for edge in drawn.edges}
@@ -88,11 +88,11 @@ def test_a_reviewed_graph_asks_between_scrubbing_and_saving(review: Review) -> N
     assert ("scrub_uploads", "save_memory") not in edges
 
 
-# -- asking ---------------------------------------------------------------------------------------
+# -- proposals ---------------------------------------------------------------------------------------
 
 
-def test_what_would_change_is_shown_item_by_item_before_anything_is_saved() -> None:
-    """Added, said again, removed, rewritten, and what comes in another's place."""
+def test_a_proposal_lists_every_change_before_anything_is_saved() -> None:
+    """Additions, confirmations, removals, rewrites and replacements."""
     bench = Bench(
         update_answer(
             {"content": "Lives in Paris.", "confidence": 0.9, "replaces": [BERLIN.id]},
@@ -118,8 +118,8 @@ def test_what_would_change_is_shown_item_by_item_before_anything_is_saved() -> N
     assert (proposal.user_id, proposal.thread_id, bench.storage.load(ADA).revision) == ("ada", "t1", 1)
 
 
-def test_nothing_that_would_change_is_nothing_to_ask() -> None:
-    """A person is not bothered with what the rules refuse."""
+def test_an_update_without_effect_is_not_reviewed() -> None:
+    """Changes that the rules reject need no decision."""
     bench = Bench(update_answer({"content": "May like jazz.", "confidence": 0.3}))
 
     state = bench.say("Nice weather.")
@@ -136,16 +136,16 @@ def test_nothing_that_would_change_is_nothing_to_ask() -> None:
         (update_answer({"content": "Lives in Paris.", "confidence": 0.9, "replaces": [BERLIN.id]}), True),
     ],
 )
-def test_corrections_asks_where_something_known_is_at_stake(answer: str, asks: bool) -> None:  # noqa: FBT001
-    """News alone is learned unasked."""
+def test_corrections_reviews_changes_to_known_facts(answer: str, asks: bool) -> None:  # noqa: FBT001
+    """New facts alone are learned without review."""
     bench = Bench(answer, review="corrections")
     bench.keep(BERLIN)
 
     assert ("__interrupt__" in bench.say("News.")) is asks
 
 
-def test_a_run_may_ask_for_more_than_its_graph() -> None:
-    """As for one user who wants to see it all."""
+def test_a_run_may_be_stricter_than_its_graph() -> None:
+    """As for a user who wants to review everything."""
     bench = Bench(review="corrections")
 
     state = bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
@@ -153,8 +153,8 @@ def test_a_run_may_ask_for_more_than_its_graph() -> None:
     assert asked(state).items
 
 
-def test_a_run_may_not_ask_for_less() -> None:
-    """Else whoever is to be watched could choose not to be."""
+def test_a_run_may_not_be_less_strict() -> None:
+    """Otherwise a caller could switch review off."""
     bench = Bench(review="always")
 
     state = bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "never"}))
@@ -162,8 +162,8 @@ def test_a_run_may_not_ask_for_less() -> None:
     assert asked(state).items
 
 
-def test_a_run_resumed_without_its_context_is_no_less_strict() -> None:
-    """Context is not checkpointed; that a person wanted to be asked is."""
+def test_a_run_resumed_without_its_context_stays_strict() -> None:
+    """Context is not checkpointed, but the review mode is."""
     bench = Bench(review="corrections")
     bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
 
@@ -173,8 +173,8 @@ def test_a_run_resumed_without_its_context_is_no_less_strict() -> None:
     assert bench.contents == []
 
 
-def test_a_review_that_the_graph_cannot_make_is_refused_before_anything_is_learned() -> None:
-    """Never an unreviewed save."""
+def test_a_graph_without_a_review_node_rejects_runs_with_review() -> None:
+    """It never saves without review."""
     bench = Bench(review="never")
 
     with pytest.raises(ConfigError, match=r"build_graph\(review='always'\)"):
@@ -183,8 +183,8 @@ def test_a_review_that_the_graph_cannot_make_is_refused_before_anything_is_learn
     assert (bench.contents, len(bench.model.asked)) == ([], 0)
 
 
-def test_without_a_checkpointer_the_run_ends_where_it_would_ask() -> None:
-    """Nothing is saved, no mark moves, and the result shows what would have changed."""
+def test_without_a_checkpointer_the_run_ends_at_the_review() -> None:
+    """Nothing is saved, no watermark moves, and the result contains the proposal."""
     storage = open_storage("memory:")
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage, review="always")
 
@@ -194,11 +194,11 @@ def test_without_a_checkpointer_the_run_ends_where_it_would_ask() -> None:
     assert ("outcome" in state, storage.load(ADA)) == (False, Memory())
 
 
-# -- answering ------------------------------------------------------------------------------------
+# -- decisions ------------------------------------------------------------------------------------
 
 
-def test_what_is_accepted_is_learned() -> None:
-    """As it was shown, and the model is not asked again."""
+def test_accepted_changes_are_learned() -> None:
+    """As proposed, without another model call."""
     bench = Bench()
     bench.say("I'm Ada.")
 
@@ -208,8 +208,8 @@ def test_what_is_accepted_is_learned() -> None:
     assert [fact.source for fact in state["saved"].facts] == ["t1"]
 
 
-def test_what_is_rejected_is_not_learned_and_not_asked_about_again() -> None:
-    """The mark moves: the same turns cost no model and no person any more."""
+def test_rejected_changes_are_not_proposed_again() -> None:
+    """The watermark moves, so the same turns need no model call and no review."""
     bench = Bench()
     bench.say("I'm Ada.")
 
@@ -224,7 +224,7 @@ def test_what_is_rejected_is_not_learned_and_not_asked_about_again() -> None:
 
 
 def test_items_are_decided_one_by_one() -> None:
-    """What was not agreed to leaves no trace but a line in the report."""
+    """Rejected items only appear in the report."""
     bench = Bench(update_answer("Name is Ada.", "Has a dog.", remove=[BERLIN.id], workContext="Engineer."))
     bench.keep(BERLIN)
     name, dog, berlin, work = asked(bench.say("I'm Ada.")).items
@@ -237,8 +237,8 @@ def test_items_are_decided_one_by_one() -> None:
     assert {refusal.item for refusal in state["report"].refused} == {"Has a dog.", "Lives in Berlin."}
 
 
-def test_what_a_person_edits_is_the_persons_word() -> None:
-    """A fact becomes manual, so no later update removes it; and neither policy nor scrubbing has a say in it."""
+def test_edited_items_are_manual() -> None:
+    """No later update removes the fact, and neither the policy nor scrubbing applies to it."""
     bench = Bench(update_answer("Name is Ada.", workContext="Engineer."))
     name, work = asked(bench.say("I'm Ada.")).items
     uploads = "Uploaded the file report.pdf."
@@ -253,8 +253,8 @@ def test_what_a_person_edits_is_the_persons_word() -> None:
     assert memory.user.work_context.summary == f"Engineer. {uploads}"
 
 
-def test_a_fact_stays_where_what_would_take_its_place_is_rejected() -> None:
-    """Also where the model named it among those to remove."""
+def test_rejecting_a_replacement_keeps_the_fact() -> None:
+    """Even if the model also listed it as a removal."""
     moved = {"content": "Lives in Paris.", "confidence": 0.9, "replaces": [BERLIN.id]}
     bench = Bench(update_answer(moved, remove=[BERLIN.id]))
     bench.keep(BERLIN)
@@ -280,8 +280,8 @@ def test_a_fact_stays_where_what_would_take_its_place_is_rejected() -> None:
         {"others": None},
     ],
 )
-def test_an_answer_that_cannot_be_understood_is_asked_for_again(answer: object) -> None:
-    """With what was wrong with it; the change set is not lost."""
+def test_an_invalid_answer_interrupts_the_run_again(answer: object) -> None:
+    """With the problem in the proposal; the change set is kept."""
     bench = Bench()
     bench.say("I'm Ada.")
 
@@ -294,12 +294,12 @@ def test_an_answer_that_cannot_be_understood_is_asked_for_again(answer: object) 
     assert (last["outcome"], bench.contents, len(bench.model.asked)) == ("learned", ["Name is Ada."], 1)
 
 
-# -- others write too -----------------------------------------------------------------------------
+# -- concurrent writers -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("answer", ["accept", {"others": "accept"}])
-def test_what_was_decided_is_not_asked_again_when_a_save_loses_a_race(answer: object) -> None:
-    """A person agrees once."""
+def test_a_decision_survives_conflicts(answer: object) -> None:
+    """A person decides once."""
     bench = Bench(storage=MeddlingStorage(adding("Has a dog."), adding("Has a cat.")))
     bench.say("I'm Ada.")
 
@@ -309,8 +309,8 @@ def test_what_was_decided_is_not_asked_again_when_a_save_loses_a_race(answer: ob
     assert bench.contents == ["Has a dog.", "Has a cat.", "Name is Ada."]
 
 
-def test_what_was_rejected_does_not_come_back_when_a_save_loses_a_race() -> None:
-    """Not even what would be news only to the memory as it is now."""
+def test_rejected_changes_stay_rejected_after_a_conflict() -> None:
+    """Even a change that has an effect only on the reloaded memory."""
     bench = Bench(
         update_answer("Name is Ada.", "Has a dog.", "Likes tea."),
         storage=MeddlingStorage(lambda storage: storage.save(ADA, storage.load(ADA).with_facts(()))),
@@ -325,8 +325,8 @@ def test_what_was_rejected_does_not_come_back_when_a_save_loses_a_race() -> None
     assert bench.contents == ["Name is Ada."]
 
 
-def test_a_memory_that_changed_while_it_was_asked_keeps_both() -> None:
-    """A person may take days."""
+def test_changes_during_the_review_are_kept() -> None:
+    """A review may take days."""
     bench = Bench()
     bench.say("I'm Ada.")
     bench.keep(TEA)
@@ -336,8 +336,8 @@ def test_a_memory_that_changed_while_it_was_asked_keeps_both() -> None:
     assert (state["outcome"], bench.contents) == ("learned", ["Likes tea.", "Name is Ada."])
 
 
-def test_a_summary_written_meanwhile_is_asked_about_anew() -> None:
-    """The model sees the new text, and a person what it makes of it."""
+def test_a_summary_changed_during_the_review_is_proposed_again() -> None:
+    """The model sees the new text, and its new proposal is reviewed."""
     bench = Bench(update_answer(workContext="Engineer."), update_answer(workContext="Bakes and builds."))
     bench.say("I'm Ada.")
     memory = bench.storage.load(ADA)
@@ -350,8 +350,8 @@ def test_a_summary_written_meanwhile_is_asked_about_anew() -> None:
     assert state["saved"].user.work_context.summary == "Bakes and builds."
 
 
-def test_turns_that_others_learned_while_it_was_asked_are_left_to_them() -> None:
-    """The same conversation, learned elsewhere."""
+def test_turns_learned_elsewhere_during_the_review_are_skipped() -> None:
+    """Another process learned the same conversation."""
     bench = Bench()
     bench.say("I'm Ada.")
     build_graph(model=ScriptedModel(update_answer("Is Ada.")), storage=bench.storage).invoke(
@@ -363,8 +363,8 @@ def test_turns_that_others_learned_while_it_was_asked_are_left_to_them() -> None
     assert (state["outcome"], bench.contents) == ("superseded", ["Is Ada."])
 
 
-def test_a_memory_forgotten_while_it_was_asked_stays_forgotten() -> None:
-    """A late yes does not bring it back."""
+def test_a_memory_deleted_during_the_review_stays_deleted() -> None:
+    """Accepting later does not restore it."""
     bench = Bench()
     bench.say("I'm Ada.")
     bench.storage.delete(ADA)
@@ -377,8 +377,8 @@ def test_a_memory_forgotten_while_it_was_asked_stays_forgotten() -> None:
 # -- more than one change set ---------------------------------------------------------------------
 
 
-def test_each_batch_is_asked_about() -> None:
-    """Agreeing to one is not agreeing to the next."""
+def test_each_batch_is_reviewed() -> None:
+    """A decision about one batch does not apply to the next."""
     bench = Bench(update_answer("Fact 0."), update_answer("Fact 1."), policy=Policy(batch_tokens=500))
     said = [f"Turn {place}: " + "word " * 200 for place in range(4)]
 
@@ -390,8 +390,8 @@ def test_each_batch_is_asked_about() -> None:
     assert (last["outcome"], bench.contents) == ("learned", ["Fact 1."])
 
 
-def test_a_later_run_on_the_same_thread_is_asked_about() -> None:
-    """Nothing an earlier run left in the state agrees for it."""
+def test_a_later_run_on_the_same_thread_is_reviewed() -> None:
+    """Decisions that an earlier run left in the state do not apply."""
     bench = Bench(update_answer("Name is Ada."), update_answer("Has a dog."))
     bench.say("I'm Ada.")
     bench.answer("accept")
@@ -401,8 +401,8 @@ def test_a_later_run_on_the_same_thread_is_asked_about() -> None:
     assert asked(state).items[0].after == "Has a dog."
 
 
-def test_new_turns_take_the_place_of_a_question_that_was_not_answered() -> None:
-    """The whole conversation is learned from, so nothing is lost with the old proposal."""
+def test_new_turns_replace_an_unanswered_proposal() -> None:
+    """The complete conversation is learned again, so nothing is lost."""
     bench = Bench(update_answer("Name is Ada."), update_answer("Name is Ada.", "Has a dog."))
     bench.say("I'm Ada.")
 
@@ -416,8 +416,8 @@ def test_new_turns_take_the_place_of_a_question_that_was_not_answered() -> None:
 # -- elsewhere ------------------------------------------------------------------------------------
 
 
-def test_a_later_process_takes_the_answer(tmp_path: Path) -> None:
-    """All that is needed is in the checkpoint, as plain data."""
+def test_another_process_can_resume_the_run(tmp_path: Path) -> None:
+    """The checkpoint contains everything as plain data."""
 
     def graph_of(model: ScriptedModel, saver: SqliteSaver) -> Any:
         return build_graph(model=model, storage=f"sqlite:{tmp_path / 'm.db'}", review="always", checkpointer=saver)
@@ -438,8 +438,8 @@ def test_a_later_process_takes_the_answer(tmp_path: Path) -> None:
     assert not later.asked
 
 
-def test_an_event_loop_can_ask_too() -> None:
-    """One graph, invoked either way."""
+def test_review_works_in_async_runs() -> None:
+    """The same graph supports both."""
     bench = Bench()
 
     async def run() -> Any:
@@ -462,8 +462,8 @@ def lead() -> tuple[Any, MemoryStorage]:
     return builder.compile(checkpointer=InMemorySaver()), storage
 
 
-def test_inside_a_lead_agent_the_question_reaches_whoever_runs_it(lead: Any, caplog: Any) -> None:
-    """To be asked is no failure: it is neither logged nor passed over."""
+def test_an_interrupt_of_a_subgraph_reaches_the_caller(lead: Any, caplog: Any) -> None:
+    """An interrupt is not a failure: it is neither logged nor ignored."""
     graph, storage = lead
 
     waiting = graph.invoke({"messages": talk("I'm Ada.")}, CONFIG, context=CONTEXT)
