@@ -27,7 +27,7 @@ TYPE_NAMES: Mapping[object, str] = {bool: "true or false", int: "a whole number"
 _PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]*@")
 _SECRET_KEY = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 _TYPE_OR_RANGE = re.compile(r"(?:bool|int|float|string|finite)_|(?:greater|less)_than")
-"""Errors about which the field's type and range say everything."""
+"""Errors that the field's type and range explain completely."""
 _EXPECTED: Mapping[str, str] = {
     "model_type": "keys and their values",
     "model_attributes_type": "keys and their values",
@@ -57,7 +57,7 @@ class FieldError:
     """One error of a failed validation. Only *input* may hold a secret."""
 
     path: str
-    """Where it is, such as `params.batch_size`."""
+    """The path of the invalid value, such as `params.batch_size`."""
     message: str
     """What is wrong, in pydantic's words."""
     type: str

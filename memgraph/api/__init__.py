@@ -1,9 +1,9 @@
-"""The HTTP API: what is remembered, read and corrected by other programs, and conversations handed over.
+"""The HTTP API: other programs read, edit and recall memories, and submit conversations.
 
     app = create_app(load_settings())
 
-Everything is below `/memory`. langgraph.json mounts it beside LangGraph Server's own routes; `memgraph serve` runs
-it alone.
+All routes are below `/memory`. LangGraph Server mounts the app next to its own routes (langgraph.json);
+`memgraph serve` runs it alone.
 """
 
 from __future__ import annotations

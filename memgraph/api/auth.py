@@ -1,4 +1,4 @@
-"""Authentication: bearer tokens, or the user that LangGraph Server has authenticated."""
+"""Authentication: which principal a bearer token, or the server around the app, stands for, and what they may do."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
 
-from memgraph.api.principal import CALLER, Principal
-from memgraph.api.problems import problem
+from memgraph.api.problems import ProblemError, problem
 from memgraph.models import Scope
 
 if TYPE_CHECKING:
@@ -21,74 +20,119 @@ if TYPE_CHECKING:
 
     from memgraph.settings import Settings
 
-
-OPEN_PATHS = frozenset({"/openapi.json", "/docs"})
-"""What this API is, which is no secret."""
+PRINCIPAL_KEY = "memgraph.principal"
+"""The key of the principal in the ASGI scope of an authenticated request."""
+PUBLIC_PATHS = frozenset({"/openapi.json", "/docs"})
 NO_TOKEN_IS_SET = (
-    "this API lets nobody in before a token is set: put MEMGRAPH_API_TOKEN into the server's environment, "  # noqa: S105
-    "or api_tokens into its memgraph.yaml, and restart it"
+    "no token is configured, so every request is refused: set MEMGRAPH_API_TOKEN in the server's environment, "  # noqa: S105
+    "or api_tokens in its memgraph.yaml, and restart it"
 )
-WRONG_TOKEN = "show a token that the server knows: Authorization: Bearer TOKEN"  # noqa: S105 - a sentence
+WRONG_TOKEN = "send a valid token in the header: Authorization: Bearer TOKEN"  # noqa: S105 - a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """An authenticated client: one user, or an administrator."""
+
+    user_id: str | None = None
+    """The only user whose memory it may access; None is every user."""
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether it may access every user's memory, and information about the service."""
+        return self.user_id is None
+
+    def scope(self, user_id: str | None, agent_name: str | None) -> Scope:
+        """Return the memory that a request is about; a user's own requests may omit the user id.
+
+        Raises:
+            ProblemError: If it is another user's memory, or an administrator's request has no user id.
+            IdentityError: If an id is invalid.
+        """
+        user_id = user_id or self.user_id
+        if user_id is None:
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "IdentityError", "no user: add ?user_id=... to the URL")
+        if self.user_id not in (None, user_id):
+            detail = f"this token gives access to the memory of {self.user_id!r} only"
+            raise ProblemError(HTTPStatus.FORBIDDEN, "Forbidden", detail)
+        return Scope(user_id, agent_name)
+
+    def require_admin(self) -> None:
+        """Refuse the request unless it is an administrator's.
+
+        Raises:
+            ProblemError: If the principal is a user.
+        """
+        if not self.is_admin:
+            detail = "information about the service needs the administrator's token (api_token), not a user's"
+            raise ProblemError(HTTPStatus.FORBIDDEN, "Forbidden", detail)
+
+
+def get_principal(scope: Mapping[str, object]) -> Principal | None:
+    """Return the principal of a request from its ASGI scope; None if it is not authenticated."""
+    principal = scope.get(PRINCIPAL_KEY)
+    return principal if isinstance(principal, Principal) else None
 
 
 @dataclass(frozen=True)
 class Authenticator:
-    """Which token lets whom in. Only hashes are kept."""
+    """Finds the principal of a request by its token. Only hashes of tokens are stored."""
 
-    callers: Mapping[bytes, Principal] = field(default_factory=dict[bytes, Principal])
+    principals: Mapping[bytes, Principal] = field(default_factory=dict[bytes, Principal])
+    """By the SHA-256 hash of the token."""
     is_open: bool = False
-    """Whether everybody may do everything, without a token."""
+    """Whether every request is an administrator's, without a token."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Authenticator:
-        """The access that *settings* give.
+        """Return the authenticator for the tokens in *settings*.
 
         Raises:
-            IdentityError: If a token is for a user id that may not be used.
+            IdentityError: If the user id of a token is invalid.
         """
-        callers = {
+        principals = {
             _hash(token.get_secret_value()): Principal(Scope(user_id).user_id)
             for user_id, token in settings.api_tokens.items()
         }
         if settings.api_token:
-            callers[_hash(settings.api_token.get_secret_value())] = Principal()
-        return cls(callers)
+            principals[_hash(settings.api_token.get_secret_value())] = Principal()
+        return cls(principals)
 
-    def caller(self, scope: ConnectionScope) -> Principal | None:
-        """Who makes this request; None where nobody knows."""
+    def authenticate(self, scope: ConnectionScope) -> Principal | None:
+        """Return the principal of a request; None if it has no valid credentials."""
         if self.is_open:
             return Principal()
-        return self._by_token(Headers(scope=scope).get("authorization", "")) or _by_server(scope)
+        return self._by_token(Headers(scope=scope).get("authorization", "")) or _server_user(scope)
 
     def _by_token(self, authorization: str) -> Principal | None:
-        kind, _, token = authorization.partition(" ")
-        if kind.lower() != "bearer":
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer":
             return None
-        shown = _hash(token.strip())
-        found: Principal | None = None
-        for known, caller in self.callers.items():  # all of them, so that the time tells nothing
-            if hmac.compare_digest(shown, known):
-                found = caller
-        return found
+        token_hash = _hash(token.strip())
+        match: Principal | None = None
+        for known_hash, principal in self.principals.items():  # no early exit: the time must not depend on the token
+            if hmac.compare_digest(token_hash, known_hash):
+                match = principal
+        return match
 
 
 class AuthMiddleware:
-    """ASGI middleware: lets in whom *access* knows, before anything of the request is read."""
+    """ASGI middleware: refuses requests without valid credentials before their body is read."""
 
-    def __init__(self, app: ASGIApp, access: Authenticator) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
         self._app = app
-        self._access = access
+        self._authenticator = authenticator
 
     async def __call__(self, scope: ConnectionScope, receive: Receive, send: Send) -> None:
-        """Pass a request on, with its caller."""
-        if scope["type"] != "http" or _path(scope) in OPEN_PATHS:
+        """Forward the request with its principal, or answer 401."""
+        if scope["type"] != "http" or _path(scope) in PUBLIC_PATHS:
             await self._app(scope, receive, send)
             return
-        caller = self._access.caller(scope)
-        if caller:
-            await self._app({**scope, CALLER: caller}, receive, send)
+        principal = self._authenticator.authenticate(scope)
+        if principal:
+            await self._app({**scope, PRINCIPAL_KEY: principal}, receive, send)
             return
-        detail = WRONG_TOKEN if self._access.callers else NO_TOKEN_IS_SET
+        detail = WRONG_TOKEN if self._authenticator.principals else NO_TOKEN_IS_SET
         headers = {"WWW-Authenticate": 'Bearer realm="memgraph"'}
         await problem(HTTPStatus.UNAUTHORIZED, "Unauthorized", detail, headers=headers)(scope, receive, send)
 
@@ -101,8 +145,11 @@ def _hash(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "replace")).digest()
 
 
-def _by_server(scope: ConnectionScope) -> Principal | None:
-    """The user whom the server around this app authenticated. Studio's own is nobody's memory."""
+def _server_user(scope: ConnectionScope) -> Principal | None:
+    """Return the user that the server around the app has authenticated.
+
+    LangGraph Studio connects to any server with a user of its own, who must not get access to a memory.
+    """
     user: Any = scope.get("user")
     if user is None or not user.is_authenticated or getattr(user, "kind", None) == "StudioUser":
         return None

@@ -1,4 +1,4 @@
-"""Backups: what was remembered before an import, as files that any import reads."""
+"""Backups: memories as they were before an import, as files that can be imported again."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from memgraph.storage.atomic_file import make_folder, read, replace, wrap_os_err
 from memgraph.storage.paths import Layout
 from memgraph.storage.serialization import serialize
 
-KEPT = 20
-"""Backups of a memory; older ones go."""
+MAX_BACKUPS = 20
+"""Backups of one memory; older ones are deleted."""
 
 _NAME = re.compile(r"\d{8}T\d{12}Z\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What is told of a backup."""
+    """The name and the size of a backup."""
 
     name: str
     bytes: int
 
 
 class Backups:
-    """Memories as they were before they were overwritten, below a folder of their own.
+    """Backups of memories in a folder.
 
     Args:
-        folder: Where they are kept; it is made at the first one.
+        folder: Where the backups are stored; created with the first one.
     """
 
     def __init__(self, folder: Path) -> None:
         self._layout = Layout(folder)
 
     def save(self, scope: Scope, memory: Memory, name: str) -> None:
-        """Keep *memory* under *name*, which `new_name` gave, and let go of those that are too many.
+        """Store *memory* under *name*, from `new_name`, and delete the oldest backups beyond the limit.
 
         Raises:
             StorageError: If it cannot be written.
@@ -47,16 +47,16 @@ class Backups:
         with wrap_os_errors(folder):
             make_folder(folder)
             replace(folder / name, serialize(memory)[1])
-            for old in self._files(scope)[KEPT:]:
+            for old in self._files(scope)[MAX_BACKUPS:]:
                 old.unlink(missing_ok=True)
 
     def list(self, scope: Scope) -> tuple[Backup, ...]:
-        """Every backup of the memory of *scope*, the newest first."""
+        """Return the backups of a memory, the newest first."""
         with wrap_os_errors(self._folder(scope)):
             return tuple(Backup(path.name, path.stat().st_size) for path in self._files(scope))
 
     def read(self, scope: Scope, name: str) -> bytes | None:
-        """The document called *name*; None where there is none."""
+        """Return the document called *name*; None if it does not exist."""
         if not _NAME.fullmatch(name):
             return None
         path = self._folder(scope) / name
@@ -64,20 +64,21 @@ class Backups:
             return read(path)
 
     def delete(self, scope: Scope) -> None:
-        """Remove every backup of the memory of *scope*."""
+        """Delete every backup of a memory."""
         folder = self._folder(scope)
         with wrap_os_errors(folder):
-            shutil.rmtree(folder) if folder.is_dir() else None
+            if folder.is_dir():
+                shutil.rmtree(folder)
 
     def _files(self, scope: Scope) -> list[Path]:
         folder = self._folder(scope)
-        found = folder.iterdir() if folder.is_dir() else ()
-        return sorted((path for path in found if _NAME.fullmatch(path.name)), reverse=True)
+        paths = folder.iterdir() if folder.is_dir() else ()
+        return sorted((path for path in paths if _NAME.fullmatch(path.name)), reverse=True)
 
     def _folder(self, scope: Scope) -> Path:
         return self._layout.document(scope).parent / "backups"
 
 
 def new_name() -> str:
-    """A name for a backup made now; later ones sort later."""
+    """Return a name for a backup made now; names sort by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.json"

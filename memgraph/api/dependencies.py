@@ -1,4 +1,4 @@
-"""What routes want of a request besides its query: the desk, the caller, preconditions, a body as it is."""
+"""Dependencies of the routes: the services, the principal, preconditions and the raw body."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Request
 
-from memgraph.api.principal import Principal, get_principal
+from memgraph.api.auth import Principal, get_principal
 from memgraph.api.problems import ProblemError
 from memgraph.api.services import Services
 
 
-async def _desk(request: Request) -> Services:
-    return request.app.state.desk
+async def _services(request: Request) -> Services:
+    return request.app.state.services
 
 
-async def _caller(request: Request) -> Principal:
-    caller = get_principal(request.scope)
-    if caller is None:  # a route outside the guard: nobody may
-        raise ProblemError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "nobody was let in here")
-    return caller
+async def _principal(request: Request) -> Principal:
+    principal = get_principal(request.scope)
+    if principal is None:  # the app runs without AuthMiddleware
+        raise ProblemError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "the request is not authenticated")
+    return principal
 
 
 async def _json_body(request: Request) -> bytes:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
         detail = "send the document as Content-Type: application/json"
         raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", detail)
     return await request.body()
 
 
-ServicesDep = Annotated[Services, Depends(_desk)]
-PrincipalDep = Annotated[Principal, Depends(_caller)]
+ServicesDep = Annotated[Services, Depends(_services)]
+PrincipalDep = Annotated[Principal, Depends(_principal)]
 JsonBody = Annotated[bytes, Depends(_json_body)]
 IfMatch = Annotated[
-    str | None, Header(description="The ETag of the memory that the change is based on, or * for whatever there is.")
+    str | None, Header(description="The ETag of the memory that the change is based on, or * for any state.")
 ]
-IfNoneMatch = Annotated[str | None, Header(description="The ETag of the memory that is known already.")]
+IfNoneMatch = Annotated[str | None, Header(description="The ETag of the memory that the client has already.")]

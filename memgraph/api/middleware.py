@@ -1,4 +1,4 @@
-"""Keeping web pages out of an API that listens on this machine only."""
+"""ASGI middleware: the check of host names that protects a local API, and the limit of request bodies."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class LocalHostMiddleware:
-    """ASGI middleware: answers only requests that name one of *hosts*, from no page of another one.
+    """ASGI middleware: refuses requests whose Host or Origin is not one of *hosts*.
 
-    A web page can have a name of its own resolved to the loopback address, and may send simple requests
-    anywhere; its requests then carry its name as Host or as Origin.
+    A web page can make its own name resolve to the loopback address (DNS rebinding), and may send simple requests to
+    any address. Both kinds of request carry the page's own name as Host or as Origin.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
@@ -29,17 +29,17 @@ class LocalHostMiddleware:
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        if scope["type"] == "http" and (stranger := self._foreign_host(Headers(scope=scope))):
-            detail = f"{stranger.removeprefix('//')!r} is not served here: name one of {', '.join(sorted(self._hosts))}"
+        """Forward the request, or answer 421."""
+        if scope["type"] == "http" and (foreign := self._foreign_host(Headers(scope=scope))):
+            detail = f"{foreign.removeprefix('//')!r} is not served here; use {', '.join(sorted(self._hosts))}"
             await problem(HTTPStatus.MISDIRECTED_REQUEST, "WrongHost", detail)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
     def _foreign_host(self, headers: Headers) -> str | None:
-        """The host that is none of ours, if there is one; no Host at all is one too."""
-        named = [f"//{headers.get('host', '')}", *headers.getlist("origin")]
-        return next((name for name in named if _host(name) not in self._hosts), None)
+        """Return the first host that is not served, if any; a missing Host header counts as one."""
+        urls = [f"//{headers.get('host', '')}", *headers.getlist("origin")]
+        return next((url for url in urls if _host(url) not in self._hosts), None)
 
 
 def _host(url: str) -> str | None:
@@ -50,26 +50,26 @@ def _host(url: str) -> str | None:
 
 
 class MaxBodySizeMiddleware:
-    """ASGI middleware: refuses bodies over *limit* bytes, also those that do not say how long they are."""
+    """ASGI middleware: refuses bodies of more than *limit* bytes, with or without a Content-Length header."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app
         self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, counting what comes in."""
+        """Forward the request, counting the bytes of its body, or answer 413."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        announced = Headers(scope=scope).get("content-length", "")
-        if announced.isascii() and announced.isdecimal() and int(announced[:20]) > self._limit:
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isascii() and length.isdecimal() and int(length[:20]) > self._limit:
             await problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", self._detail)(
                 scope, receive, send
             )
             return
         received = 0
 
-        async def counted() -> Message:
+        async def receive_counted() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
@@ -77,8 +77,8 @@ class MaxBodySizeMiddleware:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._detail)
             return message
 
-        await self._app(scope, counted, send)
+        await self._app(scope, receive_counted, send)
 
     @property
     def _detail(self) -> str:
-        return f"a request has at most {self._limit:,} bytes; api_max_body_bytes raises that"
+        return f"a request body may have {self._limit:,} bytes at most; the setting api_max_body_bytes raises the limit"

@@ -1,21 +1,59 @@
-"""The OpenAPI document of a mounted app, as a part of that of the server around it."""
+"""The texts of the OpenAPI document, and its form as a part of another server's document."""
 
 from __future__ import annotations
 
 import json
+from functools import cache
+from http import HTTPStatus
 from typing import Any
 
+from memgraph.api.problems import problem_docs
+
+DESCRIPTION = """
+Read and edit what is remembered of users, recall from it, and submit conversations to learn from.
+
+**Whose memory** is given by `user_id` and `agent_name` in the query: any id can be sent there unchanged.
+
+**Lost updates are prevented.** Every response about a memory has its ETag. A request that changes or deletes
+something sends it as `If-Match`. If the memory has changed since, the response is 412 with the current ETag, and
+nothing is changed. `If-Match: *` accepts any state; without the header the response is 428.
+
+**Problems** are RFC 9457 documents: `error` identifies the problem, `detail` explains what to do.
+"""
+
+COMMON_PROBLEMS = problem_docs(
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
+"""The problems that any route may answer with."""
+
 PREFIX = "Memgraph"
-"""Of the names of schemas, so that none takes the place of one of the server's."""
+"""Prepended to schema names: in LangGraph Server's document, a mounted app's schema replaces one of the same name."""
 
 _SCHEMAS = "#/components/schemas/"
 
 
 def prefix_openapi(document: dict[str, Any], mounted_at: str) -> dict[str, Any]:
-    """Return *document* with the paths and the names that it has below *mounted_at*; the title is the server's."""
+    """Return *document* for an app mounted at a path: with that path and with prefixed schema names, without info."""
     text = json.dumps({key: document[key] for key in ("openapi", "paths", "components")})
-    renamed = json.loads(text.replace(f'"{_SCHEMAS}', f'"{_SCHEMAS}{PREFIX}'))
-    components = renamed["components"]
+    prefixed = json.loads(text.replace(f'"{_SCHEMAS}', f'"{_SCHEMAS}{PREFIX}'))
+    components = prefixed["components"]
     components["schemas"] = {f"{PREFIX}{name}": schema for name, schema in components["schemas"].items()}
-    paths = {f"{mounted_at}{path}": item for path, item in renamed["paths"].items()}
-    return {"openapi": renamed["openapi"], "info": {}, "paths": paths, "components": components}
+    paths = {f"{mounted_at}{path}": item for path, item in prefixed["paths"].items()}
+    return {"openapi": prefixed["openapi"], "info": {}, "paths": paths, "components": components}
+
+
+@cache
+def package_version() -> str:
+    """Return the installed version of the package; "0" if it runs without being installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("langgraph-memgraph")
+    except PackageNotFoundError:
+        return "0"

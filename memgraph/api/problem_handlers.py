@@ -1,4 +1,4 @@
-"""Answers every error with a problem document: one table maps errors to statuses."""
+"""Error handlers: every error is answered with a problem document, whose status one table defines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from memgraph._validation import field_errors
-from memgraph.api.principal import get_principal
+from memgraph.api.auth import get_principal
 from memgraph.api.problems import FieldProblem, ProblemError, problem
 from memgraph.errors import (
     ConversationError,
@@ -33,55 +33,55 @@ STATUSES: Mapping[type[MemgraphError], HTTPStatus] = MappingProxyType(
         IdentityError: HTTPStatus.UNPROCESSABLE_ENTITY,
         ConversationError: HTTPStatus.UNPROCESSABLE_ENTITY,
         EditError: HTTPStatus.UNPROCESSABLE_ENTITY,
-        RevisionConflictError: HTTPStatus.CONFLICT,  # fifty writers in a row were quicker
+        RevisionConflictError: HTTPStatus.CONFLICT,  # after max_races conflicts in a row
         ForgottenError: HTTPStatus.CONFLICT,
         NotInReviewError: HTTPStatus.NOT_FOUND,
         QueueFullError: HTTPStatus.SERVICE_UNAVAILABLE,
         OutboxError: HTTPStatus.SERVICE_UNAVAILABLE,
-        # trying again does not help: a person has to repair what is stored
+        # a retry does not help: the stored document must be repaired
         DamagedMemoryError: HTTPStatus.INTERNAL_SERVER_ERROR,
         StorageError: HTTPStatus.SERVICE_UNAVAILABLE,
         MemgraphError: HTTPStatus.INTERNAL_SERVER_ERROR,
     }
 )
-"""By the nearest class of an error."""
+"""By error class; the nearest base class counts."""
 
 RETRY_SECONDS = 5
-"""When to try again what could not be done just now."""
-INSIDE = "The server could not do it; what is stored is intact. Whoever runs it finds the reason in its log."
+"""The Retry-After of temporary errors."""
+INTERNAL_ERROR = "The server failed; stored memories are intact. The server's log has the reason."
 
 logger = logging.getLogger("memgraph.api")
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Make *app* answer every error with a problem."""
-    app.add_exception_handler(ProblemError, _refused)
-    app.add_exception_handler(MemgraphError, _failed)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
+    """Register the handlers of every error that *app* may raise."""
+    app.add_exception_handler(ProblemError, _handle_problem)
+    app.add_exception_handler(MemgraphError, _handle_memgraph_error)
+    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
+    app.add_exception_handler(HTTPException, _handle_http_exception)
+    app.add_exception_handler(Exception, _handle_unexpected_error)
 
 
-def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, ProblemError)  # noqa: S101 - what it is registered for
+def _handle_problem(_: Request, error: Exception) -> Response:
+    assert isinstance(error, ProblemError)  # noqa: S101 - registered for this class
     return problem(error.status, error.error, str(error), headers=error.headers)
 
 
-def _failed(request: Request, error: Exception) -> Response:
-    """Tell what is wrong; of the server's own trouble, which names its places, only those who may act for everybody."""
+def _handle_memgraph_error(request: Request, error: Exception) -> Response:
+    """Describe the error; details of a server error, which name paths and URLs, are for administrators only."""
     status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
     if status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return problem(status, type(error).__name__, str(error))
     logger.error("%s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
-    caller = get_principal(request.scope)
-    detail = str(error) if caller and caller.is_admin else INSIDE
-    passing = status == HTTPStatus.SERVICE_UNAVAILABLE
+    principal = get_principal(request.scope)
+    detail = str(error) if principal and principal.is_admin else INTERNAL_ERROR
+    is_temporary = status == HTTPStatus.SERVICE_UNAVAILABLE
     return problem(
-        status, type(error).__name__, detail, headers={"Retry-After": str(RETRY_SECONDS)} if passing else None
+        status, type(error).__name__, detail, headers={"Retry-After": str(RETRY_SECONDS)} if is_temporary else None
     )
 
 
-def _invalid(_: Request, error: Exception) -> Response:
+def _handle_invalid_request(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     errors = field_errors(error)
     detail = "; ".join(map(str, errors[:5]))
@@ -91,15 +91,16 @@ def _invalid(_: Request, error: Exception) -> Response:
     return problem(status, "InvalidRequest" if is_json else "InvalidJson", detail, wrong=wrong)
 
 
-def _http(_: Request, error: Exception) -> Response:
+def _handle_http_exception(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     phrase = HTTPStatus(error.status_code).phrase
-    said = str(error.detail)
-    detail = f"{said}: openapi.json tells which routes and methods there are" if said == phrase else said
+    detail = str(error.detail)
+    if detail == phrase:  # the router's own errors
+        detail = f"{detail}: openapi.json lists the routes and their methods"
     return problem(error.status_code, phrase.title().replace(" ", ""), detail, headers=error.headers)
 
 
-def _unexpected(request: Request, error: Exception) -> Response:
-    """The last resort; the server logs where it comes from."""
+def _handle_unexpected_error(request: Request, error: Exception) -> Response:
+    """Answer any other error; the ASGI server logs its traceback."""
     logger.error("%s %s: %s", request.method, request.url.path, type(error).__name__)
-    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "UnexpectedError", INSIDE)
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "UnexpectedError", INTERNAL_ERROR)

@@ -1,4 +1,4 @@
-"""Problem documents, as RFC 9457 defines them."""
+"""Problem documents: the error responses of RFC 9457."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class ProblemError(Exception):
-    """The request is not done."""
+    """Ends a request with a problem."""
 
     def __init__(self, status: HTTPStatus, error: str, detail: str, **headers: str) -> None:
         super().__init__(detail)
@@ -24,28 +24,28 @@ class ProblemError(Exception):
 
 
 class FieldProblem(BaseModel):
-    """What is wrong with one part of a request."""
+    """An error in one part of a request."""
 
     where: str
-    """Such as `query.limit` or `body.content`."""
+    """The path of the part, such as `query.limit` or `body.content`."""
     what: str
 
 
 class ProblemDocument(BaseModel):
-    """Why a request was not done."""
+    """Why a request failed."""
 
-    type: str = Field(default="about:blank", description="Always about:blank: `error` tells problems apart.")
+    type: str = Field(default="about:blank", description="Always about:blank; `error` identifies the problem.")
     title: str = Field(description="The name of the status.")
     status: int
-    detail: str = Field(description="What is wrong, and what to do about it.")
-    error: str = Field(description="A name for the situation, such as EditError.")
+    detail: str = Field(description="What is wrong, and what to do.")
+    error: str = Field(description="The name of the problem, such as EditError.")
     wrong: list[FieldProblem] = Field(
-        default_factory=list[FieldProblem], description="What is wrong with which part of the request."
+        default_factory=list[FieldProblem], description="The errors in parts of the request."
     )
 
 
 def problem_docs(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
-    """Describe the problems of a route for the OpenAPI document."""
+    """Return the OpenAPI description of the problems that a route may answer with."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     return {int(status): {"description": status.phrase, "content": content} for status in statuses}
 
@@ -58,10 +58,11 @@ def problem(
     wrong: Sequence[FieldProblem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Answer with a problem. ASCII only: what is quoted may be half a surrogate pair."""
+    """Return a problem as a response, in ASCII: quoted text may contain half a surrogate pair."""
     document = ProblemDocument(
         title=HTTPStatus(status).phrase, status=status, detail=detail, error=error, wrong=list(wrong)
     )
     body = json.dumps(document.model_dump()).encode()
-    kept = {**(headers or {}), "Cache-Control": "no-store"}
-    return Response(body, int(status), headers=kept, media_type=MEDIA_TYPE)  # loggers show its number
+    all_headers = {**(headers or {}), "Cache-Control": "no-store"}
+    # an int, since access logs would show the name of an HTTPStatus
+    return Response(body, int(status), headers=all_headers, media_type=MEDIA_TYPE)

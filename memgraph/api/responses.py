@@ -1,13 +1,16 @@
-"""Answers: what is stored now, under the ETag it has now."""
+"""Responses: a document or a memory, with the current ETag."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
 from memgraph.api.preconditions import etag_of
+from memgraph.api.problems import problem_docs
+from memgraph.models import timestamp
 from memgraph.storage.serialization import serialize
 
 if TYPE_CHECKING:
@@ -18,28 +21,40 @@ if TYPE_CHECKING:
 JSON = "application/json"
 _PRIVATE = {"Cache-Control": "private, no-cache"}
 
-_ETAG = {"ETag": {"description": "Which state of the memory this is.", "schema": {"type": "string"}}}
+_ETAG = {"ETag": {"description": "The state of the memory.", "schema": {"type": "string"}}}
 
 
 def json_response(
     document: BaseModel, memory: Memory | None = None, status: int = HTTPStatus.OK, **headers: str
 ) -> Response:
-    """Answer with *document*, under the ETag of *memory* if it tells of one."""
+    """Return *document* as a response, with the ETag of *memory* if it is about one."""
     tag = {"ETag": etag_of(memory)} if memory else {}
     body = document.model_dump_json(by_alias=True)
     return Response(body, int(status), headers={**_PRIVATE, **tag, **headers}, media_type=JSON)
 
 
 def document_response(memory: Memory, **headers: str) -> Response:
-    """Answer with *memory* as it is stored."""
+    """Return *memory* as it is stored, unknown keys included."""
     return Response(serialize(memory)[1], headers={**_PRIVATE, "ETag": etag_of(memory), **headers}, media_type=JSON)
 
 
 def not_modified(memory: Memory) -> Response:
-    """Answer that nothing changed."""
+    """Return a 304 response: the client has *memory* already."""
     return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={**_PRIVATE, "ETag": etag_of(memory)})
 
 
 def etag_header_docs(status: int = HTTPStatus.OK) -> dict[int | str, dict[str, Any]]:
-    """Describe the ETag of an answer for the OpenAPI document."""
+    """Return the OpenAPI description of the ETag header of a response."""
     return {int(status): {"headers": _ETAG}}
+
+
+NOT_MODIFIED_DOCS: dict[int | str, dict[str, Any]] = {304: {"description": "The client has the current state already."}}
+CONDITIONAL_PROBLEMS = problem_docs(
+    HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED, HTTPStatus.PRECONDITION_REQUIRED
+)
+"""The problems of changes that require If-Match."""
+
+
+def format_time(seconds: float) -> str:
+    """Return a time in seconds since 1970 as ISO 8601 in UTC."""
+    return timestamp(datetime.fromtimestamp(seconds, UTC))

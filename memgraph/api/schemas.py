@@ -1,14 +1,17 @@
-"""What requests say: their query and their body, with every range. Unknown keys are refused."""
+"""Schemas of requests and responses. Unknown keys in requests are refused."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, cast
 
+from langchain_core.messages import AnyMessage
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from memgraph._validation import unknown_key
+from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from memgraph.models import Fact, Section
 from memgraph.review import Proposal
@@ -22,59 +25,61 @@ MAX_MESSAGES = 10_000
 
 
 class RequestModel(BaseModel):
-    """A part of a request."""
+    """The query or the body of a request."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def _know_every_key(cls, given: object) -> object:
-        if isinstance(given, dict):
+    def _refuse_unknown_keys(cls, value: object) -> object:
+        """Suggest the nearest key, which pydantic's own error does not."""
+        if isinstance(value, dict):
             known = [field.alias or name for name, field in cls.model_fields.items()]
-            for key in cast("dict[str, object]", given):
+            for key in cast("dict[str, object]", value):
                 if key not in known:
-                    told = str(unknown_key(key[:80], repr(key[:80]), known)).replace("{", "{{").replace("}", "}}")
-                    raise PydanticCustomError("unknown_key", cast("Any", told))
-        return cast("object", given)
+                    # pydantic formats the message as a template, in which braces are doubled
+                    message = str(unknown_key(key[:80], repr(key[:80]), known)).replace("{", "{{").replace("}", "}}")
+                    raise PydanticCustomError("unknown_key", cast("Any", message))
+        return cast("object", value)
 
 
 # -- queries ---------------------------------------------------------------------------------------
 
 
 class ScopeQuery(RequestModel):
-    """Whose memory. In the query, where any id survives every proxy: in a path, `/`, `.` and `..` would not."""
+    """Whose memory. Ids are in the query, since proxies change `/`, `.` and `..` in a path."""
 
     user_id: str | None = Field(
         default=None,
         max_length=256,
-        description="Whose memory: 1-256 characters without control characters. A user's own token need not say it.",
+        description="Whose memory: 1-256 characters without control characters. Optional with a user's own token.",
     )
     agent_name: str | None = Field(
         default=None,
         pattern="^[A-Za-z0-9_-]{0,64}$",
-        description="The memory that this agent has of the user; none is the one that all agents share.",
+        description="The memory that this agent has of the user; default: the memory that all agents share.",
     )
 
 
 class PageQuery(ScopeQuery):
-    """Which part of a list."""
+    """A page of a list."""
 
-    limit: int = Field(default=50, ge=1, le=500, description="Items of one answer.")
-    offset: int = Field(default=0, ge=0, le=1_000_000, description="Items passed over.")
+    limit: int = Field(default=50, ge=1, le=500, description="Maximum number of items.")
+    offset: int = Field(default=0, ge=0, le=1_000_000, description="Number of items to skip.")
     category: str | None = Field(default=None, max_length=100, description="Only facts of this category.")
 
 
 class ImportQuery(ScopeQuery):
-    """How a document comes in."""
+    """How a document is imported."""
 
     mode: Literal["merge", "replace"] = Field(
         default="merge",
-        description="merge adds what is not known yet; replace puts the document in the place of what is known.",
+        description="merge adds what is not known yet; replace overwrites the memory with the document.",
     )
 
 
 class RetryQuery(ScopeQuery):
-    """What to put back."""
+    """Which jobs to retry."""
 
     thread_id: ThreadId | None = Field(default=None, description="Only this conversation.")
 
@@ -83,7 +88,7 @@ class RetryQuery(ScopeQuery):
 
 
 class BodyModel(RequestModel):
-    """What a person writes into a memory; its keys are those of the document."""
+    """A manual edit; its keys are those of the stored document."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -91,14 +96,14 @@ class BodyModel(RequestModel):
 class FactCreate(BodyModel):
     """A fact to add."""
 
-    content: Text = Field(description="What is so, in 1 to 2,000 characters.")
+    content: Text = Field(description="The fact, in 1 to 2,000 characters.")
     category: Category = cast("Category", DEFAULT_CATEGORY)
     confidence: Confidence = DEFAULT_CONFIDENCE
-    source_error: Text | None = Field(default=None, description="On corrections only: what went wrong.")
+    source_error: Text | None = Field(default=None, description="The corrected mistake; corrections only.")
 
 
 class FactUpdate(BodyModel):
-    """What to change of a fact; what is not given stays."""
+    """Changes of a fact; missing fields stay as they are."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -109,64 +114,78 @@ class FactUpdate(BodyModel):
 
 
 class SummaryUpdate(BodyModel):
-    """A summary as it is to be."""
+    """The new text of a summary."""
 
-    summary: str = Field(max_length=20_000, description="At most 1,000 tokens; an empty one removes what is there.")
+    summary: str = Field(max_length=20_000, description="At most 1,000 tokens; an empty text removes the summary.")
 
 
 class Message(RequestModel):
     """A message of a conversation."""
 
     role: Literal["user", "human", "assistant", "ai", "system", "tool"]
-    content: str | list[dict[str, Any]] = Field(description="A text, or blocks such as {type: text, text: ...}.")
-    id: str | None = Field(default=None, max_length=256, description="By which a later version takes its place.")
+    content: str | list[dict[str, Any]] = Field(description="Text, or content blocks such as {type: text, text: ...}.")
+    id: str | None = Field(default=None, max_length=256, description="A later message of the same id replaces it.")
     name: str | None = Field(default=None, max_length=256)
-    tool_call_id: str | None = Field(default=None, max_length=256, description="Of a tool's message: which call.")
-    tool_calls: list[dict[str, Any]] | None = Field(default=None, description="Of the assistant's: which calls.")
-    additional_kwargs: dict[str, Any] | None = Field(default=None, description="As LangChain's messages have it.")
+    tool_call_id: str | None = Field(default=None, max_length=256, description="The call that a tool message answers.")
+    tool_calls: list[dict[str, Any]] | None = Field(default=None, description="The calls of an assistant message.")
+    additional_kwargs: dict[str, Any] | None = Field(default=None, description="As in LangChain's messages.")
 
 
 class RecallRequest(RequestModel):
-    """What an agent is asked."""
+    """The conversation for which to recall, and the budget."""
 
     messages: list[Annotated[str, Field(max_length=100_000)] | Message] = Field(
         default_factory=list[str | Message],
         max_length=1_000,
-        description="The conversation so far, the oldest first; a text is what a person says. None: the surest facts.",
+        description="The conversation, oldest message first; a text is a user message. Empty: facts by confidence.",
     )
     max_tokens: int | None = Field(
         default=None,
         ge=100,
         le=100_000,
         strict=True,
-        description="Of the text; default: max_injection_tokens.",
+        description="The limit of the text; default: max_injection_tokens.",
     )
 
 
 class ConversationCreate(RequestModel):
-    """What was said."""
+    """A conversation to learn from."""
 
     messages: list[Message] = Field(
-        min_length=1, max_length=MAX_MESSAGES, description="The oldest first: what is new, or all of it again."
+        min_length=1,
+        max_length=MAX_MESSAGES,
+        description="Oldest message first: the new messages, or all of them.",
     )
-    thread_id: ThreadId | None = Field(default=None, description="Which conversation; empty counts as absent.")
+    thread_id: ThreadId | None = Field(default=None, description="The id of the conversation; empty counts as absent.")
+
+
+def to_messages(items: Sequence[str | Message]) -> list[AnyMessage]:
+    """Return the messages of a request; a text is a user message.
+
+    Raises:
+        ConversationError: If an item is not a valid message; it is named by its position.
+    """
+    return validate_messages([item if isinstance(item, str) else item.model_dump(exclude_none=True) for item in items])
+
+
+# -- responses -------------------------------------------------------------------------------------
 
 
 class ResponseModel(BaseModel):
-    """A part of an answer."""
+    """The body of a response, or a part of it."""
 
 
 class RevisionResponse(ResponseModel):
-    """What a change led to."""
+    """The revision after a change."""
 
-    revision: int = Field(description="Of the memory as it is stored now.")
+    revision: int = Field(description="The current revision of the memory.")
 
 
 class FactPage(RevisionResponse):
-    """Some of the facts, in the order in which they are stored."""
+    """A page of facts, in the order in which they are stored."""
 
-    total: int = Field(description="How many there are, of this category if one is asked for.")
-    next_offset: int | None = Field(description="Where the next page begins; null on the last.")
+    total: int = Field(description="Number of facts in all, or in the requested category.")
+    next_offset: int | None = Field(description="The offset of the next page; null on the last one.")
     facts: list[Fact]
 
 
@@ -184,20 +203,22 @@ class SummaryResponse(RevisionResponse):
 
 
 class ImportResponse(RevisionResponse):
-    """What an import did."""
+    """The result of an import."""
 
-    counts: dict[str, int] = Field(description="How many facts were added, confirmed and removed, summaries rewritten.")
-    backup: str | None = Field(description="The name of what was there before; null where nothing was, or stayed so.")
+    counts: dict[str, int] = Field(
+        description="Numbers of facts added, confirmed and removed, and of rewritten summaries."
+    )
+    backup: str | None = Field(description="The name of the backup; null if the memory was empty or is unchanged.")
 
 
 class DeleteResponse(RevisionResponse):
-    """What is left of a memory that was deleted."""
+    """The result of a deletion."""
 
     forgotten_at: str
 
 
 class BackupInfo(ResponseModel):
-    """A backup."""
+    """The name and the size of a backup."""
 
     name: str
     bytes: int
@@ -210,84 +231,84 @@ class BackupList(ResponseModel):
 
 
 class SubmissionAccepted(ResponseModel):
-    """What was handed over."""
+    """A submitted conversation."""
 
-    messages: int = Field(description="How many messages came in; they are on disk, and learned from later.")
+    messages: int = Field(description="Number of messages that were stored, to be learned from later.")
     thread_id: str | None
 
 
 class JobInfo(ResponseModel):
-    """A conversation that waits to be learned from."""
+    """A pending or failed job: a conversation to learn from."""
 
     thread_id: str | None
-    submissions: int = Field(description="How often something of it was handed over.")
+    submissions: int = Field(description="Number of submissions that the job contains.")
     first_at: str
     last_at: str
     due_at: str
     running: bool
-    tries: int = Field(description="How often it failed.")
-    error: str = Field(description="Why it failed last; empty where it did not.")
+    tries: int = Field(description="Number of failed attempts.")
+    error: str = Field(description="The last error; empty if there was none.")
 
 
 class ReviewInfo(ResponseModel):
-    """A proposed change, waiting for a person to decide."""
+    """A proposed change that waits for a decision."""
 
     id: str
     thread_id: str | None
     at: str
-    proposal: Proposal = Field(description="What would be added, removed and rewritten, and how to answer.")
+    proposal: Proposal = Field(description="The facts and summaries that would change, and how to answer.")
 
 
 class ReviewList(ResponseModel):
-    """What waits for a decision, the earliest first."""
+    """Pending reviews, the oldest first."""
 
     reviews: list[ReviewInfo]
 
 
 class DecisionResponse(ResponseModel):
-    """What was decided."""
+    """The id of the review that was decided."""
 
     id: str
 
 
 class JobsResponse(ResponseModel):
-    """What is to be learned for a memory."""
+    """The jobs of a memory."""
 
     pending: list[JobInfo]
-    failed: list[JobInfo] = Field(description="Set aside after the last try; a retry puts them back.")
-    in_review: list[ReviewInfo] = Field(description="Waiting for a person's decision.")
+    failed: list[JobInfo] = Field(description="Jobs that failed at their last attempt; a retry requeues them.")
+    in_review: list[ReviewInfo] = Field(description="Reviews that wait for a decision.")
 
 
 class RetryResponse(ResponseModel):
-    """What a retry did."""
+    """The result of a retry."""
 
-    put_back: int
+    put_back: int = Field(description="Number of requeued jobs.")
 
 
 class ServiceInfo(ResponseModel):
-    """The service as a whole."""
+    """The state of the service, over all users."""
 
     storage: str
-    pending: int = Field(description="Conversations that wait to be learned from.")
-    failed: int = Field(description="Conversations set aside after their last try.")
-    in_review: int = Field(description="Changes that wait for a person's decision.")
-    stats: dict[str, int] = Field(description="What this process did since it started.")
+    pending: int = Field(description="Number of pending jobs.")
+    failed: int = Field(description="Number of failed jobs.")
+    in_review: int = Field(description="Number of pending reviews.")
+    stats: dict[str, int] = Field(description="Counters since the start of this process.")
 
 
-class Status(ResponseModel):
-    """Whether memory is on, and for whom this token may act."""
+class StatusResponse(ResponseModel):
+    """Whether memory is enabled, and what the token gives access to."""
 
     status: Literal["ok"] = "ok"
     version: str
-    enabled: bool = Field(description="False: nothing is learned and nothing is recalled.")
+    enabled: bool = Field(description="False: learning and recall are off.")
     injection_enabled: bool
-    user_id: str | None = Field(description="For whom this caller may act; null is everybody.")
-    service: ServiceInfo | None = Field(description="Only for callers who may act for everybody.")
+    user_id: str | None = Field(description="The user whose memory the token gives access to; null: every user.")
+    service: ServiceInfo | None = Field(description="Only for the administrator's token.")
 
 
-class Config(ResponseModel):
+class ConfigResponse(ResponseModel):
     """The settings in force."""
 
     model: str
     storage: str
-    settings: dict[str, Any] = Field(description="Passwords, keys and tokens are left out.")
+    settings: dict[str, Any] = Field(description="Passwords, keys and tokens are masked.")

@@ -1,4 +1,4 @@
-"""Desk: what the routes work with, opened once and closed with the app."""
+"""Services: the storage, the invoker and the backups of one app, opened once and closed with the app."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from memgraph.models import Scope
     from memgraph.storage import MemoryStorage
 
-_RAM = "memory:"
+_IN_MEMORY = "memory:"
 
 
 @dataclass(frozen=True)
 class OpenServices:
-    """What is open."""
+    """The services that need closing."""
 
     storage: MemoryStorage
     outbox: Outbox
@@ -37,86 +37,87 @@ class OpenServices:
 
 
 class Services:
-    """The storage, the invoker, the recaller and the backups of one app, opened at first use.
+    """What the routes use, opened at first use.
 
     Args:
-        settings: What is configured.
-        storage: Where memories are; None is what the settings say. It is not closed with the desk.
+        settings: The settings of the app.
+        storage: The storage of the memories, which is not closed here; default: the configured one.
     """
 
     def __init__(self, settings: Settings, *, storage: MemoryStorage | None = None) -> None:
         self.settings = settings
-        self.recaller = make_recall_pipeline(settings)
-        self._given = storage
+        self.recall_pipeline = make_recall_pipeline(settings)
+        self._given_storage = storage
         self._lock = threading.Lock()
         self._opened: OpenServices | None = None
 
     @property
     def storage(self) -> MemoryStorage:
-        """Where memories are."""
+        """The storage of the memories."""
         return self.open().storage
 
     @property
     def invoker(self) -> BackgroundInvoker:
-        """Where conversations are handed over."""
+        """The invoker that conversations are submitted to."""
         return self.open().invoker
 
     @property
     def backups(self) -> Backups:
-        """What was there before it was overwritten."""
+        """The memories before they were overwritten by an import."""
         return self.open().backups
 
     def open(self) -> OpenServices:
-        """Open what is not open yet. It blocks, so it is no work for an event loop.
+        """Return the open services, opening them at the first call. Blocking: not for the event loop.
 
         Raises:
-            ConfigError: If the settings name something that cannot be opened.
+            ConfigError: If the storage or the outbox cannot be opened.
         """
         with self._lock:
             if self._opened is None:
-                self._opened = _open(self.settings, self._given)
+                self._opened = _open(self.settings, self._given_storage)
             return self._opened
 
     def close(self) -> None:
-        """Close what was opened here: what is being learned is finished, the rest waits for the next start."""
+        """Finish the running jobs and close what was opened here; pending jobs run after the next start."""
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is None:
             return
         opened.invoker.close()
-        if self._given is None:
+        if self._given_storage is None:
             opened.storage.close()
         if opened.folder:
             opened.folder.cleanup()
 
     def discard_pending(self, scope: Scope) -> None:
-        """Have run at once what waits, was set aside or is in review for a memory that was deleted.
+        """Run the pending, failed and reviewed jobs of a deleted memory at once.
 
-        Whoever runs it sees that it is from before the deletion, and drops it.
+        The worker discards them, because they were submitted before the deletion.
         """
         if not self.settings.enabled:
             return
         outbox, now = self.open().outbox, time.time()
         outbox.cancel_review(now=now, scope=scope)
         outbox.expedite(now=now, scope=scope)
-        self.invoker.retry(scope)  # wakes the workers, too
+        self.invoker.retry(scope)  # also wakes the workers
 
 
-def _open(settings: Settings, given: MemoryStorage | None) -> OpenServices:
+def _open(settings: Settings, storage: MemoryStorage | None) -> OpenServices:
     from memgraph.background import open_outbox
     from memgraph.background.background_invoker import BackgroundInvoker
 
-    storage = given or make_storage(settings)
+    storage = storage or make_storage(settings)
     outbox = open_outbox(settings.outbox, storage=storage)
     invoker = BackgroundInvoker(outbox=outbox, settings=settings, storage=storage)
-    is_passing = storage.name.startswith(_RAM) and not settings.api_backups
-    folder = tempfile.TemporaryDirectory(prefix="memgraph-backups-") if is_passing else None
+    # backups of memories that end with the process end with it too
+    is_temporary = storage.name.startswith(_IN_MEMORY) and not settings.api_backups
+    folder = tempfile.TemporaryDirectory(prefix="memgraph-backups-") if is_temporary else None
     backups = Backups(Path(folder.name) if folder else _backup_folder(settings, storage))
     return OpenServices(storage, outbox, invoker, backups, folder)
 
 
 def _backup_folder(settings: Settings, storage: MemoryStorage) -> Path:
-    """What is configured, else one for each storage."""
+    """Return the configured folder, else one for each storage."""
     if settings.api_backups:
         return absolute(settings.api_backups)
     digest = hashlib.sha256(storage.name.encode("utf-8", "replace")).hexdigest()[:8]

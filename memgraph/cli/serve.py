@@ -48,12 +48,12 @@ def serve(
         from memgraph.api import create_app
     except ModuleNotFoundError as error:
         raise ConfigError(f"{NEEDS_EXTRA} ({error.name} is missing)") from error
-    token, access = _make_authenticator(ctx, host, no_token=no_token)
+    token, authenticator = _make_authenticator(ctx, host, no_token=no_token)
     hosts = {*LOCAL_NAMES, host} if _is_local(host) else ()
-    app = create_app(ctx.settings, access=access, hosts=hosts, storage=ctx.storage)
-    app.desk.open()  # invalid settings fail before the port is opened
+    app = create_app(ctx.settings, authenticator=authenticator, hosts=hosts, storage=ctx.storage)
+    app.services.open()  # invalid settings fail before the port is opened
     with _listen(host, port) as listener:
-        _print_usage(ctx, _url(listener), token, is_open=access.is_open)
+        _print_usage(ctx, _url(listener), token, is_open=authenticator.is_open)
         _serve(app, listener)
     ctx.output.line("Stopped.")
 

@@ -20,7 +20,7 @@ CONFIG_FILE = "memgraph.yaml"
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """Settings, and where they come from."""
+    """Settings, and the source of each."""
 
     settings: Settings
     sources: Mapping[str, str]

@@ -22,7 +22,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class SettingValue:
-    """The value of a setting, and where it comes from."""
+    """The value of a setting, and its source."""
 
     value: object
     raw: object

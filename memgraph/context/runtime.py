@@ -175,7 +175,7 @@ def _authenticated_user_id(runtime: Runtime[Any]) -> str | None:
 def _checked_storage(storage: str | MemoryStorage | None, authenticated: str | None) -> str | MemoryStorage | None:
     """Refuse a storage URL from an authenticated user, since it could name another user's memory.
 
-    Only strings come over HTTP: an object is passed by code on the server, which is trusted.
+    Only strings come over HTTP: an object comes from code on the server, which is trusted.
     """
     if authenticated is not None and storage and isinstance(storage, str):
         raise IdentityError(

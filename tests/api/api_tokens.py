@@ -1,4 +1,4 @@
-"""The tokens of the app under test, and how it is asked."""
+"""The tokens of the app under test, and the type of the `call` fixture."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import httpx
 
-ALL = "token-for-everybody"
+ADMIN = "administrator-token"
 ADA = "token-of-ada-alone"
 BOB = "token-of-bob-alone"
 
-Ask = Callable[..., httpx.Response]
-"""Ask below /memory: `ask("GET", "facts", user_id="ada")`."""
+ApiCall = Callable[..., httpx.Response]
+"""Sends a request below /memory: `call("GET", "facts", user_id="ada")`."""

@@ -1,9 +1,9 @@
-"""Who gets in, and to whose memory."""
+"""Which token, user or host gets access, and to whose memory."""
 
 from __future__ import annotations
 
 import pytest
-from api_tokens import ADA, ALL, BOB, Ask
+from api_tokens import ADA, ADMIN, BOB, ApiCall
 from starlette.authentication import SimpleUser, UnauthenticatedUser
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -34,95 +34,95 @@ REQUESTS = [
     ("GET", "reviews", None),
     ("POST", "reviews/1", "accept"),
 ]
-"""One for each route that is about a user."""
+"""One request for each route that is about a user."""
 
 
-def test_every_route_about_a_user_is_tried_here(client: TestClient) -> None:
-    """A new route must not be forgotten when tokens are tested."""
+def test_every_route_about_a_user_is_in_the_list(client: TestClient) -> None:
+    """New routes are included in the tests of tokens."""
     paths = client.get("/memory/openapi.json").json()["paths"]
 
-    there = {(method.upper(), path) for path, item in paths.items() for method in item} - {
+    routes = {(method.upper(), path) for path, item in paths.items() for method in item} - {
         ("GET", "/status"),
         ("GET", "/config"),
     }
 
-    assert len(there) == len(REQUESTS)
+    assert len(routes) == len(REQUESTS)
 
 
 @pytest.mark.parametrize(("method", "path", "body"), REQUESTS)
-def test_nobody_gets_in_without_a_token(client: TestClient, method: str, path: str, body: object) -> None:
-    answer = client.request(method, f"/memory/{path}", params={"user_id": "ada"}, json=body)
+def test_requests_without_a_token_are_refused(client: TestClient, method: str, path: str, body: object) -> None:
+    response = client.request(method, f"/memory/{path}", params={"user_id": "ada"}, json=body)
 
-    assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, 'Bearer realm="memgraph"')
+    assert (response.status_code, response.headers["WWW-Authenticate"]) == (401, 'Bearer realm="memgraph"')
 
 
-@pytest.mark.parametrize("asked", REQUESTS)
-def test_a_users_token_opens_no_other_memory(
-    ask: Ask, storage: MemoryStorage, tea: str, asked: tuple[str, str, object]
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_a_users_token_gives_no_access_to_another_memory(
+    call: ApiCall, storage: MemoryStorage, tea: str, request_: tuple[str, str, object]
 ) -> None:
-    """Neither read nor written, whatever the route."""
-    method, path, body = asked
+    """It can be neither read nor changed, by any route."""
+    method, path, body = request_
     before = storage.load(MemoryScope("ada"))
 
-    answer = ask(method, path.format(tea=tea), token=BOB, if_match="*", json=body, user_id="ada")
+    response = call(method, path.format(tea=tea), token=BOB, if_match="*", json=body, user_id="ada")
 
-    assert (answer.status_code, answer.json()["error"]) == (403, "Forbidden")
-    assert "tea" not in answer.text
+    assert (response.status_code, response.json()["error"]) == (403, "Forbidden")
+    assert "tea" not in response.text
     assert storage.load(MemoryScope("ada")) == before
 
 
-def test_a_users_token_says_whose_memory_it_is(ask: Ask, tea: str) -> None:
-    answer = ask("GET", "facts", token=ADA)
+def test_a_user_id_is_optional_with_a_users_token(call: ApiCall, tea: str) -> None:
+    response = call("GET", "facts", token=ADA)
 
-    assert [fact["id"] for fact in answer.json()["facts"]] == [tea]
-
-
-def test_the_token_for_everybody_needs_a_name(ask: Ask) -> None:
-    """The scope without a user is named "default"; it is never meant by silence."""
-    answer = ask("GET", "facts", token=ALL)
-
-    assert (answer.status_code, answer.json()["detail"]) == (422, "say whose memory it is: ?user_id=...")
+    assert [fact["id"] for fact in response.json()["facts"]] == [tea]
 
 
-def test_an_agents_memory_is_not_the_users(ask: Ask, tea: str) -> None:
-    ask("POST", "facts", json=FACT, user_id="ada", agent_name="Barkeeper")
+def test_a_user_id_is_required_with_the_administrators_token(call: ApiCall) -> None:
+    """The memory without a user must be named: it is called "default"."""
+    response = call("GET", "facts", token=ADMIN)
 
-    shared = ask("GET", "document", user_id="ada").json()
-    own = ask("GET", "document", user_id="ada", agent_name="barkeeper").json()
+    assert (response.status_code, response.json()["detail"]) == (422, "no user: add ?user_id=... to the URL")
+
+
+def test_an_agents_memory_is_separate_from_the_shared_one(call: ApiCall, tea: str) -> None:
+    call("POST", "facts", json=FACT, user_id="ada", agent_name="Barkeeper")
+
+    shared = call("GET", "document", user_id="ada").json()
+    own = call("GET", "document", user_id="ada", agent_name="barkeeper").json()
 
     assert [fact["content"] for fact in shared["facts"]] == ["Likes tea."]
     assert [fact["content"] for fact in own["facts"]] == ["Likes tea.", "Likes rum."]
 
 
-@pytest.mark.parametrize("authorization", ["Bearer wrong", "Bearer", f"Basic {ALL}", ALL, f"Bearer {ALL[:-1]}"])
-def test_a_wrong_token_is_none(client: TestClient, authorization: str) -> None:
-    answer = client.get("/memory/status", headers={"Authorization": authorization})
+@pytest.mark.parametrize("authorization", ["Bearer wrong", "Bearer", f"Basic {ADMIN}", ADMIN, f"Bearer {ADMIN[:-1]}"])
+def test_an_invalid_token_is_refused(client: TestClient, authorization: str) -> None:
+    response = client.get("/memory/status", headers={"Authorization": authorization})
 
-    assert (answer.status_code, answer.json()["detail"].partition(":")[0]) == (
+    assert (response.status_code, response.json()["detail"].partition(":")[0]) == (
         401,
-        "show a token that the server knows",
+        "send a valid token in the header",
     )
 
 
-def test_where_no_token_is_set_the_remedy_is_said(storage: MemoryStorage) -> None:
-    """Mounted on a server, an API without a token is closed, not open."""
+def test_without_configured_tokens_every_request_is_refused_with_the_remedy(storage: MemoryStorage) -> None:
+    """An API that is mounted on a server must not be open by accident."""
     with TestClient(create_app(Settings(outbox="memory:"), storage=storage)) as client:
-        answer = client.get("/memory/document?user_id=ada")
+        response = client.get("/memory/document?user_id=ada")
 
-    assert answer.status_code == 401
-    assert "MEMGRAPH_API_TOKEN" in answer.json()["detail"]
+    assert response.status_code == 401
+    assert "MEMGRAPH_API_TOKEN" in response.json()["detail"]
 
 
-def test_an_open_api_asks_for_nothing(storage: MemoryStorage) -> None:
-    app = create_app(Settings(outbox="memory:"), access=Authenticator(is_open=True), storage=storage)
+def test_an_open_api_needs_no_token(storage: MemoryStorage) -> None:
+    app = create_app(Settings(outbox="memory:"), authenticator=Authenticator(is_open=True), storage=storage)
     with TestClient(app) as client:
-        answer = client.get("/memory/document?user_id=ada")
+        response = client.get("/memory/document?user_id=ada")
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
 
 
-class Server:
-    """A server around the app that knows who is calling."""
+class OuterServer:
+    """A server around the app, which authenticates a user."""
 
     def __init__(self, app: ASGIApp, user: object) -> None:
         self._app = app
@@ -132,15 +132,15 @@ class Server:
         await self._app({**scope, "user": self._user}, receive, send)
 
 
-class Studio(SimpleUser):
-    """Who looks at any server from Studio."""
+class StudioUser(SimpleUser):
+    """The user that LangGraph Studio connects with."""
 
     kind = "StudioUser"
     identity = "langgraph-studio-user"
 
 
-class Known(SimpleUser):
-    """Somebody the server knows."""
+class ServerUser(SimpleUser):
+    """A user that the outer server has authenticated."""
 
     @property
     def identity(self) -> str:
@@ -148,44 +148,47 @@ class Known(SimpleUser):
 
 
 @pytest.mark.parametrize(
-    ("user", "status"), [(Known("ada"), 200), (Known("bob"), 403), (Studio("x"), 401), (UnauthenticatedUser(), 401)]
+    ("user", "status"),
+    [(ServerUser("ada"), 200), (ServerUser("bob"), 403), (StudioUser("x"), 401), (UnauthenticatedUser(), 401)],
 )
-def test_whom_the_server_knows_reaches_their_own_memory(
+def test_a_user_of_the_outer_server_has_access_to_their_own_memory(
     settings: Settings, storage: MemoryStorage, user: object, status: int
 ) -> None:
-    with TestClient(Server(create_app(settings, storage=storage), user)) as client:
-        answer = client.get("/memory/document?user_id=ada")
+    with TestClient(OuterServer(create_app(settings, storage=storage), user)) as client:
+        response = client.get("/memory/document?user_id=ada")
 
-    assert answer.status_code == status
+    assert response.status_code == status
 
 
-def test_whom_the_server_knows_need_not_say_it(settings: Settings, storage: MemoryStorage) -> None:
+def test_a_user_id_is_optional_for_a_user_of_the_outer_server(settings: Settings, storage: MemoryStorage) -> None:
     update_memory(storage, MemoryScope("ada"), lambda memory: add_fact(memory, "Likes tea."))
-    with TestClient(Server(create_app(settings, storage=storage), Known("ada"))) as client:
-        answer = client.get("/memory/document")
+    with TestClient(OuterServer(create_app(settings, storage=storage), ServerUser("ada"))) as client:
+        response = client.get("/memory/document")
 
-    assert [fact["content"] for fact in answer.json()["facts"]] == ["Likes tea."]
+    assert [fact["content"] for fact in response.json()["facts"]] == ["Likes tea."]
 
 
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Host": ""}])
-def test_pages_of_other_hosts_are_kept_out(settings: Settings, storage: MemoryStorage, headers: dict[str, str]) -> None:
-    """A page may have its own name resolved to the loopback, or send simple requests there."""
-    app = create_app(settings, access=Authenticator(is_open=True), hosts=["localhost"], storage=storage)
+def test_requests_from_pages_of_other_hosts_are_refused(
+    settings: Settings, storage: MemoryStorage, headers: dict[str, str]
+) -> None:
+    """A page can make its own name resolve to the loopback address, or send simple requests there."""
+    app = create_app(settings, authenticator=Authenticator(is_open=True), hosts=["localhost"], storage=storage)
     with TestClient(app, base_url="http://localhost:8765") as client:
         assert client.get("/memory/status").status_code == 200
 
-        answer = client.get("/memory/status", headers=headers)
+        response = client.get("/memory/status", headers=headers)
 
-    assert (answer.status_code, answer.json()["error"]) == (421, "WrongHost")
-
-
-def test_what_the_service_is_configured_to_is_not_for_users(ask: Ask) -> None:
-    assert ask("GET", "config", token=ADA).status_code == 403
-    assert ask("GET", "status", token=ADA).json()["service"] is None
+    assert (response.status_code, response.json()["error"]) == (421, "WrongHost")
 
 
-def test_no_token_is_shown(ask: Ask) -> None:
-    answers = ask("GET", "config").text + ask("GET", "status").text
+def test_users_cannot_read_the_configuration(call: ApiCall) -> None:
+    assert call("GET", "config", token=ADA).status_code == 403
+    assert call("GET", "status", token=ADA).json()["service"] is None
 
-    assert '"api_max_body_bytes":20000' in answers
-    assert not any(token in answers for token in (ALL, ADA, BOB))
+
+def test_the_configuration_contains_no_token(call: ApiCall) -> None:
+    responses = call("GET", "config").text + call("GET", "status").text
+
+    assert '"api_max_body_bytes":20000' in responses
+    assert not any(token in responses for token in (ADMIN, ADA, BOB))

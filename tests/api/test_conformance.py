@@ -1,4 +1,4 @@
-"""The API does what its OpenAPI document says, whatever it is sent."""
+"""Responses conform to the OpenAPI document, whatever the request."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from memgraph.api import create_app
 
 SETTINGS = Settings(model_name="offline", outbox="memory:", api_tokens={"ada": ADA})  # pyright: ignore[reportArgumentType]
 DOCUMENT = create_app(SETTINGS).openapi() | {"info": {"title": "memgraph", "version": "1"}}
-QUICK = SchemathesisConfig.from_dict({"phases": {"coverage": {"enabled": False}}})
-NOT_JUDGED = [positive_data_acceptance, negative_data_rejection]
+CONFIG = SchemathesisConfig.from_dict({"phases": {"coverage": {"enabled": False}}})
+EXCLUDED_CHECKS = [positive_data_acceptance, negative_data_rejection]
 
-schema = schemathesis.openapi.from_dict(DOCUMENT, config=QUICK)
+schema = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """The app behind a real socket; its address."""
+    """The URL of the app, served on a real socket."""
     app = create_app(SETTINGS, storage=open_storage("memory:"))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -46,10 +46,10 @@ def server() -> Iterator[str]:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     derandomize=True,
 )
-def test_every_route_keeps_its_word(case: schemathesis.Case, server: str) -> None:
-    """Good and bad requests alike: no answer of 500 and above, and none whose status, type or shape is not described.
+def test_every_response_is_as_documented(case: schemathesis.Case, server: str) -> None:
+    """Valid or invalid, no request gets a status of 500 or more, or an undocumented status, type or schema.
 
-    Which requests are refused is not judged here: no schema says that no two facts say the same, and in a query a
-    null that the schema forbids looks like an empty text that it allows.
+    Which requests are refused is not checked here: a schema cannot express that two facts must differ, and in a query
+    a forbidden null looks like an allowed empty text.
     """
-    case.call_and_validate(base_url=server, headers={"Authorization": f"Bearer {ADA}"}, excluded_checks=NOT_JUDGED)
+    case.call_and_validate(base_url=server, headers={"Authorization": f"Bearer {ADA}"}, excluded_checks=EXCLUDED_CHECKS)

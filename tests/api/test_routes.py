@@ -1,11 +1,11 @@
-"""What the routes do, as a client sees it."""
+"""The routes about memories, as clients see them."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from api_tokens import ADA, Ask
+from api_tokens import ADA, ApiCall
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
@@ -20,99 +20,99 @@ ODD_IDS = ["a/b", "..", ".", "%2F", "李雷", "a&b=c#d?e", " a ", "😀", "x" * 
 
 
 @pytest.mark.parametrize("user_id", ODD_IDS)
-def test_any_user_id_survives_the_way(ask: Ask, storage: MemoryStorage, user_id: str) -> None:
-    """In a path `/` and `..` would be somebody else's."""
-    ask("POST", "facts", json={"content": "Likes tea."}, user_id=user_id)
+def test_any_user_id_reaches_the_route_unchanged(call: ApiCall, storage: MemoryStorage, user_id: str) -> None:
+    """In a path, `/` and `..` would select another user."""
+    call("POST", "facts", json={"content": "Likes tea."}, user_id=user_id)
 
     assert list(storage.scopes()) == [Scope(user_id)]
-    assert ask("GET", "facts", user_id=user_id).json()["total"] == 1
+    assert call("GET", "facts", user_id=user_id).json()["total"] == 1
 
 
 @given(user_id=st.text(max_size=300))
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_an_id_is_taken_as_it_is_or_refused(ask: Ask, user_id: str) -> None:
-    answer = ask("GET", "document", user_id=user_id)
+def test_an_id_is_taken_as_it_is_or_refused(call: ApiCall, user_id: str) -> None:
+    response = call("GET", "document", user_id=user_id)
 
-    assert answer.status_code in {200, 422}
+    assert response.status_code in {200, 422}
 
 
 @pytest.mark.parametrize("fact_id", ["a/b", "x y", "ü", "a?b", "a%b"])
-def test_a_fact_of_any_id_can_be_reached(ask: Ask, storage: MemoryStorage, fact_id: str) -> None:
-    """Ids of another form load as they are, so they have to be reached, too."""
+def test_a_fact_of_any_id_has_a_url(call: ApiCall, storage: MemoryStorage, fact_id: str) -> None:
+    """Imported facts keep ids of any form."""
     from urllib.parse import quote
 
     storage.save(ME, Memory(facts=(Fact(id=fact_id, content="Likes tea."),)))
 
-    answer = ask("DELETE", f"facts/{quote(fact_id, safe='')}", if_match="*", user_id="ada")
+    response = call("DELETE", f"facts/{quote(fact_id, safe='')}", if_match="*", user_id="ada")
 
-    assert answer.json()["fact"]["id"] == fact_id
+    assert response.json()["fact"]["id"] == fact_id
     assert storage.load(ME).facts == ()
 
 
-def test_a_document_reads_as_it_is_stored(ask: Ask, storage: MemoryStorage) -> None:
-    """Unknown keys and all."""
+def test_an_export_is_the_stored_document(call: ApiCall, storage: MemoryStorage) -> None:
+    """Unknown keys are included."""
     stored = storage.save(ME, Memory.model_validate({"facts": [{"content": "喜欢茶", "mood": "good"}], "extra": 1}))
 
-    answer = ask("GET", "export", user_id="ada")
+    response = call("GET", "export", user_id="ada")
 
-    assert Memory.model_validate_json(answer.content) == stored
-    assert (answer.json()["extra"], answer.json()["facts"][0]["mood"]) == (1, "good")
-    assert "attachment" in answer.headers["Content-Disposition"]
+    assert Memory.model_validate_json(response.content) == stored
+    assert (response.json()["extra"], response.json()["facts"][0]["mood"]) == (1, "good")
+    assert "attachment" in response.headers["Content-Disposition"]
 
 
-def test_facts_come_in_pages(ask: Ask, storage: MemoryStorage) -> None:
+def test_facts_are_listed_in_pages(call: ApiCall, storage: MemoryStorage) -> None:
     facts = tuple(Fact(id=f"f{n}", content=f"Fact {n}", category="goal" if n % 2 else "context") for n in range(7))
     storage.save(ME, Memory(facts=facts))
 
-    first = ask("GET", "facts", user_id="ada", limit=2, category="goal").json()
-    rest = ask("GET", "facts", user_id="ada", limit=2, category="goal", offset=first["next_offset"]).json()
+    first = call("GET", "facts", user_id="ada", limit=2, category="goal").json()
+    rest = call("GET", "facts", user_id="ada", limit=2, category="goal", offset=first["next_offset"]).json()
 
     assert [fact["id"] for fact in (*first["facts"], *rest["facts"])] == ["f1", "f3", "f5"]
     assert (first["total"], rest["next_offset"]) == (3, None)
 
 
-def test_what_is_written_is_a_persons(ask: Ask, tea: str) -> None:
-    changed = ask("PATCH", f"facts/{tea}", if_match="*", json={"category": "preference"}, user_id="ada").json()
+def test_a_changed_fact_becomes_manual(call: ApiCall, tea: str) -> None:
+    changed = call("PATCH", f"facts/{tea}", if_match="*", json={"category": "preference"}, user_id="ada").json()
 
     assert (changed["fact"]["content"], changed["fact"]["category"]) == ("Likes tea.", "preference")
     assert changed["fact"]["source"] == "manual"
 
 
-def test_a_fact_that_is_not_there_is_not_found(ask: Ask, tea: str) -> None:
-    answer = ask("PATCH", f"facts/{tea[:-1]}", if_match="*", json={"content": "x"}, user_id="ada")
+def test_an_unknown_fact_id_is_not_found(call: ApiCall, tea: str) -> None:
+    response = call("PATCH", f"facts/{tea[:-1]}", if_match="*", json={"content": "x"}, user_id="ada")
 
-    assert answer.status_code == 404
-    assert f"did you mean '{tea}'" in answer.json()["detail"]
+    assert response.status_code == 404
+    assert f"did you mean '{tea}'" in response.json()["detail"]
 
 
-def test_a_summary_is_written_and_removed(ask: Ask, storage: MemoryStorage) -> None:
-    answer = ask("PUT", "summaries/topOfMind", if_match="*", json={"summary": " Moving to Lyon. "}, user_id="ada")
-    assert answer.json()["section"]["summary"] == "Moving to Lyon."
+def test_a_summary_is_replaced_and_removed(call: ApiCall, storage: MemoryStorage) -> None:
+    response = call("PUT", "summaries/topOfMind", if_match="*", json={"summary": " Moving to Lyon. "}, user_id="ada")
+    assert response.json()["section"]["summary"] == "Moving to Lyon."
 
-    ask("PUT", "summaries/topOfMind", if_match="*", json={"summary": ""}, user_id="ada")
+    call("PUT", "summaries/topOfMind", if_match="*", json={"summary": ""}, user_id="ada")
 
     assert storage.load(ME).section("top_of_mind").summary == ""
 
 
-def test_a_long_summary_is_refused_not_cut(ask: Ask) -> None:
-    answer = ask("PUT", "summaries/topOfMind", if_match="*", json={"summary": "word " * 1_500}, user_id="ada")
+def test_a_long_summary_is_refused_and_not_cut(call: ApiCall) -> None:
+    response = call("PUT", "summaries/topOfMind", if_match="*", json={"summary": "word " * 1_500}, user_id="ada")
 
-    assert answer.status_code == 422
-    assert "at most 1,000 tokens" in answer.json()["detail"]
-
-
-def test_recall_tells_what_fits_and_why(ask: Ask, tea: str) -> None:
-    said = [{"role": "user", "content": "What do I drink?"}, "tea, I think"]
-
-    answer = ask("POST", "recall", json={"messages": said}, user_id="ada").json()
-
-    assert "Likes tea." in answer["text"]
-    assert [entry["fact"]["id"] for entry in answer["facts"]] == [tea]
-    assert 0 < answer["tokens"] <= 2_000
+    assert response.status_code == 422
+    assert "at most 1,000 tokens" in response.json()["detail"]
 
 
-def test_where_memory_is_off_nothing_is_recalled_or_taken_in(settings: Settings, storage: MemoryStorage) -> None:
-    """It says so, rather than to lose what was handed over."""
+def test_recall_returns_the_text_and_its_facts(call: ApiCall, tea: str) -> None:
+    messages = [{"role": "user", "content": "What do I drink?"}, "tea, I think"]
+
+    response = call("POST", "recall", json={"messages": messages}, user_id="ada").json()
+
+    assert "Likes tea." in response["text"]
+    assert [entry["fact"]["id"] for entry in response["facts"]] == [tea]
+    assert 0 < response["tokens"] <= 2_000
+
+
+def test_disabled_memory_recalls_nothing_and_refuses_conversations(settings: Settings, storage: MemoryStorage) -> None:
+    """A conversation must not be lost silently."""
     update_memory(storage, ME, lambda memory: add_fact(memory, "Likes tea."))
     off = settings.model_copy(update={"enabled": False})
     with TestClient(create_app(off, storage=storage), headers={"Authorization": f"Bearer {ADA}"}) as client:
@@ -123,99 +123,99 @@ def test_where_memory_is_off_nothing_is_recalled_or_taken_in(settings: Settings,
     assert (submitted.status_code, submitted.json()["error"]) == (409, "MemoryOff")
 
 
-def test_a_document_that_is_none_changes_nothing(ask: Ask, storage: MemoryStorage, tea: str) -> None:
-    """It is read as a whole before anything is written: no half of it comes in, and no backup is made."""
+def test_an_invalid_document_changes_nothing(call: ApiCall, storage: MemoryStorage, tea: str) -> None:
+    """It is validated as a whole first: nothing is imported, and no backup is made."""
     before = storage.load(ME)
     broken = b'{"facts": [{"content": "Good."}, 7]}'
 
-    answers = [
-        ask("POST", "import", content=data, if_match="*", mode="replace", user_id="ada")
+    responses = [
+        call("POST", "import", content=data, if_match="*", mode="replace", user_id="ada")
         for data in (broken, b"{", b"[]", b"{}", b"\xff")
     ]
 
-    assert [answer.status_code for answer in answers] == [422] * 5
+    assert [response.status_code for response in responses] == [422] * 5
     assert storage.load(ME) == before
-    assert ask("GET", "backups", user_id="ada").json() == {"backups": []}
+    assert call("GET", "backups", user_id="ada").json() == {"backups": []}
 
 
-def test_what_an_import_replaced_can_be_put_back(ask: Ask, storage: MemoryStorage, tea: str) -> None:
+def test_a_backup_restores_what_an_import_replaced(call: ApiCall, storage: MemoryStorage, tea: str) -> None:
     before = storage.load(ME)
-    name = ask("POST", "import", json={"facts": ["Knows Go."]}, if_match="*", mode="replace", user_id="ada").json()[
+    name = call("POST", "import", json={"facts": ["Knows Go."]}, if_match="*", mode="replace", user_id="ada").json()[
         "backup"
     ]
 
-    kept = ask("GET", f"backups/{name}", user_id="ada").content
-    ask("POST", "import", content=kept, if_match="*", mode="replace", user_id="ada")
+    backup = call("GET", f"backups/{name}", user_id="ada").content
+    call("POST", "import", content=backup, if_match="*", mode="replace", user_id="ada")
 
     assert storage.load(ME).facts == before.facts
 
 
-def test_merging_keeps_what_is_there(ask: Ask, storage: MemoryStorage, tea: str) -> None:
-    answer = ask("POST", "import", json={"facts": ["Knows Go.", "likes TEA."]}, user_id="ada").json()
+def test_merging_keeps_existing_facts(call: ApiCall, storage: MemoryStorage, tea: str) -> None:
+    response = call("POST", "import", json={"facts": ["Knows Go.", "likes TEA."]}, user_id="ada").json()
 
-    assert answer["counts"]["added"] == 1
+    assert response["counts"]["added"] == 1
     assert [fact.content for fact in storage.load(ME).facts] == ["Likes tea.", "Knows Go."]
-    assert answer["backup"] is not None
+    assert response["backup"] is not None
 
 
-def test_an_import_that_changes_nothing_needs_no_backup(ask: Ask, tea: str) -> None:
-    assert ask("POST", "import", json={"facts": ["Likes tea."]}, user_id="ada").json()["backup"] is None
+def test_an_import_that_changes_nothing_makes_no_backup(call: ApiCall, tea: str) -> None:
+    assert call("POST", "import", json={"facts": ["Likes tea."]}, user_id="ada").json()["backup"] is None
 
 
-def test_backups_are_the_users_own_and_no_way_out(ask: Ask, tea: str) -> None:
-    name = ask("POST", "import", json={"facts": ["Knows Go."]}, user_id="ada").json()["backup"]
+def test_backups_belong_to_their_memory_and_names_cannot_leave_the_folder(call: ApiCall, tea: str) -> None:
+    name = call("POST", "import", json={"facts": ["Knows Go."]}, user_id="ada").json()["backup"]
 
-    answers = [
-        ask("GET", f"backups/{name}", user_id="bob"),
-        ask("GET", f"backups/{name}", user_id="ada", agent_name="x"),
-        ask("GET", "backups/..%2F..%2Fmemory.json", user_id="ada"),
-        ask("GET", "backups/memory.json", user_id="ada"),
+    responses = [
+        call("GET", f"backups/{name}", user_id="bob"),
+        call("GET", f"backups/{name}", user_id="ada", agent_name="x"),
+        call("GET", "backups/..%2F..%2Fmemory.json", user_id="ada"),
+        call("GET", "backups/memory.json", user_id="ada"),
     ]
 
-    assert [answer.status_code for answer in answers] == [404] * 4
+    assert [response.status_code for response in responses] == [404] * 4
 
 
-def test_old_backups_go(ask: Ask) -> None:
+def test_old_backups_are_deleted(call: ApiCall) -> None:
     for number in range(24):
-        ask("POST", "import", json={"facts": [f"Fact {number}"]}, user_id="ada")
+        call("POST", "import", json={"facts": [f"Fact {number}"]}, user_id="ada")
 
-    kept = ask("GET", "backups", user_id="ada").json()["backups"]
+    backups = call("GET", "backups", user_id="ada").json()["backups"]
 
-    assert len(kept) == 20
-    assert [backup["name"] for backup in kept] == sorted((backup["name"] for backup in kept), reverse=True)
+    assert len(backups) == 20
+    assert [backup["name"] for backup in backups] == sorted((backup["name"] for backup in backups), reverse=True)
 
 
-def test_what_is_cleared_is_gone_with_its_backups(ask: Ask, storage: MemoryStorage, tea: str) -> None:
-    """Who asks to be forgotten does not want to be found in a backup."""
-    ask("POST", "import", json={"facts": ["Knows Go."]}, user_id="ada")
+def test_deleting_a_memory_deletes_its_backups(call: ApiCall, storage: MemoryStorage, tea: str) -> None:
+    """Deleted data must not survive in a backup."""
+    call("POST", "import", json={"facts": ["Knows Go."]}, user_id="ada")
 
-    answer = ask("DELETE", "document", if_match="*", user_id="ada")
+    response = call("DELETE", "document", if_match="*", user_id="ada")
 
-    assert answer.json()["revision"] == storage.load(ME).revision
+    assert response.json()["revision"] == storage.load(ME).revision
     assert storage.load(ME).is_empty
     assert list(storage.scopes()) == []
-    assert ask("GET", "backups", user_id="ada").json() == {"backups": []}
+    assert call("GET", "backups", user_id="ada").json() == {"backups": []}
 
 
-def test_a_damaged_document_is_named_to_those_who_can_repair_it(
+def test_the_path_of_a_damaged_document_is_shown_to_administrators_only(
     settings: Settings, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """A place on the server is none of a user's business."""
+    """Users must not see paths of the server."""
     folder = tmp_path_factory.mktemp("memories")
     (folder / "users/ada").mkdir(parents=True)
     (folder / "users/ada/memory.json").write_text("{")
     app = create_app(settings, storage=open_storage(f"file:{folder}"))
     with TestClient(app) as client:
-        told = client.get("/memory/document?user_id=ada", headers={"Authorization": "Bearer token-for-everybody"})
-        untold = client.get("/memory/document", headers={"Authorization": f"Bearer {ADA}"})
+        for_admin = client.get("/memory/document?user_id=ada", headers={"Authorization": "Bearer administrator-token"})
+        for_user = client.get("/memory/document", headers={"Authorization": f"Bearer {ADA}"})
 
-    assert told.status_code == untold.status_code == 500
-    assert str(folder) in told.json()["detail"]
-    assert str(folder) not in untold.text
+    assert for_admin.status_code == for_user.status_code == 500
+    assert str(folder) in for_admin.json()["detail"]
+    assert str(folder) not in for_user.text
 
 
-def test_the_document_of_a_server_around_it_keeps_its_names(settings: Settings) -> None:
-    """LangGraph Server lets a mounted app's schemas take the place of its own where they are called the same."""
+def test_mounting_the_app_does_not_replace_names_of_the_server(settings: Settings) -> None:
+    """In LangGraph Server's OpenAPI document, a mounted app's schemas replace those of the same name."""
     app = create_app(settings)
 
     document = app.openapi()

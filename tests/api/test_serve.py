@@ -1,4 +1,4 @@
-"""`memgraph serve` as a process of its own."""
+"""`memgraph serve` as a separate process."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from memgraph.cli.app import start
 
 MAIN = [sys.executable, "-c", "from memgraph.cli import main; main()"]
 CONFIGURED = "token-of-the-environment"
-SAID = {"messages": [{"role": "user", "content": "I live in Paris and I like tea."}], "thread_id": "t1"}
+CONVERSATION = {"messages": [{"role": "user", "content": "I live in Paris and I like tea."}], "thread_id": "t1"}
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Memories and all else in a folder of the test."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "OPENAI_"))}
-    given = {
+    """Environment variables with every path in a folder of the test."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MEMGRAPH_", "OPENAI_"))}
+    settings = {
         "PYTHONPATH": str(Path(__file__).parents[2]),
         "MEMGRAPH_STORAGE_PATH": str(tmp_path / "memories"),
         "MEMGRAPH_OUTBOX": str(tmp_path / "outbox.db"),
@@ -35,10 +35,10 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "MEMGRAPH_DEBOUNCE_SECONDS": "3600",
         "MEMGRAPH_MAX_WAIT_SECONDS": "3600",
     }
-    return kept | given
+    return inherited | settings
 
 
-class Serving:
+class ServeProcess:
     """A running `memgraph serve`."""
 
     def __init__(self, environment: dict[str, str]) -> None:
@@ -46,14 +46,14 @@ class Serving:
             [*MAIN, "serve", "--port", "0"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert self.process.stdout is not None
-        self.said = ""
-        while "Stop it" not in self.said and (line := self.process.stdout.readline()):
-            self.said += line
-        self.url = self.said.partition(" at ")[2].partition(" ")[0]
+        self.output = ""
+        while "Stop it" not in self.output and (line := self.process.stdout.readline()):
+            self.output += line
+        self.url = self.output.partition(" at ")[2].partition(" ")[0]
 
     @property
     def token(self) -> str:
-        return self.said.partition("Token of this run: ")[2].partition("\n")[0]
+        return self.output.partition("Token of this run: ")[2].partition("\n")[0]
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[str, str]:
         self.process.send_signal(number)
@@ -61,23 +61,23 @@ class Serving:
 
 
 @pytest.fixture
-def serving(environment: dict[str, str]) -> Iterator[Serving]:
-    serving = Serving(environment)
+def serving(environment: dict[str, str]) -> Iterator[ServeProcess]:
+    serving = ServeProcess(environment)
     yield serving
     serving.process.kill()
     serving.process.communicate()
 
 
-def test_a_token_is_made_and_a_stop_is_clean(serving: Serving, tmp_path: Path) -> None:
-    """The token of the run is printed; what was handed over outlives the process; SIGTERM is no failure."""
-    own = {"Authorization": f"Bearer {serving.token}"}
-    nobody = httpx.get(f"{serving.url}/document?user_id=ada")
-    added = httpx.post(f"{serving.url}/facts?user_id=ada", headers=own, json={"content": "Likes tea."})
-    accepted = httpx.post(f"{serving.url}/conversations?user_id=ada", headers=own, json=SAID)
+def test_a_token_is_generated_and_sigterm_stops_cleanly(serving: ServeProcess, tmp_path: Path) -> None:
+    """The token is printed, submitted conversations are stored, and the exit code is 0."""
+    headers = {"Authorization": f"Bearer {serving.token}"}
+    refused = httpx.get(f"{serving.url}/document?user_id=ada")
+    added = httpx.post(f"{serving.url}/facts?user_id=ada", headers=headers, json={"content": "Likes tea."})
+    accepted = httpx.post(f"{serving.url}/conversations?user_id=ada", headers=headers, json=CONVERSATION)
 
     out, err = serving.stop()
 
-    assert (nobody.status_code, added.status_code, accepted.status_code) == (401, 201, 202)
+    assert (refused.status_code, added.status_code, accepted.status_code) == (401, 201, 202)
     assert (serving.process.returncode, out, err) == (0, "Stopped.\n", "")
     assert [fact.content for fact in open_storage(f"file:{tmp_path / 'memories'}").load(Scope("ada")).facts] == [
         "Likes tea."
@@ -85,27 +85,27 @@ def test_a_token_is_made_and_a_stop_is_clean(serving: Serving, tmp_path: Path) -
     assert (tmp_path / "outbox.db").is_file()
 
 
-def test_what_was_accepted_waits_for_the_next_one(environment: dict[str, str], tmp_path: Path) -> None:
-    """Killed with a conversation waiting, nothing of it is lost; and only its own user hears of it."""
-    first = Serving(environment | {"MEMGRAPH_API_TOKEN": CONFIGURED})
-    own = {"Authorization": f"Bearer {CONFIGURED}"}
-    httpx.post(f"{first.url}/conversations?user_id=ada", headers=own, json=SAID).raise_for_status()
+def test_accepted_conversations_survive_a_kill(environment: dict[str, str], tmp_path: Path) -> None:
+    """The next process has the pending conversation, and shows it to its own user only."""
+    first = ServeProcess(environment | {"MEMGRAPH_API_TOKEN": CONFIGURED})
+    headers = {"Authorization": f"Bearer {CONFIGURED}"}
+    httpx.post(f"{first.url}/conversations?user_id=ada", headers=headers, json=CONVERSATION).raise_for_status()
     first.stop(signal.SIGKILL)
     storage = open_storage(f"file:{tmp_path / 'memories'}")
 
-    second = Serving(environment | {"MEMGRAPH_API_TOKEN": CONFIGURED})
-    pending = httpx.get(f"{second.url}/updates?user_id=ada", headers=own).json()["pending"]
-    other = httpx.get(f"{second.url}/updates?user_id=bob", headers=own).json()["pending"]
+    second = ServeProcess(environment | {"MEMGRAPH_API_TOKEN": CONFIGURED})
+    pending = httpx.get(f"{second.url}/updates?user_id=ada", headers=headers).json()["pending"]
+    other = httpx.get(f"{second.url}/updates?user_id=bob", headers=headers).json()["pending"]
     second.stop(signal.SIGINT)
 
     assert ([job["thread_id"] for job in pending], other) == (["t1"], [])
-    assert CONFIGURED not in first.said + second.said
+    assert CONFIGURED not in first.output + second.output
     assert second.process.returncode == 0
     assert storage.load(Scope("ada")).revision == 0
 
 
 @pytest.mark.parametrize("options", [["--host", "0.0.0.0"], ["--host", "0.0.0.0", "--no-token"]])  # noqa: S104
-def test_other_machines_need_a_configured_token(
+def test_serving_other_machines_requires_a_configured_token(
     options: list[str], environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in environment.items():
@@ -117,7 +117,7 @@ def test_other_machines_need_a_configured_token(
     assert "a token has to be configured: set MEMGRAPH_API_TOKEN" in capfd.readouterr().err
 
 
-def test_a_taken_port_is_said(
+def test_a_port_in_use_is_reported(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in environment.items():
@@ -130,7 +130,7 @@ def test_a_taken_port_is_said(
     assert "another one: --port NUMBER" in capfd.readouterr().err
 
 
-def test_tokens_are_not_in_the_config_that_is_shown(
+def test_the_displayed_config_contains_no_token(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in (environment | {"MEMGRAPH_API_TOKEN": CONFIGURED}).items():
@@ -147,7 +147,7 @@ def test_tokens_are_not_in_the_config_that_is_shown(
 @pytest.mark.parametrize(
     "name_and_value", [("MEMGRAPH_API_TOKEN", "too-short"), ("MEMGRAPH_API_TOKENS", "ada:a-secret-of-ada")]
 )
-def test_a_bad_token_is_not_quoted(
+def test_the_error_for_an_invalid_token_does_not_quote_it(
     name_and_value: tuple[str, str],
     environment: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,

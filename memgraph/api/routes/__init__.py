@@ -1,9 +1,9 @@
-"""The routes: one file a resource, and ROUTERS names them all."""
+"""The routes: one module per resource, all of which are listed in ROUTERS."""
 
 from __future__ import annotations
 
 from memgraph.api.routes import conversations, documents, facts, recall, reviews, service, summaries, transfer
 
 ROUTERS = tuple(
-    part.router for part in (documents, facts, summaries, recall, transfer, conversations, reviews, service)
+    module.router for module in (documents, facts, summaries, recall, transfer, conversations, reviews, service)
 )

@@ -1,16 +1,21 @@
-"""/document: a memory as a whole."""
+"""/document: read or delete a memory."""
 
 from __future__ import annotations
 
-from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
 from memgraph.api.dependencies import IfMatch, IfNoneMatch, PrincipalDep, ServicesDep
 from memgraph.api.preconditions import matches_if_none_match, require_if_match
-from memgraph.api.problems import problem_docs
-from memgraph.api.responses import document_response, etag_header_docs, json_response, not_modified
+from memgraph.api.responses import (
+    CONDITIONAL_PROBLEMS,
+    NOT_MODIFIED_DOCS,
+    document_response,
+    etag_header_docs,
+    json_response,
+    not_modified,
+)
 from memgraph.api.schemas import DeleteResponse, ScopeQuery
 from memgraph.editing import update_memory
 from memgraph.models import Memory
@@ -18,36 +23,35 @@ from memgraph.storage.base import tombstone
 
 router = APIRouter(tags=["memory"])
 
-UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "What is known already is what is stored."}}
-GUARDED = problem_docs(HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED, HTTPStatus.PRECONDITION_REQUIRED)
-"""How a change that needs If-Match may end."""
 
-
-@router.get("/document", response_model=Memory, responses={**etag_header_docs(), **UNCHANGED})
+@router.get("/document", response_model=Memory, responses={**etag_header_docs(), **NOT_MODIFIED_DOCS})
 def read_document(
-    query: Annotated[ScopeQuery, Query()], desk: ServicesDep, caller: PrincipalDep, if_none_match: IfNoneMatch = None
+    query: Annotated[ScopeQuery, Query()],
+    services: ServicesDep,
+    principal: PrincipalDep,
+    if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Read a memory as it is stored; one that does not exist is empty, at revision 0."""
-    memory = desk.storage.load(caller.scope(query.user_id, query.agent_name))
+    """Return a memory as it is stored. A memory that does not exist is empty, at revision 0."""
+    memory = services.storage.load(principal.scope(query.user_id, query.agent_name))
     return not_modified(memory) if matches_if_none_match(memory, if_none_match) else document_response(memory)
 
 
-@router.delete("/document", response_model=DeleteResponse, responses={**etag_header_docs(), **GUARDED})
+@router.delete("/document", response_model=DeleteResponse, responses={**etag_header_docs(), **CONDITIONAL_PROBLEMS})
 def clear(
-    query: Annotated[ScopeQuery, Query()], desk: ServicesDep, caller: PrincipalDep, if_match: IfMatch = None
+    query: Annotated[ScopeQuery, Query()], services: ServicesDep, principal: PrincipalDep, if_match: IfMatch = None
 ) -> Response:
-    """Delete a memory, its backups, and what waits to be learned for it.
+    """Delete a memory, its backups and its pending jobs.
 
-    What was said before is not learned again; what is said later is.
+    Messages from before the deletion are not learned again; later ones are.
     """
-    scope = caller.scope(query.user_id, query.agent_name)
-    buried = update_memory(desk.storage, scope, require_if_match(if_match, _buried))
-    desk.backups.delete(scope)
-    desk.discard_pending(scope)
-    forgotten_at = buried.forgotten.at if buried.forgotten else ""
-    return json_response(DeleteResponse(revision=buried.revision, forgotten_at=forgotten_at), buried)
+    scope = principal.scope(query.user_id, query.agent_name)
+    deleted = update_memory(services.storage, scope, require_if_match(if_match, _deleted))
+    services.backups.delete(scope)
+    services.discard_pending(scope)
+    forgotten_at = deleted.forgotten.at if deleted.forgotten else ""
+    return json_response(DeleteResponse(revision=deleted.revision, forgotten_at=forgotten_at), deleted)
 
 
-def _buried(memory: Memory) -> Memory:
-    """The tombstone of *memory*, to be saved over it: so it is refused where somebody saved meanwhile."""
+def _deleted(memory: Memory) -> Memory:
+    """Return the tombstone of *memory* at its revision, so that saving it detects a concurrent save."""
     return tombstone(memory).model_copy(update={"revision": memory.revision})

@@ -1,4 +1,4 @@
-"""/recall: what an agent would be told."""
+"""/recall: the memory text for a prompt."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from fastapi import APIRouter, Query, Response
 from langchain_core.messages import AnyMessage
 
 from memgraph.api.dependencies import PrincipalDep, ServicesDep
-from memgraph.api.messages import to_messages
 from memgraph.api.responses import json_response
-from memgraph.api.schemas import RecallRequest, ScopeQuery
+from memgraph.api.schemas import RecallRequest, ScopeQuery, to_messages
 from memgraph.models import Memory
 from memgraph.retrieval.recall import RecallPipeline
 from memgraph.retrieval.render import render
@@ -24,30 +23,32 @@ router = APIRouter(tags=["recall"])
 
 @router.post("/recall", response_model=RecallResult)
 def recall(
-    body: RecallRequest, query: Annotated[ScopeQuery, Query()], desk: ServicesDep, caller: PrincipalDep
+    body: RecallRequest, query: Annotated[ScopeQuery, Query()], services: ServicesDep, principal: PrincipalDep
 ) -> Response:
-    """Tell what an agent should know for its next answer: a text that fits a prompt, and which facts got in.
+    """Return the memory text for an agent's next prompt, and the facts in it.
 
-    The text is empty where nothing is known, nothing fits, or `enabled` or `injection_enabled` is false.
+    The text is empty if nothing is known, nothing fits, or `enabled` or `injection_enabled` is false.
     """
-    scope = caller.scope(query.user_id, query.agent_name)
+    scope = principal.scope(query.user_id, query.agent_name)
     messages = to_messages(body.messages)
-    is_on = desk.settings.enabled and desk.settings.injection_enabled
-    recaller = replace(desk.recaller, max_tokens=body.max_tokens) if body.max_tokens else desk.recaller
-    return json_response(recalled(recaller, desk.storage.load(scope) if is_on else Memory(), messages))
+    is_enabled = services.settings.enabled and services.settings.injection_enabled
+    pipeline = services.recall_pipeline
+    if body.max_tokens:
+        pipeline = replace(pipeline, max_tokens=body.max_tokens)
+    return json_response(run_pipeline(pipeline, services.storage.load(scope) if is_enabled else Memory(), messages))
 
 
-def recalled(recaller: RecallPipeline, memory: Memory, messages: Sequence[AnyMessage]) -> RecallResult:
-    """Recall in its steps, to tell also which facts are in the text."""
-    indexed, ranking = recaller.rank(memory.facts, recaller.query(messages))
-    fitted = recaller.fit(memory, indexed, ranking.order)
-    text = render(fitted.summaries, [indexed.lines[place] for place in fitted.positions])
+def run_pipeline(pipeline: RecallPipeline, memory: Memory, messages: Sequence[AnyMessage]) -> RecallResult:
+    """Run the steps of *pipeline* one by one, in order to return the facts of the text, too."""
+    indexed, ranking = pipeline.rank(memory.facts, pipeline.query(messages))
+    fitted = pipeline.fit(memory, indexed, ranking.order)
+    text = render(fitted.summaries, [indexed.lines[position] for position in fitted.positions])
     facts = tuple(
         ScoredFact(
-            fact=memory.facts[place],
-            score=float(ranking.scores[place]),
-            similarity=float(ranking.similarity[place]),
+            fact=memory.facts[position],
+            score=float(ranking.scores[position]),
+            similarity=float(ranking.similarity[position]),
         )
-        for place in fitted.positions
+        for position in fitted.positions
     )
     return RecallResult(text=text, tokens=count_tokens(text), facts=facts)

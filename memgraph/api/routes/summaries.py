@@ -1,4 +1,4 @@
-"""/summaries: the six summaries of a memory."""
+"""/summaries: rewrite one of the six summaries of a memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from fastapi import APIRouter, Query, Response
 
 from memgraph.api.dependencies import IfMatch, PrincipalDep, ServicesDep
 from memgraph.api.preconditions import require_if_match
-from memgraph.api.responses import etag_header_docs, json_response
-from memgraph.api.routes.documents import GUARDED
+from memgraph.api.responses import CONDITIONAL_PROBLEMS, etag_header_docs, json_response
 from memgraph.api.schemas import ScopeQuery, SummaryResponse, SummaryUpdate
 from memgraph.editing import edit_section, update_memory
 from memgraph.models import Memory, SectionName
 
 router = APIRouter(tags=["summaries"])
 
-Name = Literal["workContext", "personalContext", "topOfMind", "recentMonths", "earlierContext", "longTermBackground"]
-NAMES: Mapping[Name, SectionName] = MappingProxyType(
+SummaryKey = Literal[
+    "workContext", "personalContext", "topOfMind", "recentMonths", "earlierContext", "longTermBackground"
+]
+SECTIONS: Mapping[SummaryKey, SectionName] = MappingProxyType(
     {
         "workContext": "work_context",
         "personalContext": "personal_context",
@@ -30,31 +31,31 @@ NAMES: Mapping[Name, SectionName] = MappingProxyType(
         "longTermBackground": "long_term_background",
     }
 )
-"""The summaries by the names they have in the document."""
+"""The attributes of Memory by their keys in the document."""
 
 
 @router.put(
     "/summaries/{name}",
     status_code=HTTPStatus.OK,
     response_model=SummaryResponse,
-    responses={**etag_header_docs(), **GUARDED},
+    responses={**etag_header_docs(), **CONDITIONAL_PROBLEMS},
 )
 def write_summary(
-    name: Name,
+    name: SummaryKey,
     *,
     body: SummaryUpdate,
     query: Annotated[ScopeQuery, Query()],
-    desk: ServicesDep,
-    caller: PrincipalDep,
+    services: ServicesDep,
+    principal: PrincipalDep,
     if_match: IfMatch = None,
 ) -> Response:
-    """Put a text in the place of a summary."""
-    section = NAMES[name]
+    """Replace the text of a summary."""
+    section = SECTIONS[name]
 
     def change(memory: Memory) -> Memory:
         return edit_section(memory, section, body.summary)
 
     memory = update_memory(
-        desk.storage, caller.scope(query.user_id, query.agent_name), require_if_match(if_match, change)
+        services.storage, principal.scope(query.user_id, query.agent_name), require_if_match(if_match, change)
     )
     return json_response(SummaryResponse(revision=memory.revision, name=name, section=memory.section(section)), memory)

@@ -1,0 +1,165 @@
+"""Conversations are submitted, learned from, reviewed, and discarded with their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from api_tokens import ADA, BOB
+from starlette.testclient import TestClient
+
+from memgraph import MemoryStorage, QueueFullError, Scope, Settings
+from memgraph.api import create_app
+from memgraph.api.app import MountedApp
+
+ME = Scope("ada")
+CONVERSATION = {
+    "messages": [{"role": "user", "content": "I live in Paris."}, {"role": "assistant", "content": "Nice."}]
+}
+OWN = {"Authorization": f"Bearer {ADA}"}
+OTHER = {"Authorization": f"Bearer {BOB}"}
+
+
+@pytest.fixture
+def app(settings: Settings, storage: MemoryStorage) -> MountedApp:
+    return create_app(settings, storage=storage)
+
+
+@pytest.fixture
+def ada(app: MountedApp) -> Iterator[TestClient]:
+    """Ada's client."""
+    with TestClient(app, base_url="http://api/memory/", headers=OWN, raise_server_exceptions=False) as client:
+        yield client
+
+
+def list_jobs(client: TestClient, **options: Any) -> dict[str, list[dict[str, Any]]]:
+    return client.get("updates", **options).json()
+
+
+def test_a_submitted_conversation_is_learned(ada: TestClient, app: MountedApp, storage: MemoryStorage) -> None:
+    accepted = ada.post("conversations", json={**CONVERSATION, "thread_id": "t1"})
+    pending = list_jobs(ada)["pending"]
+
+    app.services.invoker.flush()
+
+    assert (accepted.status_code, accepted.json()) == (202, {"messages": 2, "thread_id": "t1"})
+    assert [(job["thread_id"], job["running"]) for job in pending] == [("t1", False)]
+    assert list_jobs(ada)["pending"] == []
+    assert "Paris" in storage.load(ME).facts[0].content
+
+
+def test_pending_jobs_are_visible_to_their_user_only(ada: TestClient) -> None:
+    ada.post("conversations", json=CONVERSATION)
+
+    assert list_jobs(ada, headers=OTHER) == {"pending": [], "failed": [], "in_review": []}
+
+
+def test_a_conversation_with_an_invalid_message_is_refused_as_a_whole(ada: TestClient) -> None:
+    bad = {"messages": [*CONVERSATION["messages"], {"role": "tool", "content": "x"}]}
+
+    response = ada.post("conversations", json=bad)
+
+    assert response.status_code == 422
+    assert "messages[2] is not a message" in response.json()["detail"]
+    assert list_jobs(ada)["pending"] == []
+
+
+def test_deleting_a_memory_discards_its_pending_jobs(ada: TestClient, app: MountedApp, storage: MemoryStorage) -> None:
+    """Messages from before the deletion are not learned."""
+    ada.post("conversations", json={**CONVERSATION, "thread_id": "t1"})
+
+    ada.delete("document", headers={"If-Match": "*"})
+    app.services.invoker.flush()
+
+    assert list_jobs(ada)["pending"] == []
+    assert storage.load(ME).is_empty
+
+
+def test_a_full_queue_is_a_temporary_problem(ada: TestClient, app: MountedApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise QueueFullError("the outbox", 1)
+
+    monkeypatch.setattr(app.services.invoker, "submit", refuse)
+
+    response = ada.post("conversations", json=CONVERSATION)
+
+    assert (response.status_code, response.json()["error"]) == (503, "QueueFullError")
+    assert int(response.headers["Retry-After"]) > 0
+
+
+def test_failed_jobs_are_listed_and_retried(settings: Settings, storage: MemoryStorage) -> None:
+    broken = settings.model_copy(update={"model_name": "no-such-provider:x"})
+    app = create_app(broken, storage=storage)
+    with TestClient(app, base_url="http://api/memory/", headers=OWN) as client:
+        client.post("conversations", json={**CONVERSATION, "thread_id": "t1"})
+        app.services.invoker.flush()
+        failed = [job for jobs in list_jobs(client).values() for job in jobs]
+
+        put_back = client.post("updates/retry", params={"thread_id": "t2"}).json()
+
+    assert [(job["thread_id"], job["tries"] > 0) for job in failed] == [("t1", True)]
+    assert "no-such-provider" in failed[0]["error"]
+    assert put_back == {"put_back": 0}
+
+
+@pytest.fixture
+def reviewed(settings: Settings, storage: MemoryStorage) -> Iterator[tuple[TestClient, MountedApp]]:
+    """Ada's client of an app with reviews, and one pending review."""
+    app = create_app(settings.model_copy(update={"review": "always"}), storage=storage)
+    with TestClient(app, base_url="http://api/memory/", headers=OWN) as client:
+        client.post("conversations", json={**CONVERSATION, "thread_id": "t1"})
+        app.services.invoker.flush()
+        yield client, app
+
+
+def test_an_accepted_proposal_is_learned(reviewed: tuple[TestClient, MountedApp], storage: MemoryStorage) -> None:
+    """Nothing is learned before the decision, and a second decision is refused."""
+    client, app = reviewed
+    (review,) = client.get("reviews").json()["reviews"]
+    before = storage.load(ME).facts
+
+    statuses = [client.post(f"reviews/{review['id']}", json="accept").status_code for _ in range(2)]
+    app.services.invoker.flush()
+
+    assert review["proposal"]["items"][0]["kind"] == "add"
+    assert list_jobs(client)["in_review"] == []
+    assert (before, statuses) == ((), [202, 404])
+    assert "Paris" in storage.load(ME).facts[0].content
+
+
+def test_another_user_cannot_see_or_decide_a_review(reviewed: tuple[TestClient, MountedApp]) -> None:
+    client, _ = reviewed
+    (review,) = client.get("reviews").json()["reviews"]
+
+    response = client.post(f"reviews/{review['id']}", json="reject", headers=OTHER)
+
+    assert client.get("reviews", headers=OTHER).json() == {"reviews": []}
+    assert response.status_code == 404
+    assert len(client.get("reviews").json()["reviews"]) == 1
+
+
+@pytest.mark.parametrize("answer", ["perhaps", {"items": {"nothing": "accept"}}, {"items": {}}, {"itms": {}}, 7])
+def test_a_review_stays_pending_after_an_invalid_decision(
+    reviewed: tuple[TestClient, MountedApp], answer: object
+) -> None:
+    client, _ = reviewed
+    (review,) = client.get("reviews").json()["reviews"]
+
+    refused = client.post(f"reviews/{review['id']}", json=answer)
+
+    assert refused.status_code == 422
+    assert client.get("reviews").json()["reviews"] == [review]
+
+
+def test_deleting_a_memory_discards_its_reviews(
+    reviewed: tuple[TestClient, MountedApp], storage: MemoryStorage
+) -> None:
+    """A proposal quotes what the user wants deleted."""
+    client, app = reviewed
+
+    client.delete("document", headers={"If-Match": "*"})
+    app.services.invoker.flush()
+
+    assert client.get("reviews").json() == {"reviews": []}
+    assert storage.load(ME).is_empty
