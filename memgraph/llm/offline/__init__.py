@@ -1,4 +1,4 @@
-"""The built-in chat model, which needs no key and no network."""
+"""The built-in chat model: rules instead of a network, no key."""
 
 from memgraph.llm.offline.model import OfflineChatModel
 

@@ -1,4 +1,4 @@
-"""What a Chinese sentence says about its author."""
+"""Facts in a Chinese sentence about its author."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ VALIDATORS: Mapping[str, Kind] = MappingProxyType(
         "habit": chinese_preferences.habit,
     }
 )
-"""What a value has to be, by kind: each tidies a text or returns None. A rule names one for each value."""
+"""Validators of values, by name: each normalizes a text or returns None. A rule names one for each value."""
 
 _COMMA = re.compile(r"\s*(?:[，,;；]|——|…+)\s*|(?:并且|而且|同时也|，?但是?|不过|所以|因此)(?=我)")
 _SPACE = re.compile(r"(?<=[\u4e00-\u9fff，、]) +| +(?=[\u4e00-\u9fff，、])")
@@ -50,23 +50,23 @@ _ITEM = re.compile(
     r"(?!推荐|求|帮|请|谢|给|来|麻烦|怎|有|坐标|base)[^\s你我他她的了吗呢吧也还很是不想会在有对最为请能可]{1,5}"
 )
 _OF_OTHERS = re.compile(r"用户的(?!名|生日|母语|目标|梦想|理想|工作|团队)")
-"""A fact on somebody else: a clause without a subject that follows goes on about them."""
+"""A fact about another person: a following clause without a subject continues with that person."""
 _ALL_OPENING = re.compile(r".{1,3}")
 MAX_OPENINGS = 3
 
 
 def is_chinese(text: str) -> bool:
-    """Whether *text* holds Chinese characters."""
+    """Return whether *text* contains Chinese characters."""
     return re.search(r"[\u4e00-\u9fff]", text) is not None
 
 
 def is_introduction(turn: str) -> bool:
-    """Whether *turn* says hello, so that 我是张三 is an introduction."""
+    """Return whether *turn* contains a greeting, so that 我是张三 is an introduction."""
     return pattern("zh", "greeting").search(turn[:200]) is not None
 
 
 def find(sentence: Sentence, *, greets: bool) -> Iterator[Extraction]:
-    """What *sentence* says about its author. *greets*: it stands in a turn that introduces somebody."""
+    """Return the facts in *sentence* about its author. *greets*: its turn is an introduction."""
     text = _SPACE.sub("", sentence.text)
     if pattern("zh", "joke").search(text):
         return
@@ -83,12 +83,12 @@ def find(sentence: Sentence, *, greets: bool) -> Iterator[Extraction]:
 
 
 def _is_meant(clause: str) -> bool:
-    """Whether *clause*, and what follows it, is said of the world as it is, by the author."""
+    """Return whether *clause* states something real: not hypothetical, not reported speech."""
     return not (pattern("zh", "unreal").search(clause) or pattern("zh", "reported").search(clause))
 
 
 def _clauses(text: str) -> list[str]:
-    """The clauses of *text*; a list whose items stand between commas stays whole."""
+    """Return the clauses of *text*; a list separated by commas is one clause."""
     clauses: list[str] = []
     for part in _COMMA.split(text):
         clause = _without_opening(part.strip())
@@ -111,7 +111,7 @@ def _without_opening(clause: str) -> str:
 
 
 def _match(clause: str, unfit: AbstractSet[str], *, speaking: bool) -> Iterator[Extraction]:
-    """Match the rules. A clause without 我 counts only where the one before it spoke of the user."""
+    """Match the rules. A clause without 我 counts only if the one before it is about the user."""
     if speaking and re.match(r"一[名位个]", clause):
         clause = f"我是{clause}"
     if not speaking and not re.search("我|本人|始终|以后|今后|回答|回复|^(?:请|别|不要)", clause):

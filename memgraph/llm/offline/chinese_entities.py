@@ -22,7 +22,7 @@ _COUNTED = re.compile(r"(?:一|两|二|三|四|五|六|\d|几)?(?:个|只|条|�
 
 
 def name(text: str) -> str | None:
-    """A name given outright."""
+    """A name stated explicitly."""
     tidied = tidy(_NAME_END.split(text.strip(), maxsplit=1)[0] if re.match(r"[\u4e00-\u9fff]", text.strip()) else text)
     if re.search(r"主人|爸爸|爷|女王|老公|老婆|宝贝|陛下|大人", tidied):
         return None
@@ -32,7 +32,7 @@ def name(text: str) -> str | None:
 
 
 def surnamed(text: str) -> str | None:
-    """A full name that shows by its surname."""
+    """A full name, recognized by its surname."""
     tidied = name(text)
     if tidied is None or ends_in("roles", tidied) or has("relations", tidied) or re.search(r"人$|新|学生|粉", tidied):
         return None
@@ -40,7 +40,7 @@ def surnamed(text: str) -> str | None:
 
 
 def pet_name(text: str) -> str | None:
-    """Pets have any name."""
+    """Any name of a pet."""
     tidied = tidy(text)
     return tidied if fits(tidied, 1, 8) and not re.search(r"[你我他的了得着]", tidied) else None
 
@@ -54,7 +54,7 @@ def place(text: str) -> str | None:
 
 
 def homeland(text: str) -> str | None:
-    """Where somebody is from, who is a man or woman of there."""
+    """A place of origin."""
     tidied = place(text)
     is_region = re.search(r".[省市区县州国镇]$|^(?:北方|南方|东北|西北|江南)$", text) is not None
     return tidied if is_region or any(city in text for city in words("zh", "cities")) else None
@@ -69,7 +69,7 @@ def organisation(text: str) -> str | None:
 
 
 def city(text: str) -> str | None:
-    """A city or country, where one may work for anybody."""
+    """A city or country, which does not name an employer."""
     return text if has("cities", text.removesuffix("市")) else None
 
 
@@ -80,13 +80,13 @@ def school(text: str) -> str | None:
 
 
 def business(text: str) -> str | None:
-    """A firm of one's own."""
+    """The user's own company."""
     tidied = short(text)
     return tidied if tidied and (ends_in("organisations", tidied) or re.search(r"[店馆厅坊室]$", tidied)) else None
 
 
 def job(text: str) -> str | None:
-    """A profession: it ends in one we know."""
+    """A profession: it ends in a known one."""
     tidied = re.sub(r"(?:的)?(?:工作|职位|岗位|一职)$", "", tidy(text))
     tidied = re.sub(r"^(?:一?[名个位])", "", tidied)
     is_role = ends_in("roles", tidied) or (english_text.lists("roles", tidied) and tidied.isascii())
@@ -96,7 +96,7 @@ def job(text: str) -> str | None:
 
 
 def self(text: str) -> str | None:
-    """What one is besides a profession."""
+    """A role other than a profession."""
     tidied = tidy(text)
     return tidied if ends_in("selves", tidied) and fits(tidied, 2, 10) and not _POINTS.search(tidied) else None
 
@@ -112,7 +112,7 @@ def possession(text: str) -> str | None:
 
 
 def relation(text: str) -> str | None:
-    """A member of the family, or one at work."""
+    """A member of the family or the team."""
     return text if has("relations", text) else None
 
 

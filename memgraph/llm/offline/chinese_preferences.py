@@ -1,4 +1,4 @@
-"""Chinese values about what people like, can do, want and do again and again."""
+"""Chinese values about preferences, skills, goals and habits."""
 
 import re
 
@@ -38,7 +38,7 @@ _NO_HABIT = re.compile(
 
 
 def thing(text: str) -> str | None:
-    """What one can like tomorrow too."""
+    """Something liked in general, not at the moment."""
     tidied = short(text)
     if tidied is None or (fits(tidied, 1, 1) and not _SMALL_THING.fullmatch(tidied)):
         return None
@@ -52,7 +52,7 @@ def named(text: str) -> str | None:
 
 
 def label(text: str) -> str | None:
-    """What the favourite is one of."""
+    """The category of a favourite."""
     return None if is_vague(text) or _NO_LABEL.search(text) else text
 
 
@@ -64,7 +64,7 @@ def languages(text: str) -> str | None:
 
 
 def tools(text: str) -> str | None:
-    """Languages, frameworks and programs: at least half of them are known."""
+    """Languages, frameworks and programs, at least half of them known."""
     tidied = re.sub(r"系统$|电脑$", "", _FOR_WHAT.sub("", tidy(text))).strip()
     items = [item.strip() for item in _AND.split(tidied) if item.strip()]
     known = [item for item in items if _is_tool(item)]
@@ -83,7 +83,7 @@ def pastime(text: str) -> str | None:
 
 
 def aim(text: str) -> str | None:
-    """Something to strive for, not the next errand."""
+    """A long-term goal, not the next errand."""
     tidied = short(text)
     if tidied is None or not fits(tidied, 2, 60) or not starts_with("aims", tidied) or _ERRAND.search(tidied):
         return None
@@ -92,25 +92,25 @@ def aim(text: str) -> str | None:
 
 
 def aim_said(text: str) -> str | None:
-    """A goal said to be one."""
+    """A goal stated explicitly."""
     tidied = short(text, limit=30)
     return tidied if tidied and fits(tidied, 2, 80) and not re.search(r"作业|跑通|搞定|写完|测试通过", tidied) else None
 
 
 def lesson(text: str) -> str | None:
-    """Something to learn that has a name."""
+    """A named subject to learn."""
     tidied = short(text, limit=14)
     return tidied if tidied and fits(tidied, 2, 40) and not _NO_LESSON.search(tidied) else None
 
 
 def project(text: str) -> str | None:
-    """Something that takes weeks."""
+    """A project that takes weeks."""
     tidied = short(text)
     return tidied if tidied and _PROJECT.match(tidied) and not _CHORE.search(tidied) else None
 
 
 def habit(text: str) -> str | None:
-    """A way of acting."""
+    """A habit."""
     tidied = short(text, limit=20)
     is_act = tidied is not None and fits(tidied, 2, 60) and _HABIT.match(tidied) is not None
     return tidied if tidied and is_act and not _NO_HABIT.search(tidied) else None

@@ -1,4 +1,4 @@
-"""What an English sentence says about its author."""
+"""Facts in an English sentence about its author."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -56,9 +56,9 @@ VALIDATORS: Mapping[str, Kind] = MappingProxyType(
         "third": english_goals.third,
     }
 )
-"""What a value has to be, by kind: each tidies a text or returns None.
+"""Validators of values, by name: each normalizes a text or returns None.
 
-A rule names a kind for each value; `rest` is read on as a clause of its own."""
+A rule names one for each value; `rest` is read as another clause."""
 
 CONTRACTIONS = (
     (re.compile(r"\bcan't\b|\bcan not\b", re.IGNORECASE), "cannot"),
@@ -85,12 +85,12 @@ MAX_OPENINGS = 4
 
 
 def is_english(text: str) -> bool:
-    """Whether *text* has an English word that can speak of its author."""
+    """Return whether *text* has an English word that can refer to its author."""
     return re.search(r"(?<![A-Za-z])[A-Za-z]+ [A-Za-z]", text) is not None
 
 
 def find(sentence: Sentence, *, greets: bool) -> Iterator[Extraction]:
-    """What *sentence* says about its author. *greets*: it stands in a turn that introduces somebody."""
+    """Return the facts in *sentence* about its author. *greets*: its turn is an introduction."""
     text = expand(sentence.text.replace("，", ", "))
     if pattern("en", "joke").search(text):
         return
@@ -105,17 +105,17 @@ def find(sentence: Sentence, *, greets: bool) -> Iterator[Extraction]:
 
 
 def _is_meant(clause: str) -> bool:
-    """Whether *clause*, and what follows it, is said of the world as it is, by the author."""
+    """Return whether *clause* states something real: not hypothetical, not reported speech."""
     return not (pattern("en", "unreal").search(clause) or pattern("en", "reported").search(clause))
 
 
 def is_introduction(turn: str) -> bool:
-    """Whether *turn* says hello, so that "I am Ada" is an introduction."""
+    """Return whether *turn* contains a greeting, so that "I am Ada" is an introduction."""
     return pattern("en", "greeting").search(turn[:200]) is not None
 
 
 def expand(text: str) -> str:
-    """Write contractions out, so that the rules need only one form."""
+    """Expand contractions, so that the rules need only one form."""
     for contraction, full in CONTRACTIONS:
         text = contraction.sub(full, text)
     return text
@@ -138,7 +138,7 @@ def _without_opening(clause: str) -> str:
 
 
 def _read_clause(clause: str, unfit: AbstractSet[str]) -> Iterator[Extraction]:
-    """Read *clause*, then what goes on about the same person: "I live in Rome and work at Acme"."""
+    """Read *clause*, then what follows about the same person: "I live in Rome and work at Acme"."""
     head, *more = [clause]
     if re.match(r"I\b", clause, re.IGNORECASE):
         head, *more = pattern("en", "goes_on").split(pattern("en", "is_being").sub(" and am ", clause))
@@ -150,7 +150,7 @@ def _read_clause(clause: str, unfit: AbstractSet[str]) -> Iterator[Extraction]:
 
 
 def _match(clause: str, unfit: AbstractSet[str]) -> Iterator[Extraction]:
-    """Match the rules, but none that counts only where the sentence is *unfit* for it."""
+    """Match the rules, except those whose condition is in *unfit*."""
     for rule in (*endings("en"), *rules("en")):
         if rule.entry.only in unfit:
             continue

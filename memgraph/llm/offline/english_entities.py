@@ -21,7 +21,7 @@ _FAMILY_END = re.compile(
 
 
 def name(text: str) -> str | None:
-    """A name given outright, in any case."""
+    """A name stated explicitly, in any case."""
     parts = _NAME_END.split(text.strip(" .!\"'"), maxsplit=1)[0].split()
     if not fits(parts, 1, 4) or not all(is_word(part) and not lists("not_names", part) for part in parts):
         return None
@@ -29,14 +29,14 @@ def name(text: str) -> str | None:
 
 
 def proper_name(text: str) -> str | None:
-    """A name that shows by its capitals."""
+    """A name, recognized by its capitals."""
     found = name(text)
     is_tool = found is not None and any(lists("tools", part) for part in found.split())
     return found if found and found in text and fits(found.split(), 1, 3) and not is_tool else None
 
 
 def job(text: str) -> str | None:
-    """A profession: the head of the phrase is one we know."""
+    """A profession: the head of the phrase is a known one."""
     tidied = trimmed(_JOB_END.split(f"{text} ", maxsplit=1)[0])
     found = tokens(tidied)
     parts = tokens(re.split(r" of | and ", tidied, maxsplit=1)[0])
@@ -56,7 +56,7 @@ def job(text: str) -> str | None:
 
 
 def self(text: str) -> str | None:
-    """What one is besides a profession."""
+    """A role other than a profession."""
     tidied = tidy(re.split(r" (?:of|to|with|from|in|at|and|but|by) ", text, maxsplit=1)[0])
     found = tokens(tidied)
     is_known = fits(found, 2, 5) and (lists("selves", found[-1]) or lists("selves", " ".join(found[-2:])))
@@ -75,14 +75,14 @@ def possession(text: str) -> str | None:
 
 
 def new_pet(text: str) -> str | None:
-    """An animal that came into the house."""
+    """A new pet."""
     found = possession(text)
     is_animal = found is not None and any(lists("pets", word) for word in tokens(found)[1:4])
     return found if found and is_animal and fits(tokens(found), 2, 7) else None
 
 
 def relation(text: str) -> str | None:
-    """A member of the family, or one at work."""
+    """A member of the family or the team."""
     return text.lower() if text.lower() in words("en", "relations") else None
 
 
@@ -154,13 +154,13 @@ def _is_region(part: str) -> bool:
 
 
 def place_or_date(text: str) -> str | None:
-    """Where or when one was born."""
+    """Place or time of birth."""
     tidied = tidy(text)
     return tidied if re.fullmatch(r"(?:\w+ )?(?:\d{1,2},? )?(?:19|20)\d\d", tidied) else place(text)
 
 
 def organisation(text: str) -> str | None:
-    """An employer or a school: a proper name, or one that says what it is."""
+    """An employer or a school: a proper name, or a name with its type."""
     tidied = trimmed(_ORGANISATION_END.split(text, maxsplit=1)[0]).strip(" \"'")
     found = tokens(tidied)
     if not fits(found, 1, 8) or BLANK in tidied or found[0] in words("en", "vague") | words("en", "not_organisations"):
@@ -183,7 +183,7 @@ def firm(text: str) -> str | None:
 
 
 def business(text: str) -> str | None:
-    """A firm of one's own."""
+    """The user's own company."""
     tidied = short(re.split(r" (?:with|in \d|to|for|when|last|and (?=i\b)) ", text, maxsplit=1)[0])
     says_little = tidied is None or (fits(tokens(tidied), 1, 2) and tidied not in text.rstrip(" .!"))
     was_cut = (
@@ -196,13 +196,13 @@ def business(text: str) -> str | None:
 
 
 def team(text: str) -> str | None:
-    """A team that one leads."""
+    """A team that the user leads."""
     tidied = short(text, limit=10)
     return tidied if tidied and not fits(tokens(tidied), 1, 2) else None
 
 
 def field(text: str) -> str | None:
-    """A line of work, or a place where it is done."""
+    """A field of work, or a workplace."""
     tidied = tidy(text)
     if _is_field(tidied):
         return tidied

@@ -1,4 +1,4 @@
-"""English values about what people want, make and do again and again."""
+"""English values about goals, projects and habits."""
 
 import re
 
@@ -25,7 +25,7 @@ _HEAD_END = re.compile(r" (?:for|in|with|about|on|of|to|using|at|from|called|nam
 
 
 def aim(text: str) -> str | None:
-    """Something to strive for, not the next errand."""
+    """A long-term goal, not the next errand."""
     tidied = short(text, limit=14)
     is_aim = tidied is not None and pattern("en", "aim").fullmatch(_in_first_person(tidied)) is not None
     return tidied if tidied and is_aim and not _is_errand(tidied) else None
@@ -44,7 +44,7 @@ def _in_first_person(text: str) -> str:
 
 
 def aim_said(text: str) -> str | None:
-    """A goal said to be one."""
+    """A goal stated explicitly."""
     tidied = short(text, limit=20)
     is_aim = (
         tidied is not None
@@ -63,7 +63,7 @@ def occasion(text: str) -> str | None:
 
 
 def lesson(text: str) -> str | None:
-    """Something to learn that has a name."""
+    """A named subject to learn."""
     tidied = short(text, limit=8)
     if tidied is None:
         return None
@@ -75,7 +75,7 @@ def lesson(text: str) -> str | None:
 
 
 def project(text: str) -> str | None:
-    """Something that takes weeks."""
+    """A project that takes weeks."""
     tidied = short(text)
     found = tokens(tidied or "")
     if tidied is None or not found or found[0] not in {"a", "an", "their"}:
@@ -90,7 +90,7 @@ def project(text: str) -> str | None:
 
 
 def habit(text: str) -> str | None:
-    """A way of acting: the verb is one of habits, and is put in the third person."""
+    """A habit: its verb is put in the third person."""
     tidied = short(text.partition(",")[0], limit=14)
     found = tokens(tidied or "")
     if tidied is None or not fits(found, 2, 14) or found[0] not in words("en", "habits"):
@@ -110,7 +110,7 @@ def _conjugated(verb: re.Match[str]) -> str:
 
 
 def third(verb: str) -> str:
-    """The verb as he or she does it."""
+    """Return *verb* in the third person singular."""
     if verb in {"do", "go"} or verb.endswith(("s", "sh", "ch", "x", "z")):
         return verb + "es"
     return verb[:-1] + "ies" if re.search(r"[^aeiou]y$", verb) else verb + "s"

@@ -19,7 +19,7 @@ _COLLECTED = re.compile(
 
 
 def thing(text: str) -> str | None:
-    """What one can like tomorrow too."""
+    """Something liked in general, not at the moment."""
     tidied = short(text)
     if tidied is None or re.match(r"(?:learning|hearing|knowing|seeing) more\b", text, re.IGNORECASE):
         return None
@@ -40,7 +40,7 @@ def thing(text: str) -> str | None:
 
 
 def wish(text: str) -> str | None:
-    """How the assistant is to answer from now on."""
+    """A lasting instruction for answers."""
     tidied = re.sub(r"[,\s]+(?:please|thanks|thank you|ok|okay|again)$", "", text.strip(" ,.!"))
     about_user = third_person(tidied).replace(" them ", " the user ")
     says_little = not fits(tokens(tidied), 1, 16) or is_vague(
@@ -57,14 +57,14 @@ def wish(text: str) -> str | None:
 
 
 def allergen(text: str) -> str | None:
-    """What people are allergic to, but not mornings."""
+    """An allergen; not a joke such as mornings."""
     tidied = short(text)
     items = [item for item in _AND.split(tidied or "") if item]
     return tidied if items and all(_lists_last("allergens", item) for item in items) else None
 
 
 def illness(text: str) -> str | None:
-    """A condition that stays."""
+    """A lasting condition."""
     tidied = short(re.split(r" (?:that|which|and I|so) ", text, maxsplit=1)[0])
     is_known = tidied is not None and any(lists("illnesses", form) for form in (tidied, tokens(tidied)[-1]))
     return tidied if is_known else None
@@ -100,7 +100,7 @@ def named(text: str) -> str | None:
 
 
 def label(text: str) -> str | None:
-    """What the favourite is one of."""
+    """The category of a favourite."""
     if is_vague(text) or not fits(tokens(text), 1, 4) or _PART.search(text):
         return None
     return text
@@ -127,7 +127,7 @@ def languages(text: str) -> str | None:
 
 
 def tools(text: str) -> str | None:
-    """Languages, frameworks and programs: some are known, and the others look like names."""
+    """Languages, frameworks and programs: some known, the others with the form of names."""
     tidied = tidy(_TOOL_END.split(text, maxsplit=1)[0])
     purpose = _PURPOSE.search(tidied)
     named = tidied[: purpose.start()] if purpose else tidied
@@ -151,11 +151,11 @@ def products(text: str) -> str | None:
 
 
 def fandom(text: str) -> str | None:
-    """What somebody is a fan of."""
+    """The object of a fan."""
     tidied = thing(text)
     return tidied if tidied and (tidied[0].isupper() or lists("sports", tidied) or lists("fields", tidied)) else None
 
 
 def skill(text: str) -> str | None:
-    """Something one can be good or bad at."""
+    """A skill."""
     return tools(text) or (thing(text) if fits(tokens(tidy(text)), 1, 5) else None)

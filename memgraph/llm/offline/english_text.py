@@ -1,4 +1,4 @@
-"""Tidying what an English clause says, until it stands by itself or falls."""
+"""Normalizes English values, or rejects them if they mean nothing on their own."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ _WORD = re.compile(r"[^\W_][\w'+#.&-]*")
 
 
 def tidy(text: str) -> str:
-    """Cut *text* where a subordinate clause begins, and take its filler off."""
+    """Cut *text* where a subordinate clause begins, and strip its filler."""
     return unquoted(trimmed(_listed(pattern("en", "cut").sub("", text).strip())))
 
 
 def trimmed(text: str) -> str:
-    """Take the filler off the end of *text*."""
+    """Strip filler from the end of *text*."""
     return pattern("en", "tail").sub("", text).strip()
 
 
 def unquoted(text: str) -> str:
-    """Take off quotes that stand around all of *text*, or open nowhere."""
+    """Strip quotes around all of *text*, and unmatched ones."""
     if text.count('"') == 1 or (text.startswith('"') and text.endswith('"')):
         text = text.replace('"', "")
     return text.strip(" '")
 
 
 def _listed(text: str) -> str:
-    """Keep what follows a comma only where it goes on with a list."""
+    """Keep what follows a comma only if it continues a list."""
     items = text.split(", ")
     last = next((place for place, item in enumerate(items) if re.search(r"(?:^|\s)(?:and|or|&) ", item)), 0)
     if last and all(fits(item.split(), 1, 6) for item in items[: last + 1]):
@@ -41,28 +41,28 @@ def _listed(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """The words of *text*, lower-cased."""
+    """Return the words of *text* in lower case."""
     return [word.lower().rstrip(".'") for word in _WORD.findall(text)]
 
 
 def fits(items: list[str], least: int, most: int) -> bool:
-    """Whether *items* are at least *least* and at most *most*."""
+    """Return whether *items* are at least *least* and at most *most*."""
     return least <= len(items) <= most
 
 
 def is_word(text: str) -> bool:
-    """Whether *text* is one word."""
+    """Return whether *text* is one word."""
     return _WORD.fullmatch(text) is not None
 
 
 def lists(name: str, text: str) -> bool:
-    """Whether the word list *name* holds *text*, in any case and number."""
+    """Return whether the word list *name* contains *text*, in any case and number."""
     text = text.lower().strip()
     return any(form in words("en", name) for form in (text, text.removesuffix("s"), text.removesuffix("es")))
 
 
 def is_vague(text: str) -> bool:
-    """Whether *text* points at something outside it, or at a moment, or ends in mid-air."""
+    """Return whether *text* refers to something outside it or to a moment, or is incomplete."""
     found = tokens(text)
     return (
         not found
@@ -81,14 +81,14 @@ def _passing() -> re.Pattern[str]:
 
 
 def third_person(text: str) -> str:
-    """What the user calls "my" is theirs."""
+    """Replace "my" by "their"."""
     for own, other in ((r"\b(?:my|our)\b", "their"), (r"\bmyself\b", "themselves"), (r"\bme\b", "them")):
         text = re.sub(own, other, text, flags=re.IGNORECASE)
     return text
 
 
 def short(text: str, *, limit: int = 12) -> str | None:
-    """A few words that mean something by themselves."""
+    """A few words with a meaning of their own."""
     tidied = tidy(text)
     is_letter = fits([*tidied], 1, 1) and not lists("tools", tidied)
     bad = is_letter or is_vague(tidied) or not fits(tokens(tidied), 1, limit) or len(tidied) > 10 * limit
@@ -96,5 +96,5 @@ def short(text: str, *, limit: int = 12) -> str | None:
 
 
 def plain(text: str) -> str | None:
-    """Whatever stands there: the pattern was strict enough."""
+    """Any text: the pattern was strict enough."""
     return third_person(text.strip()) or None

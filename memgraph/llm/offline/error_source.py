@@ -1,4 +1,4 @@
-"""What of the assistant's answer a user calls wrong."""
+"""What was wrong in the assistant's answer, by the user's correction."""
 
 import re
 from collections.abc import Iterator
@@ -8,31 +8,31 @@ from memgraph.llm.offline.rules import Language, pattern, words
 from memgraph.llm.offline.sentences import BLANK, MAX_CHARS, split
 
 MAX_QUOTE = 200
-"""Characters of somebody's words that a fact may hold."""
+"""Maximum characters of a quotation in a fact."""
 MAX_WRONG_WORDS = 4
-"""Of what stands after "not", as many words as may be one name."""
+"""Maximum words after "not" that may be one name."""
 _ASKED = re.compile(r"[^.!?。！？\n]{1,400}[?？]")
 _PIECE = 2
-"""Chinese characters that two sentences must share to be about the same."""
+"""Consecutive Chinese characters that two sentences must share to be about the same."""
 
 
 def wrong_term(text: str, language: Language, answer: str) -> str:
-    """The word that *text* calls wrong, if the assistant used it; empty otherwise."""
+    """Return the word that *text* rejects, if the assistant used it; else an empty text."""
     told = _ASKED.sub(" ", answer[:MAX_CHARS]).casefold()
     against = (group for match in pattern(language, "refused").finditer(text) for group in match.groups() if group)
-    return next((term for term in (_heard(each, language, told) for each in against) if term), "")
+    return next((term for term in (_longest_mention(each, language, told) for each in against) if term), "")
 
 
-def _heard(said: str, language: Language, answer: str) -> str:
-    """The longest beginning of *said* that the answer holds."""
-    return next((form for form in _beginnings(said, language) if _holds(answer, form)), "")
+def _longest_mention(rejected: str, language: Language, answer: str) -> str:
+    """Return the longest prefix of *rejected* that the answer contains."""
+    return next((form for form in _prefixes(rejected, language) if _contains(answer, form)), "")
 
 
-def _beginnings(said: str, language: Language) -> Iterator[str]:
-    if language == "zh" and not re.match(r"[A-Za-z]", said.strip()):
-        yield from (said.strip()[:end] for end in range(min(len(said.strip()), 8), 1, -1))
+def _prefixes(rejected: str, language: Language) -> Iterator[str]:
+    if language == "zh" and not re.match(r"[A-Za-z]", rejected.strip()):
+        yield from (rejected.strip()[:end] for end in range(min(len(rejected.strip()), 8), 1, -1))
         return
-    parts = re.findall(r"[A-Za-z0-9][\w.+#/-]*", said)[:MAX_WRONG_WORDS]
+    parts = re.findall(r"[A-Za-z0-9][\w.+#/-]*", rejected)[:MAX_WRONG_WORDS]
     for start in (0, 1):
         yield from (
             " ".join(parts[start:end]).rstrip(".")
@@ -41,7 +41,7 @@ def _beginnings(said: str, language: Language) -> Iterator[str]:
         )
 
 
-def _holds(text: str, form: str) -> bool:
+def _contains(text: str, form: str) -> bool:
     edge = r"[A-Za-z0-9]"
     return (
         len(form) > 1
@@ -50,33 +50,33 @@ def _holds(text: str, form: str) -> bool:
     )
 
 
-def blame(reply: str, objection: str, language: Language, answer: str) -> str:
-    """What went wrong: the assistant's sentence on it, the word that is wrong, or else the user's own words."""
+def describe_error(reply: str, objection: str, language: Language, answer: str) -> str:
+    """Return what went wrong: the assistant's sentence, else the rejected word, else the user's own words."""
     term = wrong_term(reply, language, answer)
     quotes = [sentence.text for sentence in split(answer) if BLANK not in sentence.text and not sentence.is_asked]
-    holding = [quote for quote in quotes if term and _holds(quote.casefold(), term) and len(quote) <= MAX_QUOTE]
+    holding = [quote for quote in quotes if term and _contains(quote.casefold(), term) and len(quote) <= MAX_QUOTE]
     if holding:
-        return _quoted(holding[0], language)
+        return _quote(holding[0], language)
     if term:
         return f"助手用了{term}" if language == "zh" else f"The assistant used {term}."
     about = max(quotes, key=lambda quote: _shared(quote, reply, language), default="")
     if about and len(about) <= MAX_QUOTE and (_shared(about, reply, language) or (len(quotes) == 1 and objection)):
-        return _quoted(about, language)
+        return _quote(about, language)
     own = objection[:MAX_QUOTE].strip(" ,，.。")
     return f"用户说：“{own}”" if language == "zh" else f'The user said: "{own}"'
 
 
-def _quoted(text: str, language: Language) -> str:
+def _quote(text: str, language: Language) -> str:
     return f"助手说：“{text.strip(' ：:，,')}”" if language == "zh" else f'The assistant said: "{text}"'
 
 
 def shares_words(one: str, other: str, language: Language) -> bool:
-    """Whether *one* and *other* are about the same."""
+    """Return whether *one* and *other* are about the same."""
     return _shared(one, other, language) > 0
 
 
 def _shared(one: str, other: str, language: Language) -> int:
-    """How many words of substance *one* and *other* share."""
+    """Count the content words that *one* and *other* share."""
     return len(_substance(one, language) & _substance(other, language))
 
 

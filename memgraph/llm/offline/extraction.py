@@ -1,4 +1,4 @@
-"""From the turns of a conversation to what its user said of themselves."""
+"""Extracts what the user of a conversation states about themselves."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from memgraph.prompts.update_prompt import ShownTurn
 
 
 def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:
-    """What the new user turns say, each thing once. A role play ends the listening."""
+    """Return the facts in the new user turns, each once. Reading ends at a role play."""
     findings: dict[str, Extraction] = {}
     answer = ""
     for turn in turns:
@@ -27,12 +27,12 @@ def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:
 
 
 def _find_in_turn(text: str, answer: str) -> Iterator[Extraction]:
-    """What one turn says; *answer* is what the assistant said before it."""
+    """Yield the facts in one turn; *answer* is the assistant's turn before it."""
     sentences = read_sentences(text)
     reply = _read_reply(sentences, answer)
     yield from reply.findings
     for sentence in sentences:
-        if sentence not in reply.spent:
+        if sentence not in reply.used:
             yield from _find_in_sentence(sentence, text)
 
 

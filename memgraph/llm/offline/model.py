@@ -1,4 +1,4 @@
-"""The chat model that needs no key and no network."""
+"""The offline chat model: reads the update prompt, answers by rules."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SECTION_NAMES = (
 
 
 MAX_ESCAPED = 5 * MAX_CHARS + 100
-"""Characters of an escaped turn that can be read: no character becomes more than five."""
+"""Maximum characters of an escaped turn: escaping makes at most five of one."""
 
 
 class Reading(NamedTuple):
-    """What a prompt shows."""
+    """The parts of an update prompt."""
 
     turns: tuple[ShownTurn, ...]
     known: tuple[ShownFact, ...]
@@ -36,12 +36,12 @@ class Reading(NamedTuple):
 
 
 def read_prompt(prompt: str) -> Reading:
-    """Read *prompt*; what it does not show is empty."""
+    """Read *prompt*; missing parts are empty."""
     return Reading(tuple(read_turns(_shortened(prompt))), tuple(read_facts(prompt)), dict(_summaries(prompt)))
 
 
 def _shortened(prompt: str) -> str:
-    """The turns of *prompt*, each cut to what is read of it: unescaping megabytes would take seconds."""
+    """Return the turns of *prompt*, each cut to the part that is read: unescaping megabytes would take seconds."""
     *turns, _ = prompt.partition("<conversation>")[2].split("</turn>")
     return "".join(f"{turn[:MAX_ESCAPED]}</turn>" for turn in turns)
 
@@ -53,13 +53,13 @@ def _summaries(prompt: str) -> list[tuple[str, str]]:
 
 
 MAX_SUMMARY_CHARS = 1_200
-"""A summary this long takes nothing more: cutting it would lose what stands in it."""
+"""A summary of this length is not extended: cutting it would lose information."""
 
 
 def write_summaries(
     findings: Sequence[Extraction], existing: Mapping[str, str], outdated: Sequence[str]
 ) -> dict[str, str]:
-    """New texts for the summaries that have news. *outdated* are facts that no longer hold."""
+    """Return new texts for the summaries that change. *outdated* are facts that are no longer true."""
     sections: tuple[Section, ...] = ("workContext", "personalContext", "topOfMind")
     written = [(section, _summarize(section, findings, existing.get(section, ""), outdated)) for section in sections]
     return {section: text for section, text in written if text and text != existing.get(section, "")}
@@ -67,26 +67,26 @@ def write_summaries(
 
 def _summarize(section: Section, findings: Sequence[Extraction], text: str, outdated: Sequence[str]) -> str:
     for content in outdated:
-        text = text.replace(_ended(content), "").strip()
+        text = text.replace(_with_full_stop(content), "").strip()
     for finding in findings:
         if (
             finding.section == section
             and finding.category != "correction"
             and finding.content.casefold().rstrip(".。") not in text.casefold()
         ):
-            longer = _joined(text, _ended(finding.content))
+            longer = _append_sentence(text, _with_full_stop(finding.content))
             text = longer if len(longer) <= MAX_SUMMARY_CHARS else text
     return text
 
 
-def _joined(text: str, sentence: str) -> str:
+def _append_sentence(text: str, sentence: str) -> str:
     if not text:
         return sentence
-    text = text if text.endswith((".", "。", "!", "?", "！", "？")) else _ended(text)
+    text = text if text.endswith((".", "。", "!", "?", "！", "？")) else _with_full_stop(text)
     return f"{text}{'' if text.endswith(('。', '！', '？')) else ' '}{sentence}"
 
 
-def _ended(content: str) -> str:
+def _with_full_stop(content: str) -> str:
     if content.endswith((".", "。")):
         return content
     return f"{content}。" if any("\u4e00" <= character <= "\u9fff" for character in content) else f"{content}."
@@ -120,35 +120,35 @@ class OfflineAnswer(TypedDict):
 
 
 def answer(reading: Reading) -> OfflineAnswer:
-    """What is to be remembered of the conversation in *reading*."""
+    """Return the update for the conversation in *reading*."""
     findings = _last_of_each_slot(find_all(reading.turns))
-    settled = [resolve_finding(finding, reading.known) for finding in findings if not finding.ends]
-    removed = _removed(findings, settled, reading.known)
+    resolved = [resolve_finding(finding, reading.known) for finding in findings if not finding.ends]
+    removed = _removed(findings, resolved, reading.known)
     outdated = [fact.content for fact in reading.known if fact.id in removed]
-    texts = write_summaries([finding for finding, _ in settled], reading.summaries, outdated)
+    texts = write_summaries([finding for finding, _ in resolved], reading.summaries, outdated)
     return {
         "user": {name: _summary(texts, name) for name in ("workContext", "personalContext", "topOfMind")},
         "history": {name: _summary({}, name) for name in ("recentMonths", "earlierContext", "longTermBackground")},
-        "newFacts": [_new_fact(finding, replaced) for finding, replaced in settled],
+        "newFacts": [_new_fact(finding, replaced) for finding, replaced in resolved],
         "factsToRemove": [{"id": fact_id, "reason": reason} for fact_id, reason in removed.items()],
     }
 
 
 def render(answer: OfflineAnswer) -> str:
-    """Write *answer* as JSON that any encoder of UTF-8 takes."""
+    """Return *answer* as JSON that can be encoded as UTF-8."""
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
 
 
 def _last_of_each_slot(findings: Sequence[Extraction]) -> list[Extraction]:
-    """Who says two things where one can be true means the last."""
+    """Of several values of one slot the last counts."""
     last = {finding.slot: finding for finding in findings if finding.slot and not finding.ends}
     return [finding for finding in findings if finding.ends or not finding.slot or last[finding.slot] is finding]
 
 
 def _removed(
-    findings: Sequence[Extraction], settled: Sequence[tuple[Extraction, tuple[str, ...]]], known: Sequence[ShownFact]
+    findings: Sequence[Extraction], resolved: Sequence[tuple[Extraction, tuple[str, ...]]], known: Sequence[ShownFact]
 ) -> dict[str, str]:
-    replaced = {fact_id: f"Replaced by: {finding.content}" for finding, ids in settled for fact_id in ids}
+    replaced = {fact_id: f"Replaced by: {finding.content}" for finding, ids in resolved for fact_id in ids}
     over = {
         fact.id: "The user said it is over."
         for finding in findings
@@ -199,6 +199,6 @@ class OfflineChatModel(BaseChatModel):
 
 
 def _prompt(messages: list[BaseMessage]) -> str:
-    """The last human message with a conversation in it; empty where there is none."""
+    """Return the last human message that contains a conversation, or an empty text."""
     texts = (message.text for message in reversed(messages) if isinstance(message, HumanMessage))
     return next((text for text in texts if "<conversation>" in text), "")

@@ -1,4 +1,4 @@
-"""What a user says of the assistant's last answer: that it was wrong, or just right."""
+"""Corrections and confirmations of the assistant's last answer."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import NamedTuple
 from memgraph.llm.offline import chinese, english
 from memgraph.llm.offline.english_goals import third
 from memgraph.llm.offline.english_text import tokens
-from memgraph.llm.offline.error_source import MAX_QUOTE, blame, shares_words, wrong_term
+from memgraph.llm.offline.error_source import MAX_QUOTE, describe_error, shares_words, wrong_term
 from memgraph.llm.offline.rules import Extraction, Language, pattern, words
 from memgraph.llm.offline.sentences import BLANK, Sentence, split
 
 
 class Reply(NamedTuple):
-    """A correction or a confirmation, and the sentences that were needed to understand it."""
+    """A correction or a confirmation, and the sentences that express it."""
 
     findings: tuple[Extraction, ...] = ()
-    spent: frozenset[Sentence] = frozenset()
+    used: frozenset[Sentence] = frozenset()
 
 
 class Statement(NamedTuple):
-    """A sentence of a reply, in the one form that the patterns of its language read."""
+    """A sentence of a reply, normalized for the patterns of its language."""
 
     sentence: Sentence
     text: str
     language: Language
 
 
-def said(sentences: Sequence[Sentence]) -> list[Statement]:
-    """*sentences* as their language's patterns read them."""
-    return [_said(sentence) for sentence in sentences]
+def to_statements(sentences: Sequence[Sentence]) -> list[Statement]:
+    """Return *sentences* normalized for the patterns of their language."""
+    return [_to_statement(sentence) for sentence in sentences]
 
 
-def _said(sentence: Sentence) -> Statement:
+def _to_statement(sentence: Sentence) -> Statement:
     language = language_of(sentence.text)
     return Statement(sentence, sentence.text if language == "zh" else english.expand(sentence.text), language)
 
 
 def language_of(text: str) -> Language:
-    """Chinese where *text* has a Chinese character."""
+    """Return Chinese if *text* has a Chinese character, else English."""
     return "zh" if chinese.is_chinese(text) else "en"
 
 
@@ -48,8 +48,8 @@ MIN_QUOTE = 8
 
 
 def read_confirmation(sentences: Sequence[Sentence], answer: str) -> Reply | None:
-    """The approach that *sentences* confirm as soon as they begin."""
-    for first in said(sentences[:2]):
+    """Return the approach that the first of *sentences* confirm."""
+    for first in to_statements(sentences[:2]):
         praise = None if first.sentence.is_asked else pattern(first.language, "confirms").match(first.text)
         if praise is not None:
             return _confirmed(first, praise, answer)
@@ -57,22 +57,22 @@ def read_confirmation(sentences: Sequence[Sentence], answer: str) -> Reply | Non
 
 
 def _confirmed(first: Statement, praise: re.Match[str], answer: str) -> Reply:
-    approach = _kept(praise) or _approach(answer, language_of(answer))
+    approach = _kept_practice(praise) or _approach(answer, language_of(answer))
     if approach is None:
-        return Reply(spent=frozenset({first.sentence}))
+        return Reply(used=frozenset({first.sentence}))
     content = (
         f"用户认可的做法：{approach}" if first.language == "zh" else f"Confirmed as the right approach: {approach}"
     )
     return Reply((Extraction(content, "behavior", 0.9, "", first.language),), frozenset({first.sentence}))
 
 
-def _kept(praise: re.Match[str]) -> str | None:
-    """What the user says to keep doing, in so many words."""
+def _kept_practice(praise: re.Match[str]) -> str | None:
+    """Return what the user explicitly asks to keep doing."""
     return f"{kept}." if (kept := praise.groupdict().get("kept")) else None
 
 
 def _approach(answer: str, language: Language) -> str | None:
-    """The sentence of *answer* that says how the assistant goes about it, without "Sure," before it."""
+    """Return the sentence of *answer* that describes its approach, without a lead-in such as "Sure,"."""
     for sentence in split(answer):
         lead = pattern(language, "lead_in").match(sentence.text)
         text = sentence.text[lead.end() :] if lead else sentence.text
@@ -84,35 +84,35 @@ def _approach(answer: str, language: Language) -> str | None:
 
 
 MAX_SENTENCES = 3
-"""Who corrects does so at once."""
+"""A correction is at the beginning of a reply."""
 _COMMA = re.compile(r"[，,；;：:]\s*")
 
 
 def read_correction(sentences: Sequence[Sentence], answer: str) -> Reply | None:
-    """What *sentences* put right in *answer*; None where they do not say so, or not how it should be."""
-    opening = said(sentences[:MAX_SENTENCES])
+    """Return the correction of *answer* in *sentences*; None if there is none, or not what would be right."""
+    opening = to_statements(sentences[:MAX_SENTENCES])
     start = next((at for at, one in enumerate(opening) if _objects(one, answer)), None)
     if start is None or any(_is_own_fault(one) for one in opening):
         return None
     reply = [one for one in opening[start:] if not one.sentence.is_asked]
-    found = [(one, each) for one in reply for each in _right_ways(one, answer)]
+    found = [(one, each) for one in reply for each in _corrections(one, answer)]
     if not found:
         return None
     one, right = min(found, key=lambda pair: pattern(pair[0].language, "refusal").match(pair[1].content) is not None)
     text = " ".join(each.text for each in reply)
     right = right._replace(
-        content=_against(right.content, text, one, answer),
-        source_error=blame(text, reply[0].text, one.language, answer),
+        content=_name_rejected_term(right.content, text, one, answer),
+        source_error=describe_error(text, reply[0].text, one.language, answer),
     )
-    return Reply((right,), frozenset(each.sentence for each in reply if _is_spent(each, one)))
+    return Reply((right,), frozenset(each.sentence for each in reply if _is_used(each, one)))
 
 
-def _is_spent(each: Statement, right: Statement) -> bool:
+def _is_used(each: Statement, right: Statement) -> bool:
     return each is right or pattern(each.language, "objection").match(each.text) is not None
 
 
 def _objects(one: Statement, answer: str) -> bool:
-    """Whether *one* says that the answer was wrong, or speaks against a word of it."""
+    """Return whether *one* rejects the answer, or a word of it."""
     if one.sentence.is_asked or pattern(one.language, "reported").search(one.text):
         return False
     return (
@@ -124,13 +124,13 @@ def _objects(one: Statement, answer: str) -> bool:
 
 
 def _sets_a_norm(one: Statement, answer: str) -> bool:
-    """Whether *one* says how something ought to be that the answer has."""
+    """Return whether *one* states a norm about something in the answer."""
     norm = pattern(one.language, "norm").search(one.text)
     return norm is not None and norm["subject"].casefold().removesuffix("s") in answer.casefold()
 
 
 def _denies(one: Statement, answer: str) -> bool:
-    """Whether *one* says no to a statement. To a question, it would be an answer."""
+    """Return whether *one* denies a statement. To a question, it would be an answer."""
     return pattern(one.language, "denial").match(one.text) is not None and not re.search(r"[?？]", answer)
 
 
@@ -138,8 +138,8 @@ def _is_own_fault(one: Statement) -> bool:
     return pattern(one.language, "own_fault").search(one.text) is not None
 
 
-def _right_ways(one: Statement, answer: str) -> list[Extraction]:
-    """How *one* says it should be, the best reading first."""
+def _corrections(one: Statement, answer: str) -> list[Extraction]:
+    """Return the corrections in *one*, the best reading first."""
     return [finding for finding in _readings(one, answer) if finding]
 
 
@@ -181,14 +181,14 @@ def _english_rule(text: str) -> Extraction | None:
         text = f"Meant {text}" if match else text
     if match is None or len(text) > MAX_QUOTE or tokens(text)[-1] in words("en", "dangling"):
         return None
-    text = _by_the_user(text)
+    text = _to_third_person(text)
     if pattern("en", "correction_points").search(text):
         return None
     return _rule(f"{text[0].upper()}{text[1:]}.", "en")
 
 
-def _by_the_user(text: str) -> str:
-    """*text* as somebody else would say it of the user and the team."""
+def _to_third_person(text: str) -> str:
+    """Return *text* in the third person, about the user and the team."""
     text = re.sub(
         r"^I (always |only |never |)(\w+)", lambda said: f"{said[1]}{third(said[2])}", text, flags=re.IGNORECASE
     )
@@ -203,7 +203,7 @@ def _by_the_user(text: str) -> str:
 
 
 def _chinese_rule(text: str) -> Extraction | None:
-    """The clauses from the first that gives a rule to the last one that does."""
+    """Return the clauses from the first to the last that states a rule."""
     clauses = [clause for clause in _COMMA.split(text) if clause]
     ruling = [at for at, clause in enumerate(clauses) if pattern("zh", "right_way").search(clause)]
     if not ruling:
@@ -216,8 +216,8 @@ def _chinese_rule(text: str) -> Extraction | None:
     return _rule(f"正确做法：{kept}" if is_order else re.sub(r"^我们", "用户的团队", kept), "zh")
 
 
-def _against(content: str, text: str, one: Statement, answer: str) -> str:
-    """*content*, with the word it stands against where it names none."""
+def _name_rejected_term(content: str, text: str, one: Statement, answer: str) -> str:
+    """Return *content*, with the rejected word if it names none."""
     term = wrong_term(text, one.language, answer)
     is_use = re.match(r"Use (?!.*\b(?:not|never|instead)\b)", content)
     return f"{content.removesuffix('.')}, not {term}." if term and is_use and term not in content else content

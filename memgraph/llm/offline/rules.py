@@ -1,4 +1,4 @@
-"""What was found in a turn: a fact, or that one is over. And how a rule makes one of a clause."""
+"""Rules from the YAML files, and what they extract from a clause: a fact, or its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Kind = Callable[[str], str | None]
 
 
 class Extraction(NamedTuple):
-    """One thing the user said of themselves."""
+    """One statement of the user about themselves."""
 
     content: str
     category: str
@@ -23,17 +23,17 @@ class Extraction(NamedTuple):
     section: Section
     language: Language
     slot: str = ""
-    """What it is the one answer to."""
+    """The slot that it is the only value of."""
     source_error: str = ""
-    """On corrections: what went wrong."""
+    """Of corrections: what went wrong."""
     ends: bool = False
-    """It is over: *content* is what known facts on it hold."""
+    """The statement ends a fact: *content* is part of the known facts."""
 
 
 def apply_rule(
     rule: Rule, clause: str, kinds: Mapping[str, Kind], language: Language
 ) -> tuple[Extraction | None, str] | None:
-    """What *rule* finds in *clause*, and what is to be read on; None where it does not fit."""
+    """Return what *rule* extracts from *clause*, and the rest to read; None if it does not match."""
     for pattern in rule.patterns:
         values = _values(pattern.fullmatch(clause), rule, kinds)
         if values is not None:
@@ -71,27 +71,27 @@ Section = Literal["workContext", "personalContext", "topOfMind", ""]
 
 
 class Entry(BaseModel):
-    """A rule as the file has it."""
+    """A rule of the file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     when: tuple[str, ...]
     """Patterns of a whole clause; `<name>` stands for a fragment, a named group for a value."""
     says: str
-    """The fact, with the values in braces. Empty: nothing is learned, and no later rule is asked."""
+    """The fact, with the values in braces. Empty: nothing is learned, and no later rule is tried."""
     values: dict[str, str] = Field(default_factory=dict)
-    """What each value has to be: a name of the language's table of kinds."""
+    """Validator of each value, by its name in the language's table."""
     category: Literal["preference", "knowledge", "context", "behavior", "goal"] = "context"
     confidence: float = 0.95
     section: Section = "personalContext"
     slot: str = ""
-    """What it is the one answer to, so that a new answer takes the old one's place."""
+    """The slot of the fact: a new value replaces the old one."""
     only: Literal["", "greeting", "always", "settled"] = ""
-    """Where it counts: where the turn greets, the clause says "always", or no trouble is told; else anywhere."""
+    """Condition: the turn is an introduction, the clause has "always", or no trouble is described; default: none."""
 
 
 class Holder(BaseModel):
-    """How a known fact shows that it answers to a slot."""
+    """The form of a known fact that fills a slot."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -107,7 +107,7 @@ class Table(BaseModel):
     fragments: dict[str, str]
     rules: tuple[Entry, ...]
     endings: tuple[Entry, ...]
-    """What says that something known is over."""
+    """Patterns of statements that end a known fact."""
     holders: tuple[Holder, ...]
     patterns: dict[str, str | tuple[str, ...]]
 
@@ -121,31 +121,31 @@ class Rule(NamedTuple):
 
 @cache
 def words(language: Language, name: str) -> frozenset[str]:
-    """The word list called *name*."""
+    """Return the word list called *name*."""
     return frozenset(word.strip() for word in _word_lists(language)[name].split(",") if word.strip())
 
 
 @cache
 def rules(language: Language) -> tuple[Rule, ...]:
-    """What to learn, in the order of asking: the first rule that fits a clause has it."""
+    """Return the rules in order: the first one that matches a clause applies."""
     return tuple(_compiled(entry, language) for entry in _table(language).rules)
 
 
 @cache
 def endings(language: Language) -> tuple[Rule, ...]:
-    """What says that something known is over."""
+    """Patterns of statements that end a known fact."""
     return tuple(_compiled(entry, language) for entry in _table(language).endings)
 
 
 @cache
 def holders(language: Language) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """For each slot, what a known fact in it looks like; the group `x` is its value."""
+    """Return slots and the patterns of known facts in them; the group `x` is the value."""
     return tuple((holder.slot, re.compile(holder.when, re.IGNORECASE)) for holder in _table(language).holders)
 
 
 @cache
 def pattern(language: Language, name: str) -> re.Pattern[str]:
-    """The pattern that the language's file calls *name*."""
+    """Return the pattern called *name* in the file of the language."""
     said = _table(language).patterns[name]
     return re.compile(said if isinstance(said, str) else "|".join(said), re.IGNORECASE | re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""From what somebody typed to the sentences worth reading: code, quotes and pasted text fall out."""
+"""Splits a user turn into sentences to read, without code, quotes and pasted text."""
 
 import re
 import unicodedata
@@ -9,17 +9,17 @@ from typing import NamedTuple
 from memgraph.llm.offline.rules import LANGUAGES, pattern
 
 MAX_CHARS = 4_000
-"""Characters read of a turn. The prompt shows fewer; this bounds the work whatever is given."""
+"""Maximum characters read of a turn. The prompt shows fewer; this bounds the work for any input."""
 MAX_SENTENCE = 400
-"""Longer ones are pasted, or nothing a pattern understands."""
+"""Longer sentences are pasted, or beyond any pattern."""
 LONG_TURN = 1_000
-"""Characters beyond which a turn of several lines is taken for pasted text under a first line of one's own."""
+"""A longer turn of several lines is taken for pasted text below a first line by the user."""
 GAP = " [...] "
-"""Where the prompt cut the middle out of a turn."""
+"""Marks where the prompt cut the middle out of a turn."""
 MAX_QUOTED_NAME = 60
-"""Characters that a name in quotes may have; longer ones are sayings."""
+"""Maximum characters of a name in quotes; longer quotes are sayings."""
 BLANK = "￼"
-"""Stands for what was taken out: no fact may hold it."""
+"""Replaces removed text: no fact may contain it."""
 
 _FENCED = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
 _TAG = re.compile(r"<[^<>\n]{1,200}>")
@@ -51,23 +51,23 @@ class Sentence(NamedTuple):
 
     text: str
     is_asked: bool
-    """It ends in a question mark."""
+    """Whether it ends in a question mark."""
 
 
 def read_sentences(turn: str) -> list[Sentence]:
-    """The sentences of *turn* that its author wrote and meant: up to where a task or pasted text begins."""
+    """Return the sentences of *turn* by its author, up to where a task or pasted text begins."""
     sentences = split(turn)
-    is_for_editing = any(_is_task_on_what_stands_above(sentence.text) for sentence in sentences)
+    is_for_editing = any(_is_task_on_text_above(sentence.text) for sentence in sentences)
     return [] if is_for_editing else list(takewhile(lambda sentence: not _opens_task(sentence.text), sentences))
 
 
 def split(turn: str) -> list[Sentence]:
-    """All sentences of *turn* that are prose."""
+    """Return all sentences of *turn* that are prose."""
     return list(_sentences(clean(turn)))
 
 
 def clean(turn: str) -> str:
-    """Take out what is no prose: control characters, code, quotes, tags, addresses, pasted lines."""
+    """Remove everything but prose: control characters, code, quotes, tags, addresses, pasted lines."""
     text = _without_controls(_head(turn[:MAX_CHARS])).replace("(...)", "()")
     text = _TAG.sub(" ", _FENCED.sub("\n", text))
     text = _QUOTED.sub(_unquote, _URL.sub(BLANK, text)).replace("`", "").replace("’", "'").replace("‘", "'")
@@ -80,7 +80,7 @@ def _without_bullet(line: str) -> str:
 
 
 def _head(turn: str) -> str:
-    """Of a long turn what stands before the pasted part: the first line, or the sentences before a gap."""
+    """Return the part of a long turn before pasted text: the first line, or the sentences before a gap."""
     head, gap, _ = turn.partition(GAP)
     if not gap and len(turn) <= LONG_TURN:
         return turn
@@ -94,7 +94,7 @@ def _without_controls(text: str) -> str:
 
 
 def _unquote(match: re.Match[str]) -> str:
-    """Keep a quoted name, blank a quoted saying."""
+    """Keep a quoted name, replace a quoted sentence."""
     quoted = next(group for group in match.groups() if group is not None)
     return BLANK if _SPOKEN.search(quoted) or len(quoted) > MAX_QUOTED_NAME else match[0]
 
@@ -115,7 +115,7 @@ def _sentence(text: str, stop: str) -> Iterator[Sentence]:
         yield Sentence(text, is_asked="?" in stop or "？" in stop)
 
 
-def _is_task_on_what_stands_above(sentence: str) -> bool:
+def _is_task_on_text_above(sentence: str) -> bool:
     return any(pattern(language, "task_above").search(sentence) for language in LANGUAGES)
 
 

@@ -1,4 +1,4 @@
-"""Which known facts a new one repeats, replaces or ends."""
+"""Which known facts a new statement repeats, replaces or ends."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,41 +8,41 @@ from memgraph.llm.offline import chinese_entities, english_entities
 from memgraph.llm.offline.rules import LANGUAGES, Extraction, holders, pattern
 from memgraph.prompts.update_prompt import ShownFact
 
-_BESIDE = re.compile(
+_SIDE_JOB = re.compile(
     r"student|owner|founder|writer|author|artist|musician|photographer|freelancer|coach|tutor|volunteer|学生|作家|作者|博主|志愿者",
     re.IGNORECASE,
 )
 
 
-class Answered(NamedTuple):
-    """What a known fact is the one answer to."""
+class SlotValue(NamedTuple):
+    """The slot that a known fact fills, and its value."""
 
     slot: str
     value: str
 
 
-def answered(content: str) -> Answered | None:
-    """What *content* answers, whoever wrote it; None where that is not clear."""
+def find_slot(content: str) -> SlotValue | None:
+    """Return the slot and value of *content*, by any author; None if unclear."""
     for slot, shape in (holder for language in LANGUAGES for holder in holders(language)):
         match = shape.fullmatch(content.strip()[:300])
         if match is not None and (slot != "role" or _is_main_job(match["x"])):
             kind = match.groupdict().get("k")
-            return Answered(f"{slot}:{kind.casefold()}" if kind else slot, _plain(match["x"]))
+            return SlotValue(f"{slot}:{kind.casefold()}" if kind else slot, _plain(match["x"]))
     return None
 
 
 def _is_main_job(value: str) -> bool:
-    """Whether *value* is a profession, and none that people have beside another."""
+    """Return whether *value* is a profession that people have only one of."""
     job = english_entities.job(value) or chinese_entities.job(value)
-    return job is not None and _BESIDE.search(job) is None
+    return job is not None and _SIDE_JOB.search(job) is None
 
 
 def resolve_finding(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction, tuple[str, ...]]:
-    """*finding*, in the words of the known fact that already says it, and the ids of those it replaces."""
-    new = answered(finding.content)
+    """Return *finding*, in the words of the known fact that it repeats, and the ids of the facts it replaces."""
+    new = find_slot(finding.content)
     if new is None or not finding.slot or finding.slot == "origin":
         return finding, ()
-    rivals = [(fact, old) for fact in known if (old := answered(fact.content)) is not None and old.slot == new.slot]
+    rivals = [(fact, old) for fact in known if (old := find_slot(fact.content)) is not None and old.slot == new.slot]
     for fact, old in rivals:
         if _says(old.value, new.value, exactly=new.slot == "name"):
             return finding._replace(content=fact.content), ()
@@ -50,14 +50,14 @@ def resolve_finding(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Ex
 
 
 def find_ended(finding: Extraction, known: Iterable[ShownFact]) -> list[ShownFact]:
-    """The known facts that *finding* says are over."""
+    """Return the known facts that *finding* ends."""
     return [fact for fact in known if _is_about(fact, finding)]
 
 
 def _is_about(fact: ShownFact, finding: Extraction) -> bool:
     value = _plain(finding.content)
     if finding.slot:
-        old = answered(fact.content)
+        old = find_slot(fact.content)
         return old is not None and old.slot == finding.slot and _says(old.value, value)
     is_passion = any(pattern(language, "passion").match(fact.content) for language in LANGUAGES)
     if fact.category == "correction" or not is_passion:
@@ -66,7 +66,7 @@ def _is_about(fact: ShownFact, finding: Extraction) -> bool:
 
 
 def _says(text: str, value: str, *, exactly: bool = False) -> bool:
-    """Whether *text* holds *value* as a word of its own."""
+    """Return whether *text* contains *value* as a whole word."""
     return text == value or (
         not exactly and re.search(rf"(?<![A-Za-z]){re.escape(value)}(?![A-Za-z])", text) is not None
     )
