@@ -19,7 +19,7 @@ class ScrubResult(NamedTuple):
 
 
 def scrub(before: Memory, after: Memory, *, edited_by_user: Container[SectionName] = ()) -> ScrubResult:
-    """Remove from *after* what it says about uploads and *before* did not.
+    """Remove the mentions of uploads that *after* contains and *before* does not.
 
     A fact is removed as a whole, and the facts that it replaced are restored. A summary loses the sentence, and
     keeps its old text if nothing is left. Manual text is kept: manual facts, and the summaries *edited_by_user*.

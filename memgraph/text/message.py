@@ -147,7 +147,7 @@ def _kind_by_mime(block: Block) -> str:
 
 
 def _file_name(block: Block) -> str:
-    """Return the file's name without its path, from whichever key the provider uses."""
+    """Return the file's name without its path, from the key that the provider uses."""
     nested = (block.get(key) for key in ("file", "extras", "metadata", "document"))
     blocks = [block, *(cast("Block", inner) for inner in nested if isinstance(inner, Mapping))]
     names = (inner.get(key) for inner in blocks for key in ("filename", "file_name", "name", "title"))

@@ -131,7 +131,7 @@ MAX_SENTENCE_CHARS = 4_000
 
 
 def mentions_upload(text: str) -> bool:
-    """Return whether any sentence of *text* says that a file was given to the assistant."""
+    """Return whether any sentence of *text* is about a file given to the assistant."""
     return _has_hint(fold(text)) and any(_is_upload(sentence) for sentence in sentences(text))
 
 
