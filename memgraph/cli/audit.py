@@ -88,7 +88,7 @@ def _show(ctx: CommandContext, memory: Memory, location: str, *, fixing: bool = 
     if not fixing:
         if any(finding.is_fixable for finding in findings):
             ctx.output.line("Apply the suggestions with --fix.", "dim")
-        ctx.output.result({"findings": [_document(finding) for finding in findings]})
+        ctx.output.result({"findings": [_dump(finding) for finding in findings]})
     return findings
 
 
@@ -110,7 +110,7 @@ def _fix(ctx: CommandContext, scope: Scope, memory: Memory, findings: tuple[Find
     suggested = [finding for finding in findings if finding.is_fixable]
     if not suggested:
         ctx.output.line("No finding can be fixed automatically.")
-        ctx.output.result({"findings": [_document(finding) for finding in findings], "counts": {}, "backup": None})
+        ctx.output.result({"findings": [_dump(finding) for finding in findings], "counts": {}, "backup": None})
         return
     show_difference(ctx.output, memory, apply_fixes(memory, suggested))
     if not (yes or _confirm(ctx.output)):
@@ -118,27 +118,25 @@ def _fix(ctx: CommandContext, scope: Scope, memory: Memory, findings: tuple[Find
         return
     backup = backup_path(scope)
     write_memory(backup, memory)
-    shown = {_key(finding) for finding in suggested}
+    shown = {_identify(finding) for finding in suggested}
     saved = update_memory(
         ctx.storage,
         scope,
-        lambda now: apply_fixes(now, [finding for finding in _find(now) if _key(finding) in shown]),
+        lambda now: apply_fixes(now, [finding for finding in _find(now) if _identify(finding) in shown]),
     )
     counts = diff(memory, saved).counts
     ctx.output.line(
         f"{counts['removed']} removed, {counts['rewritten']} rewritten. Backup of the previous memory: {backup}"
     )
-    ctx.output.result(
-        {"findings": [_document(finding) for finding in findings], "counts": counts, "backup": str(backup)}
-    )
+    ctx.output.result({"findings": [_dump(finding) for finding in findings], "counts": counts, "backup": str(backup)})
 
 
-def _key(finding: Finding) -> tuple[object, ...]:
+def _identify(finding: Finding) -> tuple[object, ...]:
     """Identify a finding, so that one about text edited since it was shown is not applied."""
     return finding.kind, finding.facts, finding.section, finding.what, finding.remove
 
 
-def _document(finding: Finding) -> dict[str, object]:
+def _dump(finding: Finding) -> dict[str, object]:
     return finding.model_dump(mode="json")
 
 
@@ -158,11 +156,11 @@ def show_findings(output: Output, findings: tuple[Finding, ...], location: str) 
         for finding in matching:
             subject = finding.section or ", ".join(finding.facts)
             output.line(f"{subject}: {finding.what}", indent=2)
-            output.line(f"{finding.why}. Suggested: {_suggestion(finding)}.", "dim", indent=4)
+            output.line(f"{finding.why}. Suggested: {_describe_suggestion(finding)}.", "dim", indent=4)
     output.line()
 
 
-def _suggestion(finding: Finding) -> str:
+def _describe_suggestion(finding: Finding) -> str:
     if finding.remove:
         return f"remove {', '.join(finding.remove)}"
     return "remove that part" if finding.rewrite is not None else "review it"

@@ -128,7 +128,7 @@ class Chat:
 
         self._pipeline: RecallPipeline = make_recall_pipeline(self.settings)
 
-    def turn(self, text: str) -> None:
+    def handle_message(self, text: str) -> None:
         """Answer a user message and submit the turn for learning; if the model fails, report it and drop the turn."""
         from uuid import uuid4
 
@@ -138,7 +138,7 @@ class Chat:
 
         question = HumanMessage(text, id=str(uuid4()))
         try:
-            answer = self._print_stream(self._answer([*self._recent, question]))
+            answer = self._print_stream(self._generate_answer([*self._recent, question]))
         except ModelError as error:
             self.ctx.output.end_line()
             self.ctx.output.notice(f"{error}; send the message again to have it learned")
@@ -170,7 +170,7 @@ class Chat:
     @property
     def document(self) -> dict[str, object]:
         """The conversation as a JSON document."""
-        from memgraph.cli.format import fact_document
+        from memgraph.cli.format import dump_fact
 
         return {
             "user_id": self.scope.user_id,
@@ -180,7 +180,7 @@ class Chat:
                 {"role": "user" if message.type == "human" else "assistant", "content": message.text}
                 for message in self.messages
             ],
-            "learned": [fact_document(fact) for fact in self.learned],
+            "learned": [dump_fact(fact) for fact in self.learned],
         }
 
     @property
@@ -191,14 +191,14 @@ class Chat:
     def _has_pending(self) -> bool:
         return any(job.key.scope == self.scope for job in [*self.invoker.pending(), *self.invoker.failed()])
 
-    def _memory(self) -> Memory:
+    def _load_memory(self) -> Memory:
         from memgraph.models import Memory
 
         is_enabled = self.settings.enabled and self.settings.injection_enabled
         return self.ctx.storage.load(self.scope) if is_enabled else Memory()
 
-    def _answer(self, messages: list[AnyMessage]) -> Iterator[str]:
-        memory = self._memory()
+    def _generate_answer(self, messages: list[AnyMessage]) -> Iterator[str]:
+        memory = self._load_memory()
         if self.model is None:
             yield quote_memory(memory, str(messages[-1].text))
             return
@@ -263,7 +263,7 @@ def _converse(conversation: Chat) -> None:
         output.line("Ctrl-D ends the chat.", "dim")
     try:
         for text in filter(None, read_lines(PROMPT if is_interactive else "")):
-            conversation.turn(text)
+            conversation.handle_message(text)
             conversation.print_learned()
     except KeyboardInterrupt:
         output.end_line()

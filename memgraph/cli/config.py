@@ -36,7 +36,7 @@ def config(
         "file": str(loaded.file) if loaded.file else None,
         "model": default_model(loaded.settings),
         "storage": ctx.storage.name,
-        "settings": {name: _setting(ctx, name) for name in type(loaded.settings).model_fields},
+        "settings": {name: _describe_setting(ctx, name) for name in type(loaded.settings).model_fields},
     }
     _show(ctx, document)
     ctx.output.result(document)
@@ -44,11 +44,11 @@ def config(
 
 def _show_template(ctx: CommandContext) -> None:
     """Print the template verbatim, so that it can be redirected to a file."""
-    from memgraph.cli.config_template import template
+    from memgraph.cli.config_template import render_template
 
     if not ctx.output.as_json:
-        typer.echo(template(), nl=False)
-    ctx.output.result({"template": template()})
+        typer.echo(render_template(), nl=False)
+    ctx.output.result({"template": render_template()})
 
 
 def _check_memories(ctx: CommandContext) -> None:
@@ -59,7 +59,7 @@ def _check_memories(ctx: CommandContext) -> None:
         MemoryManager.from_settings(ctx.settings)
 
 
-def _setting(ctx: CommandContext, name: str) -> dict[str, Any]:
+def _describe_setting(ctx: CommandContext, name: str) -> dict[str, Any]:
     from memgraph._validation import redact
 
     value = redact(ctx.settings.model_dump(mode="json")[name])

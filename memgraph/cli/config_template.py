@@ -29,22 +29,22 @@ attachments: {}
 """
 
 
-def template() -> str:
+def render_template() -> str:
     """Return the template. Loaded as a configuration, it gives the defaults."""
     settings = [spec for spec in Settings.field_specs() if spec.name not in ROOT_KEYS]
     parts = [
         HEADER,
         "\nmemory:\n",
-        *(f"{line}\n" for line in _keys(settings, {}, "  ")),
+        *(f"{line}\n" for line in _format_keys(settings, {}, "  ")),
         MEMORIES,
-        *(f"# {line}\n" if line else "\n" for line in _memories()),
+        *(f"# {line}\n" if line else "\n" for line in _format_memories()),
         ATTACHMENTS,
-        *(f"# {line}\n" for line in _attachment()),
+        *(f"# {line}\n" for line in _format_attachment()),
     ]
     return "".join(parts)
 
 
-def _memories() -> Iterator[str]:
+def _format_memories() -> Iterator[str]:
     """Yield an example of each type; the options of an embedding model are explained once."""
     explained: frozenset[str] = frozenset()
     for kind in MEMORY_TYPES.values():
@@ -54,25 +54,25 @@ def _memories() -> Iterator[str]:
         yield f"  - name: {kind.name}"
         yield f"    type: {kind.name}"
         yield "    config:"
-        yield from _keys(specs, kind.example, "      ", explained=explained)
+        yield from _format_keys(specs, kind.example, "      ", explained=explained)
         explained |= {spec.name for spec in specs if spec.fields}
 
 
-def _attachment() -> Iterator[str]:
+def _format_attachment() -> Iterator[str]:
     yield "  answer:"
-    lines = list(_keys(MemoryAttachment.field_specs(), {"name": "simple"}, "      "))
+    lines = list(_format_keys(MemoryAttachment.field_specs(), {"name": "simple"}, "      "))
     yield f"    - {lines[1].strip()}"
     yield from lines[2:]
 
 
-def _keys(
+def _format_keys(
     specs: Sequence[FieldSpec], example: Mapping[str, object], indent: str, *, explained: AbstractSet[str] = frozenset()
 ) -> Iterator[str]:
     for spec in specs:
         yield from _wrap_comment(_describe(spec), indent)
         for part in _flatten(spec.fields) if spec.name not in explained else ():
             yield from _wrap_comment(_describe(part, name=True), f"{indent}  ")
-        yield f"{indent}{_pair(spec.name, example.get(spec.name, spec.default))}"
+        yield f"{indent}{_format_pair(spec.name, example.get(spec.name, spec.default))}"
 
 
 def _flatten(specs: Sequence[FieldSpec], prefix: str = "") -> Iterator[FieldSpec]:
@@ -87,15 +87,15 @@ def _flatten(specs: Sequence[FieldSpec], prefix: str = "") -> Iterator[FieldSpec
 
 def _describe(spec: FieldSpec, *, name: bool = False) -> str:
     """Describe a field: help, range, and the default if only its *name* is shown."""
-    notes = [_range(spec)]
+    notes = [_format_range(spec)]
     if spec.required:
         notes.append("required")
     elif name:
-        notes.append(f"default {_value(spec.default)}")
+        notes.append(f"default {_format_value(spec.default)}")
     return f"{f'{spec.name}: ' if name else ''}{spec.help} [{', '.join(notes)}]"
 
 
-def _range(spec: FieldSpec) -> str:
+def _format_range(spec: FieldSpec) -> str:
     if spec.choices:
         choices = (f"{choice.value} ({choice.summary})" if choice.summary else choice.value for choice in spec.choices)
         return f"{'any' if spec.type == 'array' else 'one'} of: {'; '.join(choices)}"
@@ -103,11 +103,11 @@ def _range(spec: FieldSpec) -> str:
     return spec.type if low is None or high is None else f"{spec.type} from {low:,} to {high:,}"
 
 
-def _pair(key: str, value: object) -> str:
-    return f"{key}: {_value(value)}"
+def _format_pair(key: str, value: object) -> str:
+    return f"{key}: {_format_value(value)}"
 
 
-def _value(value: object) -> str:
+def _format_value(value: object) -> str:
     """Format a value as YAML, on one line."""
     import yaml
 

@@ -67,7 +67,7 @@ def parse_message(item: object) -> AnyMessage:
     if not isinstance(item, dict):
         raise ConversationItemError(f"{_preview(item)} is not a message; a message has a role and content")
     fields = _unwrap(cast("Item", item))
-    message = {**fields, "role": _role(fields), "content": _content(fields)}
+    message = {**fields, "role": _read_role(fields), "content": _read_content(fields)}
     message.pop("type", None)
     if message["role"] == "tool":
         message.setdefault("tool_call_id", "")
@@ -97,7 +97,7 @@ def _unwrap(item: Item) -> Item:
     return item
 
 
-def _role(fields: Item) -> str:
+def _read_role(fields: Item) -> str:
     name = fields.get("role") or fields.get("type")
     if name is None:
         raise ConversationItemError(f"role is missing: {_preview(fields)}")
@@ -107,7 +107,7 @@ def _role(fields: Item) -> str:
     return role
 
 
-def _content(fields: Item) -> object:
+def _read_content(fields: Item) -> object:
     content: object = fields.get("content")
     if content is None and not any(fields.get(key) for key in ("tool_calls", "function_call", "refusal", "content")):
         if "content" not in fields:
@@ -211,7 +211,7 @@ def read_conversation(data: bytes, source: str) -> list[AnyMessage]:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         return _read_jsonl(text, source, error)
-    return _parse_messages(_message_list(document, source), source)
+    return _parse_messages(_find_messages(document, source), source)
 
 
 def _decode(data: bytes, source: str) -> str:
@@ -223,7 +223,7 @@ def _decode(data: bytes, source: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _message_list(document: object, source: str) -> Sequence[object]:
+def _find_messages(document: object, source: str) -> Sequence[object]:
     """Return the list of messages in *document*; an object that is a message is a list of one."""
     if isinstance(document, dict):
         fields = cast("dict[str, object]", document)

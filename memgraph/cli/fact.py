@@ -95,7 +95,7 @@ def _edit(ctx: CommandContext, user: str, agent: str | None, change: Callable[[M
 
 
 def _show(ctx: CommandContext, action: str, fact: Fact, memory: Memory) -> None:
-    from memgraph.cli.format import fact_document, fact_line
+    from memgraph.cli.format import dump_fact, format_fact
 
-    ctx.output.line(f"{action}: {fact.id}  {fact_line(fact)}")
-    ctx.output.result({"fact": fact_document(fact), "revision": memory.revision})
+    ctx.output.line(f"{action}: {fact.id}  {format_fact(fact)}")
+    ctx.output.result({"fact": dump_fact(fact), "revision": memory.revision})

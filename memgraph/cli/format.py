@@ -22,7 +22,7 @@ TITLES: Mapping[SectionName, str] = MappingProxyType(
 """Display names of the summaries."""
 
 
-def fact_line(fact: Fact) -> str:
+def format_fact(fact: Fact) -> str:
     """Format a fact as recall does: `[category | 0.95] content`."""
     avoid = f" (avoid: {one_line(fact.source_error)})" if fact.source_error else ""
     return f"[{one_line(fact.category)} | {fact.confidence:.2f}] {one_line(fact.content)}{avoid}"
@@ -39,11 +39,11 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else plural}"
 
 
-def memory_document(memory: Memory) -> dict[str, Any]:
+def dump_memory(memory: Memory) -> dict[str, Any]:
     """Return the memory as it is stored in JSON."""
     return memory.model_dump(by_alias=True)
 
 
-def fact_document(fact: Fact) -> dict[str, Any]:
+def dump_fact(fact: Fact) -> dict[str, Any]:
     """Return the fact as it is stored in JSON."""
     return fact.model_dump(by_alias=True)

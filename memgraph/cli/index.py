@@ -30,15 +30,15 @@ def index(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a memory of type file in memgraph.yaml.")],
 ) -> None:
     """Index new and changed documents of the file memory NAME."""
-    memory = _file_memory(ctx, name)
-    with _progress_bar(ctx.output) as progress:
+    memory = _open_file_memory(ctx, name)
+    with _show_progress(ctx.output) as progress:
         report = memory.index(progress)
     memory.close()
     _show(ctx.output, name, report)
     ctx.output.result(report.model_dump(mode="json"))
 
 
-def _file_memory(ctx: CommandContext, name: str) -> FileMemory:
+def _open_file_memory(ctx: CommandContext, name: str) -> FileMemory:
     from memgraph.attachments.file import FileMemory
     from memgraph.attachments.manager import MemoryManager
     from memgraph.errors import ConfigError
@@ -54,7 +54,7 @@ def _file_memory(ctx: CommandContext, name: str) -> FileMemory:
 
 
 @contextmanager
-def _progress_bar(output: Output) -> Generator[Progress | None]:
+def _show_progress(output: Output) -> Generator[Progress | None]:
     """Show a progress bar on stderr if it is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn

@@ -40,7 +40,7 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
         in_review = [held.job for held in opened.in_review()]
         name = opened.name
     if pending:
-        _list(ctx, f"Pending in {name}:", [(job, _status(job, now)) for job in pending])
+        _list(ctx, f"Pending in {name}:", [(job, _describe_status(job, now)) for job in pending])
     else:
         ctx.output.line(f"No pending conversations in {name}.")
     if in_review:
@@ -52,9 +52,9 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
     ctx.output.result(
         {
             "outbox": name,
-            "waiting": [_document(job) for job in pending],
-            "in_review": [_document(job) for job in in_review],
-            "aside": [_document(job) for job in failed],
+            "waiting": [_dump_job(job) for job in pending],
+            "in_review": [_dump_job(job) for job in in_review],
+            "aside": [_dump_job(job) for job in failed],
         }
     )
 
@@ -106,7 +106,7 @@ def _list(ctx: CommandContext, title: str, jobs: list[tuple[Job, str]]) -> None:
         ctx.output.line(f"{owner}: {submissions}, {one_line(status)}", indent=2)
 
 
-def _status(job: Job, now: float) -> str:
+def _describe_status(job: Job, now: float) -> str:
     if job.running:
         return "running"
     due = f"due in {job.due_at - now:.0f} s" if job.due_at > now else "due now"
@@ -115,7 +115,7 @@ def _status(job: Job, now: float) -> str:
     return f"{due}, failed {'once' if job.attempts == 1 else f'{job.attempts} times'}: {job.error}"
 
 
-def _document(job: Job) -> dict[str, Any]:
+def _dump_job(job: Job) -> dict[str, Any]:
     return {
         "user": job.key.scope.user_id,
         "agent": job.key.scope.agent_name,

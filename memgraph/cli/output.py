@@ -26,7 +26,7 @@ def one_line(text: str) -> str:
     return sanitize(" ".join(text.split()))
 
 
-def safe_json(document: object) -> str:
+def format_json(document: object) -> str:
     """Return *document* as JSON; only characters that could control a terminal are escaped."""
     text = json.dumps(document, ensure_ascii=False, indent=2)
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
@@ -76,7 +76,7 @@ class Output:
     def result(self, document: object) -> None:
         """Write the JSON document; a no-op without --json."""
         if self.as_json:
-            sys.stdout.write(f"{safe_json(document)}\n")
+            sys.stdout.write(f"{format_json(document)}\n")
 
     def notice(self, text: str) -> None:
         """Write one line to stderr."""

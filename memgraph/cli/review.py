@@ -39,7 +39,7 @@ def review(
     """
     _check(user, agent, accept=accept, reject=reject)
     with open_outbox(ctx, outbox) as opened:
-        reviews = [review for review in _pending(ctx, opened) if _matches(review, user, agent, thread)]
+        reviews = [review for review in _load_pending(ctx, opened) if _matches(review, user, agent, thread)]
         undecided = reviews
         if reviews and user and (accept or reject or _can_ask(ctx)):
             undecided = _decide(ctx, opened, reviews, "accept" if accept else "reject" if reject else None)
@@ -48,8 +48,8 @@ def review(
         ctx.output.result(
             {
                 "outbox": opened.name,
-                "decided": [_document(review) for review in reviews if review not in undecided],
-                "in_review": [_document(review) for review in undecided],
+                "decided": [_dump_review(review) for review in reviews if review not in undecided],
+                "in_review": [_dump_review(review) for review in undecided],
             }
         )
 
@@ -71,7 +71,7 @@ def _can_ask(ctx: CommandContext) -> bool:
     return can_ask(ctx.output)
 
 
-def _pending(ctx: CommandContext, outbox: Outbox) -> Sequence[PendingReview]:
+def _load_pending(ctx: CommandContext, outbox: Outbox) -> Sequence[PendingReview]:
     """Return the reviews in *outbox*, after discarding those of deleted memories."""
     from memgraph.background.reviews import discard_deleted, in_review
 
@@ -154,7 +154,7 @@ def _save(ctx: CommandContext, outbox: Outbox, review: PendingReview) -> None:
         show_changes(ctx.output, report)
 
 
-def _document(review: PendingReview) -> dict[str, Any]:
+def _dump_review(review: PendingReview) -> dict[str, Any]:
     scope = review.key.scope
     return {
         "id": review.id,

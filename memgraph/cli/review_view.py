@@ -51,14 +51,14 @@ def show_item(output: Output, item: ReviewItem, position: str = "") -> None:
 
 def _describe(item: ReviewItem) -> str:
     if item.kind == "rewrite":
-        return f"{_title(item)}: {one_line(item.after)}"
+        return f"{_format_title(item)}: {one_line(item.after)}"
     avoid = f" (avoid: {one_line(item.source_error)})" if item.source_error else ""
     suffix = " (confirmed)" if item.kind == "confirm" else ""
     text = one_line(item.after or item.before)
     return f"[{one_line(item.category or '')} | {item.confidence or 0.0:.2f}] {text}{avoid}{suffix}"
 
 
-def _title(item: ReviewItem) -> str:
+def _format_title(item: ReviewItem) -> str:
     return next((title for section, title in TITLES.items() if section == item.id), item.id)
 
 

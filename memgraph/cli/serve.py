@@ -53,7 +53,7 @@ def serve(
     app = create_app(ctx.settings, authenticator=authenticator, hosts=hosts, storage=ctx.storage)
     app.services.open()  # invalid settings fail before the port is opened
     with _listen(host, port) as listener:
-        _print_usage(ctx, _url(listener), token, is_open=authenticator.is_open)
+        _print_usage(ctx, _make_url(listener), token, is_open=authenticator.is_open)
         _serve(app, listener)
     ctx.output.line("Stopped.")
 
@@ -102,7 +102,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise ConfigError(f"cannot listen on {host}, port {port}: {detail}; choose another port with --port") from error
 
 
-def _url(listener: socket.socket) -> str:
+def _make_url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/memory"
 

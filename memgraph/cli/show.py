@@ -19,17 +19,17 @@ def register(app: typer.Typer) -> None:
 
 def show(ctx: CommandContext, *, user: UserOption, agent: AgentOption = None) -> None:
     """Show the memory of USER."""
-    from memgraph.cli.format import memory_document
+    from memgraph.cli.format import dump_memory
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
     memory = ctx.storage.load(scope)
     _show(ctx, scope, memory)
-    ctx.output.result(memory_document(memory))
+    ctx.output.result(dump_memory(memory))
 
 
 def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
-    from memgraph.cli.format import TITLES, fact_line, format_scope, pluralize
+    from memgraph.cli.format import TITLES, format_fact, format_scope, pluralize
 
     line = ctx.output.line
     if memory.is_empty:
@@ -49,4 +49,4 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
         line()
         line(pluralize(len(memory.facts), "fact"), "cyan")
         for fact in memory.facts:
-            line(f"{fact.id}  {fact_line(fact)}{' (manual)' if fact.is_manual else ''}", indent=2)
+            line(f"{fact.id}  {format_fact(fact)}{' (manual)' if fact.is_manual else ''}", indent=2)

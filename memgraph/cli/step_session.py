@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memgraph.cli.output import one_line, safe_json
+from memgraph.cli.output import format_json, one_line
 from memgraph.cli.prompts import editor_command, open_editor
 from memgraph.cli.review_view import ask_user
 from memgraph.cli.step_view import StepPrinter, format_stage
@@ -183,7 +183,7 @@ class StepSession:
         elif stage not in stages:
             raise EditError(f"no stage {one_line(stage)[:80]!r} yet; available: {', '.join(stages)}")
         elif not self._output.as_json:
-            typer.echo(safe_json(as_json(stages[stage])))
+            typer.echo(format_json(as_json(stages[stage])))
 
     def _edit(self, rest: str) -> None:
         stage, _, text = rest.partition(" ")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from memgraph.cli.format import TITLES, fact_line, pluralize
+from memgraph.cli.format import TITLES, format_fact, pluralize
 from memgraph.cli.output import one_line
 from memgraph.cli.review_view import show_proposal
 from memgraph.cli.update_view import NOTES, show_result
@@ -37,7 +37,7 @@ class StageView:
 
 def format_stage(stage: str, before: Before, value: Any) -> StageView:  # noqa: ANN401 - of any type
     """Format the *value* of a stage; *before* has the stages as they were when its node started."""
-    view = FORMATTERS.get(stage, _json)(stage, before, value)
+    view = FORMATTERS.get(stage, _format_json)(stage, before, value)
     if len(view.lines) <= MAX_LINES:
         return view
     more = f"... and {len(view.lines) - MAX_LINES:,} more (s {stage} shows all)"
@@ -50,21 +50,21 @@ def truncate(text: str) -> str:
     return line if len(line) <= MAX_CHARS else f"{line[:MAX_CHARS]}..."
 
 
-def _messages(_stage: str, _before: Before, messages: Sequence[object]) -> StageView:
+def _format_messages(_stage: str, _before: Before, messages: Sequence[object]) -> StageView:
     return StageView(pluralize(len(messages), "message"))
 
 
-def _turns(_stage: str, _before: Before, turns: Sequence[Turn]) -> StageView:
+def _format_turns(_stage: str, _before: Before, turns: Sequence[Turn]) -> StageView:
     lines = [f"{'user' if turn.role == 'human' else 'assistant'}: {truncate(turn.text)}" for turn in turns]
     return StageView(pluralize(len(turns), "turn"), lines)
 
 
-def _origin(_stage: str, _before: Before, origin: Any) -> StageView:  # noqa: ANN401 - its class imports LangGraph
+def _format_origin(_stage: str, _before: Before, origin: Any) -> StageView:  # noqa: ANN401 - its class imports LangGraph
     scope: Scope = origin.scope
     return StageView(f"{one_line(str(scope))}, thread {one_line(origin.thread)!r}, in {one_line(origin.storage)}")
 
 
-def _names(_stage: str, _before: Before, names: Iterable[str]) -> StageView:
+def _format_names(_stage: str, _before: Before, names: Iterable[str]) -> StageView:
     return StageView(", ".join(names) or "none")
 
 
@@ -74,43 +74,43 @@ _COMPARED_WITH: Mapping[str, str] = MappingProxyType(
 """The stage that each memory is compared with, so that only the changes of this pass are shown."""
 
 
-def _memory(stage: str, before: Before, memory: Memory) -> StageView:
+def _format_memory(stage: str, before: Before, memory: Memory) -> StageView:
     facts = f"{pluralize(len(memory.facts), 'fact')}, revision {memory.revision}"
     earlier: Memory | None = before.get(_COMPARED_WITH[stage])
     if earlier is None:
         return StageView(facts)
-    changes = _changes(diff(earlier, memory))
+    changes = _format_changes(diff(earlier, memory))
     return StageView(f"{facts}{'' if changes else ', unchanged'}", changes)
 
 
-def _changes(report: Report) -> list[str]:
+def _format_changes(report: Report) -> list[str]:
     return [
-        *(f"+ {truncate(fact_line(fact))}" for fact in report.added),
-        *(f"= {truncate(fact_line(fact))}" for fact in report.confirmed),
-        *(f"- {truncate(fact_line(removed.fact))}" for removed in report.removed),
-        *(line for section in report.rewritten for line in _rewritten(section)),
+        *(f"+ {truncate(format_fact(fact))}" for fact in report.added),
+        *(f"= {truncate(format_fact(fact))}" for fact in report.confirmed),
+        *(f"- {truncate(format_fact(removed.fact))}" for removed in report.removed),
+        *(line for section in report.rewritten for line in _format_rewritten(section)),
     ]
 
 
-def _rewritten(section: RewrittenSection) -> list[str]:
+def _format_rewritten(section: RewrittenSection) -> list[str]:
     title = TITLES[section.section]
     if not section.before:
         return [f"~ {title}: {truncate(section.after)}"]
     return [f"~ {title}, before: {truncate(section.before)}", f"~ {title}, after: {truncate(section.after)}"]
 
 
-def _prompt(_stage: str, _before: Before, prompt: Prompt) -> StageView:
+def _format_prompt(_stage: str, _before: Before, prompt: Prompt) -> StageView:
     from memgraph.text.tokens import count_tokens
 
     system, human = count_tokens(prompt.system), count_tokens(prompt.human)
     return StageView(f"{system:,} tokens of instructions, {human:,} of memory and conversation (show with: s prompt)")
 
 
-def _response(_stage: str, _before: Before, response: Any) -> StageView:  # noqa: ANN401
+def _format_response(_stage: str, _before: Before, response: Any) -> StageView:  # noqa: ANN401
     return StageView(f"{len(response.text):,} characters", [truncate(response.text)])
 
 
-def _update(_stage: str, before: Before, changes: MemoryUpdate) -> StageView:
+def _format_update(_stage: str, before: Before, changes: MemoryUpdate) -> StageView:
     known: Memory = before.get("memory") or Memory()
     facts = {fact.id: fact.content for fact in known.facts}
     lines = [
@@ -120,29 +120,29 @@ def _update(_stage: str, before: Before, changes: MemoryUpdate) -> StageView:
             for removal in changes.removals
         ),
         *(f"~ {TITLES[rewrite.section]}: {truncate(rewrite.summary)}" for rewrite in changes.rewrites),
-        *_refused(changes.refused),
+        *_format_refused(changes.refused),
     ]
     return StageView(f"{pluralize(len(lines), 'change')} proposed", lines)
 
 
-def _refused(refused: Iterable[Refusal]) -> list[str]:
+def _format_refused(refused: Iterable[Refusal]) -> list[str]:
     return [f"x {truncate(refusal.item)}: {truncate(refusal.reason)}" for refusal in refused]
 
 
-def _refusals(_stage: str, _before: Before, refused: Sequence[Refusal]) -> StageView:
-    return StageView(f"{len(refused)} rejected" if refused else "none", _refused(refused))
+def _format_refusals(_stage: str, _before: Before, refused: Sequence[Refusal]) -> StageView:
+    return StageView(f"{len(refused)} rejected" if refused else "none", _format_refused(refused))
 
 
-def _removed(_stage: str, _before: Before, removed: Sequence[RemovedFact]) -> StageView:
-    lines = [f"- {truncate(fact_line(removal.fact))}: {truncate(removal.why)}" for removal in removed]
+def _format_removed(_stage: str, _before: Before, removed: Sequence[RemovedFact]) -> StageView:
+    lines = [f"- {truncate(format_fact(removal.fact))}: {truncate(removal.why)}" for removal in removed]
     return StageView(f"{len(removed)} removed" if removed else "none", lines)
 
 
-def _report(_stage: str, _before: Before, report: Report) -> StageView:
+def _format_report(_stage: str, _before: Before, report: Report) -> StageView:
     return StageView(", ".join(f"{count} {name}" for name, count in report.counts.items() if count) or "no changes")
 
 
-def _json(_stage: str, _before: Before, value: object) -> StageView:
+def _format_json(_stage: str, _before: Before, value: object) -> StageView:
     from memgraph.stepper import as_json
 
     return StageView(truncate(json.dumps(as_json(value), ensure_ascii=False)))
@@ -150,21 +150,21 @@ def _json(_stage: str, _before: Before, value: object) -> StageView:
 
 FORMATTERS: Mapping[str, Callable[[str, Before, Any], StageView]] = MappingProxyType(
     {
-        "messages": _messages,
-        "turns": _turns,
-        "origin": _origin,
-        "signals": _names,
-        "memory": _memory,
-        "prompt": _prompt,
-        "response": _response,
-        "changes": _update,
-        "applied": _memory,
-        "removed": _removed,
-        "refused": _refusals,
-        "scrubbed": _memory,
-        "uploads": _refusals,
-        "saved": _memory,
-        "report": _report,
+        "messages": _format_messages,
+        "turns": _format_turns,
+        "origin": _format_origin,
+        "signals": _format_names,
+        "memory": _format_memory,
+        "prompt": _format_prompt,
+        "response": _format_response,
+        "changes": _format_update,
+        "applied": _format_memory,
+        "removed": _format_removed,
+        "refused": _format_refusals,
+        "scrubbed": _format_memory,
+        "uploads": _format_refusals,
+        "saved": _format_memory,
+        "report": _format_report,
     }
 )
 """Formatters by stage; other stages are shown as JSON."""

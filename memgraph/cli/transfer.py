@@ -32,13 +32,13 @@ def export(
     ] = None,
 ) -> None:
     """Export a memory as JSON."""
-    from memgraph.cli.format import memory_document
-    from memgraph.cli.output import safe_json
+    from memgraph.cli.format import dump_memory
+    from memgraph.cli.output import format_json
     from memgraph.models import Scope
 
     memory = ctx.storage.load(Scope(user, agent))
     if file is None:
-        typer.echo(safe_json(memory_document(memory)))
+        typer.echo(format_json(dump_memory(memory)))
         return
     write_memory(Path(file), memory)
     ctx.output.line(f"Wrote {file}.")

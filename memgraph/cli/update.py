@@ -67,7 +67,7 @@ def update(
     """Learn from the conversation in FILE."""
     from memgraph.cli.conversation import read_conversation
     from memgraph.cli.format import format_scope, pluralize
-    from memgraph.cli.update_view import Progress, result_document, show_result
+    from memgraph.cli.update_view import Progress, dump_result, show_result
     from memgraph.config import make_context
     from memgraph.errors import ConversationError, MemgraphError
     from memgraph.models import Scope, validate_id
@@ -96,7 +96,7 @@ def update(
         raise MemgraphError("the update ended without an outcome")
     location = ctx.storage.location(scope)
     show_result(ctx.output, final, location)
-    ctx.output.result(result_document(final, context, location, progress.nodes))
+    ctx.output.result(dump_result(final, context, location, progress.nodes))
 
 
 def print_model(ctx: CommandContext, settings: Settings) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from memgraph.cli.format import TITLES, fact_document, fact_line, pluralize
+from memgraph.cli.format import TITLES, dump_fact, format_fact, pluralize
 from memgraph.cli.output import Output, one_line
 from memgraph.report import Report, Usage
 
@@ -106,10 +106,10 @@ class Progress:
         seconds = time.perf_counter() - self._started
         self.nodes.append({"node": name, "seconds": round(seconds, 4)})
         note = NOTES[name](output) if output else ""
-        self._output.end_line(f"{_duration(seconds):>9}  {note}")
+        self._output.end_line(f"{_format_duration(seconds):>9}  {note}")
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
 
 
@@ -133,7 +133,7 @@ def show_result(output: Output, final: Mapping[str, Any], storage: str) -> None:
     output.line(OUTCOMES[final["outcome"]], "bold")
     show_changes(output, report)
     output.line()
-    output.line(_cost(report.usage))
+    output.line(_format_cost(report.usage))
     if saved:
         output.line(f"Stored in {storage}, revision {saved.revision}: {pluralize(len(saved.facts), 'fact')}.")
     else:
@@ -143,25 +143,25 @@ def show_result(output: Output, final: Mapping[str, Any], storage: str) -> None:
 def show_changes(output: Output, report: Report) -> None:
     """Print one line per change: `+` added, `=` confirmed, `-` removed, `~` rewritten, `x` rejected."""
     for fact in report.added:
-        output.line(f"+ {fact_line(fact)}", "green", indent=2)
+        output.line(f"+ {format_fact(fact)}", "green", indent=2)
     for fact in report.confirmed:
-        output.line(f"= {fact_line(fact)} (confirmed)", indent=2)
+        output.line(f"= {format_fact(fact)} (confirmed)", indent=2)
     for removed in report.removed:
-        output.line(f"- {fact_line(removed.fact)} (removed: {one_line(removed.why)})", "red", indent=2)
+        output.line(f"- {format_fact(removed.fact)} (removed: {one_line(removed.why)})", "red", indent=2)
     for section in report.rewritten:
         output.line(f"~ {TITLES[section.section]}: {one_line(section.after)}", "cyan", indent=2)
     for refusal in report.refused:
         output.line(f"x {one_line(refusal.item)} (not saved: {one_line(refusal.reason)})", "dim", indent=2)
 
 
-def _cost(usage: Usage) -> str:
+def _format_cost(usage: Usage) -> str:
     if not usage.calls:
         return "The model was not called."
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} tokens out"
     return f"{pluralize(usage.calls, 'model call')}, {tokens if usage.input_tokens else 'token counts unknown'}."
 
 
-def result_document(
+def dump_result(
     final: Mapping[str, Any], context: Context, storage: str, nodes: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the result as a JSON document."""
@@ -175,9 +175,9 @@ def result_document(
         "storage": storage,
         "revision": saved.revision if saved else None,
         "counts": report.counts,
-        "added": [fact_document(fact) for fact in report.added],
-        "confirmed": [fact_document(fact) for fact in report.confirmed],
-        "removed": [{"fact": fact_document(removed.fact), "why": removed.why} for removed in report.removed],
+        "added": [dump_fact(fact) for fact in report.added],
+        "confirmed": [dump_fact(fact) for fact in report.confirmed],
+        "removed": [{"fact": dump_fact(removed.fact), "why": removed.why} for removed in report.removed],
         "rewritten": [section.model_dump() for section in report.rewritten],
         "refused": [refusal.model_dump() for refusal in report.refused],
         "usage": report.usage.model_dump(),

@@ -16,7 +16,7 @@ from memgraph.attachments.definitions import StoreDefinition
 from memgraph.attachments.files.sources import FileSource
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.registry import MEMORY_TYPES
-from memgraph.cli.config_template import template
+from memgraph.cli.config_template import render_template
 from memgraph.config import load_settings
 from memgraph.fields import Choice, ChoiceLabels, FieldSpec, FieldSpecMixin
 from memgraph.policy import Policy
@@ -114,22 +114,22 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_template_changes_nothing(tmp_path: Path) -> None:
     """Every key is there, with its default."""
-    settings = loaded(tmp_path, template())
+    settings = loaded(tmp_path, render_template())
 
     assert settings == Settings()
-    assert set(yaml.safe_load(template())["memory"]) == set(Settings.model_fields) - {"memories", "attachments"}
+    assert set(yaml.safe_load(render_template())["memory"]) == set(Settings.model_fields) - {"memories", "attachments"}
 
 
 def test_comments_of_the_template_have_no_effect(tmp_path: Path) -> None:
     """Without them the settings are the same."""
-    bare = "\n".join(line for line in template().splitlines() if not line.lstrip().startswith("#"))
+    bare = "\n".join(line for line in render_template().splitlines() if not line.lstrip().startswith("#"))
 
     assert loaded(tmp_path, bare) == Settings()
 
 
 def test_examples_of_the_template_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without their comment marks: one memory of each type, and an attachment."""
-    settings = loaded(tmp_path, uncommented(template()))
+    settings = loaded(tmp_path, uncommented(render_template()))
     assert [memory["type"] for memory in settings.memories] == list(MEMORY_TYPES)
     assert len(settings.attachments) == 1
     memories: Any = [memory for memory in settings.memories if memory["type"] != "file"]
@@ -142,7 +142,7 @@ def test_examples_of_the_template_are_valid(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize("kind", MEMORY_TYPES)
 def test_examples_of_the_template_have_every_key(kind: str) -> None:
     """So that users need not read the source."""
-    memories = yaml.safe_load(uncommented(template()))["memories"]
+    memories = yaml.safe_load(uncommented(render_template()))["memories"]
     (example,) = [memory for memory in memories if memory["type"] == kind]
 
     assert set(example["config"]) == set(MEMORY_TYPES[kind].config_cls.model_fields)
