@@ -10,8 +10,8 @@ from pathlib import Path
 
 from memgraph.models import Memory, Scope
 from memgraph.storage.atomic_file import make_folder, read, replace, wrap_os_errors
+from memgraph.storage.document import serialize
 from memgraph.storage.paths import Layout
-from memgraph.storage.serialization import serialize
 
 MAX_BACKUPS = 20
 """Backups of one memory; older ones are deleted."""

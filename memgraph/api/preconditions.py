@@ -9,7 +9,7 @@ from http import HTTPStatus
 from memgraph.api.problems import ProblemError
 from memgraph.editing import Change
 from memgraph.models import Memory
-from memgraph.storage.serialization import serialize
+from memgraph.storage.document import serialize
 
 DIGEST_CHARS = 16
 

@@ -11,7 +11,7 @@ from fastapi import Response
 from memgraph.api.preconditions import etag_of
 from memgraph.api.problems import problem_docs
 from memgraph.models import timestamp
-from memgraph.storage.serialization import serialize
+from memgraph.storage.document import serialize
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -69,7 +69,7 @@ def backup_path(scope: Scope) -> Path:
 
 def write_memory(path: Path, memory: Memory) -> None:
     """Write *memory* to a file that only its owner can read."""
-    from memgraph.storage.serialization import serialize
+    from memgraph.storage.document import serialize
 
     _, data = serialize(memory)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

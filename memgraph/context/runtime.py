@@ -13,12 +13,13 @@ from langgraph.config import get_config
 
 from memgraph._cache import ResourceCache
 from memgraph.context.context import Context
-from memgraph.errors import IdentityError, WrongStorageError
+from memgraph.errors import ConfigError, IdentityError, WrongStorageError
 from memgraph.llm.models import chat_model
-from memgraph.models import Scope
+from memgraph.models import Scope, validate_id
 from memgraph.policy import Policy
 from memgraph.prompts.schema import StructuredOutput
 from memgraph.review import Review, strictest
+from memgraph.state import Origin
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.text.signals import Signals, load_signals
 
@@ -183,3 +184,27 @@ def _checked_storage(storage: str | MemoryStorage | None, authenticated: str | N
             "Where memories are kept is configured on the server, in memgraph.yaml"
         )
     return storage
+
+
+def resolve_origin(context: RunContext) -> Origin:
+    """Return the owner of the update.
+
+    Raises:
+        ConfigError: If the run asks for a review that its graph was not built for.
+        IdentityError: If there is no user, or an id is invalid.
+    """
+    if context.review != "never" and not context.has_review_node:
+        raise ConfigError(
+            f"this run asks for review={context.review!r}, but its graph has no review node: "
+            f"build it with build_graph(review={context.review!r})"
+        )
+    if not context.user_id:
+        raise IdentityError(
+            "no user_id: name the user by context=Context(user_id='ada'); 'default' is the memory without a user"
+        )
+    return Origin(
+        scope=Scope(context.user_id, context.agent_name),
+        thread_id=validate_id(context.thread_id, "thread_id") if context.thread_id else None,
+        storage=context.storage.name,
+        review=context.review,
+    )

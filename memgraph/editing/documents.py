@@ -5,7 +5,7 @@ from __future__ import annotations
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
 from memgraph.models import Memory
-from memgraph.storage.serialization import decode
+from memgraph.storage.document import decode
 from memgraph.text.normalize import fact_key
 
 

@@ -13,7 +13,7 @@ from memgraph.importers.collector import FactCollector
 from memgraph.importers.documents import ExportDocument, Item, as_item, select_owner
 from memgraph.importers.report import ImportResult
 from memgraph.models import MANUAL, Fact, Memory
-from memgraph.storage.serialization import decode
+from memgraph.storage.document import decode
 
 CONFIDENCE = 0.5
 """The default that DeerFlow itself uses."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
+from memgraph.context.runtime import resolve_origin
 from memgraph.models import Memory
-from memgraph.nodes.filter_messages import resolve_origin
 from memgraph.retrieval.recall import RecallPipeline
 from memgraph.retrieval.render import fact_lines, render
 from memgraph.retrieval.results import RankedFact, RecallResult, ScoredFact, Selection

@@ -1,16 +1,16 @@
-"""MemoryStorage, the contract of every storage, and the revision rules that all storages share."""
+"""MemoryStorage, the contract of every storage."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
-from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Deletion, Memory, Scope, timestamp
+from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
+from memgraph.models import Memory, Scope
+from memgraph.storage.document import tombstone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import TracebackType
 
 
@@ -108,82 +108,3 @@ class MemoryStorage(ABC):
     def _document_name(self, scope: Scope) -> str:
         """The name of a document in errors and caches."""
         return f"{self.name}, memory of {scope}"
-
-
-# -- the rules ------------------------------------------------------------------------------------
-
-
-def load_with_fallback(scope: Scope, read: Callable[[Scope], Memory | None]) -> Memory:
-    """Return the memory of *scope*; for an agent without a document, a copy of the shared one.
-
-    The copy starts the agent's own memory: at revision 0, so that saving creates the agent's document, and
-    without watermarks and deletion, since the agent has learned from no thread and had no memory to delete.
-    A tombstone is a document: an agent whose memory was deleted does not read the shared one.
-
-    Args:
-        scope: Whose memory.
-        read: Returns the document of exactly one scope, or None if there is none.
-    """
-    own = read(scope)
-    if own is not None:
-        return own
-    shared = read(scope.shared) if scope.agent_name else None
-    return (shared or Memory()).model_copy(update={"revision": 0, "threads": {}, "forgotten": None})
-
-
-def next_revision(scope: Scope, stored: Memory | None, memory: Memory) -> Memory:
-    """Return *memory* as it has to be stored over *stored*, which is None if there is no document yet.
-
-    The last deletion is carried over even if *memory* lost it, since a run that was loaded before the
-    deletion may end much later.
-
-    Raises:
-        ForgottenError: If the memory was deleted after *memory* was loaded.
-        RevisionConflictError: If *memory* is not based on *stored*.
-    """
-    deletion = stored.forgotten if stored else None
-    if deletion and deletion.revision > memory.revision:
-        raise ForgottenError(scope, memory.revision)
-    if memory.revision != (stored.revision if stored else 0):
-        raise RevisionConflictError(scope, memory.revision)
-    revision = memory.revision + 1
-    # An imported document may carry a deletion at a revision that this one has not reached: drop it.
-    imported = memory.forgotten if memory.forgotten and memory.forgotten.revision <= revision else None
-    return memory.model_copy(update={"revision": revision, "forgotten": latest_deletion(deletion, imported)})
-
-
-def latest_deletion(one: Deletion | None, other: Deletion | None) -> Deletion | None:
-    """Return the deletion at the higher revision."""
-    if one is None or other is None:
-        return one or other
-    return other if other.revision > one.revision else one
-
-
-def tombstone(stored: Memory | None) -> Memory:
-    """Return the document that replaces *stored* when it is deleted: its next revision and its watermarks.
-
-    The watermarks stay, so that messages from before the deletion are not learned again.
-    """
-    revision = stored.revision + 1 if stored else 1
-    now = datetime.now(UTC)
-    return Memory(
-        revision=revision,
-        last_updated=timestamp(now),
-        threads=stored.threads if stored else {},
-        # in microseconds, to order the deletion among submitted messages
-        forgotten=Deletion(revision=revision, at=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")),
-    )
-
-
-def is_tombstone(memory: Memory) -> bool:
-    """Whether the latest revision of *memory* is its deletion."""
-    return memory.forgotten is not None and memory.forgotten.revision == memory.revision and memory.is_empty
-
-
-def is_deleted(read: Callable[[], Memory | None]) -> bool:
-    """Whether *read* returns a tombstone or nothing. A damaged document is not deleted: it needs repair."""
-    try:
-        memory = read()
-    except DamagedMemoryError:
-        return False
-    return memory is None or is_tombstone(memory)

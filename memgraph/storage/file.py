@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Self
 from memgraph.errors import DamagedMemoryError, RevisionConflictError, StorageError
 from memgraph.models import Memory
 from memgraph.storage.atomic_file import compare_and_replace, locked, read, replace, wrap_os_errors
-from memgraph.storage.base import (
-    MemoryStorage,
+from memgraph.storage.base import MemoryStorage
+from memgraph.storage.document import (
+    DocumentCache,
+    encode,
     is_deleted,
     latest_deletion,
     load_with_fallback,
     next_revision,
+    serialize,
     tombstone,
 )
 from memgraph.storage.paths import Layout, absolute, path_of_url
-from memgraph.storage.serialization import DocumentCache, encode, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Self, cast
 
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Scope
-from memgraph.storage.base import MemoryStorage, is_deleted, load_with_fallback, next_revision, tombstone
+from memgraph.storage.base import MemoryStorage
+from memgraph.storage.document import DocumentCache, is_deleted, load_with_fallback, next_revision, tombstone
 from memgraph.storage.langgraph_locks import exclusive
 from memgraph.storage.paths import folder_name
-from memgraph.storage.serialization import DocumentCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ConfigError
-from memgraph.storage.base import MemoryStorage, is_deleted, load_with_fallback, next_revision, tombstone
-from memgraph.storage.serialization import DocumentCache
+from memgraph.storage.base import MemoryStorage
+from memgraph.storage.document import DocumentCache, is_deleted, load_with_fallback, next_revision, tombstone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph.errors import RevisionConflictError
 from memgraph.models import Scope
-from memgraph.storage.base import MemoryStorage, is_deleted, load_with_fallback, next_revision
+from memgraph.storage.base import MemoryStorage
+from memgraph.storage.document import DocumentCache, is_deleted, load_with_fallback, next_revision, serialize
 from memgraph.storage.postgres_pool import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
-from memgraph.storage.serialization import DocumentCache, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from memgraph._sqlite import connect, create_file, migrate, schema_version, tran
 from memgraph.errors import ConfigError, RevisionConflictError, StorageError
 from memgraph.models import Scope
 from memgraph.storage.atomic_file import wrap_os_errors
-from memgraph.storage.base import MemoryStorage, is_deleted, load_with_fallback, next_revision, tombstone
+from memgraph.storage.base import MemoryStorage
+from memgraph.storage.document import DocumentCache, is_deleted, load_with_fallback, next_revision, tombstone
 from memgraph.storage.paths import absolute, default_folder, path_of_url
-from memgraph.storage.serialization import DocumentCache
 
 if TYPE_CHECKING:
     import sqlite3

@@ -18,9 +18,8 @@ from werkzeug import Request, Response
 
 from memgraph import ModelError, ModelSetupError, Policy
 from memgraph._concurrency import run_with_timeout
-from memgraph.llm.call import acall, call, read_answer, read_usage
+from memgraph.llm.call import acall, call, is_transient, read_answer, read_usage, retry_options
 from memgraph.llm.models import chat_model
-from memgraph.llm.retry import is_transient, retry_options
 from memgraph.testing import ScriptedModel
 
 HELLO = [HumanMessage("Hello.")]

@@ -7,7 +7,7 @@ import pytest
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
 from memgraph.models import Deletion, Fact, Memory, Scope, Watermark
 from memgraph.storage import MemoryStorage
-from memgraph.storage.base import (
+from memgraph.storage.document import (
     is_deleted,
     is_tombstone,
     latest_deletion,

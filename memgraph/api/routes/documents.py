@@ -19,7 +19,7 @@ from memgraph.api.responses import (
 from memgraph.api.schemas import DeleteResponse, ScopeQuery
 from memgraph.editing import update_memory
 from memgraph.models import Memory
-from memgraph.storage.base import tombstone
+from memgraph.storage.document import tombstone
 
 router = APIRouter(tags=["memory"])
 

@@ -8,7 +8,7 @@ import pytest
 
 from memgraph.errors import DamagedMemoryError
 from memgraph.models import Fact, Memory
-from memgraph.storage.serialization import DocumentCache, decode, encode, serialize
+from memgraph.storage.document import DocumentCache, decode, encode, serialize
 
 
 def test_a_document_is_readable_json() -> None:
