@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.langgraph_adapter import emit_progress
 from memgraph.models import Turn
+from memgraph.policy import Policy
 from memgraph.prompts.update_prompt import shorten, update_prompt
 from memgraph.rules.watermark import first_batch
 from memgraph.state import BuildPromptInput, Prompted
@@ -18,11 +21,7 @@ def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Promp
     policy = runtime.context.policy
     turns = state["turns"]
     known = len(turns) - state["pending_turns"]
-
-    def cost(turn: Turn) -> int:
-        return count_tokens(shorten(turn.text, policy.max_turn_chars))
-
-    batch = first_batch(turns[known:], policy.batch_tokens, cost)
+    batch = _fit_batch(turns[known:], policy)
     prompt = update_prompt(
         state["memory"],
         turns[max(0, known - policy.context_turns) : known],
@@ -34,3 +33,15 @@ def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Promp
     )
     emit_progress(runtime, "build_prompt", turns=len(batch), left=state["pending_turns"] - len(batch))
     return {"prompt": prompt, "batch": tuple(turn.id for turn in batch)}
+
+
+def _fit_batch(pending: Sequence[Turn], policy: Policy) -> Sequence[Turn]:
+    """Return the first of the pending turns that fit into one pass."""
+
+    def show(turn: Turn) -> str:
+        return shorten(turn.text, policy.max_turn_chars)
+
+    # a token has at least one byte, so a short conversation fits without counting its tokens
+    if sum(len(show(turn).encode()) for turn in pending) <= policy.batch_tokens:
+        return pending
+    return first_batch(pending, policy.batch_tokens, lambda turn: count_tokens(show(turn)))
