@@ -17,7 +17,7 @@ _END = re.compile(
 )
 _ALWAYS_FOLLOWED = """
     dr mr mrs ms mx prof rev hon gen sen rep gov capt lt col sgt st mt ft vs e.g i.e eg ie cf approx ca fig figs eq vol
-    pp ed eds est dept univ assn bros al incl excl resp min max avg
+    pp ed eds est dept univ assn bros al incl excl resp avg
 """
 _MAY_END = "etc inc ltd co corp llc jr sr ph.d m.d b.sc m.sc a.m p.m u.s u.k e.u u.n u.s.a d.c"
 _START = """
@@ -36,7 +36,7 @@ _LIST_NUMBER = re.compile(r"(?:\A|\n)[ \t>*#-]*\d{1,3}\Z")
 _FILE_NAME_REST = re.compile(rf"[{HAN}\w-]{{1,60}}\.[A-Za-z0-9]{{1,5}}(?![A-Za-z0-9])")
 _BREAK = re.compile(rf"\s+|(?<=[{HAN}，、；：])|(?=[{HAN}])")
 
-NUMBERED = frozenset({"no", "nos", "p", "art", "sec", "ch"})
+NUMBERED = frozenset({"no", "nos", "p", "art", "sec", "ch", "min", "max"})
 """Abbreviations only before a number."""
 
 CONTEXT_CHARS = 40

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from memgraph.llm.offline.rules import LANGUAGES, pattern
+from memgraph.text.sentences import sentences
 
 MAX_CHARS = 4_000
 """Maximum characters read of a turn. The prompt shows fewer; this bounds the work for any input."""
@@ -33,10 +34,9 @@ _PASTED_LINE = re.compile(
     r"[>|#$%{}\[\]<+=]|//|/\*|\s{4,}\S|\d{4}-\d\d-\d\d[ T]\d\d:|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|INFO|DEBUG)\b"
     r"|(?:Traceback|import|from \S+ import|def|class|return|at \S+\()\b|[A-Za-z_]\w*(?:\(.*\))?\s*[={]"
 )
-_STOP = re.compile(r"[。！？!?；;…\n]+|\.+(?=[\s\"'”’)]|$)")
-_ABBREVIATION = re.compile(
-    r"(?<!['’])\b(?:dr|mr|mrs|ms|st|vs|etc|e\.g|i\.e|inc|jr|sr|prof|no|u\.s|u\.k|ph\.d|approx|[a-z])$", re.IGNORECASE
-)
+_CLAUSE_END = re.compile(r"(?<=[；;…])(?![；;…])|(?<=\.\.)(?!\.)")
+"""Where a sentence is read in two parts: after a semicolon or an ellipsis."""
+_STOP = re.compile(r"[。！？!?；;….\n]+\W*\Z")
 _SECRET = re.compile(
     r"pass ?word|passphrase|passcode|(?:api|access|private)[ _-]?key|secret|\btoken\b|credential|credit card|\bcvv\b"
     r"|\bssn\b|social security|\bpin (?:code|is|number)\b|\biban\b|\bsk-|\bghp_|\bAKIA"
@@ -56,9 +56,9 @@ class Sentence(NamedTuple):
 
 def read_sentences(turn: str) -> list[Sentence]:
     """Return the sentences of *turn* by its author, up to where a task or pasted text begins."""
-    sentences = split(turn)
-    is_for_editing = any(_is_task_on_text_above(sentence.text) for sentence in sentences)
-    return [] if is_for_editing else list(takewhile(lambda sentence: not _opens_task(sentence.text), sentences))
+    prose = split(turn)
+    is_for_editing = any(_is_task_on_text_above(sentence.text) for sentence in prose)
+    return [] if is_for_editing else list(takewhile(lambda sentence: not _opens_task(sentence.text), prose))
 
 
 def split(turn: str) -> list[Sentence]:
@@ -100,13 +100,10 @@ def _unquote(match: re.Match[str]) -> str:
 
 
 def _sentences(text: str) -> Iterator[Sentence]:
-    start = 0
-    for stop in _STOP.finditer(text):
-        if stop[0] == "." and _ABBREVIATION.search(text[max(start, stop.start() - 8) : stop.start()]):
-            continue
-        yield from _sentence(text[start : stop.start()], stop[0])
-        start = stop.end()
-    yield from _sentence(text[start:], "")
+    for sentence in sentences(text):
+        for clause in _CLAUSE_END.split(sentence):
+            stop = _STOP.search(clause)
+            yield from _sentence(clause[: stop.start()] if stop else clause, stop[0] if stop else "")
 
 
 def _sentence(text: str, stop: str) -> Iterator[Sentence]:
