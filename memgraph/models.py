@@ -40,6 +40,11 @@ UNKNOWN_THREAD = "unknown"
 """The thread of learned facts and watermarks if the conversation has no thread id."""
 
 
+def learned_source(thread_id: str | None) -> str:
+    """Return the source of facts learned in a thread. A thread called "manual" does not pass for a person."""
+    return thread_id if thread_id and thread_id != MANUAL else UNKNOWN_THREAD
+
+
 # -- times ----------------------------------------------------------------------------------------
 
 _CANONICAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -212,6 +217,10 @@ def _read_optional(value: object) -> object:
     return None if value is None else _read_text(value)
 
 
+_Json = dict[str, object]
+"""An object of a stored document."""
+
+
 def _is_empty(value: object) -> bool:
     return not value
 
@@ -337,6 +346,8 @@ class Memory(DocumentModel):
     user: UserSections = UserSections()
     history: HistorySections = HistorySections()
     facts: tuple[Fact, ...] = ()
+    unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=_is_empty)
+    """Stored facts whose content is not a text: kept in the document, but never recalled."""
     threads: Mapping[str, Watermark] = Field(default_factory=dict[str, Watermark])
     """Learning progress by thread id."""
     forgotten: Deletion | None = Field(default=None, exclude_if=_is_empty)
@@ -347,6 +358,22 @@ class Memory(DocumentModel):
     def _read_missing(cls, value: object) -> object:
         return {} if value is None else value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _set_unreadable_aside(cls, value: object) -> object:
+        """Move facts whose content is not a text to `unreadable_facts`, so that nothing recalls or shows them."""
+        if not isinstance(value, dict) or not isinstance(facts := cast("_Json", value).get("facts"), list | tuple):
+            return cast("object", value)
+        items = cast("list[object]", facts)
+        unreadable = [item for item in items if not _has_readable_content(item)]
+        if not unreadable:
+            return cast("object", value)
+        document = dict(cast("_Json", value))
+        key = "unreadable_facts" if "unreadable_facts" in document else "unreadableFacts"
+        known = document.get(key)
+        known = cast("list[object]", known) if isinstance(known, list | tuple) else []
+        return document | {"facts": [item for item in items if _has_readable_content(item)], key: [*known, *unreadable]}
+
     @field_validator("facts", mode="before")
     @classmethod
     def _read_facts(cls, value: object) -> object:
@@ -355,8 +382,15 @@ class Memory(DocumentModel):
             return ()
         if not isinstance(value, list | tuple):
             return value
-        seen: set[str] = set()
-        return tuple(_with_unique_id(item, seen) for item in cast("list[object]", value))
+        ids = _FactIds()
+        return tuple(ids.identify(item) for item in cast("list[object]", value))
+
+    @field_validator("unreadable_facts", mode="before")
+    @classmethod
+    def _read_unreadable(cls, value: object) -> object:
+        if value is None:
+            return ()
+        return tuple(cast("list[object]", value)) if isinstance(value, list | tuple) else (value,)
 
     def section(self, name: SectionName) -> Section:
         """The summary named *name*."""
@@ -382,29 +416,42 @@ class Memory(DocumentModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has neither facts nor summaries."""
-        return not self.facts and not any(section.summary for _, section in self.sections())
+        """Whether it has neither facts, readable or not, nor summaries."""
+        has_summary = any(section.summary for _, section in self.sections())
+        return not (self.facts or self.unreadable_facts or has_summary)
 
 
-def _with_unique_id(item: object, seen: set[str]) -> object:
-    """Return a stored fact with an id that is not in *seen*, and add the id to it."""
-    if isinstance(item, Fact):
-        fact_id = _unique_id(item.id, item.content, seen)
-        return item if fact_id == item.id else item.model_copy(update={"id": fact_id})
-    if not isinstance(item, str | dict):
-        return item
-    fields = {"content": item} if isinstance(item, str) else cast("dict[str, object]", item)
-    return {**fields, "id": _unique_id(str(fields.get("id") or ""), str(fields.get("content")), seen)}
+def _has_readable_content(item: object) -> bool:
+    """Whether the content of a stored fact is a text or missing; anything but an object is an error elsewhere."""
+    return not isinstance(item, dict) or isinstance(cast("_Json", item).get("content"), str | None)
 
 
-def _unique_id(fact_id: str, content: str, seen: set[str]) -> str:
-    """Return *fact_id*, or a hash of *content* if it is missing or taken."""
-    salt = 0
-    while not fact_id or fact_id in seen:
-        fact_id = f"fact_{hashlib.sha256(f'{salt}:{content}'.encode('utf-8', 'replace')).hexdigest()[:8]}"
-        salt += 1
-    seen.add(fact_id)
-    return fact_id
+class _FactIds:
+    """Gives the stored facts of one document unique ids."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._salts: dict[str, int] = {}
+        """The next salt by content: many equal facts without an id are numbered, not counted again each time."""
+
+    def identify(self, item: object) -> object:
+        """Return a stored fact with an id that no other has."""
+        if isinstance(item, Fact):
+            fact_id = self._unique(item.id, item.content)
+            return item if fact_id == item.id else item.model_copy(update={"id": fact_id})
+        if not isinstance(item, str | dict):
+            return item
+        fields = {"content": item} if isinstance(item, str) else cast("_Json", item)
+        return {**fields, "id": self._unique(str(fields.get("id") or ""), str(fields.get("content")))}
+
+    def _unique(self, fact_id: str, content: str) -> str:
+        """Return *fact_id*, or a hash of *content* if it is missing or taken."""
+        while not fact_id or fact_id in self._taken:
+            salt = self._salts.get(content, 0)
+            self._salts[content] = salt + 1
+            fact_id = f"fact_{hashlib.sha256(f'{salt}:{content}'.encode('utf-8', 'replace')).hexdigest()[:8]}"
+        self._taken.add(fact_id)
+        return fact_id
 
 
 # -- the change set -------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import Fact, IdentityError, Memory, Scope
-from memgraph.models import Watermark
+from memgraph.models import Watermark, learned_source
 
 SAMPLES = Path(__file__).parents[2] / "shared" / "data"
 # the older shape, as other projects wrote it
@@ -152,13 +153,13 @@ stored_facts = st.lists(
 def test_loading_is_stable(facts: list[Any], others: dict[str, Any]) -> None:
     """What was loaded once, whatever its shape, loads again as the same value."""
     reserved = {"version", "revision", "lastUpdated", "user", "history", "facts", "threads", "forgotten"}
-    names = reserved | {"last_updated"}
+    names = reserved | {"last_updated", "unreadableFacts", "unreadable_facts"}
     memory = Memory.model_validate({"facts": facts} | {k: v for k, v in others.items() if k not in names})
 
     again = Memory.model_validate(json.loads(memory.model_dump_json(by_alias=True)))
 
     assert again == memory
-    assert len(memory.facts) == len(facts)
+    assert len(memory.facts) + len(memory.unreadable_facts) == len(facts)
 
 
 def test_a_mark_of_an_older_document_knows_its_one_message() -> None:
@@ -188,3 +189,46 @@ def test_a_user_id_that_cannot_serve_is_refused(user: str) -> None:
 def test_an_empty_agent_name_is_no_agent() -> None:
     """As everywhere: empty counts as absent."""
     assert Scope("ada", "") == Scope("ada")
+
+
+@pytest.mark.parametrize("content", [42, 4.5, True, ["list"], {"text": "x"}])
+def test_a_fact_whose_content_is_not_a_text_is_kept_but_is_no_fact(content: object) -> None:
+    """Else "['list']" would be recalled as if it was known about the user."""
+    stored = {"id": "fact_1", "content": content, "confidence": 0.9}
+
+    memory = Memory.model_validate({"facts": [stored, {"id": "fact_2", "content": "Likes tea."}]})
+    again = Memory.model_validate_json(memory.model_dump_json(by_alias=True))
+
+    assert [fact.content for fact in memory.facts] == ["Likes tea."]
+    assert memory.model_dump(by_alias=True)["unreadableFacts"] == (stored,)
+    assert [*again.unreadable_facts] == [stored]
+    assert not again.with_facts(()).is_empty
+
+
+def test_unreadable_facts_of_several_loads_are_all_kept() -> None:
+    """The document may be edited between them."""
+    memory = Memory.model_validate({"unreadableFacts": [{"content": 1}], "facts": [{"content": 2}]})
+
+    assert memory.unreadable_facts == ({"content": 1}, {"content": 2})
+
+
+def test_a_memory_with_equal_facts_without_ids_loads_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each id takes one hash, however many facts have the same content."""
+    hashes: list[bytes] = []
+    sha256 = hashlib.sha256
+
+    def count(data: bytes) -> Any:
+        hashes.append(data)
+        return sha256(data)
+
+    monkeypatch.setattr(hashlib, "sha256", count)
+
+    memory = Memory.model_validate({"facts": ["same"] * 2_000})
+
+    assert len({fact.id for fact in memory.facts}) == 2_000
+    assert len(hashes) < 2_100
+
+
+def test_a_thread_called_manual_is_not_the_source_of_a_person() -> None:
+    """A client chooses the id of its thread."""
+    assert [learned_source(thread) for thread in ("t1", "manual", "", None)] == ["t1", *["unknown"] * 3]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from memgraph.errors import DamagedMemoryError, EditError
 from memgraph.importers.collector import FactCollector
-from memgraph.importers.documents import ExportDocument, Item, as_item, select_owner
+from memgraph.importers.documents import ExportDocument, Item, as_item, select_owner, thread_source
 from memgraph.importers.report import ImportResult
 from memgraph.models import MANUAL, Fact, Memory
 from memgraph.storage.document import decode
@@ -55,6 +55,8 @@ def _read_memory(collector: FactCollector, memory: Memory, document: ExportDocum
         raise EditError(f"{document.name} is not a memory of deerflow: it has no user, history or facts")
     for fact in read.facts:
         collector.add(fact.content, _stored_fields(fact))
+    for item in read.unreadable_facts:
+        collector.skip(item, "its content is not a text")
     for part in (read.user, read.history):
         for name, section in (part.model_extra or {}).items():
             _add_section(collector, name, section)
@@ -124,4 +126,4 @@ def _source(value: object) -> object:
     source = as_item(value)
     if source is None:
         return value
-    return MANUAL if source.get("type") == MANUAL else source.get("threadId")
+    return MANUAL if source.get("type") == MANUAL else thread_source(source.get("threadId"))
