@@ -21,7 +21,7 @@ from memgraph.agents.messages import REVISION
 from memgraph.editing import add_fact, edit_fact, remove_fact, update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
-from memgraph.models import MANUAL, UNKNOWN_THREAD, Addition, Fact, Memory, MemoryUpdate
+from memgraph.models import MANUAL, Addition, Fact, Memory, MemoryUpdate, learned_source
 from memgraph.policy import Policy
 from memgraph.retrieval.fact_index import IndexCache
 from memgraph.retrieval.recall import rank_facts
@@ -45,7 +45,7 @@ def add_tool_fact(memory: Memory, thread_id: str | None, policy: Policy, content
         EditError: If the fact is invalid, or already known.
     """
     *known, fact = add_fact(memory, content, **fields).facts
-    thread = tool_source(thread_id)
+    thread = learned_source(thread_id)
     grown = memory.model_copy(
         update={"facts": (*known, fact.model_copy(update={"source": thread})), "last_updated": fact.created_at}
     )
@@ -64,7 +64,7 @@ def update_tool_fact(
         ConfirmationRequiredError: If a person wrote the fact and has not confirmed the change.
     """
     before = check_confirmed(memory, fact_id, confirmed)
-    source = MANUAL if before.is_manual else tool_source(thread_id)
+    source = MANUAL if before.is_manual else learned_source(thread_id)
     changed = edit_fact(memory, fact_id, **change)
     facts = (fact.model_copy(update={"source": source}) if fact.id == fact_id else fact for fact in changed.facts)
     return changed.with_facts(tuple(facts))
@@ -79,11 +79,6 @@ def delete_tool_fact(memory: Memory, fact_id: str, confirmed: Fact | None) -> Me
     """
     check_confirmed(memory, fact_id, confirmed)
     return remove_fact(memory, fact_id)
-
-
-def tool_source(thread_id: str | None) -> str:
-    """Return the source of facts that a tool writes. A client may not pass for a person by the name of its thread."""
-    return UNKNOWN_THREAD if thread_id in {None, MANUAL} else str(thread_id)
 
 
 T = TypeVar("T")

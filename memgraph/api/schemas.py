@@ -76,6 +76,11 @@ class ImportQuery(ScopeQuery):
         default="merge",
         description="merge adds what is not known yet; replace overwrites the memory with the document.",
     )
+    trusted: bool = Field(
+        default=False,
+        description="Keep what the document says about itself: facts written by a person, threads learned from. "
+        "For your own backups.",
+    )
 
 
 class RetryQuery(ScopeQuery):

@@ -72,6 +72,13 @@ def import_(
             help="Replace the memory instead of merging; a backup is written to the working directory first.",
         ),
     ] = False,
+    trusted: Annotated[
+        bool,
+        typer.Option(
+            "--trusted",
+            help="Keep what FILE says about itself: facts written by a person, threads learned from. For your backups.",
+        ),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result without saving it.")] = False,
 ) -> None:
     """Import FILE into a memory.
@@ -85,7 +92,7 @@ def import_(
     imported, report = read_memory(file, system, of)
     if report:
         show_report(ctx.output, report)
-    pending = PendingImport(imported, backup_path(scope) if replace else None)
+    pending = PendingImport(imported, backup_path(scope) if replace else None, trusted=trusted)
     if dry_run:
         saved = pending.preview(ctx.storage.load(scope))
         ctx.output.line("Nothing was changed (--dry-run).", "bold")
@@ -130,11 +137,13 @@ class PendingImport:
     Args:
         imported: The imported memory.
         backup: Backup file of the memory to replace; None merges instead.
+        trusted: See `merge_memory`.
     """
 
-    def __init__(self, imported: Memory, backup: Path | None) -> None:
+    def __init__(self, imported: Memory, backup: Path | None, *, trusted: bool) -> None:
         self._imported = imported
         self._backup = backup
+        self._trusted = trusted
         self._before = imported
 
     def preview(self, memory: Memory) -> Memory:
@@ -142,7 +151,8 @@ class PendingImport:
         from memgraph.editing import merge_memory, replace_memory
 
         self._before = memory
-        return (merge_memory if self._backup is None else replace_memory)(memory, self._imported)
+        change = merge_memory if self._backup is None else replace_memory
+        return change(memory, self._imported, trusted=self._trusted)
 
     def apply(self, memory: Memory) -> Memory:
         """Return the result, and write a backup of *memory* if it is replaced."""
@@ -184,6 +194,7 @@ def _print_counts(ctx: CommandContext, scope: Scope, counts: dict[str, int], bac
     ctx.output.line(f"{facts}, {pluralize(counts['rewritten'], 'summary')} changed, in {ctx.storage.location(scope)}.")
     if backup:
         ctx.output.line(f"Backup of the previous memory: {backup}")
+        ctx.output.line("To restore it, import it with --replace --trusted.")
 
 
 def _warn_if_over_limit(ctx: CommandContext, memory: Memory) -> None:

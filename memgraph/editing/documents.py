@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.models import Memory
+from memgraph.models import DocumentModel, Fact, Memory, learned_source
 from memgraph.storage.document import decode
 from memgraph.text.normalize import fact_key
+
+MAX_FACTS = 100_000
+"""Maximum number of facts of a document, and of a memory after an import. They take 5 s of CPU."""
+MAX_THREADS = 100_000
+"""Maximum number of watermarks of a document."""
+
+_Part = TypeVar("_Part", bound=DocumentModel)
 
 
 def read_document(data: bytes, name: str) -> Memory:
@@ -17,7 +26,7 @@ def read_document(data: bytes, name: str) -> Memory:
         name: The name of the document in errors.
 
     Raises:
-        EditError: If it is not a memory document.
+        EditError: If it is not a memory document, or is too large.
     """
     try:
         memory = decode(data, name)
@@ -25,36 +34,111 @@ def read_document(data: bytes, name: str) -> Memory:
         raise EditError(f"{name} is not a memory document: {error.reason}") from None
     if not memory.model_fields_set & {"user", "history", "facts"}:
         raise EditError(f"{name} is not a memory document: it has no user, history or facts")
+    for count, limit, kind in (
+        (len(memory.facts), MAX_FACTS, "facts"),
+        (len(memory.threads), MAX_THREADS, "threads"),
+    ):
+        if count > limit:
+            raise EditError(f"{name} has {count:,} {kind}; at most {limit:,} can be imported")
     return memory
 
 
-def merge_memory(memory: Memory, imported: Memory) -> Memory:
-    """Return *memory* with new facts, missing summaries and watermarks of new threads from *imported*."""
-    known = {fact_key(fact.content) for fact in memory.facts}
-    merged = memory
-    for fact in imported.facts:
-        key = fact_key(fact.content)
-        if key and key not in known:
-            known.add(key)
-            is_id_free = merged.fact(fact.id) is None
-            added = fact if is_id_free else fact.model_copy(update={"id": unique_fact_id(merged)})
-            merged = merged.with_facts((*merged.facts, added))
-    for name, section in imported.sections():
-        if section.summary and not memory.section(name).summary:
-            merged = merged.with_section(name, section)
-    merged = merged.model_copy(update={"threads": {**imported.threads, **memory.threads}})
+def merge_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -> Memory:
+    """Return *memory* with new facts, missing summaries and missing unknown keys from *imported*.
+
+    Args:
+        memory: The memory to extend.
+        imported: What to add.
+        trusted: Keep what *imported* says about itself: which facts a person wrote, and which threads were learned
+            from. Without it, any text that somebody passes on could forbid that its facts are ever corrected, and
+            keep conversations from being learned.
+
+    Raises:
+        EditError: If the memory would have too many facts.
+    """
+    if not trusted:
+        imported = _as_learned(imported, memory)
+    added = _new_facts(memory, imported)
+    if added and len(memory.facts) + len(added) > MAX_FACTS:
+        total = len(memory.facts) + len(added)
+        raise EditError(f"the memory would have {total:,} facts; at most {MAX_FACTS:,} are possible: import fewer")
+    merged = _with_missing_keys(_with_missing_summaries(memory, imported), imported).model_copy(
+        update={
+            "facts": (*memory.facts, *added),
+            "unreadable_facts": memory.unreadable_facts or imported.unreadable_facts,
+            "threads": {**imported.threads, **memory.threads},
+        }
+    )
     return merged if merged == memory else merged.model_copy(update={"last_updated": current_time()})
 
 
-def replace_memory(memory: Memory, imported: Memory) -> Memory:
+def replace_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -> Memory:
     """Return *imported* as the next version of *memory*.
 
     The watermarks of *memory* are kept, so that messages it has learned from are not learned again.
+
+    Args:
+        memory: The memory to replace.
+        imported: What replaces it.
+        trusted: As in `merge_memory`. A backup is restored completely only with it.
     """
+    if not trusted:
+        imported = _as_learned(imported, memory)
     return imported.model_copy(
         update={
             "revision": memory.revision,
             "forgotten": memory.forgotten,
             "threads": {**imported.threads, **memory.threads},
         }
+    )
+
+
+def _as_learned(imported: Memory, memory: Memory) -> Memory:
+    """Return *imported* without watermarks, its facts learned ones, except those that a person wrote in *memory*."""
+    manual = {fact_key(fact.content) for fact in memory.facts if fact.is_manual}
+    facts = tuple(
+        fact.model_copy(update={"source": learned_source(fact.source)})
+        if fact.is_manual and fact_key(fact.content) not in manual
+        else fact
+        for fact in imported.facts
+    )
+    return imported.model_copy(update={"facts": facts, "threads": {}})
+
+
+def _new_facts(memory: Memory, imported: Memory) -> list[Fact]:
+    """Return the facts of *imported* whose content *memory* does not have, under ids that it does not have."""
+    known = {fact_key(fact.content) for fact in memory.facts}
+    ids = {fact.id for fact in memory.facts}
+    added: list[Fact] = []
+    for fact in imported.facts:
+        key = fact_key(fact.content)
+        if key and key not in known:
+            known.add(key)
+            added.append(fact.model_copy(update={"id": unique_fact_id(ids)}) if fact.id in ids else fact)
+            ids.add(added[-1].id)
+    return added
+
+
+def _with_missing_summaries(memory: Memory, imported: Memory) -> Memory:
+    for name, section in imported.sections():
+        own = memory.section(name)
+        if own.summary:
+            continue
+        found = {"summary": section.summary, "updated_at": section.updated_at} if section.summary else {}
+        filled = _fill(own.model_copy(update=found), section)
+        if filled != own:
+            memory = memory.with_section(name, filled)
+    return memory
+
+
+def _with_missing_keys(memory: Memory, imported: Memory) -> Memory:
+    parts = {"user": _fill(memory.user, imported.user), "history": _fill(memory.history, imported.history)}
+    return _fill(memory, imported).model_copy(update=parts)
+
+
+def _fill(own: _Part, other: _Part) -> _Part:
+    """Return *own* with the unknown keys of *other* that it does not have."""
+    taken = {*type(own).model_fields, *(own.model_extra or {})}
+    return own.model_copy(
+        update={name: value for name, value in (other.model_extra or {}).items() if name not in taken}
     )

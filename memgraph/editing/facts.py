@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Container
 from datetime import UTC, datetime
 
 from memgraph.errors import EditError
@@ -42,7 +43,7 @@ def add_fact(
         EditError: If an argument is invalid, or another fact has the same content.
     """
     fact = Fact(
-        id=unique_fact_id(memory),
+        id=unique_fact_id({fact.id for fact in memory.facts}),
         content=_validate_content(content, memory),
         category=validate_category(category),
         confidence=validate_confidence(confidence),
@@ -128,9 +129,9 @@ def edit_section(memory: Memory, name: SectionName, summary: str) -> Memory:
     return memory.with_section(name, edited).model_copy(update={"last_updated": at})
 
 
-def unique_fact_id(memory: Memory) -> str:
-    """Return a new id that no fact of *memory* has."""
-    while memory.fact(fact_id := new_fact_id()):
+def unique_fact_id(taken: Container[str]) -> str:
+    """Return a new id that is not in *taken*."""
+    while (fact_id := new_fact_id()) in taken:
         pass
     return fact_id
 

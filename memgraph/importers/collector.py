@@ -126,7 +126,7 @@ class FactCollector:
         if fact.created_at and not fact.created_at.endswith("Z"):
             self.note_change(text, f"its time {fact.created_at[:40]!r} is invalid and was removed")
             fact = fact.model_copy(update={"created_at": ""})
-        if fact.id in self._ids:
+        while fact.id in self._ids:
             fact = fact.model_copy(update={"id": new_fact_id()})
         self._ids.add(fact.id)
         return fact

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from memgraph.errors import EditError
+from memgraph.models import learned_source
 
 Item = Mapping[str, object]
 
@@ -61,6 +62,11 @@ def _load_json(text: str) -> object:
 def as_item(value: object) -> Item | None:
     """Return *value* if it is a mapping, else None."""
     return cast("Item", value) if isinstance(value, Mapping) else None
+
+
+def thread_source(thread_id: object) -> str | None:
+    """Return the source of facts of a thread or run, or None if it has no id."""
+    return learned_source(str(thread_id)) if thread_id not in (None, "") else None
 
 
 def read_items(documents: Sequence[ExportDocument], keys: Iterable[str], system: str) -> list[object]:

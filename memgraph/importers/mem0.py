@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from memgraph.importers.collector import FactCollector
-from memgraph.importers.documents import ExportDocument, Item, as_item, read_items
+from memgraph.importers.documents import ExportDocument, Item, as_item, read_items, thread_source
 from memgraph.importers.report import ImportResult
 
 CONFIDENCE = 0.8
@@ -44,5 +44,5 @@ def _fields(item: Item) -> Item:
         "category": next(iter(categories), None) or metadata.get("category") or metadata.get("type"),
         "created_at": item.get("created_at"),
         "last_confirmed_at": updated if updated != item.get("created_at") else None,
-        "source": item.get("run_id"),
+        "source": thread_source(item.get("run_id")),
     }

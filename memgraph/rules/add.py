@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memgraph.models import CATEGORIES, MANUAL, Addition, Fact
+from memgraph.models import CATEGORIES, MANUAL, Addition, Fact, learned_source
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
 from memgraph.text.normalize import fact_key
@@ -63,7 +63,7 @@ def _add_fact(draft: Draft, addition: Addition) -> Draft:
         category=category,
         confidence=addition.confidence,
         created_at=draft.changes.at,
-        source=MANUAL if addition.edited_by_user else draft.changes.thread,
+        source=MANUAL if addition.edited_by_user else learned_source(draft.changes.thread),
         source_error=addition.source_error if category == "correction" else None,
         replaces=tuple(old for old in addition.replaces if draft.memory.fact(old)),
     )

@@ -49,6 +49,17 @@ def test_a_submitted_conversation_is_learned(ada: TestClient, app: MountedApp, s
     assert "Paris" in storage.load(ME).facts[0].content
 
 
+def test_a_conversation_called_manual_is_learned_as_any_other(
+    ada: TestClient, app: MountedApp, storage: MemoryStorage
+) -> None:
+    """Its client must not pass for the person whose memory it is."""
+    ada.post("conversations", json={**CONVERSATION, "thread_id": "manual"})
+
+    app.services.invoker.flush()
+
+    assert [fact.is_manual for fact in storage.load(ME).facts] == [False]
+
+
 def test_pending_jobs_are_visible_to_their_user_only(ada: TestClient) -> None:
     ada.post("conversations", json=CONVERSATION)
 

@@ -145,7 +145,7 @@ def test_a_backup_restores_what_an_import_replaced(call: ApiCall, storage: Memor
     ]
 
     backup = call("GET", f"backups/{name}", user_id="ada").content
-    call("POST", "import", content=backup, if_match="*", mode="replace", user_id="ada")
+    call("POST", "import", content=backup, if_match="*", mode="replace", trusted="true", user_id="ada")
 
     assert storage.load(ME).facts == before.facts
 
@@ -156,6 +156,20 @@ def test_merging_keeps_existing_facts(call: ApiCall, storage: MemoryStorage, tea
     assert response["counts"]["added"] == 1
     assert [fact.content for fact in storage.load(ME).facts] == ["Likes tea.", "Knows Go."]
     assert response["backup"] is not None
+
+
+@pytest.mark.parametrize("mode", ["merge", "replace"])
+def test_an_import_brings_no_manual_facts_and_watermarks_unless_it_is_trusted(
+    call: ApiCall, storage: MemoryStorage, mode: str
+) -> None:
+    """Learning never corrects a manual fact, and skips the messages before a watermark."""
+    document = {"facts": [{"content": "Likes tea.", "source": "manual"}], "threads": {"t1": {"lastMessageId": "m1"}}}
+
+    call("POST", "import", json=document, if_match="*", mode=mode, user_id="ada")
+    call("POST", "import", json=document, if_match="*", mode=mode, user_id="bob", trusted="true")
+
+    loaded = [storage.load(Scope(user)) for user in ("ada", "bob")]
+    assert [(memory.facts[0].source, [*memory.threads]) for memory in loaded] == [("unknown", []), ("manual", ["t1"])]
 
 
 def test_an_import_that_changes_nothing_makes_no_backup(call: ApiCall, tea: str) -> None:

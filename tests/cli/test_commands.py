@@ -22,8 +22,8 @@ def with_facts(memgraph: Any) -> Any:
     return memgraph
 
 
-def facts(memgraph: Any) -> list[dict[str, Any]]:
-    return memgraph("show", "-u", "ada", "--json").json["facts"]
+def facts(memgraph: Any, user: str = "ada") -> list[dict[str, Any]]:
+    return memgraph("show", "-u", user, "--json").json["facts"]
 
 
 def test_help_is_shown_without_a_command(memgraph: Any) -> None:
@@ -153,10 +153,21 @@ def test_forget_lists_remaining_agents(with_facts: Any) -> None:
 def test_an_export_can_be_imported(with_facts: Any, tmp_path: Path) -> None:
     with_facts("export", "-u", "ada", "-o", str(tmp_path / "ada.json"))
 
-    result = with_facts("import", str(tmp_path / "ada.json"), "-u", "bob", "--json").json
+    result = with_facts("import", str(tmp_path / "ada.json"), "-u", "bob", "--trusted", "--json").json
 
     assert result["counts"]["added"] == 2
     assert with_facts("show", "-u", "bob", "--json").json["facts"] == facts(with_facts)
+
+
+@pytest.mark.parametrize("mode", [[], ["--replace"]])
+def test_an_import_makes_no_manual_facts_unless_it_is_trusted(memgraph: Any, mode: list[str]) -> None:
+    """A file from anywhere could forbid that its facts are ever corrected."""
+    data = b'{"facts": [{"content": "Likes tea.", "source": "manual"}]}'
+
+    memgraph("import", "-", "-u", "ada", *mode, stdin=data)
+    memgraph("import", "-", "-u", "bob", *mode, "--trusted", stdin=data)
+
+    assert [facts(memgraph, user)[0]["source"] for user in ("ada", "bob")] == ["unknown", "manual"]
 
 
 def test_an_export_is_private(with_facts: Any, tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from memgraph.editing import merge_memory, read_document, replace_memory
+from memgraph.editing import documents, merge_memory, read_document, replace_memory
 from memgraph.errors import EditError
 from memgraph.models import Fact, Memory, Section, Watermark
+from memgraph.text.normalize import fact_key
 
 TEA = Fact(id="fact_00000001", content="Likes tea.", category="preference", confidence=0.8, source="t1")
 POLARS = Fact(id="fact_00000002", content="Use Polars.", category="correction", source_error="pandas", source="t1")
@@ -55,3 +58,95 @@ def test_older_document_formats_are_read() -> None:
 def test_anything_but_a_memory_document_is_rejected(data: bytes) -> None:
     with pytest.raises(EditError, match="file is not a memory document"):
         read_document(data, "file")
+
+
+MANUAL_TEA = Fact(id="fact_00000003", content="Likes tea.", source="manual")
+PASSED_ON = Memory(facts=(MANUAL_TEA,), threads={"t1": Watermark(last_message_id="m1")})
+CHANGES = [merge_memory, replace_memory]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_imported_document_cannot_say_that_a_person_wrote_a_fact(change: Any) -> None:
+    """Learning never corrects such a fact, and anybody can write a document."""
+    assert [fact.source for fact in change(Memory(), PASSED_ON).facts] == ["unknown"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_imported_document_cannot_say_that_a_thread_was_learned_from(change: Any) -> None:
+    """The conversation would never be learned."""
+    own = {"t2": Watermark(last_message_id="m2")}
+
+    assert change(Memory(threads=own), PASSED_ON).threads == own
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_trusted_document_keeps_manual_facts_and_watermarks(change: Any) -> None:
+    """It is a backup, and the person who restores it says so."""
+    restored = change(Memory(), PASSED_ON, trusted=True)
+
+    assert (restored.facts, restored.threads) == (PASSED_ON.facts, PASSED_ON.threads)
+
+
+def test_facts_that_are_manual_already_stay_manual_when_the_memory_is_replaced() -> None:
+    """The document may be an export that its user edited."""
+    replaced = replace_memory(Memory(facts=(MANUAL_TEA, POLARS)), Memory(facts=(MANUAL_TEA,)))
+
+    assert replaced.facts == (MANUAL_TEA,)
+
+
+def test_merging_into_an_empty_memory_keeps_unknown_keys() -> None:
+    """Of the root, its two parts, sections and facts; whoever wrote them needs them."""
+    document = {
+        "mine": [1, {"a": None}],
+        "user": {
+            "workContext": {"summary": "", "note": "x"},
+            "topOfMind": {"summary": "y", "z": 1},
+            "hobbies": {"a": 1},
+        },
+        "history": {"recentMonths": {"summary": "", "updatedAt": "", "w": 2}, "childhood": "Oslo"},
+        "facts": [{"id": "fact_1", "content": "x", "tags": ["a"]}, {"id": "fact_2", "content": 42}],
+    }
+    imported = Memory.model_validate(document)
+
+    merged = merge_memory(Memory(), imported)
+
+    assert merged.model_copy(update={"last_updated": ""}) == imported
+
+
+def test_merging_does_not_change_unknown_keys() -> None:
+    memory = Memory.model_validate({"mine": 1, "user": {"workContext": {"summary": "own", "note": 1}, "x": 1}})
+    other = {"mine": 2, "user": {"workContext": {"summary": "new", "note": 2, "of_new": 2}, "x": 2}}
+
+    assert merge_memory(memory, Memory.model_validate(other)) == memory
+
+
+def test_a_document_has_a_limited_number_of_facts_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A memory is loaded and searched as a whole."""
+    monkeypatch.setattr(documents, "MAX_FACTS", 2)
+    monkeypatch.setattr(documents, "MAX_THREADS", 1)
+
+    with pytest.raises(EditError, match="file has 3 facts; at most 2 can be imported"):
+        read_document(b'{"facts": ["a", "b", "c"]}', "file")
+    with pytest.raises(EditError, match="file has 2 threads; at most 1 can be imported"):
+        read_document(b'{"facts": [], "threads": {"t1": {}, "t2": {}}}', "file")
+    with pytest.raises(EditError, match="the memory would have 3 facts; at most 2 are possible"):
+        merge_memory(KNOWN, Memory(facts=(Fact(content="new"),)))
+    assert merge_memory(KNOWN, KNOWN) == KNOWN
+
+
+def test_merging_takes_a_number_of_steps_in_proportion_to_the_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each content is normalized once, and no id is searched for among the facts."""
+    keys: list[str] = []
+
+    def count(content: str) -> str:
+        keys.append(content)
+        return fact_key(content)
+
+    monkeypatch.setattr(documents, "fact_key", count)
+    monkeypatch.setattr(Memory, "fact", None)
+    stored, new = (tuple(Fact(id=f"fact_{i}", content=f"{word} {i}") for i in range(1_000)) for word in ("old", "new"))
+
+    merged = merge_memory(Memory(facts=stored), Memory(facts=new))
+
+    assert len({fact.id for fact in merged.facts}) == 2_000
+    assert len(keys) == 2_000

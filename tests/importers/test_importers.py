@@ -149,6 +149,23 @@ def test_a_manual_fact_of_deerflow_stays_manual() -> None:
     assert result.memory.facts[0].is_manual
 
 
+def test_a_thread_called_manual_of_another_system_makes_no_manual_facts() -> None:
+    """Only DeerFlow's own mark does."""
+    text = FACT_FILE.replace("threadId: t9", "threadId: manual")
+    runs = [{"memory": "Likes tea.", "run_id": "manual"}]
+
+    results = [import_from("deerflow", ("fact.md", text)), import_from("mem0", runs)]
+
+    assert [result.memory.facts[0].source for result in results] == ["unknown", "unknown"]
+
+
+def test_a_deerflow_fact_whose_content_is_not_a_text_is_skipped() -> None:
+    result = import_from("deerflow", {"facts": [{"content": ["a", "list"]}, {"content": "Likes tea."}]})
+
+    assert [fact.content for fact in result.memory.facts] == ["Likes tea."]
+    assert [*skipped(result).values()] == ["its content is not a text"]
+
+
 def test_a_folder_of_deerflow_is_one_memory() -> None:
     """Summaries are in one file, and each fact is in a file of its own."""
     result = import_from(

@@ -33,6 +33,14 @@ def test_a_new_fact_has_its_thread_and_time() -> None:
     assert (result.refused, result.removed) == ((), ())
 
 
+def test_a_thread_called_manual_makes_no_manual_facts() -> None:
+    """A client chooses the id; only what a person wrote is protected from learning."""
+    (learned,) = add(draft(additions=(addition("Likes tea."),), thread="manual")).memory.facts
+
+    assert not learned.is_manual
+    assert learned.source == "unknown"
+
+
 def test_new_facts_follow_the_known_ones_in_their_order() -> None:
     """The document is a log that people read."""
     proposed = (addition("Has a dog.", id="n1"), addition("Has a cat.", id="n2"))

@@ -70,7 +70,7 @@ def import_document(
 
     def change(memory: Memory) -> Memory:
         before[:], backups[:] = [memory], []  # a conflict calls this again
-        changed = replace_memory(memory, imported) if is_replacing else merge_memory(memory, imported)
+        changed = (replace_memory if is_replacing else merge_memory)(memory, imported, trusted=query.trusted)
         if changed != memory and not memory.is_empty:
             services.backups.save(scope, memory, name)
             backups[:] = [name]
@@ -96,7 +96,7 @@ def read_backup(
     services: ServicesDep,
     principal: PrincipalDep,
 ) -> Response:
-    """Download a backup. Import it with mode=replace to restore it."""
+    """Download a backup. To restore it, import it with mode=replace and trusted=true."""
     data = services.backups.read(principal.scope(query.user_id, query.agent_name), name)
     if data is None:
         raise ProblemError(HTTPStatus.NOT_FOUND, "NoSuchBackup", f"there is no backup {name!r}; /backups lists them")
