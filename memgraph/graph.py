@@ -1,7 +1,7 @@
 """The memory update as a graph. Only this file defines the order of the nodes.
 
     filter_messages -> detect_signals -> load_memory -> build_prompt -> call_model
-        -> parse_update -> apply_update -> scrub_uploads -> save_memory
+        -> parse_update -> apply_update -> scrub_uploads [-> review_changes] -> save_memory
 
 The other routes:
 
@@ -9,13 +9,10 @@ The other routes:
     load_memory     -> END            all turns were learned before
     load_memory     -> apply_update   after a save conflict, if the change set still applies
     parse_update    -> call_model     the answer is unreadable; once
+    scrub_uploads   -> save_memory    neither the graph nor the run asks for a review
+    review_changes  -> apply_update   the reviewer changed the changes
     save_memory     -> load_memory    the save lost a race against another writer
     save_memory     -> build_prompt   turns are left for another pass
-
-A graph with review has one more node, before save_memory:
-
-    scrub_uploads   -> review_changes   a person approves the changes if required
-    review_changes  -> apply_update     the reviewer changed them
 """
 
 # LangGraph leaves some of its types open
@@ -51,6 +48,7 @@ from memgraph.state import (
     Parsed,
     Result,
     Reviewed,
+    ReviewRoute,
     Saved,
     Stages,
     State,
@@ -107,8 +105,7 @@ def build_graph(
         `context=Context(user_id=...)`; the other fields of that context override what is given here.
 
     Raises:
-        ConfigError: If the model, the storage or the review is not a valid value; from a run whose context asks for
-            a review that the graph was not built for.
+        ConfigError: If the model, the storage or the review is not a valid value.
         IdentityError: From a run without a user, or with an id that is not allowed.
         ModelError: From a run whose model did not answer, or not with a memory update.
         StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
@@ -135,6 +132,7 @@ def _assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context
     graph.add_node("parse_update", parse_update)
     graph.add_node("apply_update", bound(apply_update))
     graph.add_node("scrub_uploads", scrub_uploads)
+    graph.add_node("review_changes", bound(review_changes))
     graph.add_node("save_memory", bound(save_memory))
 
     graph.add_edge(START, "filter_messages")
@@ -146,16 +144,16 @@ def _assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context
     graph.add_conditional_edges("parse_update", after_parse)
     graph.add_edge("apply_update", "scrub_uploads")
     if strictest(defaults.review) == "never":
-        graph.add_edge("scrub_uploads", "save_memory")
+        graph.add_conditional_edges("scrub_uploads", after_scrub)
     else:
-        graph.add_node("review_changes", bound(review_changes))
         graph.add_edge("scrub_uploads", "review_changes")
-        graph.add_conditional_edges("review_changes", after_review)
+    graph.add_conditional_edges("review_changes", after_review)
     graph.add_conditional_edges("save_memory", after_save)
     return graph
 
 
-# A thread keeps the values of its last run: a route may only read what its own node wrote in this step.
+# A thread keeps the values of its last run: a route may only read what its own node wrote in this step, and the origin,
+# which every run writes first.
 
 
 def after_filter(state: FilterOutput) -> Literal["detect_signals", "__end__"]:
@@ -173,6 +171,11 @@ def after_load(state: LoadOutput) -> Literal["build_prompt", "apply_update", "__
 def after_parse(state: Parsed) -> Literal["call_model", "apply_update"]:
     """Call the model again after an unreadable answer."""
     return "call_model" if "problem" in state else "apply_update"
+
+
+def after_scrub(state: ReviewRoute) -> Literal["review_changes", "save_memory"]:
+    """Skip the review unless the run was started with one."""
+    return "save_memory" if state["origin"].review == "never" else "review_changes"
 
 
 def after_review(state: Reviewed) -> Literal["apply_update", "save_memory"]:

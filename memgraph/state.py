@@ -233,6 +233,12 @@ class ReviewInput(Filtered, ApplyInput):
     reviewed: NotRequired[str]
 
 
+class ReviewRoute(TypedDict):
+    """The route to review_changes."""
+
+    origin: Origin
+
+
 class SaveInput(Filtered, Loaded, ConflictCount):
     """save_memory."""
 

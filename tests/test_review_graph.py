@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
-from memgraph import ConfigError, Context, Fact, Memory, MemoryStorage, Policy, Scope, build_graph, open_storage
+from memgraph import Context, Fact, Memory, MemoryStorage, Policy, Scope, build_graph, open_storage
 from memgraph.models import MANUAL, Section
 from memgraph.review import Decision, Edit, Proposal, Review
 from memgraph.testing import ScriptedModel, update_answer
@@ -67,11 +67,13 @@ def asked(state: Any) -> Proposal:
 # -- the shape ------------------------------------------------------------------------------------
 
 
-def test_a_graph_without_review_has_no_review_node() -> None:
-    """It costs nothing and is not drawn."""
-    graph = build_graph(storage="memory:", review="never")
+def test_a_run_without_review_skips_the_review_node() -> None:
+    """It costs no step and no checkpoint."""
+    graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
 
-    assert "review_changes" not in graph.get_graph().nodes
+    steps = [*graph.stream({"messages": talk("I'm Ada.")}, context=CONTEXT, stream_mode="updates")]
+
+    assert [node for step in steps for node in step][-2:] == ["scrub_uploads", "save_memory"]
 
 
 @pytest.mark.parametrize("review", ["corrections", "always"])
@@ -173,14 +175,32 @@ def test_a_run_resumed_without_its_context_stays_strict() -> None:
     assert bench.contents == []
 
 
-def test_a_graph_without_a_review_node_rejects_runs_with_review() -> None:
-    """It never saves without review."""
-    bench = Bench(review="never")
+@pytest.mark.parametrize("defaults", [{}, {"review": "never"}])
+def test_a_run_may_ask_for_a_review_of_any_graph(defaults: dict[str, Any]) -> None:
+    """Every graph has the node: `review` is a field of the form of every server."""
+    model = ScriptedModel(update_answer("Name is Ada."))
+    storage = open_storage("memory:")
+    graph = build_graph(model=model, storage=storage, checkpointer=InMemorySaver(), **defaults)
 
-    with pytest.raises(ConfigError, match=r"build_graph\(review='always'\)"):
-        bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
+    state = graph.invoke(
+        {"messages": talk("I'm Ada.")}, CONFIG, context=CONTEXT.model_copy(update={"review": "always"})
+    )
+    unsaved = storage.load(ADA)
+    graph.invoke(Command(resume="accept"), CONFIG)  # without the context, which is not checkpointed
 
-    assert (bench.contents, len(bench.model.asked)) == ([], 0)
+    assert (asked(state).items[0].after, unsaved) == ("Name is Ada.", Memory())
+    assert [fact.content for fact in storage.load(ADA).facts] == ["Name is Ada."]
+
+
+def test_a_review_of_one_run_does_not_hold_for_the_next() -> None:
+    """The thread still has the state of the first."""
+    bench = Bench(update_answer("Name is Ada."), update_answer("Has a dog."), review="never")
+    bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
+    bench.answer("accept")
+
+    state = bench.say("I'm Ada.", "Hello!", "I have a dog.")
+
+    assert (state["outcome"], bench.contents) == ("learned", ["Name is Ada.", "Has a dog."])
 
 
 def test_without_a_checkpointer_the_run_ends_at_the_review() -> None:

@@ -13,7 +13,7 @@ from langgraph.config import get_config
 
 from memgraph._cache import ResourceCache
 from memgraph.context.context import Context
-from memgraph.errors import ConfigError, IdentityError, WrongStorageError
+from memgraph.errors import IdentityError, WrongStorageError
 from memgraph.llm.models import chat_model
 from memgraph.models import Scope, validate_id
 from memgraph.policy import Policy
@@ -42,8 +42,6 @@ class RunContext:
     structured_output: StructuredOutput
     review: Review
     """When a person must agree: the stricter of what the run and the graph require."""
-    has_review_node: bool
-    """Whether the graph was built with a node that asks for a review."""
     authenticated_user_id: str | None
     """The user that the server has authenticated."""
     open_model: Callable[[], BaseChatModel]
@@ -114,7 +112,6 @@ class ContextResolver:
             enabled=True if enabled is None else enabled,
             structured_output=run.structured_output or defaults.structured_output or "none",
             review=strictest(run.review, self._review) if run.review else self._review,
-            has_review_node=self._review != "never",
             authenticated_user_id=authenticated,
             open_model=lambda: self._models(model) if isinstance(model, str) else model,
             open_storage=lambda: self._storages(storage) if isinstance(storage, str) else storage,
@@ -190,14 +187,8 @@ def resolve_origin(context: RunContext) -> Origin:
     """Return the owner of the update.
 
     Raises:
-        ConfigError: If the run asks for a review that its graph was not built for.
         IdentityError: If there is no user, or an id is invalid.
     """
-    if context.review != "never" and not context.has_review_node:
-        raise ConfigError(
-            f"this run asks for review={context.review!r}, but its graph has no review node: "
-            f"build it with build_graph(review={context.review!r})"
-        )
     if not context.user_id:
         raise IdentityError(
             "no user_id: name the user by context=Context(user_id='ada'); 'default' is the memory without a user"

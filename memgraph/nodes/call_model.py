@@ -16,15 +16,15 @@ _UNREADABLE_ANSWER_CHARS = 2_000  # of an unreadable answer that the correction 
 
 def call_model(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     """Call the model; after an unreadable answer, send it back with the problem."""
-    context = runtime.context
-    message = call(context.model, _messages(state), context.policy, context.structured_output)
+    context, messages = runtime.context, _messages(state)
+    message = call(context.model, messages, context.policy, context.structured_output)
     return _to_answer(state, message)
 
 
 async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     """As `call_model`, without blocking a thread."""
-    context = runtime.context
-    message = await acall(context.model, _messages(state), context.policy, context.structured_output)
+    context, messages = runtime.context, _messages(state)
+    message = await acall(context.model, messages, context.policy, context.structured_output)
     return _to_answer(state, message)
 
 

@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from update_values import ADA, runtime, turn
 
-from memgraph import ConfigError, IdentityError, Scope, open_storage
+from memgraph import IdentityError, Scope, open_storage
 from memgraph.nodes.filter_messages import filter_messages
 from memgraph.report import Report
 from memgraph.state import Origin
@@ -75,12 +75,3 @@ def test_an_invalid_thread_id_is_an_error() -> None:
     """The message names the field."""
     with pytest.raises(IdentityError, match=r"^thread_id 'a.*b' contains a control character$"):
         filter_messages({"messages": SAID}, runtime(thread_id="a\nb"))
-
-
-def test_a_review_that_the_graph_cannot_make_is_an_error() -> None:
-    """Saving without it would be worse."""
-    context = runtime(review="always")
-    object.__setattr__(context.context, "has_review_node", False)
-
-    with pytest.raises(ConfigError, match=r"review='always', but its graph has no review node: build it with build_gr"):
-        filter_messages({"messages": SAID}, context)

@@ -64,7 +64,7 @@ def test_drawn_graph_has_all_nodes_and_routes(client: SyncLangGraphClient) -> No
     """They are those of graph.py, without additions of LangGraph."""
     drawn: Any = client.assistants.get_graph(assistant_of(client, UPDATE)["assistant_id"])
 
-    assert [node["id"] for node in drawn["nodes"]] == ["__start__", *NODES, "__end__"]
+    assert [node["id"] for node in drawn["nodes"]] == ["__start__", *NODES[:-1], "review_changes", NODES[-1], "__end__"]
     routes = {(edge["source"], edge["target"]) for edge in drawn["edges"] if edge.get("conditional")}
     assert {("load_memory", "apply_update"), ("parse_update", "call_model"), ("save_memory", "build_prompt")} <= routes
 

@@ -26,7 +26,6 @@ INVALID_CONTEXTS: list[tuple[dict[str, Any], str]] = [
     ({"user_id": "run-bea", "structured_output": "perhaps"}, "structured_output must be 'none'"),
     ({"user_id": "run-bea", "enabled": "perhaps"}, "enabled must be a valid boolean"),
     ({"user_id": "run-bea", "prompt": "Be brief."}, "prompt does not describe the answer"),
-    ({"user_id": "run-bea", "review": "always"}, "build_graph(review='always')"),
     ({"user_id": "run-bea", "model": "gpt"}, "'gpt' is not a model name"),
     ({"user_id": "run-bea", "model": "nobody:gpt"}, "'nobody:gpt' cannot be used"),
     ({"user_id": "run-bea", "storage": "cloud:x"}, "unknown storage scheme 'cloud'"),
