@@ -32,7 +32,7 @@ from memgraph.nodes.apply_update import apply_update
 from memgraph.nodes.build_prompt import build_prompt
 from memgraph.nodes.call_model import call_model, call_model_async
 from memgraph.nodes.detect_signals import detect_signals
-from memgraph.nodes.errors import fail_open
+from memgraph.nodes.errors import ErrorHandlers
 from memgraph.nodes.filter_messages import filter_messages
 from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
@@ -118,10 +118,12 @@ def build_graph(
 
 def _assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context, Conversation, Any]:
     """Add nodes and routes."""
-    bound = ContextResolver(defaults).bind
+    resolver = ContextResolver(defaults)
+    bound = resolver.bind
     graph = StateGraph(State, context_schema=Context, input_schema=Conversation, output_schema=output)
 
-    graph.set_node_defaults(error_handler=fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected
+    handlers = ErrorHandlers(resolver)
+    graph.set_node_defaults(error_handler=handlers.fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected
     graph.add_node("filter_messages", bound(filter_messages))
     graph.add_node("detect_signals", bound(detect_signals))
     graph.add_node("load_memory", bound(load_memory))

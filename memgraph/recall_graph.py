@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime
 
 from memgraph.context import Context, ContextResolver
 from memgraph.langgraph_adapter import MemoryGraph
-from memgraph.nodes.errors import recall_error_handler
+from memgraph.nodes.errors import ErrorHandlers
 from memgraph.nodes.recall import RecallContext, recall_fit, recall_load, recall_rank, recall_render
 from memgraph.retrieval.recall import RecallPipeline
 from memgraph.state import Conversation, RecallStages, RecallState, TextRendered
@@ -77,7 +77,8 @@ def build_recall_graph(
         output_schema=RecallStages if output == "stages" else TextRendered,
     )
 
-    graph.set_node_defaults(error_handler=recall_error_handler)  # pyright: ignore[reportArgumentType] - NodeError is injected
+    handlers = ErrorHandlers(resolver)
+    graph.set_node_defaults(error_handler=handlers.recall_nothing)  # pyright: ignore[reportArgumentType] - NodeError is injected
     graph.add_node("recall_load", bound(recall_load))
     graph.add_node("recall_rank", bound(recall_rank))
     graph.add_node("recall_fit", bound(recall_fit))

@@ -252,7 +252,7 @@ class SaveInput(Filtered, Loaded, ConflictCount):
 
 
 class ErrorInput(Filtered, total=False):
-    """fail_open: as little as possible, since any stage may be missing."""
+    """ErrorHandlers.fail_open: as little as possible, since any stage may be missing."""
 
 
 # -- recall ---------------------------------------------------------------------------------------
@@ -299,4 +299,4 @@ class FitInput(MemoryLoaded, FactsRanked):
 
 
 class RecallErrorInput(TypedDict):
-    """recall_error_handler: reads nothing."""
+    """ErrorHandlers.recall_nothing: reads nothing."""

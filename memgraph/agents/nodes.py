@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, Protocol, cast
 
 from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.channels import UntrackedValue
@@ -14,6 +14,7 @@ from memgraph.agents.capture import ConversationCapture, make_invoker
 from memgraph.agents.identity import IdentityResolver
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector, resolve_storage
 from memgraph.agents.messages import has_reply
+from memgraph.context import get_field
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
@@ -49,11 +50,16 @@ class CaptureNode(Protocol):
     def __call__(self, state: MessagesState, runtime: Runtime[Any]) -> None: ...
 
 
-def with_memory(state: MemoryState, system: str = "") -> list[AnyMessage]:
-    """Return the messages of *state* after a system message that contains *system* and then the memory."""
-    parts = [part for part in (system, state.get("memory_context", "")) if part]
-    head: list[AnyMessage] = [SystemMessage("\n\n".join(parts))] if parts else []
-    return [*head, *state["messages"]]
+def with_memory(state: MemoryState | object, system: str = "") -> list[AnyMessage]:
+    """Return the messages of *state* after a system message that contains *system* and then the memory.
+
+    Args:
+        state: A state with `messages` and `memory_context`: a dict, a dataclass or a pydantic model.
+        system: Instructions for the model.
+    """
+    parts = [part for part in (system, get_field(state, "memory_context")) if part]
+    head: list[AnyMessage] = [SystemMessage("\n\n".join(map(str, parts)))] if parts else []
+    return [*head, *cast("list[AnyMessage]", get_field(state, "messages") or [])]
 
 
 def inject_memory(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, cast
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from memgraph.agents.messages import last_user_index
 from memgraph.agents.nodes import MemoryState
+from memgraph.context import get_field
 from memgraph.text.normalize import language_of, unescape
 
 ANSWERS: Mapping[Literal["en", "zh"], tuple[str, str]] = MappingProxyType(
@@ -27,14 +28,15 @@ ANSWERS: Mapping[Literal["en", "zh"], tuple[str, str]] = MappingProxyType(
 """The first line of an answer with memories, and the answer without any, by language."""
 
 
-def answer_from_memory(state: MemoryState) -> AIMessage:
+def answer_from_memory(state: MemoryState | object) -> AIMessage:
     """Answer with what inject_memory found.
 
-    The answer is named `memory_context`, so that memory does not learn from itself.
+    The state may be a dict, a dataclass or a pydantic model. The answer is named `memory_context`, so that memory
+    does not learn from itself.
     """
-    messages = state["messages"]
+    messages = cast("Sequence[BaseMessage]", get_field(state, "messages") or ())
     start = last_user_index(messages)
     heading, no_memory = ANSWERS[language_of([messages[start].text] if start is not None else [])]
-    context = state.get("memory_context", "").splitlines()
+    context = str(get_field(state, "memory_context") or "").splitlines()
     lines = [unescape(line) for line in context if line.startswith("- ") or line.endswith(":")]
     return AIMessage("\n".join([heading, "", *lines]) if lines else no_memory, name="memory_context")

@@ -171,8 +171,10 @@ class MemoryToolkit:
 
     def _search(self, identity: UserIdentity, query: str, category: str | None, limit: int) -> list[Fact]:
         facts = self._storage.load(identity.scope).facts
-        ranked = (scored.fact for scored in rank_facts(facts, query, cache=self._cache))
-        matching = (fact for fact in ranked if category in {None, fact.effective_category})
+        ranked = rank_facts(facts, query, cache=self._cache)
+        # a blank query matches every fact, so that a model can list a category
+        found = (scored.fact for scored in ranked if scored.similarity > 0 or not query.strip())
+        matching = (fact for fact in found if category in {None, fact.effective_category})
         return list(islice(matching, min(max(limit, 1), MAX_RESULTS)))
 
     def _apply_with_confirmation(

@@ -3,38 +3,69 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
+from langgraph.config import get_config
 from langgraph.errors import NodeError
+from langgraph.runtime import Runtime
 
+from memgraph.context import ContextResolver
+from memgraph.errors import IdentityError
 from memgraph.langgraph_adapter import is_subgraph
+from memgraph.models import Scope
 from memgraph.retrieval.results import RecallResult
-from memgraph.state import ErrorInput, RecallErrorInput, RunOutcome, TextRendered
+from memgraph.state import ErrorInput, Origin, RecallErrorInput, RunOutcome, TextRendered
 
 _log = logging.getLogger("memgraph.graph")
 
 
-def fail_open(state: ErrorInput, error: NodeError) -> RunOutcome:
-    """Log the error and end the update if it runs inside another graph; raise it otherwise.
+class ErrorHandlers:
+    """The error handlers of a graph.
 
-    The watermark has not moved, so the turns are learned when they are submitted again.
+    Args:
+        resolve: Resolves the context of the failed run, which tells whose memory it is about.
     """
-    raise_if_root(error)
-    origin = state.get("origin")
-    _log.error(
-        "memory of %s was not updated: %s failed; the agent goes on", origin.scope if origin else "?", error.node,
-        exc_info=error.error,
-    )  # fmt: skip
-    return {}
 
+    def __init__(self, resolve: ContextResolver) -> None:
+        self._resolve = resolve
 
-def recall_error_handler(_: RecallErrorInput, error: NodeError) -> TextRendered:
-    """Log the error and recall nothing if recall runs inside another graph; raise it otherwise.
+    def fail_open(self, state: ErrorInput, error: NodeError, runtime: Runtime[Any]) -> RunOutcome:
+        """Log the error and end the update if it runs inside another graph; raise it otherwise.
 
-    The result of an earlier run on the thread is overwritten: it may be of another user's memory.
-    """
-    raise_if_root(error)
-    _log.error("nothing was recalled: %s failed; the agent goes on", error.node, exc_info=error.error)
-    return {"recalled": RecallResult(text="", tokens=0)}
+        The watermark has not moved, so the turns are learned when they are submitted again.
+        """
+        raise_if_root(error)
+        _log.error(
+            "memory of %s was not updated: %s failed; the agent goes on",
+            self._owner(runtime, state.get("origin")),
+            error.node,
+            exc_info=error.error,
+        )
+        return {}
+
+    def recall_nothing(self, _: RecallErrorInput, error: NodeError, runtime: Runtime[Any]) -> TextRendered:
+        """Log the error and recall nothing if recall runs inside another graph; raise it otherwise.
+
+        The result of an earlier run on the thread is overwritten: it may be of another user's memory.
+        """
+        raise_if_root(error)
+        _log.error(
+            "memory of %s was not recalled: %s failed; the agent goes on",
+            self._owner(runtime, None),
+            error.node,
+            exc_info=error.error,
+        )
+        return {"recalled": RecallResult(text="", tokens=0)}
+
+    def _owner(self, runtime: Runtime[Any], origin: Origin | None) -> str:
+        """Name the owner of the memory: the one in the run's context, since *origin* may be of an earlier run."""
+        try:
+            context = self._resolve(runtime, get_config())
+            if context.user_id:
+                return str(Scope(context.user_id, context.agent_name))
+        except IdentityError:
+            _log.debug("the run names no valid user", exc_info=True)
+        return str(origin.scope) if origin else "an unknown user"
 
 
 def raise_if_root(error: NodeError) -> None:

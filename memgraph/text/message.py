@@ -172,6 +172,8 @@ ROLES: Mapping[str, Role] = MappingProxyType(
 """Roles of a ChatMessage that are the user's or the assistant's."""
 
 TOOL_CALL_BLOCKS = frozenset({"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"})
+ANSWER_KEYS = (("request_id", "id"), ("kind", "response_kind"), ("value",))
+"""What an answer to a clarification has: one key of each tuple, with a text that is not blank."""
 INJECTED_NAMES = frozenset({"memory_context", "summary"})
 _ONLY_FILES = re.compile(r"(?:\[(?:image|audio|video|file)(?:: [^\]]*)?\]\s*)*")
 
@@ -234,8 +236,20 @@ def is_injected(message: BaseMessage) -> bool:
 
 
 def _is_answer(message: BaseMessage) -> bool:
+    """Return whether the user answered a clarification: the answer names the request and its kind, and has a value.
+
+    A marker alone, such as `True`, is no answer: applications set those on hidden messages of their own.
+    """
     response = _additional(message).get("human_input_response")
-    return role_of(message) == "human" and response is not None and response is not False
+    if role_of(message) != "human" or not isinstance(response, Mapping):
+        return False
+    answer = cast("Mapping[str, object]", response)
+    return all(_has_one(answer, keys) for keys in ANSWER_KEYS)
+
+
+def _has_one(answer: Mapping[str, object], keys: tuple[str, ...]) -> bool:
+    values = (answer.get(key) for key in keys)
+    return any(isinstance(value, str) and value.strip() for value in values)
 
 
 def _additional(message: BaseMessage) -> Mapping[str, object]:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import pickle
 from typing import Any
 
 import pytest
 from agent_fakes import ADA, IN_T1, SECRET, AgentModel, CountingStorage, RecordingInvoker, storage_with
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
+from pydantic import BaseModel
 
 from memgraph import (
     Context,
     MemoryState,
     MemoryStorage,
     Settings,
+    answer_from_memory,
     build_graph,
     capture_memory,
     inject_memory,
@@ -169,3 +172,31 @@ def test_the_update_itself_may_be_the_last_node() -> None:
     assert [fact.content for fact in storage.load(ADA).facts] == [SECRET]
     assert set(state) == {"messages"}
     assert "memory_update:call_model" in graph.get_graph(xray=True).nodes
+
+
+@dataclasses.dataclass
+class DataclassState:
+    """A state with messages and memory."""
+
+    messages: list[AnyMessage] = dataclasses.field(default_factory=list)
+    memory_context: str = ""
+
+
+class ModelState(BaseModel):
+    """The same as a pydantic model."""
+
+    messages: list[AnyMessage] = []
+    memory_context: str = ""
+
+
+@pytest.mark.parametrize("kind", [dict, DataclassState, ModelState])
+def test_with_memory_takes_every_kind_of_state(kind: Any) -> None:
+    """LangGraph allows a TypedDict, a dataclass or a pydantic model."""
+    state = kind(messages=[HumanMessage("Hi!")], memory_context=f"<memory>{SECRET}</memory>")
+
+    system, question = with_memory(state, "Be kind.")
+
+    assert system == SystemMessage(f"Be kind.\n\n<memory>{SECRET}</memory>")
+    assert question.text == "Hi!"
+    assert [message.text for message in with_memory(kind(messages=[HumanMessage("Hi!")]))] == ["Hi!"]
+    assert SECRET in answer_from_memory(kind(messages=[HumanMessage("Hi!")], memory_context=f"- {SECRET}")).text

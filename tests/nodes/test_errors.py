@@ -7,11 +7,17 @@ from typing import Any
 
 import pytest
 from langgraph.errors import NodeError
+from langgraph.runtime import Runtime
 from update_values import origin, turn
 
-from memgraph.nodes.errors import fail_open, raise_if_root, recall_error_handler
+from memgraph.context import Context, ContextResolver
+from memgraph.nodes.errors import ErrorHandlers, raise_if_root
 from memgraph.retrieval.results import RecallResult
 
+HANDLERS = ErrorHandlers(ContextResolver(Context()))
+ADA: Any = Runtime(context=Context(user_id="ada"))
+EVE: Any = Runtime(context=Context(user_id="eve", agent_name="chef"))
+NO_USER: Any = Runtime(context=None)
 ERROR = NodeError(node="load_memory", error=OSError("disk full"))
 STATE: Any = {"turns": (turn("m1"),), "origin": origin("s")}
 
@@ -20,11 +26,15 @@ STATE: Any = {"turns": (turn("m1"),), "origin": origin("s")}
 def inside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the graph runs inside another one."""
     monkeypatch.setattr("memgraph.nodes.errors.is_subgraph", lambda: request.param)
+    monkeypatch.setattr("memgraph.nodes.errors.get_config", dict[str, Any])
 
 
 @pytest.mark.parametrize("inside", [False], indirect=True)
 @pytest.mark.usefixtures("inside")
-@pytest.mark.parametrize("handle", [lambda: fail_open(STATE, ERROR), lambda: recall_error_handler({}, ERROR)])
+@pytest.mark.parametrize(
+    "handle",
+    [lambda: HANDLERS.fail_open(STATE, ERROR, ADA), lambda: HANDLERS.recall_nothing({}, ERROR, ADA)],
+)
 def test_a_root_graph_raises_the_error(handle: Any, caplog: pytest.LogCaptureFixture) -> None:
     """As it was, and without a log line."""
     with pytest.raises(OSError, match="disk full"):
@@ -35,12 +45,20 @@ def test_a_root_graph_raises_the_error(handle: Any, caplog: pytest.LogCaptureFix
 
 @pytest.mark.parametrize("inside", [True], indirect=True)
 @pytest.mark.usefixtures("inside")
-@pytest.mark.parametrize(("state", "owner"), [(STATE, "'ada'"), ({}, "?")])
+@pytest.mark.parametrize(
+    ("state", "runtime", "owner"),
+    [
+        (STATE, NO_USER, "'ada'"),
+        ({}, ADA, "'ada'"),
+        (STATE, EVE, "'eve' with agent 'chef'"),
+        ({}, NO_USER, "an unknown user"),
+    ],
+)
 def test_an_update_inside_a_graph_logs_the_error_and_ends(
-    state: Any, owner: str, caplog: pytest.LogCaptureFixture
+    state: Any, runtime: Any, owner: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Before the first node has run, the owner is not known."""
-    assert fail_open(state, ERROR) == {}
+    """It names the owner: the user of the run, or else the one in the state, which may be of an earlier run."""
+    assert HANDLERS.fail_open(state, ERROR, runtime) == {}
 
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("memgraph.graph", logging.ERROR)
@@ -53,10 +71,10 @@ def test_an_update_inside_a_graph_logs_the_error_and_ends(
 @pytest.mark.usefixtures("inside")
 def test_recall_inside_a_graph_logs_the_error_and_recalls_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """Also nothing of an earlier run on the thread."""
-    assert recall_error_handler({}, ERROR) == {"recalled": RecallResult(text="", tokens=0)}
+    assert HANDLERS.recall_nothing({}, ERROR, ADA) == {"recalled": RecallResult(text="", tokens=0)}
 
     (record,) = caplog.records
-    assert record.getMessage() == "nothing was recalled: load_memory failed; the agent goes on"
+    assert record.getMessage() == "memory of 'ada' was not recalled: load_memory failed; the agent goes on"
     assert record.exc_info
     assert record.exc_info[1] is ERROR.error
 

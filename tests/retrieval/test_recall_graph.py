@@ -157,7 +157,7 @@ def test_inside_another_graph_an_error_costs_only_what_would_have_been_told(
     after = agent.invoke(ASKED, {"configurable": {"user_id": "a\nb", "thread_id": "t"}})
 
     assert after["recalled"].text == ""
-    assert "nothing was recalled: recall_load failed" in caplog.text
+    assert "memory of an unknown user was not recalled: recall_load failed" in caplog.text
 
 
 def test_no_step_sees_more_than_it_names(graph: RecallGraph) -> None:
