@@ -31,6 +31,22 @@ _LATELY = (
 _THE_USER = r"(?<!\ba )(?<!each )(?<!every )(?<!any )(?<!or )\buser,?"
 _ITEM = r"^[-*]? ?"
 """The start of a sentence, or of an item in a list."""
+_SUBJECT = rf"(?:{_THE_USER} |{_ITEM})"
+"""The user, named or implied at the start of a sentence."""
+_UPLOADING = r"(?:re-?)?(?:uploading|attaching)"
+_IS_DOING = (
+    rf"(?:is|was|has been|have been|had been|keeps|kept|began|begins|started|starts|finished|continued|tried|mentioned)"
+    rf" {_LATELY}(?:(?:currently|still) )?{_UPLOADING}"
+)
+_PERFORMED = r"(?:performed|performs|completed|did|initiated|conducted|executed|carried out|started|attempted|finished)"
+_AN = r"(?:an?|another|one|two|three|several|some|multiple|many|\d+)"
+_FOR_YEARS = r"(?:since (?:19|20)\d\d|for (?:\w+ )?(?:years|months|decades)|for a living|professionally)\b"
+"""A pastime or a trade, not an event of the conversation."""
+_CHAT = (
+    r"(?:the|this|our) (?:current )?(?:chat|conversation|assistant|session)\b"
+    r"(?! (?:app|service|server|tool|room|widget|bot))"
+)
+_BY_THE_WAY = r"(?:of|to|for|in|with|and|during|by|as|using|before|after|from|via)\b"
 
 _ZH_THING = (
     r"(?:文件|档案|文档|报告|图片|照片|表格|附件|截图|视频|录音|资料|数据|简历|合同|论文|代码|"
@@ -42,13 +58,21 @@ _ZH_JUST = r"(?:已|已经|刚|刚刚|曾|曾经)"
 _ZH_ONE = r"[\d一两三四五几多]"
 _SAME = r"[^,。;!?\n]"
 """Any character of the same clause."""
+_ZH_DIRECTLY = r"(?:(?!支持|允许|可以|让|开发|实现|负责)[^,。;!?\n])"
+"""Any character of the same clause, but not the start of a word for building something that accepts uploads."""
+_ZH_ADVERB = r"(?:目前|当前|最近|今天|昨天|刚才|还|也|又|已经?|曾经?|分别|重新|陆续|多次|反复|持续|继续|不断)"
+_ZH_IS_DOING = r"(?:正在|正|在|一直在|尝试|试图|开始|继续|重新|陆续|多次|反复|持续|不断)"
+_ZH_PRODUCT = r"(?:的|时的)?(?:功能|接口|组件|模块|服务|系统|流程|按钮|脚本|工具|插件|代码|逻辑)"
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns))
 
 
-HINTS = ("upload", "attach", "shared", "provided", "sent ", "submitted", "supplied", "上传", "上载", "附", "了")
+HINTS = (
+    *("upload", "attach", "shared", "sharing", "provided", "sent ", "sending", "submitted", "supplied"),
+    *("上传", "上载", "附", "了", "助手", "对话"),
+)
 """A text without any of these mentions no upload; a cheap check before the patterns."""
 
 TRACES = _any_of(r"/?mnt/user-data/uploads", r"user-data/uploads/", r"</?(?:uploaded_files|current_uploads)\b")
@@ -63,13 +87,33 @@ EVENTS = _any_of(
     rf"{_ITEM}{_LATELY}attached {_SUCH}{_THING}",
     r"^(?:file )?(?:uploads?|attachments?):",
     r"\buploaded by (?:the |this )?user\b",
+    rf"{_THE_USER} {_LATELY}{_IS_DOING} {_SUCH}{_THING}(?!.{{0,80}}\b{_FOR_YEARS})",
+    rf"{_ITEM}{_LATELY}(?:is|was|been) {_LATELY}{_UPLOADING} {_SUCH}{_THING}(?!.{{0,80}}\b{_FOR_YEARS})",
+    rf"{_SUBJECT}{_LATELY}(?:began|started|finished|tried|mentioned) {_UPLOADING} {_ONE} {_SUCH}{_THING}",
+    rf"{_SUBJECT}{_LATELY}(?:tried|attempted|started|began|managed|failed|(?:was|is) (?:trying|attempting)) to "
+    rf"(?:re-?)?(?:upload|attach) {_SUCH}{_THING}",
+    rf"{_SUBJECT}{_LATELY}(?:tested|verified|checked|tried|demonstrated|showed|started|began|opened|explored|evaluated)"
+    rf" (?:[\w'-]+ ){{0,8}}?by {_UPLOADING} {_SUCH}{_THING}",
+    rf"{_THE_USER} {_LATELY}\w+ed (?:[\w'-]+ ){{0,8}}?(?:by|after|while) {_UPLOADING} {_ONE} {_SUCH}{_THING}",
+    rf"{_ITEM}(?:(?:by|after|upon|while) )?{_UPLOADING} {_ONE} {_SUCH}{_THING}.{{0,60}}?,? (?:the )?user\b(?!s)",
+    rf"{_SUBJECT}{_LATELY}(?:is )?{_PERFORMED} {_AN} {_SUCH}uploads?\b(?= {_BY_THE_WAY}|[.,;:!?)]|$)",
+    rf"{_SUBJECT}{_LATELY}(?:made|makes) {_AN} {_SUCH}uploads? of\b",
+    rf"{_SUBJECT}{_LATELY}engaged in (?:[\w-]+ ){{0,2}}uploading\b",
+    rf"{_THE_USER} uploads {_SUCH}{_THING} (?:and (?:asks|requests)|for (?:analysis|review|summar|edit|translat))",
     r"^上传(?:的)?文件:",
-    rf"{_ZH_USER}{_SAME}{{0,10}}?{_ZH_UPLOAD}(?:了|过| ?{_ZH_ONE}{_SAME}{{0,3}}[份个张篇段些]| ?[\w.-]+\.\w{{2,4}})",
+    rf"{_ZH_USER}{_ZH_DIRECTLY}{{0,10}}?{_ZH_UPLOAD}"
+    rf"(?:了|过| ?{_ZH_ONE}{_SAME}{{0,3}}[份个张篇段些]| ?[\w.-]+\.\w{{2,4}})",
     rf"{_ZH_USER}{_SAME}{{0,10}}?(?:{_ZH_JUST}{_ZH_UPLOAD}|附[上加]了)",
     rf"{_ITEM}(?:我|他|她|{_ZH_JUST}|今天|昨天|之前|又|还)*{_ZH_UPLOAD}(?:了|过| ?[\w-]+(?:\.[\w-]+)*\.\w{{2,4}})",
     rf"{_ITEM}(?:我|他|她)?{_ZH_JUST}{_ZH_UPLOAD}",
     rf"(?:用户|使用者|我|他|她|{_ITEM})(?:{_ZH_JUST}|还|也|又)*"
     rf"(?:提供|分享|发送|发来|发|提交)了 ?{_ZH_ONE}(?!篇)[^,。;!?\n给向跟]{{0,15}}{_ZH_THING}",
+    rf"(?:{_ZH_USER}|{_ITEM}){_ZH_ADVERB}*{_ZH_IS_DOING}+{_ZH_UPLOAD}{_SAME}{{0,12}}?{_ZH_THING}(?!{_ZH_PRODUCT})",
+    rf"(?:{_ZH_USER}{_ZH_DIRECTLY}{{0,12}}?|{_ITEM})通过{_ZH_UPLOAD}{_SAME}{{0,12}}?{_ZH_THING}"
+    rf"(?!{_SAME}{{0,20}}(?:赚|收入|粉丝|谋生|为生))",
+    rf"(?:{_ZH_USER}|{_ITEM}){_ZH_ADVERB}*(?:进行|执行|完成|做|发起|开始)(?:了|过)(?:{_ZH_ONE}+次)?(?:{_ZH_THING}|测试|新)*"
+    rf"的?{_ZH_UPLOAD}(?:操作|动作|测试|任务)?(?=[,。;!?、\n和并以后]|$)",
+    rf"(?:把|将){_SAME}{{0,20}}?{_ZH_UPLOAD}(?:给|到|至)了?(?:助手|本次|当前|这次)?(?:助手|对话|会话|聊天)",
 )
 """An upload, regardless of the rest of the sentence."""
 
@@ -84,8 +128,23 @@ LIKELY = _any_of(
     r"\b(?:the|this|an?|user's|latest|recent) (?:upload|attachment)s? "
     r"(?:contain|show|include|describe|mention|list|say)",
     r"\b(?:in|from|per|to) (?:the|this|user's) (?:upload|attachment)s?\b",
+    rf"\b(?:upload|attach|share|send|uploads|uploading|attaching|sharing|sending|shared) {_SUCH}{_THING}"
+    rf" (?:[\w'-]+ ){{0,6}}?(?:to|with|in|into|during) {_CHAT}",
+    rf"\b(?:uploads|uploading) (?:[\w'-]+ ){{0,6}}?{_THING} (?:in|during) {_CHAT}",
+    r"\b(?:an?|the|several|two|file|document|image) (?:[\w-]+ )?uploads? (?:was|were|has been|have been|had been) "
+    r"(?:performed|completed|made|conducted|done|initiated|carried out|received)\b",
+    rf"\bthe upload of (?:{_ONE} )?{_SUCH}{_THING} (?:was|were|has|have|had)\b",
+    rf"\b(?:user's|(?:following|after|upon) the) (?:{_NOUN} )?uploads? of (?:{_ONE} )?{_SUCH}{_THING}",
+    r"\buploads? of [^,;]{1,60}? by the user\b",
+    rf"\buser's (?:(?:{_NOUN}|recent|latest|test) )?uploads? (?:was|were|contain|show|include|is|are|has|have|had)",
     rf"(?:已|刚|刚刚|新|曾)(?:经)?{_ZH_UPLOAD}|{_ZH_UPLOAD}了|被{_ZH_UPLOAD}",
     rf"{_ZH_UPLOAD}的{_SAME}{{0,12}}?{_ZH_THING}",
+    rf"{_ZH_USER}{_ZH_ADVERB}*{_ZH_UPLOAD}{_SAME}{{0,8}}?{_ZH_THING}(?:后|时|并|以便?|供|请|要求|来|,|。|$)",
+    rf"{_ITEM}在?{_ZH_UPLOAD}{_SAME}{{0,12}}?{_ZH_THING}(?:之后|以后|后|时),? ?用户(?!可以|会|能|将|们|都)",
+    rf"用户的{_ZH_THING}?{_ZH_UPLOAD}{_ZH_THING}?(?:包含|显示|内容|中|里|是|为|,|。|$)",
+    rf"{_ZH_THING}的?{_ZH_UPLOAD}(?:已经?|被)?(?:完成|成功)",
+    rf"(?:{_ZH_UPLOAD}|传|发送|发|分享|提交){_SAME}{{0,12}}?{_ZH_THING}{_SAME}{{0,4}}?(?:给|到|在)"
+    r"(?:助手|本?次?对话|会话|聊天)",
     r"附件(?:中|里|内|为|是|包含|显示|提到|描述|的内容)|[见如](?:本)?附件|附[上加]了",
 )
 """An upload, unless the sentence is about something that accepts uploads."""
@@ -106,7 +165,7 @@ IN_GENERAL = _any_of(
     r"\s?by (?:their |the |its )?(?:customers|users|clients|visitors|students|people|members|guests)\b",
     r"\s?(?:\w+ )?(?:is|are|gets?|must|should|can|will|needs?|may) (?:\w+ )?"
     r"(?:be|stored|scanned|saved|resized|validated|processed|compressed|encrypted|deleted|served|kept|cached|moved)\b",
-    r"\s?(?:需要|必须|应该|会|都会|可以|大小|不能|要)(?:被|先)?",
+    r"\s?(?:需要|必须|应该|会|都会|可以|大小|不能|要(?!求))(?:被|先)?",
 )
 """Directly after the match: the sentence is a general rule."""
 

@@ -183,6 +183,207 @@ User shared a recipe
 """.strip().splitlines()
 
 
+ENGLISH_FORMS = """
+The user tested the assistant by uploading a test file
+User started the session by uploading a CSV of sales
+After uploading their resume, the user asked for feedback
+User is uploading several documents
+The user is currently uploading a large PDF
+The user has been uploading several documents
+User has been uploading photos of their garden
+The user performed a file upload
+User completed a file upload
+The user did a test upload of a file
+User made an upload of the report
+User initiated a document upload
+The user tested the file upload feature by uploading test.txt
+A file upload was performed by the user
+A file upload was performed
+The upload of the report was completed
+User mentioned uploading a spreadsheet
+The user began uploading documents for analysis
+User finished uploading the dataset
+User tried uploading a screenshot
+User re-uploaded the contract
+The user was uploading an image of a receipt
+Uploading a resume, the user asked for a review
+User kept uploading screenshots of the error
+User's upload of q3.pdf
+The user's file upload contained sales data
+Upload of report.pdf by the user
+The user's uploads include a thesis and two papers
+The user engaged in file uploading
+User had been attaching logs to the conversation
+By attaching a screenshot, the user showed the error
+User is sharing a PDF with the assistant
+User uploads documents and asks for summaries
+User uploads files for analysis
+The user has started to upload documents
+The user wants to upload a PDF to the chat
+Following the upload of a CSV, the user asked for a chart
+Testing file uploads with a test file in this conversation
+Conducted a test file upload
+User attempted to upload a file
+User tested file upload functionality by uploading a test file
+The user was uploading screenshots of a bug
+User has been attaching PDF invoices
+Is uploading several documents
+Has been uploading several documents
+Performed a file upload
+The user verified memory by uploading a test file
+Started the chat by uploading a photo
+User has performed multiple file uploads
+User just completed a document upload for review
+The user recently did another upload
+User initiated an upload of a spreadsheet
+The user was trying to upload a video
+User shared files in the current conversation
+The user sent a document to the assistant
+User's upload included a budget
+User began to upload a dataset
+""".strip().splitlines()
+
+CHINESE_FORMS = """
+通过上传测试文件来测试功能
+用户通过上传一个测试文件测试了助手
+用户正在上传一份文件
+用户在上传多个文档
+用户一直在上传文档
+用户进行了文件上传
+用户执行了一次文件上传
+用户完成了文件上传
+用户进行了一次上传
+用户上传一份CSV
+用户上传文件并要求总结
+用户正上传照片
+文件上传已完成
+用户的上传文件包含销售数据
+用户尝试上传文件
+用户开始上传文档
+用户陆续上传了几份合同
+用户做了一次文件上传测试
+上传测试文件后，用户要求分析
+用户在上传简历后询问建议
+用户把报告上传给助手
+用户将数据上传到对话中
+用户多次上传截图
+用户重新上传合同
+用户的文件上传
+用户反复上传同一张图片
+用户发起了文件上传
+用户正在传一份文件给助手
+通过上传截图说明了错误
+用户持续上传多份文档
+用户通过上传图片提问
+用户曾多次上传文档
+用户正在重新上传合同
+用户执行了文件上传操作
+用户进行了多次文件上传
+用户上传图片后要求描述
+正在上传多份文档
+用户分享文件给助手
+用户将截图上传至对话
+用户做过一次上传测试
+用户上传测试文件，验证功能
+用户的文件上传已经完成
+""".strip().splitlines()
+
+ENGLISH_WORK = """
+Is building a file upload feature
+Enjoys uploading videos to YouTube
+Has been uploading videos to YouTube for years
+Is uploading his album to Spotify
+Spends weekends uploading photos to Flickr
+Works on speeding up file uploads
+Is testing file uploads in his React app
+Performed a load test of the upload endpoint
+Wrote a CLI for uploading files to S3
+Maintains a library for uploading documents
+Their app breaks when uploading large files
+Prefers uploading files over pasting text
+Automates uploading reports to SharePoint
+Is working on a bug that occurs when users are uploading images
+Runs a script by cron that is uploading logs to the server
+Is responsible for file upload security at work
+Completed the file upload module
+Finished the upload endpoint
+Tested the file upload feature of the app with Cypress
+Implemented resumable file uploading
+Is tired of uploading receipts to the company portal
+Built a tool for attaching files to tickets
+Designed the upload flow
+Teaches students how to do a file upload in Flask
+Wants to upload weekly podcasts
+Plans to upload her novel to Amazon
+Is interested in file upload security
+Learned image uploading with Django
+Earns money by uploading stock photos to Shutterstock
+Makes a living by uploading videos
+Is uploading his talks to YouTube
+Is building a service for uploading documents
+Likes attaching stickers to laptops
+Performed surgery on a cat
+Performed a stress test of file uploads
+Finished the upload page of the shop
+Started a company that handles document uploads
+Is tired of attaching PDFs to emails
+Tested the import by hand
+User has been uploading videos to YouTube for years
+User has been uploading photos since 2015
+The user's upload service processes files
+The user's upload endpoint is slow
+User runs a site where people upload photos
+Has been attaching great importance to tests
+Attempted to climb Mont Blanc
+Tries to upload a video to YouTube each week
+Is migrating the upload service to Go
+Completed an upload service for a client
+Sends reports to the team every Friday
+Learned that the app crashes after uploading a large file
+The thumbnail service runs after uploading an image
+Wants a button for uploading images in the chat app
+""".strip().splitlines()
+
+CHINESE_WORK = """
+完成了文件上传模块
+用户进行了上传接口的性能测试
+用户正在优化文件上传
+通过上传视频到B站赚钱
+正在往YouTube上传视频
+一直在B站上传视频
+他的应用在上传大文件时会崩溃
+正在实现断点续传上传
+用户正在开发上传图片的组件
+喜欢在朋友圈上传照片
+用户做了文件上传功能的测试
+写了一个上传文件到S3的脚本
+用户正在修复上传文件的bug
+负责文件上传的安全
+团队在测试批量上传
+教学生用Flask实现文件上传
+用户开发了支持上传多个文档的系统
+用户正在为客户开发上传大文件的服务
+用户维护一个上传文档的平台
+对图片上传感兴趣
+用户在学习如何上传文件到服务器
+通过上传短视频获得收入
+用户完成了文件上传功能
+计划每周上传一个播客
+用户上传照片后会收到邮件
+用户正在设计文件上传接口
+用户正在测试他的上传服务
+用户完成了上传服务的重构
+用户用Python写批量上传脚本
+用户正在上传视频到B站
+用户将照片上传到网盘
+将代码上传到GitHub
+用户的上传服务很慢
+用户的上传速度很快
+用户传授绘画技巧给学生
+喜欢把照片发到朋友圈
+""".strip().splitlines()
+
+
 @pytest.mark.parametrize("sentence", UPLOADS)
 def test_an_upload_is_an_event(sentence: str) -> None:
     """The file is gone next session, so no fact may send the agent looking for it."""
@@ -195,6 +396,18 @@ def test_work_with_files_is_no_upload(sentence: str) -> None:
     assert not mentions_upload(sentence)
 
 
+@pytest.mark.parametrize("sentence", [*ENGLISH_FORMS, *CHINESE_FORMS])
+def test_participles_and_nouns_tell_of_an_upload_as_well(sentence: str) -> None:
+    """A model writes "by uploading a test file" and "performed a file upload" as often as "uploaded"."""
+    assert mentions_upload(sentence)
+
+
+@pytest.mark.parametrize("sentence", [*ENGLISH_WORK, *CHINESE_WORK])
+def test_participles_and_nouns_about_work_or_a_pastime_stay(sentence: str) -> None:
+    """Building something that accepts uploads, or publishing videos, does not refer to a file of the conversation."""
+    assert not mentions_upload(sentence)
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [
@@ -202,6 +415,8 @@ def test_work_with_files_is_no_upload(sentence: str) -> None:
         ("在上海工作。用户上传了report.v2.pdf。喜欢喝茶。", "在上海工作。喜欢喝茶。"),
         ("Likes tea. The user uploaded q3.pdf", "Likes tea."),
         ("Uploaded q3.pdf.", ""),
+        ("Works at Acme. Tested the memory by uploading a test file. Likes tea.", "Works at Acme. Likes tea."),
+        ("在上海工作。用户正在上传多份文档。喜欢喝茶。", "在上海工作。喜欢喝茶。"),
         ("Likes tea.\n<uploaded_files>\nq3.pdf\n</uploaded_files>\nWorks at Acme.", "Likes tea.\n\nWorks at Acme."),
         ("Dr. Smith of the U.S. office likes tea. User attached a CSV.", "Dr. Smith of the U.S. office likes tea."),
     ],
@@ -217,7 +432,24 @@ def test_a_text_without_uploads_stays_as_it_is(text: str) -> None:
     assert without_uploads(text) == text
 
 
-@pytest.mark.parametrize("text", ["the user uploaded a ", "uploaded ", "用户", "已上传", "file ", " ", "-", "a.b-"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the user uploaded a ",
+        "the user is uploading ",
+        "by uploading a ",
+        "用户正在",
+        "通过上传",
+        "upload of ",
+        "uploaded ",
+        "用户",
+        "已上传",
+        "file ",
+        " ",
+        "-",
+        "a.b-",
+    ],
+)
 def test_hostile_text_is_read_in_time(text: str) -> None:
     """A summary comes from a model, and models loop."""
     started = time.process_time()
