@@ -15,6 +15,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from memgraph import (
     ConfigError,
     Context,
+    Fact,
     IdentityError,
     Memory,
     MemoryStorage,
@@ -252,6 +253,35 @@ def test_what_was_copied_from_the_prompts_example_is_not_learned(said: str, kept
 
     assert contents(state["saved"]) == kept
     assert len(state["report"].refused) == (0 if kept else 2)
+
+
+@pytest.mark.parametrize(
+    "replacement",
+    [
+        {"content": "Lives in Rome.", "confidence": "bad"},
+        {"content": "Lives in Rome.", "confidence": 0.1},
+        {"content": "Lives in Rome.", "confidence": 0.9, "durable": False},
+        {"content": "User uploaded rome.pdf.", "confidence": 0.9},
+        {"content": "", "confidence": 0.9},
+    ],
+    ids=["parse", "threshold", "quality", "scrub", "empty"],
+)
+@pytest.mark.parametrize("remove", [[], ["f1"]], ids=["replaces", "replaces and removes"])
+@pytest.mark.parametrize("review", ["never", "always"])
+def test_what_a_dropped_addition_would_replace_stays(
+    replacement: dict[str, object], remove: list[str], review: Any
+) -> None:
+    """Whatever dropped it: nothing may be deleted if nothing is stored in its place."""
+    storage = open_storage("memory:")
+    storage.save(ADA, Memory(facts=(Fact(id="f1", content="Lives in Oslo.", confidence=0.9),)))
+    model = ScriptedModel(update_answer(replacement | {"replaces": ["f1"]}, remove=remove))
+    graph = build_graph(model=model, storage=storage, review=review, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t1"}}
+
+    state = graph.invoke({"messages": talk("I moved.")}, config, context=CONTEXT)
+
+    assert "__interrupt__" not in state
+    assert contents(storage.load(ADA)) == ["Lives in Oslo."]
 
 
 def test_a_lost_race_is_re_applied_without_asking_again() -> None:

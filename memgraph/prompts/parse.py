@@ -85,6 +85,9 @@ def parse_answer(
     found = _find_update(answer)
     refused: list[Refusal] = []
     taken = {fact.id for fact in memory.facts}
+    items = _items(found, "newFacts", refused)
+    # an addition removes what it replaces once it is accepted; if it is dropped, the old fact has to stay
+    replaced = {old for item in items for old in _ids(_fields(item, main_key="content").get("replaces"))}
     return MemoryUpdate(
         at=at,
         thread=thread,
@@ -96,7 +99,7 @@ def parse_answer(
         ),
         additions=tuple(
             addition
-            for item in _items(found, "newFacts", refused)
+            for item in items
             if (
                 addition := _collect(
                     lambda item=item: _addition(item, _unused_id(make_id, taken), example_words), refused
@@ -106,7 +109,7 @@ def parse_answer(
         removals=tuple(
             removal
             for item in _items(found, "factsToRemove", refused)
-            if (removal := _collect(lambda item=item: _removal(item), refused))
+            if (removal := _collect(lambda item=item: _removal(item), refused)) and removal.id not in replaced
         ),
         refused=tuple(refused),
     )

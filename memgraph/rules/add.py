@@ -20,7 +20,8 @@ def add(draft: Draft) -> Draft:
         key = fact_key(addition.content)
         if reason:
             draft = draft.with_refusal(addition.content, reason)
-        elif key not in known:
+        # a known fact may have been replaced by an earlier addition of this update
+        elif key not in known or draft.memory.fact(known[key]) is None:
             draft = _remove_replaced(_add_fact(draft, addition), addition, by=addition.id)
             known[key] = addition.id
         elif known[key] == addition.id:

@@ -177,6 +177,27 @@ def test_removals_are_ids_or_ids_with_a_reason() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [{"confidence": "bad"}, {"content": ""}, {"content": 3}, {"content": "Lives in Quillhaven."}, {}],
+    ids=["confidence", "empty", "not a text", "copied from the example", "accepted"],
+)
+@pytest.mark.parametrize("removed", ["fact_1", {"id": "fact_1", "reason": "moved"}])
+def test_a_fact_that_an_addition_replaces_is_removed_by_the_addition_only(
+    fields: dict[str, object], removed: object
+) -> None:
+    """If the addition is dropped, the old fact stays, also if it is listed for removal."""
+    replacement = {"content": "Lives in Oslo.", "confidence": 0.9, "replaces": ["fact_1"]} | fields
+    answer = Answer(text=json.dumps({"newFacts": [replacement], "factsToRemove": [removed, "fact_2"]}))
+
+    changes = parse_answer(
+        answer, Memory(), at="", thread="t1", message_ids=("m1",), example_words=frozenset({"quillhaven"})
+    )
+
+    assert [removal.id for removal in changes.removals] == ["fact_2"]
+    assert len(changes.additions) == (0 if fields else 1)
+
+
 def test_new_ids_are_drawn_once_and_never_one_that_is_taken() -> None:
     """Applying the same change set again gives the same facts."""
     memory = Memory(facts=(Fact(id="fact_00000001", content="Has a dog."),))

@@ -252,3 +252,14 @@ def test_facts_of_the_same_update_do_not_replace_each_other() -> None:
 
     assert contents(result.memory) == ["Lives in Rome.", "Has a dog."]
     assert result.removed == ()
+
+
+def test_a_replacement_worded_as_a_fact_that_was_just_replaced_is_added() -> None:
+    """Otherwise both what it replaces and what it says would be gone."""
+    oslo, dog = fact("Lives in Oslo.", id="f1"), fact("Has a dog.", id="f2")
+    rome = addition("Lives in Rome.", id="n1", replaces=("f1",))
+    back = addition("Lives in Oslo.", id="n2", replaces=("f2",))
+
+    result = add(draft(Memory(facts=(oslo, dog)), additions=(rome, back)))
+
+    assert contents(result.memory) == ["Lives in Rome.", "Lives in Oslo."]
