@@ -322,6 +322,8 @@ class Watermark(DocumentModel):
     at: Timestamp = ""
     message_ids: Annotated[tuple[str, ...], BeforeValidator(_read_ids)] = Field(default=(), exclude_if=_is_empty)
     """The last messages learned from, the newest last."""
+    gaps: Annotated[tuple[str, ...], BeforeValidator(_read_ids)] = Field(default=(), exclude_if=_is_empty)
+    """Those of `message_ids` before which messages were learned whose ids are not kept any more."""
 
     @property
     def known(self) -> frozenset[str]:

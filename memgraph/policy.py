@@ -34,8 +34,9 @@ class Policy(FieldSpecMixin, BaseModel):
     """Maximum tokens of a new summary; a longer one is cut at the end of a sentence."""
     max_threads: Annotated[int, Field(ge=1, le=100_000)] = 1_000
     """Number of threads whose progress is stored, the most recent ones."""
-    thread_mark_ids: Annotated[int, Field(ge=1, le=100)] = 8
-    """Message ids stored for each thread, so that deleting a message does not make the thread count as new."""
+    thread_mark_ids: Annotated[int, Field(ge=1, le=100)] = 32
+    """Message ids stored for each thread, so that a deleted message does not make the thread count as new. The default
+    has room for the turns of several writers, who may learn one thread out of order."""
     batch_tokens: Annotated[int, Field(ge=500, le=100_000)] = 3_000
     """Maximum tokens of new turns learned in one pass; the rest is learned in further passes."""
     context_turns: Annotated[int, Field(ge=0, le=10)] = 2

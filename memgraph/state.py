@@ -96,7 +96,7 @@ class ConflictCount(TypedDict, total=False):
 
 
 class Loaded(TypedDict):
-    """The stored document, and how many of the last turns it has not learned from."""
+    """The stored document, and how many of the turns it has not learned from."""
 
     memory: Annotated[Memory, ValidatedValue]
     pending_turns: Annotated[int, ValidatedValue]

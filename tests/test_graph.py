@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, get_type_hints
 
 import pytest
 from faulty_storage import MeddlingStorage, adding
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -27,7 +30,7 @@ from memgraph import (
     build_graph,
     open_storage,
 )
-from memgraph.models import Section
+from memgraph.models import Section, Watermark
 from memgraph.nodes.apply_update import apply_update
 from memgraph.nodes.build_prompt import build_prompt
 from memgraph.nodes.call_model import call_model
@@ -38,6 +41,7 @@ from memgraph.nodes.parse_update import parse_update
 from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
+from memgraph.prompts.update_prompt import read_turns
 from memgraph.state import State
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -343,6 +347,77 @@ def test_turns_that_others_did_not_learn_are_not_lost_with_those_they_did() -> N
 
     assert contents(state["saved"]) == ["Name is Ada.", "Has a dog."]
     assert 'part="earlier">I\'m Ada.' in str(model.asked[1][-1].content)
+
+
+def learn_other_turns(*texts: str, start: int = 100) -> Callable[[MemoryStorage], object]:
+    """Return an act that learns turns of its own on the same thread."""
+
+    def act(storage: MemoryStorage) -> object:
+        graph = build_graph(model=ScriptedModel(update_answer(f"Said: {texts[0]}")), storage=storage)
+        return graph.invoke({"messages": talk(*texts, start=start)}, context=CONTEXT)
+
+    return act
+
+
+def test_a_lost_race_against_other_turns_of_the_thread_loses_none() -> None:
+    """Two runs of one thread with turns of their own: both are learned, and the whole conversation is not new."""
+    storage = MeddlingStorage(learn_other_turns("I like tea.", "Noted."))
+    model = ScriptedModel(update_answer("Plays jazz."))
+    graph = build_graph(model=model, storage=storage)
+
+    state = graph.invoke({"messages": talk("I play jazz.", "Nice!")}, context=CONTEXT)
+    again = graph.invoke(
+        {"messages": [*talk("I like tea.", "Noted.", start=100), *talk("I play jazz.", "Nice!")]}, context=CONTEXT
+    )
+
+    assert (state["outcome"], len(model.asked)) == ("learned", 1)
+    assert contents(state["saved"]) == ["Said: I like tea.", "Plays jazz."]
+    assert (again["outcome"], len(model.asked)) == ("nothing_new", 1)
+
+
+@given(st.permutations(range(4)), st.lists(st.integers(0, 3), min_size=1, max_size=8))
+@settings(max_examples=20, deadline=None)
+def test_four_writers_of_one_thread_lose_no_turn(order: Sequence[int], meddlers: Sequence[int]) -> None:
+    """Each learns its own six turns while the others interfere; the full history afterwards is not new."""
+    said = {writer: talk(*(f"{writer}.{n}" for n in range(6)), start=10 * writer) for writer in range(4)}
+
+    def learn(writer: int, storage: MemoryStorage) -> object:
+        graph = build_graph(model=ScriptedModel(_repeat_new_turns), storage=storage)
+        return graph.invoke({"messages": said[writer]}, context=CONTEXT)
+
+    storage = MeddlingStorage(*(partial(learn, writer) for writer in meddlers))
+    for writer in order:
+        learn(writer, storage)
+    stored = storage.load(ADA)
+    history = [message for writer in range(4) for message in said[writer]]
+    again = build_graph(model=ScriptedModel("?"), storage=storage).invoke({"messages": history}, context=CONTEXT)
+
+    assert sorted(contents(stored)) == sorted(message.text for message in history)
+    assert again["outcome"] == "nothing_new"
+
+
+def _repeat_new_turns(prompt: Sequence[BaseMessage]) -> str:
+    return update_answer(*(shown.text for shown in read_turns(prompt[-1].text) if shown.is_new))
+
+
+@pytest.mark.parametrize("copy", [Memory(), Memory(threads={"t1": Watermark(last_message_id="old")})])
+def test_a_memory_that_was_removed_or_restored_meanwhile_learns_the_job(copy: Memory) -> None:
+    """The stored watermark knows none of its turns, so no other run has learned them."""
+    storage = MeddlingStorage(lambda inner: _put(inner, copy))
+    storage.inner.save(ADA, Memory(threads={"t1": Watermark(last_message_id="m0")}))
+    model = ScriptedModel(update_answer("Likes tea."), update_answer("Is Ada.", "Likes tea."))
+
+    state = build_graph(model=model, storage=storage).invoke(
+        {"messages": talk("I'm Ada.", "Hello!", "I like tea.")}, context=CONTEXT
+    )
+
+    assert state["outcome"] == "learned"
+    assert contents(state["saved"]) == ["Is Ada.", "Likes tea."]
+
+
+def _put(storage: MemoryStorage, copy: Memory) -> None:
+    """Replace the document, as a restored backup does."""
+    storage.save(ADA, copy.model_copy(update={"revision": storage.load(ADA).revision}))
 
 
 def test_a_memory_deleted_meanwhile_stays_deleted() -> None:

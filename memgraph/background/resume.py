@@ -9,9 +9,10 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from memgraph.graph import in_memory_saver
-from memgraph.models import UNKNOWN_THREAD, Memory, MemoryUpdate, Turn
+from memgraph.models import UNKNOWN_THREAD, Memory, MemoryUpdate
 from memgraph.report import Usage
 from memgraph.review import fingerprint
+from memgraph.rules.watermark import unlearned_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,7 +66,9 @@ def resume_with_changes(
     state = resumable.get_state(thread)
     if not state.next:
         return
-    memory, new = state.values["memory"], _new_turn_ids(state.values["turns"], state.values["pending_turns"])
+    memory = state.values["memory"]
+    pending = unlearned_turns(state.values["turns"], memory.threads.get(state.values["origin"].thread))
+    new = tuple(turn.id for turn in pending)
     if _still_fit(changes, memory, new):
         parsed = {"changes": changes, "reviewed": fingerprint(changes), "usage": Usage()}
         resumable.update_state(thread, parsed, as_node="parse_update")
@@ -74,10 +77,6 @@ def resume_with_changes(
             "the accepted changes for %s no longer fit the memory: the model is called again", context.user_id
         )
     yield from resumable.stream(None, thread, interrupt_before=[] if allow_model else [_FIRST_MODEL_NODE], **options)
-
-
-def _new_turn_ids(turns: tuple[Turn, ...], pending_turns: int) -> tuple[str, ...]:
-    return tuple(turn.id for turn in turns[len(turns) - pending_turns :])
 
 
 def _still_fit(changes: MemoryUpdate, memory: Memory, new: tuple[str, ...]) -> bool:

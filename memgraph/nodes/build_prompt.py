@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from langgraph.runtime import Runtime
 
@@ -11,7 +12,7 @@ from memgraph.langgraph_adapter import emit_progress
 from memgraph.models import Turn
 from memgraph.policy import Policy
 from memgraph.prompts.update_prompt import shorten, update_prompt
-from memgraph.rules.watermark import first_batch
+from memgraph.rules.watermark import first_batch, unlearned_turns
 from memgraph.state import BuildPromptInput, Prompted
 from memgraph.text.tokens import count_tokens
 
@@ -19,13 +20,13 @@ from memgraph.text.tokens import count_tokens
 def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Prompted:
     """Render the prompt for as many of the pending turns as one pass takes, with earlier turns as context."""
     policy = runtime.context.policy
-    turns = state["turns"]
-    known = len(turns) - state["pending_turns"]
-    batch = _fit_batch(turns[known:], policy)
+    turns, memory = state["turns"], state["memory"]
+    batch = _fit_batch(unlearned_turns(turns, memory.threads.get(state["origin"].thread)), policy)
+    new_ids = frozenset(turn.id for turn in batch)
     prompt = update_prompt(
-        state["memory"],
-        turns[max(0, known - policy.context_turns) : known],
-        batch,
+        memory,
+        _with_context(turns, new_ids, policy.context_turns),
+        new_ids,
         state["signals"],
         policy=policy,
         signals=runtime.context.signals,
@@ -33,6 +34,17 @@ def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Promp
     )
     emit_progress(runtime, "build_prompt", turns=len(batch), left=state["pending_turns"] - len(batch))
     return {"prompt": prompt, "batch": tuple(turn.id for turn in batch)}
+
+
+def _with_context(turns: Sequence[Turn], new_ids: AbstractSet[str], context_turns: int) -> Sequence[Turn]:
+    """Return the new turns, each with the *context_turns* before it, in the order of the conversation."""
+    shown = {
+        position
+        for index, turn in enumerate(turns)
+        if turn.id in new_ids
+        for position in range(max(0, index - context_turns), index + 1)
+    }
+    return [turns[index] for index in sorted(shown)]
 
 
 def _fit_batch(pending: Sequence[Turn], policy: Policy) -> Sequence[Turn]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
-from memgraph.models import Memory
+from memgraph.models import Memory, Turn
 from memgraph.report import Report, Usage
-from memgraph.rules.watermark import count_unlearned
+from memgraph.rules.watermark import unlearned_turns
 from memgraph.state import LoadInput, LoadOutput
 
 
@@ -17,32 +17,33 @@ def load_memory(state: LoadInput, runtime: Runtime[RunContext]) -> LoadOutput:
     has_conflict = state.get("conflicts", 0) > 0
     storage = runtime.context.require_storage(origin.storage)
     memory = storage.reload(origin.scope) if has_conflict else storage.load(origin.scope)
-    pending = count_unlearned(state["turns"], memory.threads.get(origin.thread))
-    output: LoadOutput = {"memory": memory, "pending_turns": pending}
+    pending = unlearned_turns(state["turns"], memory.threads.get(origin.thread))
+    output: LoadOutput = {"memory": memory, "pending_turns": len(pending)}
     if has_conflict:
-        return _handle_conflict(state, output)
+        return _handle_conflict(state, output, pending)
     if not pending:
         output["outcome"] = "nothing_new"
     return output
 
 
-def _handle_conflict(state: LoadInput, output: LoadOutput) -> LoadOutput:
+def _handle_conflict(state: LoadInput, output: LoadOutput, pending: tuple[Turn, ...]) -> LoadOutput:
     """Decide whether the change set still applies after a save conflict.
 
-    If the thread's watermark has moved, another run learned these turns. If it learned all of them, or the
-    watermark knows none of them any more, the run is superseded; otherwise the model is asked about the rest.
+    If the stored watermark knows all turns of this run, another run has learned them: this one is superseded. If the
+    same turns are pending as before, the change set applies unless a summary that it rewrites has changed. Otherwise
+    the model is asked about what is pending now: another run learned a part of it, or an older copy of the memory was
+    restored.
     """
-    thread = state["origin"].thread
-    before, now = state.get("memory", Memory()), output["memory"]
-    if before.threads.get(thread) == now.threads.get(thread):
-        changes = state.get("changes")
-        # a rewrite is based on the summary that the model saw
-        output["reusable"] = changes is not None and all(
-            now.section(rewrite.section).summary == rewrite.base for rewrite in changes.rewrites
-        )
-    elif output["pending_turns"] in (0, len(state["turns"])):
+    if not pending:
         output["outcome"] = "superseded"
         output["report"] = state.get("report", Report()) + Report(usage=state.get("usage", Usage()))
-    else:
-        output["reusable"] = False
+        return output
+    before, now = state.get("memory", Memory()), output["memory"]
+    changes = state.get("changes")
+    output["reusable"] = (
+        changes is not None
+        and pending == unlearned_turns(state["turns"], before.threads.get(state["origin"].thread))
+        # a rewrite is based on the summary that the model saw
+        and all(now.section(rewrite.section).summary == rewrite.base for rewrite in changes.rewrites)
+    )
     return output

@@ -13,7 +13,7 @@ from memgraph.langgraph_adapter import emit_progress
 from memgraph.models import Memory
 from memgraph.policy import Policy
 from memgraph.report import Outcome, Report, diff
-from memgraph.rules.watermark import count_unlearned, with_watermark
+from memgraph.rules.watermark import unlearned_turns, with_watermark
 from memgraph.state import Saved, SaveInput
 from memgraph.storage import MemoryStorage
 
@@ -40,7 +40,7 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
             return {"outcome": "forgotten", "report": state["report"] + Report(usage=state["usage"])}
         return _retry_after_conflict(state, policy)
     report = state["report"] + _report(state, saved)
-    pending = count_unlearned(state["turns"], saved.threads.get(origin.thread))
+    pending = len(unlearned_turns(state["turns"], saved.threads.get(origin.thread)))
     emit_progress(runtime, "save_memory", facts=len(saved.facts), left=pending)
     output: Saved = {"saved": saved, "memory": saved, "pending_turns": pending, "report": report, "conflicts": 0}
     if not pending:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple
 
 from pydantic.alias_generators import to_camel
@@ -51,8 +52,8 @@ class ShownFact(NamedTuple):
 
 def update_prompt(
     memory: Memory,
-    earlier: Sequence[Turn],
-    new: Sequence[Turn],
+    turns: Sequence[Turn],
+    new_ids: AbstractSet[str],
     signal_names: Sequence[str],
     *,
     policy: Policy,
@@ -63,25 +64,23 @@ def update_prompt(
 
     Args:
         memory: The memory so far.
-        earlier: Turns learned from before, shown as context.
-        new: Turns to learn from.
+        turns: The turns to show, in the order of the conversation.
+        new_ids: The ids of the turns to learn from; the others are shown as earlier ones, for context.
         signal_names: The signals that were detected.
         policy: Limits and language of the prompt.
         signals: The hints of the signals.
         instructions: The user's own system message in place of the packaged one.
     """
+    new = [turn for turn in turns if turn.id in new_ids]
     language = policy.prompt_language
     if language == "auto":
         language = language_of(turn.text for turn in new if turn.role == "human")
     template = load_template(language)
-    turns = [
-        *(render_turn(turn, is_new=False, max_chars=policy.max_turn_chars) for turn in earlier),
-        *(render_turn(turn, is_new=True, max_chars=policy.max_turn_chars) for turn in new),
-    ]
+    rendered = (render_turn(turn, is_new=turn.id in new_ids, max_chars=policy.max_turn_chars) for turn in turns)
     human = substitute(
         template.human,
         memory=_memory_block(memory, new, policy, template),
-        conversation="\n".join(turns),
+        conversation="\n".join(rendered),
         hints=_hints([signals.hint(name, language) for name in signal_names], template),
     )
     return Prompt(system=instructions or template.system, human=human)

@@ -7,8 +7,8 @@ message does not make the whole conversation new again. It is saved together wit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import pairwise
 
 from memgraph.models import Memory, Turn, Watermark
 from memgraph.policy import Policy
@@ -37,30 +37,44 @@ def with_watermark(memory: Memory, thread: str, message_ids: tuple[str, ...], at
     return memory.model_copy(update={"threads": {**dict(others), thread: moved}})
 
 
-def count_new(turns: Sequence[Turn], watermark: Watermark | None) -> int:
-    """Return how many of the last *turns* are new: those after the last one that *watermark* knows.
+def new_turns(turns: Sequence[Turn], watermark: Watermark | None) -> tuple[Turn, ...]:
+    """Return those of *turns* that *watermark* does not know.
 
+    Turns may be learned out of order, by several writers of one thread, so a turn between known ones is new. Only the
+    last ids are kept, so a turn counts as learned if the next known one is in `gaps`, or if it is the first known one.
     A turn identified by a hash counts as known only if the turn before it is known too, since short texts such as
     "yes" are often repeated.
     """
-    known = watermark.known if watermark else frozenset[str]()
     ids = [turn.id for turn in turns]
-    last = next((index for index in reversed(range(len(ids))) if _is_known(ids, index, known)), -1)
-    return len(ids) - 1 - last
+    is_known = [_is_known(ids, index, watermark) for index in range(len(ids))] if watermark else [False] * len(ids)
+    new: list[Turn] = []
+    next_known: str | None = None
+    for index in range(len(ids) - 1, is_known.index(True) if True in is_known else -1, -1):
+        if is_known[index]:
+            next_known = ids[index]
+        elif watermark is None or next_known not in watermark.gaps:
+            new.append(turns[index])
+    return tuple(reversed(new))
 
 
-def _is_known(ids: Sequence[str], index: int, known: AbstractSet[str]) -> bool:
-    """Return whether the turn at *index* was learned; a watermark with a single id cannot know the turn before it."""
+def _is_known(ids: Sequence[str], index: int, watermark: Watermark) -> bool:
+    """Return whether the turn at *index* was learned.
+
+    A watermark with a single id cannot know the turn before it; nor can one that has evicted the id of the turn
+    before, so there the turn after it has to be known.
+    """
+    known = watermark.known
     if ids[index] not in known:
         return False
-    return not ids[index].startswith(HASHED) or index == 0 or len(known) == 1 or ids[index - 1] in known
+    if not ids[index].startswith(HASHED) or index == 0 or len(known) == 1 or ids[index - 1] in known:
+        return True
+    return ids[index] in watermark.gaps and index + 1 < len(ids) and ids[index + 1] in known
 
 
-def count_unlearned(turns: Sequence[Turn], watermark: Watermark | None) -> int:
-    """Return how many of the last *turns* are new, or 0 if no user turn is among them."""
-    count = count_new(turns, watermark)
-    new = turns[len(turns) - count :]
-    return count if any(turn.role == "human" for turn in new) else 0
+def unlearned_turns(turns: Sequence[Turn], watermark: Watermark | None) -> tuple[Turn, ...]:
+    """Return the new ones of *turns*, or nothing if no user turn is among them."""
+    new = new_turns(turns, watermark)
+    return new if any(turn.role == "human" for turn in new) else ()
 
 
 def advance(watermark: Watermark | None, message_ids: Sequence[str], at: str, keep: int) -> Watermark:
@@ -74,16 +88,23 @@ def advance(watermark: Watermark | None, message_ids: Sequence[str], at: str, ke
 
     Returns:
         *watermark* itself if it knows all of them; otherwise one with the last *keep* ids. The position that it moved
-        from is among them, so that an old part of the conversation, learned late, does not make newer parts new.
+        from is among them, and `gaps` names the ids before which ids were evicted, so that an old part of the
+        conversation, learned late, does not make newer parts new.
     """
     watermark = watermark or Watermark(message_ids=())
     if watermark.known.issuperset(message_ids):
         return watermark
-    before = [known for known in _in_order(watermark) if known not in set(message_ids)]
-    kept = [*before, *message_ids][-keep:]
+    learned = frozenset(message_ids)
+    before = [known for known in _in_order(watermark) if known not in learned]
+    ordered = [*before, *message_ids]
+    kept = ordered[-keep:]
     if keep >= MIN_IDS_FOR_PREVIOUS and before and before[-1] not in kept:
         kept[0] = before[-1]
-    return watermark.model_copy(update={"last_message_id": message_ids[-1], "at": at, "message_ids": tuple(kept)})
+    follows_evicted = {after for previous, after in pairwise(ordered) if previous not in kept}
+    gaps = tuple(known for known in kept if known in follows_evicted or known in watermark.gaps)
+    return watermark.model_copy(
+        update={"last_message_id": message_ids[-1], "at": at, "message_ids": tuple(kept), "gaps": gaps}
+    )
 
 
 def _in_order(watermark: Watermark) -> list[str]:

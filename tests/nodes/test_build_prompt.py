@@ -8,6 +8,7 @@ import pytest
 from update_values import fact, origin, runtime, turn
 
 from memgraph import Memory, Policy
+from memgraph.models import Watermark
 from memgraph.nodes.build_prompt import build_prompt
 
 TURNS = tuple(turn(f"m{n}", f"Turn {n}.", role="ai" if n % 2 else "human") for n in range(6))
@@ -16,7 +17,11 @@ LONG = "word " * 400
 
 def build(events: list[Any] | None = None, pending: int = 2, turns: Any = TURNS, **fields: Any) -> Any:
     context = {name: fields.pop(name) for name in ("prompt", "policy") if name in fields}
-    state = {"turns": turns, "origin": origin("s"), "signals": (), "memory": Memory(), "pending_turns": pending}
+    known = tuple(turn.id for turn in turns[: len(turns) - pending])
+    memory = fields.pop("memory", Memory()).model_copy(
+        update={"threads": {"t1": Watermark(message_ids=fields.pop("known", known))}}
+    )
+    state = {"turns": turns, "origin": origin("s"), "signals": (), "memory": memory, "pending_turns": pending}
     return build_prompt({**state, **fields}, runtime(events=events, **context))  # type: ignore[typeddict-item]
 
 
@@ -42,6 +47,22 @@ def test_new_turns_follow_the_last_context_turns(context_turns: int, pending: in
 
     assert [f"{number} {part}" for number, part in parts(output["prompt"].human)] == shown
     assert output["batch"] == tuple(f"m{n}" for n in range(6 - pending, 6))
+
+
+@pytest.mark.parametrize(
+    ("known", "context_turns", "shown"),
+    [
+        (("m0", "m1", "m3", "m5"), 2, ["0 earlier", "1 earlier", "2 new", "3 earlier", "4 new"]),
+        (("m0", "m1", "m3", "m5"), 1, ["1 earlier", "2 new", "3 earlier", "4 new"]),
+        (("m0", "m1", "m3", "m5"), 0, ["2 new", "4 new"]),
+        (("m0", "m3"), 1, ["0 earlier", "1 new", "2 new", "3 earlier", "4 new", "5 new"]),
+    ],
+)
+def test_known_turns_between_new_ones_are_context(known: tuple[str, ...], context_turns: int, shown: list[str]) -> None:
+    """Another writer learned them; they are not learned twice."""
+    output = build(known=known, policy=Policy(context_turns=context_turns))
+
+    assert [f"{number} {part}" for number, part in parts(output["prompt"].human)] == shown
 
 
 def test_a_batch_takes_what_fits() -> None:

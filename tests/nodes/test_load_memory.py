@@ -127,9 +127,9 @@ def test_without_a_change_set_there_is_nothing_to_reuse() -> None:
     assert load(stored(learned()), conflicts=1)["reusable"] is False
 
 
-@pytest.mark.parametrize("ids", [("m4",), ("m3",), ("x1",)])
+@pytest.mark.parametrize("ids", [("m4",), ("m3",)])
 def test_turns_that_another_run_learned_are_left_to_it(ids: tuple[str, ...]) -> None:
-    """All of them; or so many others that the watermark knows none of these any more. What was paid is reported."""
+    """All of them, or all but the assistant's. What was paid is reported."""
     report = Report(usage=Usage(calls=2))
 
     output = load(stored(learned(*ids)), conflicts=1, memory=learned("m1"), changes=update(), usage=USED, report=report)
@@ -137,6 +137,22 @@ def test_turns_that_another_run_learned_are_left_to_it(ids: tuple[str, ...]) -> 
     assert output["outcome"] == "superseded"
     assert output["report"] == Report(usage=Usage(calls=3, input_tokens=700, output_tokens=50))
     assert "reusable" not in output
+
+
+def test_turns_that_no_other_run_learned_are_learned() -> None:
+    """Another writer of the thread learned turns of its own: the change set still applies."""
+    output = load(stored(learned("x1")), conflicts=1, memory=learned(), changes=update(), usage=USED)
+
+    assert (output["pending_turns"], output["reusable"]) == (4, True)
+    assert "outcome" not in output
+
+
+def test_an_older_copy_of_the_memory_makes_turns_new_again() -> None:
+    """Those of this run's earlier batches too, so the model is asked from there."""
+    output = load(stored(learned()), conflicts=1, memory=learned("m1", "m2"), changes=update(message_ids=("m3", "m4")))
+
+    assert (output["pending_turns"], output["reusable"]) == (4, False)
+    assert "outcome" not in output
 
 
 def test_a_superseded_run_without_usage_has_an_empty_report() -> None:

@@ -33,8 +33,8 @@ def ask(*new: Turn, memory: Memory | None = None, earlier: tuple[Turn, ...] = ()
     signals = options.pop("signals", ())
     return update_prompt(
         memory or Memory(),
-        earlier,
-        new,
+        (*earlier, *new),
+        frozenset(turn.id for turn in new),
         signals,  # type: ignore[arg-type]
         policy=Policy.model_validate(options),
         signals=load_signals(),

@@ -15,9 +15,9 @@ from memgraph.policy import Policy
 from memgraph.rules.watermark import (
     advance,
     advance_watermark,
-    count_new,
-    count_unlearned,
     first_batch,
+    new_turns,
+    unlearned_turns,
     with_watermark,
 )
 from memgraph.text.turns import turns_of
@@ -35,7 +35,7 @@ def learned(ids: str, mark: Watermark | None = None, keep: int = 8) -> Watermark
 
 def test_all_is_new_to_a_mark_that_is_not_there() -> None:
     """The first run of a thread learns from its beginning."""
-    assert count_new(conversation("abc"), None) == 3
+    assert len(new_turns(conversation("abc"), None)) == 3
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_all_is_new_to_a_mark_that_is_not_there() -> None:
 )
 def test_new_is_what_follows_the_last_known_turn(ids: str, new: int) -> None:
     """A deleted or regenerated message does not make all of it new."""
-    assert count_new(conversation(ids), learned("abc")) == new
+    assert len(new_turns(conversation(ids), learned("abc"))) == new
 
 
 def test_a_mark_of_an_older_document_is_read() -> None:
     """It holds the last id and no others."""
-    assert count_new(conversation("abcd"), Watermark(last_message_id="c", message_ids=())) == 1
+    assert len(new_turns(conversation("abcd"), Watermark(last_message_id="c", message_ids=()))) == 1
 
 
 def test_the_mark_keeps_the_last_ids() -> None:
@@ -73,7 +73,7 @@ def test_an_old_part_learned_late_does_not_make_newer_parts_new() -> None:
     """The mark remembers eight ids, and an old part may be longer."""
     mark = learned("abcdefghij", learned("klmnopqrst"))
 
-    assert count_new(conversation("abcdefghijklmnopqrst"), mark) == 0
+    assert len(new_turns(conversation("abcdefghijklmnopqrst"), mark)) == 0
 
 
 def test_learning_nothing_leaves_the_mark() -> None:
@@ -100,15 +100,15 @@ def test_no_turn_is_taken_for_learned_that_never_was(data: st.DataObject) -> Non
         elif deed == "fork":
             turns = turns[: data.draw(st.integers(0, len(turns)))]
         elif deed.startswith("learn"):
-            new = turns[len(turns) - count_new(turns, mark) :]
+            new = new_turns(turns, mark)
             batch = new if deed == "learn" else new[: data.draw(st.integers(0, len(new)))]
             mark = advance(mark, [turn.id for turn in batch], NOW, 8)
             seen.update(turn.id for turn in batch)
-            assert deed != "learn" or count_new(turns, mark) == 0
+            assert deed != "learn" or len(new_turns(turns, mark)) == 0
 
-        count = count_new(turns, mark)
+        new_ids = {turn.id for turn in new_turns(turns, mark)}
 
-        assert all(turn.id in seen for turn in turns[: len(turns) - count])
+        assert all(turn.id in seen for turn in turns if turn.id not in new_ids)
 
 
 TALK = st.lists(st.sampled_from(["yes", "Continue", "no", "I use Vim"]), max_size=14)
@@ -121,10 +121,10 @@ def test_after_learning_in_batches_nothing_is_new(words: list[str], size: int, k
     turns = turns_of([HumanMessage(word) if at % 2 else AIMessage(word) for at, word in enumerate(words)])
     mark = None
     for _ in range(len(turns)):
-        new = turns[len(turns) - count_new(turns, mark) :]
+        new = new_turns(turns, mark)
         mark = advance(mark, [turn.id for turn in new[:size]], NOW, keep)
 
-    assert count_new(turns, mark) == 0
+    assert len(new_turns(turns, mark)) == 0
 
 
 def test_a_yes_said_again_is_new() -> None:
@@ -134,7 +134,7 @@ def test_a_yes_said_again_is_new() -> None:
 
     cut = turns_of([HumanMessage("Now of wasps"), asked, yes])
 
-    assert count_new(cut, mark) == 3
+    assert len(new_turns(cut, mark)) == 3
 
 
 @pytest.mark.parametrize(
@@ -181,22 +181,22 @@ def known_hashes(ids: str) -> Watermark:
 
 def test_a_hash_counts_only_after_a_known_turn() -> None:
     """Unless it is the first turn, or the only id that the watermark has."""
-    assert count_new(hashed("xbc"), known_hashes("ab")) == 3
-    assert count_new(hashed("abc"), known_hashes("ab")) == 1
-    assert count_new(hashed("bc"), known_hashes("ab")) == 1
-    assert count_new(hashed("xbc"), known_hashes("b")) == 1
+    assert len(new_turns(hashed("xbc"), known_hashes("ab"))) == 3
+    assert len(new_turns(hashed("abc"), known_hashes("ab"))) == 1
+    assert len(new_turns(hashed("bc"), known_hashes("ab"))) == 1
+    assert len(new_turns(hashed("xbc"), known_hashes("b"))) == 1
 
 
 def test_new_turns_of_the_assistant_alone_are_not_counted() -> None:
     """There is nothing to learn about the user; the count starts with the first new turn."""
     turns = [turn("a"), turn("b", role="ai"), turn("c"), turn("d", role="ai")]
 
-    assert count_unlearned(turns, Watermark(last_message_id="c")) == 0
-    assert count_unlearned(turns, Watermark(last_message_id="b")) == 2
-    assert count_unlearned(turns, Watermark(last_message_id="d")) == 0
-    assert count_unlearned(turns, None) == 4
-    assert count_unlearned([turn("b", role="ai")], None) == 0
-    assert count_unlearned([], None) == 0
+    assert len(unlearned_turns(turns, Watermark(last_message_id="c"))) == 0
+    assert len(unlearned_turns(turns, Watermark(last_message_id="b"))) == 2
+    assert len(unlearned_turns(turns, Watermark(last_message_id="d"))) == 0
+    assert len(unlearned_turns(turns, None)) == 4
+    assert len(unlearned_turns([turn("b", role="ai")], None)) == 0
+    assert len(unlearned_turns([], None)) == 0
 
 
 @pytest.mark.parametrize(
@@ -251,4 +251,49 @@ def test_the_rule_learns_the_messages_of_the_update() -> None:
 
     after = advance_watermark(draft(memory, Policy(thread_mark_ids=2))).memory
 
-    assert after.threads == {"t1": Watermark(last_message_id="m2", at=AT, message_ids=("m1", "m2"))}
+    assert after.threads == {"t1": Watermark(last_message_id="m2", at=AT, message_ids=("m1", "m2"), gaps=("m1",))}
+
+
+@pytest.mark.parametrize(
+    ("learned_first", "learned_later", "new"),
+    [("cd", "a", "b"), ("ef", "ab", "cd"), ("ab", "de", "c"), ("a", "c", "bde"), ("f", "", "")],
+)
+def test_turns_between_known_ones_are_new(learned_first: str, learned_later: str, new: str) -> None:
+    """Several writers of one thread learn their own turns in any order; before the first known turn nothing is new."""
+    mark = learned(learned_later, learned(learned_first))
+    turns = conversation(sorted({*learned_first, *learned_later, *new}))
+
+    assert "".join(turn.id for turn in new_turns(turns, mark)) == new
+
+
+def test_turns_whose_ids_were_evicted_are_not_new() -> None:
+    """A batch may be longer than the watermark, which then keeps the position before it as well."""
+    mark = learned("bcdefghijklmn", learned("a"))
+
+    assert (mark.message_ids, mark.gaps) == (tuple("ahijklmn"), ("h",))
+    assert [turn.id for turn in new_turns(conversation("abcdefghijklmnop"), mark)] == ["o", "p"]
+
+
+def test_the_marker_of_a_gap_moves_on_with_eviction() -> None:
+    """It stays with the first id that is left of those learned together."""
+    mark = learned("k", learned("bcdefghij", learned("a")))
+
+    assert (mark.message_ids, mark.gaps) == (tuple("defghijk"), ("d",))
+
+
+@given(st.data())
+def test_whatever_the_order_of_the_writers_every_turn_is_learned_once(data: st.DataObject) -> None:
+    """Each writer of a thread knows its own turns only; the watermark has room for all of them."""
+    owners = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=24))
+    turns = conversation(f"m{number:02}" for number in range(len(owners)))
+    mark: Watermark | None = None
+    seen: list[str] = []
+    for writer in data.draw(st.permutations(range(4))):
+        own = [turn for turn, owner in zip(turns, owners, strict=True) if owner == writer]
+        while new := new_turns(own, mark):
+            batch = [turn.id for turn in new[: data.draw(st.integers(1, 8))]]
+            mark = advance(mark, batch, NOW, Policy().thread_mark_ids)
+            seen += batch
+
+    assert sorted(seen) == [turn.id for turn in turns]
+    assert new_turns(turns, mark) == ()
