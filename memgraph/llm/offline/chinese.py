@@ -17,10 +17,14 @@ VALIDATORS: Mapping[str, Kind] = MappingProxyType(
         "short": short,
         "name": chinese_entities.name,
         "surnamed": chinese_entities.surnamed,
+        "nickname": chinese_entities.nickname,
+        "date": chinese_entities.date,
         "pet_name": chinese_entities.pet_name,
         "place": chinese_entities.place,
+        "known_place": chinese_entities.known_place,
         "homeland": chinese_entities.homeland,
         "organisation": chinese_entities.organisation,
+        "firm": chinese_entities.firm,
         "city": chinese_entities.city,
         "school": chinese_entities.school,
         "business": chinese_entities.business,
@@ -49,8 +53,10 @@ _SPACE = re.compile(r"(?<=[\u4e00-\u9fff，、]) +| +(?=[\u4e00-\u9fff，、])")
 _ITEM = re.compile(
     r"(?!推荐|求|帮|请|谢|给|来|麻烦|怎|有|坐标|base)[^\s你我他她的了吗呢吧也还很是不想会在有对最为请能可]{1,5}"
 )
-_OF_OTHERS = re.compile(r"用户的(?!名|生日|母语|目标|梦想|理想|工作|团队)")
-"""A fact about another person: a following clause without a subject continues with that person."""
+_OF_OTHERS = re.compile(
+    r"用户的(?!名|生日|母语|目标|梦想|理想|工作|团队)|用户(?:家里)?(?:养[了着]?|有)[一两二三四五六七八九十几\d]*[个只条位匹头]"
+)
+"""A fact about another person, or about a pet: a following clause without a subject continues with that person."""
 _ALL_OPENING = re.compile(r".{1,3}")
 MAX_OPENINGS = 3
 

@@ -9,6 +9,16 @@ from memgraph.llm.offline.english_text import fits, is_vague, is_word, lists, sh
 from memgraph.llm.offline.rules import words
 from memgraph.llm.offline.sentences import BLANK
 
+_DATE = re.compile(
+    r"\d ?[./-] ?\d|\d{1,2}(?:st|nd|rd|th)\b"
+    r"|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:uary|ruary|ch|il|ust|tember|ember|ober)?\b",
+    re.IGNORECASE,
+)
+_TIMEZONE = re.compile(
+    r"(?:UTC|GMT)(?: ?[+-] ?\d{1,2}(?::?\d\d)?)?|[A-Z]{2,5}|[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+"
+    r"|(?:[A-Z][a-z]+ )+(?:standard |daylight |summer )?time",
+    re.IGNORECASE,
+)
 _NAME_END = re.compile(r",| and | but | from | - | \(|\bby the way\b")
 _JOB_END = re.compile(
     r" (?:at|for|in|with|who|which|that|working|living|based|by|from|of(?= my)|on|but|so|because|now|since|looking"
@@ -94,7 +104,8 @@ def pet(text: str) -> str | None:
 
 def date(text: str) -> str | None:
     """A day of the year."""
-    return tidied if re.fullmatch(r"(?=.*\d)[\w ,./-]{3,30}", tidied := tidy(text)) else None
+    tidied = tidy(text)
+    return tidied if re.fullmatch(r"(?=.*\d)[\w ,./-]{3,30}", tidied) and _DATE.search(tidied) else None
 
 
 def span(text: str) -> str | None:
@@ -112,6 +123,7 @@ _BEFORE_PLACE = re.compile(
     r"|a (?:small )?(?:town|village|city|suburb) (?:in|near|outside|of) )+",
     re.IGNORECASE,
 )
+_BEFORE_COUNTRY = re.compile(r"^(?:downtown|central|northern|southern|eastern|western|rural|upstate) ", re.IGNORECASE)
 _ORGANISATION_END = re.compile(
     r" (?:for (?:\d|\w+ years)|since|because|but|where|which|when|while|who|doing|working|mostly"
     r"|mainly|now|right now|currently"
@@ -149,6 +161,14 @@ def place(text: str) -> str | None:
     return None
 
 
+def known_place(text: str) -> str | None:
+    """A well-known place, or one in or near a well-known place."""
+    found = place(text)
+    parts = re.split(r", | (?:in|near|outside|of) ", _BEFORE_COUNTRY.sub("", found)) if found else []
+    is_known = any(lists("places", form) for part in parts for form in (part, _BEFORE_PLACE.sub("", part)))
+    return found if is_known else None
+
+
 def _is_region(part: str) -> bool:
     return part[0].isupper() or lists("places", part)
 
@@ -178,8 +198,9 @@ def organisation(text: str) -> str | None:
 def firm(text: str) -> str | None:
     """An employer by its name."""
     found = organisation(_SINCE.sub("", text))
-    is_leisure = found is not None and tokens(found)[-1] in words("en", "leisure_groups")
-    return found if found and found[0].isupper() and not is_leisure else None
+    if found is None or not found[0].isupper() or {tokens(found)[0], tokens(found)[-1]} & words("en", "leisure_groups"):
+        return None
+    return None if lists("not_names", found) or lists("languages", found) else found
 
 
 def business(text: str) -> str | None:
@@ -193,6 +214,13 @@ def business(text: str) -> str | None:
     )
     is_one = tidied is not None and any(lists("organisations", word) for word in tokens(tidied)[1:5])
     return tidied if is_one and not says_little and not was_cut else None
+
+
+def timezone(text: str) -> str | None:
+    """An abbreviation, an offset, a name such as Europe/Rome, or a well-known place."""
+    tidied = tidy(text)
+    is_one = tidied[:1].isupper() and _TIMEZONE.fullmatch(tidied) and (tidied.isupper() or not tidied.isalpha())
+    return tidied if is_one else known_place(text)
 
 
 def team(text: str) -> str | None:

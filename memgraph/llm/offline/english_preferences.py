@@ -92,6 +92,12 @@ def choice(text: str) -> str | None:
     return None if is_task else tidied
 
 
+def vice(text: str) -> str | None:
+    """Something given up, not a program that was ended."""
+    found = choice(text)
+    return None if found is None or any(lists("tools", word) for word in (found, *tokens(found))) else found
+
+
 def named(text: str) -> str | None:
     """The answer to a favourite."""
     tidied = short(text, limit=10)

@@ -122,7 +122,8 @@ class OfflineAnswer(TypedDict):
 def answer(reading: Reading) -> OfflineAnswer:
     """Return the update for the conversation in *reading*."""
     findings = _last_of_each_slot(find_all(reading.turns))
-    resolved = [resolve_finding(finding, reading.known) for finding in findings if not finding.ends]
+    additions = (resolve_finding(finding, reading.known) for finding in findings if not finding.ends)
+    resolved = [addition for addition in additions if addition is not None]
     removed = _removed(findings, resolved, reading.known)
     outdated = [fact.content for fact in reading.known if fact.id in removed]
     texts = write_summaries([finding for finding, _ in resolved], reading.summaries, outdated)
@@ -140,8 +141,9 @@ def render(answer: OfflineAnswer) -> str:
 
 
 def _last_of_each_slot(findings: Sequence[Extraction]) -> list[Extraction]:
-    """Of several values of one slot the last counts."""
-    last = {finding.slot: finding for finding in findings if finding.slot and not finding.ends}
+    """Of several values of one slot the last counts; a tentative one only if there is no other."""
+    certain_last = sorted(findings, key=lambda finding: not finding.tentative)
+    last = {finding.slot: finding for finding in certain_last if finding.slot and not finding.ends}
     return [finding for finding in findings if finding.ends or not finding.slot or last[finding.slot] is finding]
 
 

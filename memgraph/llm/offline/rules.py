@@ -26,6 +26,8 @@ class Extraction(NamedTuple):
     """The slot that it is the only value of."""
     source_error: str = ""
     """Of corrections: what went wrong."""
+    tentative: bool = False
+    """The words may mean something else: it never replaces another value of its slot."""
     ends: bool = False
     """The statement ends a fact: *content* is part of the known facts."""
 
@@ -61,7 +63,13 @@ def _finding(rule: Rule, values: Mapping[str, str], language: Language) -> Extra
     content = entry.says.format_map(values)
     slot = f"{entry.slot}:{values['k'].casefold()}" if entry.slot == "favourite" else entry.slot
     return Extraction(
-        content[:1].upper() + content[1:], entry.category, entry.confidence, entry.section, language, slot
+        content[:1].upper() + content[1:],
+        entry.category,
+        entry.confidence,
+        entry.section,
+        language,
+        slot,
+        tentative=entry.tentative,
     )
 
 
@@ -86,6 +94,8 @@ class Entry(BaseModel):
     section: Section = "personalContext"
     slot: str = ""
     """The slot of the fact: a new value replaces the old one."""
+    tentative: bool = False
+    """The words may mean something else: the fact never replaces another value of its slot."""
     only: Literal["", "greeting", "always", "settled"] = ""
     """Condition: the turn is an introduction, the clause has "always", or no trouble is described; default: none."""
 

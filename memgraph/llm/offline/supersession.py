@@ -9,7 +9,7 @@ from memgraph.llm.offline.rules import LANGUAGES, Extraction, holders, pattern
 from memgraph.prompts.update_prompt import ShownFact
 
 _SIDE_JOB = re.compile(
-    r"student|owner|founder|writer|author|artist|musician|photographer|freelancer|coach|tutor|volunteer|学生|作家|作者|博主|志愿者",
+    r"\b(?:former|aspiring|retired|future|amateur|hobby|wannabe|would-be|part-time)\b|student|owner|founder|writer|author|artist|musician|photographer|freelancer|coach|tutor|volunteer|学生|作家|作者|博主|志愿者",
     re.IGNORECASE,
 )
 
@@ -37,8 +37,11 @@ def _is_main_job(value: str) -> bool:
     return job is not None and _SIDE_JOB.search(job) is None
 
 
-def resolve_finding(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction, tuple[str, ...]]:
-    """Return *finding*, in the words of the known fact that it repeats, and the ids of the facts it replaces."""
+def resolve_finding(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction, tuple[str, ...]] | None:
+    """Return *finding*, in the words of the known fact that it repeats, and the ids of the facts it replaces.
+
+    None if it is tentative and contradicts a known fact.
+    """
     new = find_slot(finding.content)
     if new is None or not finding.slot or finding.slot == "origin":
         return finding, ()
@@ -46,7 +49,7 @@ def resolve_finding(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Ex
     for fact, old in rivals:
         if _says(old.value, new.value, exactly=new.slot == "name"):
             return finding._replace(content=fact.content), ()
-    return finding, tuple(fact.id for fact, _ in rivals)
+    return None if rivals and finding.tentative else (finding, tuple(fact.id for fact, _ in rivals))
 
 
 def find_ended(finding: Extraction, known: Iterable[ShownFact]) -> list[ShownFact]:

@@ -92,3 +92,157 @@ def test_of_two_answers_in_one_conversation_the_last_counts(learn: Learn) -> Non
     answer = learn("I live in Rome.", "Nice.", "I live in Milan.")
 
     assert [fact["content"] for fact in answer["newFacts"]] == ["Lives in Milan."]
+
+
+KNOWN = (
+    "Name is Ada.", "Goes by Addy.", "Lives in Oslo.", "Works at Acme.", "Is a data engineer.", "Is 34 years old.",
+    "Birthday is May 5.", "Time zone is CET.", "Uses Docker.",
+)  # fmt: skip
+KNOWN_ZH = (
+    "用户名叫张三", "用户也被称为小张", "用户住在北京", "用户在腾讯工作", "用户是工程师", "用户34岁",
+    "用户的生日是5月5日",
+)  # fmt: skip
+
+
+def all_known(contents: tuple[str, ...]) -> list[Fact]:
+    return [
+        Fact(id=f"fact_{number:08x}", content=content, category="context", confidence=0.9)
+        for number, content in enumerate(contents)
+    ]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I haven't opened Vim since I moved to Zed.",
+        "I moved to Zed last month.",
+        "I've moved to Linear.",
+        "I moved to Team Blue.",
+        "I moved to Sales.",
+        "I relocated to Desk 5.",
+        "I am moving to Zed.",
+        "I basically live in Zed.",
+        "I live in Zed all day.",
+        "I am living in Postman this week.",
+        "I live in Fear.",
+        "my dog. This is Max.",
+        "Hi! This is my dog. This is Max.",
+        "Hi, this is Bob from accounting.",
+        "Hi, I am Team Lead.",
+        "Hi, I'm Gemini.",
+        "Hi, I'm Groot.",
+        "my name is taken",
+        "My name is missing.",
+        "Call me Anytime.",
+        "I go by Train.",
+        "My time zone is wrong.",
+        "My birthday is in 3 days.",
+        "My birthday is 2 weeks away.",
+        "My company is German.",
+        "My company is Agile.",
+        "I joined Twitter last year.",
+        "I just joined Mastodon.",
+        "I started at Chapter One.",
+        "I work at Starbucks most mornings.",
+        "I am 5 years old at heart.",
+        "I'm a doctor in this game.",
+        "I stopped Docker and started it again.",
+        "I quit Docker.",
+    ],
+)
+def test_words_that_may_mean_something_else_neither_remove_nor_contradict_a_fact(learn: Learn, said: str) -> None:
+    """People move to editors, introduce dogs and quit programs; a wrong guess must not cost a stored fact."""
+    answer = learn(said, known=all_known(KNOWN))
+
+    assert (answer["newFacts"], answer["factsToRemove"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "我从Vim搬到了Zed",
+        "我搬到了Zed",
+        "我搬到Notion了",
+        "我已经搬到了云上",
+        "我搬到了隔壁",
+        "我搬到了办公区",
+        "你好，这里是武汉",
+        "你好，我是高兴",
+        "你好，我是金牛座",
+        "我叫滴滴",
+        "我叫苦连天",
+        "我叫小明起床",
+        "大家叫我帮忙",
+        "朋友叫我吃饭",
+        "我加入了微信群",
+        "我加入了健身房",
+        "我加入了读书会",
+        "我的生日是3天后",
+        "我在新项目工作",
+        "我住在代码里",
+        "我做过老师",
+    ],
+)
+def test_chinese_words_that_may_mean_something_else_neither_remove_nor_contradict_a_fact(
+    learn: Learn, said: str
+) -> None:
+    answer = learn(said, known=all_known(KNOWN_ZH))
+
+    assert (answer["newFacts"], answer["factsToRemove"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "我养了一只猫，今年3岁",
+        "我有一个女儿，今年5岁",
+        "我有个姐姐，住在上海",
+        "我有个弟弟，在字节跳动工作",
+        "我有个哥哥，是医生",
+    ],
+)
+def test_what_follows_a_relative_or_a_pet_is_not_about_the_user(learn: Learn, said: str) -> None:
+    """The subject of the second clause is left out, and is the sister."""
+    answer = learn(said, known=all_known(KNOWN_ZH))
+
+    assert len(answer["newFacts"]) == 1
+    assert answer["factsToRemove"] == []
+
+
+@pytest.mark.parametrize("said", ["I am a former teacher.", "I'm an aspiring actor.", "I am a retired nurse."])
+def test_a_profession_that_is_not_practised_replaces_none(learn: Learn, said: str) -> None:
+    """It is true beside the present one."""
+    answer = learn(said, known=all_known(KNOWN))
+
+    assert len(answer["newFacts"]) == 1
+    assert answer["factsToRemove"] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "new"),
+    [
+        ("I moved to Bergen.", "Lives in Bergen."),
+        ("I relocated to Tartu.", "Lives in Tartu."),
+        ("I moved to Ann Arbor, Michigan.", "Lives in Ann Arbor, Michigan."),
+        ("I moved to a small town near Lyon.", "Lives in a small town near Lyon."),
+        ("I moved from Oslo to Voss.", "Lives in Voss."),
+        ("I moved to Voss with my wife.", "Lives in Voss."),
+        ("I moved to Voss to be closer to my parents.", "Lives in Voss."),
+        ("I live in Voss.", "Lives in Voss."),
+    ],
+)
+def test_a_move_counts_if_something_shows_that_the_name_is_a_place(learn: Learn, said: str, new: str) -> None:
+    """A well-known name, a move from a well-known place, or the family that moves too."""
+    answer = learn(said, known=[known("Lives in Oslo.")])
+
+    assert [fact["content"] for fact in answer["newFacts"]] == [new]
+    assert [removed["id"] for removed in answer["factsToRemove"]] == ["fact_00000001"]
+
+
+def test_a_greeting_names_the_user_only_if_no_name_is_known(learn: Learn) -> None:
+    """It may be a joke, as in "Hi, I'm Groot", so it never replaces the name that the user stated."""
+    assert [fact["content"] for fact in learn("Hi, I'm Grace.")["newFacts"]] == ["Name is Grace."]
+    assert learn("Hi, I'm Grace.", known=[known("Name is Ada.")])["newFacts"] == []
+    assert [fact["content"] for fact in learn("My name is Ada.", "Hi.", "Hi, I'm Groot.")["newFacts"]] == [
+        "Name is Ada."
+    ]
