@@ -21,7 +21,7 @@ The other routes:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args, get_type_hints
 
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
@@ -68,6 +68,18 @@ NAME = "memory_update"
 class UpdateGraph(MemoryGraph[State, Context, Conversation, Any]):
     """The compiled memory update."""
 
+    resolver: ContextResolver | None = None
+
+    @property
+    def storage(self) -> MemoryStorage | None:
+        """The storage of a run that names no other; None if the graph was not made by `build_graph`."""
+        return self.resolver.storage if self.resolver else None
+
+    def copy(self, update: dict[str, Any] | None = None) -> Self:
+        copied = super().copy(update)
+        copied.resolver = self.resolver
+        return copied
+
 
 def build_graph(
     *,
@@ -111,14 +123,19 @@ def build_graph(
         StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
     """
     given = Context(model=model, storage=storage, policy=policy, review=review)
-    graph = _assemble((defaults or Context()).merge(given), Stages if output == "stages" else Result)
+    merged = (defaults or Context()).merge(given)
+    resolver = ContextResolver(merged)
+    graph = _assemble(merged, resolver, Stages if output == "stages" else Result)
     compiled = graph.compile(name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or []))
-    return UpdateGraph.from_compiled(compiled)
+    update = UpdateGraph.from_compiled(compiled)
+    update.resolver = resolver
+    return update
 
 
-def _assemble(defaults: Context, output: type[Any]) -> StateGraph[State, Context, Conversation, Any]:
+def _assemble(
+    defaults: Context, resolver: ContextResolver, output: type[Any]
+) -> StateGraph[State, Context, Conversation, Any]:
     """Add nodes and routes."""
-    resolver = ContextResolver(defaults)
     bound = resolver.bind
     graph = StateGraph(State, context_schema=Context, input_schema=Conversation, output_schema=output)
 

@@ -96,7 +96,8 @@ class Services:
         """
         if not self.settings.enabled:
             return
-        outbox, now = self.open().outbox, time.time()
+        opened, now = self.open(), time.time()
+        outbox = opened.outbox.for_storage(opened.storage.name)
         outbox.cancel_review(now=now, scope=scope)
         outbox.expedite(now=now, scope=scope)
         self.invoker.retry(scope)  # also wakes the workers

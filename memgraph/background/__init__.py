@@ -42,8 +42,8 @@ def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | Non
     Args:
         url: An outbox, which is returned unchanged; a URL (`sqlite:FILE`, `postgresql://...`, `memory:`); or the path
             of an SQLite file. None is a file in the platform's folder for user data, one for each storage.
-        storage: The storage that the jobs are learned into. Jobs do not name it, so invokers with different storages
-            must not share an outbox.
+        storage: Decides the file if *url* is None. The outbox contains the jobs of all storages; see
+            `Outbox.for_storage`.
 
     Raises:
         ConfigError: If the scheme is unknown or the rest of the URL is invalid.

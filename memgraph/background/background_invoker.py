@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from memgraph.context import Context
 
+UNKNOWN_STORAGE = "unknown"
+"""The storage that jobs name if a graph that `build_graph` did not make is passed without its storage."""
 CLOSE_SECONDS = 30.0
 """Default limit of `BackgroundInvoker.close`."""
 
@@ -51,10 +53,12 @@ class BackgroundInvoker:
         graph: The memory update; None is the one that *settings* describe.
         outbox: The queue of conversations: a URL (`sqlite:FILE`, `postgresql://...`, `memory:`), a path, or an Outbox.
             None is the outbox of the settings, else a file in the platform's folder for user data, one for each
-            storage. The storage of a custom graph is not known, so pass *storage* too, or an outbox of its own.
+            storage. Invokers with different storages may share an outbox: a job is run only for the storage that it
+            was submitted for.
         settings: Delays and limits; None is the defaults, or those of the invokers that share the outbox.
             With `enabled: false` the invoker does nothing at all.
-        storage: The storage of *graph*; needed by `forget` only.
+        storage: The storage of *graph*; needed only if it is not made by `build_graph`. Without it, the jobs of such a
+            graph are run by any invoker of the outbox that does not know its storage either.
         immediate: Whether `submit` runs the update itself and raises its error, without any threads. For tests and
             scripts.
         on_update: Called with an UpdateResult after each update, on the thread that ran it; not for an update that is
@@ -63,7 +67,7 @@ class BackgroundInvoker:
 
     Raises:
         ConfigError: If the outbox, the model or the storage cannot be opened, or the outbox is in use in this process
-            with another graph, another storage or other settings.
+            for the same storage with another graph or other settings.
     """
 
     def __init__(
@@ -85,10 +89,13 @@ class BackgroundInvoker:
         if not effective.enabled:
             return
         own_storage = open_storage(storage) if storage is not None else None
-        known_storage = own_storage or (None if graph else make_storage(effective))
+        known_storage = own_storage or (_storage_of(graph) if graph else make_storage(effective))
+        storage_name = known_storage.name if known_storage else UNKNOWN_STORAGE
         queue = open_outbox(effective.outbox if outbox is None else outbox, storage=known_storage)
+        queue = queue.for_storage(storage_name)
         group = REGISTRY.acquire(
             queue.name,
+            storage_name,
             lambda: WorkerGroup(
                 make_runner(queue, effective, known_storage, graph=graph),
                 graph=graph,
@@ -97,7 +104,7 @@ class BackgroundInvoker:
             ),
             graph=graph,
             settings=settings,
-            storage=own_storage,
+            any_storage=graph is None and own_storage is None,
         )
         self._group = group
         group.runner.add_hooks(on_update, on_error)
@@ -299,3 +306,9 @@ def _make_graph(settings: Settings, storage: MemoryStorage | None) -> CompiledSt
     from memgraph.graph import build_graph
 
     return build_graph(defaults=make_context(settings).model_copy(update={"storage": storage}))
+
+
+def _storage_of(graph: CompiledStateGraph[Any, Context, Any, Any]) -> MemoryStorage | None:
+    from memgraph.graph import UpdateGraph
+
+    return graph.storage if isinstance(graph, UpdateGraph) else None

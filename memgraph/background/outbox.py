@@ -9,6 +9,10 @@ Later submissions to the same conversation wait with it.
 
 A job that failed for good is a *dead letter* until it is requeued.
 
+A job names the storage whose memory it updates. `Outbox.for_storage` returns a view that submits jobs for one storage,
+and claims and lists no others, so that storages can share an outbox. A job from before jobs named their storage
+belongs to whichever view claims it.
+
 A job runs under a *lease* on its scope (user, agent), so that no other worker updates the same memory at that time. If
 a lease expires, because the process was killed or suspended, the next claim takes it over. Each claim has a lease of
 its own, and only its holder may remove or change the job. Running a job twice does no harm, since the watermark of
@@ -21,6 +25,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -82,6 +87,8 @@ class Job:
     """Why it failed last; empty if it never did."""
     running: bool
     """Whether a worker holds a lease on its scope that has not expired."""
+    storage: str = ""
+    """Name of the storage whose memory it updates; empty if it does not name one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +127,8 @@ class Claim:
     """At least one, in order. Later submissions are not part of the claim."""
     decided: ReviewDecision | None = None
     """Set if the job was in review."""
+    storage: str = ""
+    """As in `Job`."""
 
 
 class LeaseLostError(OutboxError):
@@ -131,6 +140,15 @@ class Outbox(ABC):
 
     Every method raises OutboxError if the outbox cannot be reached or written; then nothing has changed.
     """
+
+    storage: str | None = None
+    """Name of the storage whose jobs are seen; None sees those of all storages, and submits jobs that name none."""
+
+    def for_storage(self, name: str) -> Self:
+        """Return a view of this outbox for the storage called *name*, on the same connections."""
+        view = copy(self)
+        view.storage = name
+        return view
 
     @property
     @abstractmethod

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memgraph.background import postgres_sql as sql
 from memgraph.background.outbox import Claim, ConversationKey, HeldJob, Job, Outbox, Submission
 from memgraph.background.postgres_steps import (
+    adopt_job,
     claim_next,
     claim_params,
     fetch_one,
     finish_job,
     insert_job,
+    key_params,
     lock_job,
     move_to_dead_letters,
     read_held_job,
@@ -80,11 +82,13 @@ class PostgresOutbox(Outbox):
         self, db: Connection, key: ConversationKey, now: float, timing: DebouncePolicy, max_jobs: int
     ) -> int:
         """Lock the job of *key*, or insert it, set when it is due after a submission now, and return its id."""
-        found = lock_job(db, key)
+        job_key = key_params(key, self.storage or "")
+        adopt_job(db, job_key)
+        found = lock_job(db, job_key)
         if found is None:
             if fetch_one(db.execute(sql.COUNT_PENDING).fetchone())[0] >= max_jobs:
                 raise QueueFullError(self.name, max_jobs)
-            job_id = insert_job(db, key, at=now, due=timing.due(now, now))
+            job_id = insert_job(db, job_key, at=now, due=timing.due(now, now))
             return job_id if job_id is not None else self._upsert_job(db, key, now, timing, max_jobs)
         job_id, first_at, due_at, retry_at = found
         due = timing.next_due(first_at, now, due_at, retry_at)
@@ -102,10 +106,10 @@ class PostgresOutbox(Outbox):
         scope: Scope | None = None,
         thread_id: str | None = None,
     ) -> tuple[Claim, ...]:
-        claims: list[Claim] = []
+        claims, params = list[Claim](), scope_params(self.storage, scope, thread_id)
         while len(claims) < limit:
             # one per transaction: while it holds an uncommitted lease it must not wait for another row
-            found = self._step(lambda db, _: claim_next(db, self._to_server_time(now), lease_seconds, scope, thread_id))
+            found = self._step(lambda db, _: claim_next(db, self._to_server_time(now), lease_seconds, params))
             if found is None:
                 break
             claims.append(self._claim_with_local_times(found))
@@ -173,10 +177,12 @@ class PostgresOutbox(Outbox):
     # -- inspecting and changing jobs --
 
     def next_due(self, *, now: float) -> float | None:
-        due = self._step(
-            lambda db, _: fetch_one(db.execute(sql.NEXT_DUE, {"now": self._to_server_time(now)}).fetchone())[0]
-        )
-        return None if due in (None, NEVER) else self._to_local_time(due)
+        def select(db: Connection, _: object) -> float | None:
+            row = {"now": self._to_server_time(now), "storage": self.storage}
+            return fetch_one(db.execute(sql.NEXT_DUE, row).fetchone())[0]
+
+        due = self._step(select)
+        return None if due is None or due == NEVER else self._to_local_time(due)
 
     def pending(self, *, now: float) -> tuple[Job, ...]:
         return self._list(aside=False, now=now)
@@ -185,16 +191,22 @@ class PostgresOutbox(Outbox):
         return self._list(aside=True, now=0)
 
     def expedite(self, *, now: float, scope: Scope | None = None) -> None:
-        self._step(lambda db, _: db.execute(sql.EXPEDITE, {"now": self._to_server_time(now), **scope_params(scope)}))
+        self._step(
+            lambda db, _: db.execute(
+                sql.EXPEDITE, {"now": self._to_server_time(now), **scope_params(self.storage, scope)}
+            )
+        )
 
     def retry(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
-        rows = self._step(lambda db, _: db.execute(sql.SELECT_DEAD_LETTERS, scope_params(scope, thread_id)).fetchall())
+        rows = self._step(
+            lambda db, _: db.execute(sql.SELECT_DEAD_LETTERS, scope_params(self.storage, scope, thread_id)).fetchall()
+        )
         # one per transaction: locking several jobs in arbitrary order could deadlock
-        keys = [read_key(*row) for row in rows]
+        keys = [key_params(read_key(*key), storage) for *key, storage in rows]
         return sum(self._step(lambda db, _, key=key: requeue(db, key, self._to_server_time(now))) for key in keys)
 
     def in_review(self) -> tuple[HeldJob, ...]:
-        rows = self._step(lambda db, _: db.execute(sql.LIST_IN_REVIEW).fetchall())
+        rows = self._step(lambda db, _: db.execute(sql.LIST_IN_REVIEW, {"storage": self.storage}).fetchall())
         return tuple(
             replace(held_job, job=self._with_local_times(held_job.job), at=self._to_local_time(held_job.at))
             for held_job in map(read_held_job, rows)
@@ -214,7 +226,10 @@ class PostgresOutbox(Outbox):
     def cancel_review(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
         def reopen(db: Connection, _: object) -> int:
             ids = [
-                job_id for (job_id,) in db.execute(sql.LOCK_JOBS_IN_REVIEW, scope_params(scope, thread_id)).fetchall()
+                job_id
+                for (job_id,) in db.execute(
+                    sql.LOCK_JOBS_IN_REVIEW, scope_params(self.storage, scope, thread_id)
+                ).fetchall()
             ]
             db.execute(sql.CANCEL_REVIEWS, {"ids": ids, "now": self._to_server_time(now)})
             db.execute(sql.DELETE_REVIEWS, {"ids": ids})
@@ -253,7 +268,8 @@ class PostgresOutbox(Outbox):
 
     def _list(self, *, aside: bool, now: float) -> tuple[Job, ...]:
         def select(db: Connection, _: object) -> list[tuple[Any, ...]]:
-            return db.execute(sql.LIST_JOBS, {"aside": aside, "now": self._to_server_time(now)}).fetchall()
+            row = {"aside": aside, "now": self._to_server_time(now), "storage": self.storage}
+            return db.execute(sql.LIST_JOBS, row).fetchall()
 
         return tuple(self._with_local_times(read_job(row)) for row in self._step(select))
 

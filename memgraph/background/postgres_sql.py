@@ -54,31 +54,53 @@ MIGRATIONS = (
         decision text
     )
     """,
+    """
+    ALTER TABLE memgraph_job
+        ADD COLUMN storage text COLLATE "C" NOT NULL DEFAULT '',
+        DROP CONSTRAINT memgraph_job_user_id_agent_name_thread_id_aside_key,
+        ADD UNIQUE (user_id, agent_name, thread_id, aside, storage)
+    """,
+    """
+    ALTER TABLE memgraph_lease
+        ADD COLUMN storage text COLLATE "C" NOT NULL DEFAULT '',
+        DROP CONSTRAINT memgraph_lease_pkey,
+        ADD PRIMARY KEY (user_id, agent_name, storage)
+    """,
 )
 
 _OF_KEY = "user_id = %(user_id)s AND agent_name = %(agent_name)s AND thread_id = %(thread_id)s"
-_MATCHES_SCOPE = """
-    (%(user_id)s::text IS NULL OR (user_id = %(user_id)s AND agent_name = %(agent_name)s))
+_IS_OURS = "(%(storage)s::text IS NULL OR storage IN (%(storage)s, ''))"  # see Outbox.storage
+_MATCHES_SCOPE = f"""
+    {_IS_OURS} AND (%(user_id)s::text IS NULL OR (user_id = %(user_id)s AND agent_name = %(agent_name)s))
     AND (%(thread_id)s::text IS NULL OR thread_id = %(thread_id)s)
 """
 _IS_SCHEDULED = "due_at < 'Infinity'"  # see NEVER
 _UNDER_LEASE = """
     EXISTS (
         SELECT FROM memgraph_lease AS lease
-        WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name AND until > %(now)s
+        WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name
+        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND until > %(now)s
     )
 """
 
 # -- jobs --
 
 LOCK_JOB = f"""
-    SELECT id, first_at, due_at, retry_at FROM memgraph_job WHERE {_OF_KEY} AND aside = %(aside)s FOR UPDATE
+    SELECT id, first_at, due_at, retry_at FROM memgraph_job
+    WHERE {_OF_KEY} AND aside = %(aside)s AND storage = %(storage)s FOR UPDATE
+"""
+# changes nothing if the storage has a job of its own in that conversation: then the old one stays without a name
+ADOPT_JOB = f"""
+    UPDATE memgraph_job SET storage = %(storage)s
+    WHERE {_OF_KEY} AND aside = FALSE AND storage = '' AND NOT EXISTS (
+        SELECT FROM memgraph_job WHERE {_OF_KEY} AND aside = FALSE AND storage = %(storage)s
+    )
 """
 LOCK_CLAIMED = "SELECT FROM memgraph_job WHERE id = %(id)s FOR UPDATE"
 COUNT_PENDING = f"SELECT count(*) FROM memgraph_job WHERE aside = FALSE AND {_IS_SCHEDULED}"
 INSERT_JOB = """
-    INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
-    VALUES (%(user_id)s, %(agent_name)s, %(thread_id)s, %(aside)s, %(at)s, %(at)s, %(due)s)
+    INSERT INTO memgraph_job (user_id, agent_name, thread_id, storage, aside, first_at, last_at, due_at)
+    VALUES (%(user_id)s, %(agent_name)s, %(thread_id)s, %(storage)s, %(aside)s, %(at)s, %(at)s, %(due)s)
     ON CONFLICT DO NOTHING RETURNING id
 """
 UPDATE_DUE = "UPDATE memgraph_job SET last_at = %(at)s, due_at = %(due)s WHERE id = %(id)s"
@@ -98,7 +120,7 @@ UPDATE_DEAD_LETTER = """
 """
 DELETE_JOB = "DELETE FROM memgraph_job WHERE id = %(id)s"
 SELECT_DEAD_LETTERS = f"""
-    SELECT user_id, agent_name, thread_id FROM memgraph_job WHERE aside AND {_MATCHES_SCOPE} ORDER BY id
+    SELECT user_id, agent_name, thread_id, storage FROM memgraph_job WHERE aside AND {_MATCHES_SCOPE} ORDER BY id
 """
 EXPEDITE = f"""
     UPDATE memgraph_job SET due_at = %(now)s
@@ -109,9 +131,9 @@ EXPEDITE = f"""
 """
 LIST_JOBS = f"""
     SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
-        due_at, tries, error, NOT aside AND {_UNDER_LEASE}
+        due_at, tries, error, NOT aside AND {_UNDER_LEASE}, storage
     FROM memgraph_job AS job JOIN memgraph_submission ON job_id = job.id
-    WHERE aside = %(aside)s AND {_IS_SCHEDULED} GROUP BY job.id ORDER BY due_at, job.id
+    WHERE aside = %(aside)s AND {_IS_SCHEDULED} AND {_IS_OURS} GROUP BY job.id ORDER BY due_at, job.id
 """
 
 # -- submissions --
@@ -122,6 +144,7 @@ INSERT_SUBMISSION = """
 FIND_SUBMISSION = """
     SELECT FROM memgraph_submission WHERE job_id = %(id)s AND at = %(at)s AND messages = %(messages)s
 """
+SELECT_STORAGE = "SELECT storage FROM memgraph_job WHERE id = %(id)s"
 SELECT_SUBMISSIONS = "SELECT number, at, messages FROM memgraph_submission WHERE job_id = %(id)s ORDER BY number"
 REPLACE_SUBMISSION = """
     UPDATE memgraph_submission SET at = %(at)s, messages = %(messages)s WHERE job_id = %(id)s AND number = %(number)s
@@ -151,13 +174,13 @@ UPDATE_DECISION = (
 FIND_DECISION = "SELECT FROM memgraph_review WHERE id = %(id)s AND decision = %(decision)s"
 MARK_DECIDED = "UPDATE memgraph_job SET due_at = %(now)s, retry_at = 0 WHERE id = %(id)s"
 SELECT_DECISION = "SELECT at, held, decision FROM memgraph_review WHERE job_id = %(id)s AND decision IS NOT NULL"
-LIST_IN_REVIEW = """
+LIST_IN_REVIEW = f"""
     SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
-        due_at, tries, error, FALSE, review.id, review.at, held
+        due_at, tries, error, FALSE, storage, review.id, review.at, held
     FROM memgraph_job AS job
     JOIN memgraph_submission AS submission ON submission.job_id = job.id
     JOIN memgraph_review AS review ON review.job_id = job.id
-    WHERE decision IS NULL GROUP BY job.id, review.job_id ORDER BY review.at, job.id
+    WHERE decision IS NULL AND {_IS_OURS} GROUP BY job.id, review.job_id ORDER BY review.at, job.id
 """
 LOCK_JOBS_IN_REVIEW = f"""
     SELECT id FROM memgraph_job WHERE aside = FALSE AND due_at = 'Infinity' AND {_MATCHES_SCOPE} ORDER BY id FOR UPDATE
@@ -173,15 +196,15 @@ MOVE_REVIEW = """
 
 # SKIP LOCKED: a job that another worker is claiming is skipped, not waited for
 SELECT_DUE = f"""
-    SELECT id, user_id, agent_name, thread_id, tries FROM memgraph_job AS job
+    SELECT id, user_id, agent_name, thread_id, tries, storage FROM memgraph_job AS job
     WHERE aside = FALSE AND due_at <= %(now)s AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
     ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
 """
 # changes nothing if another job of this scope was claimed since SELECT_DUE
 TAKE_LEASE = """
-    INSERT INTO memgraph_lease AS lease (user_id, agent_name, holder, until)
-    VALUES (%(user_id)s, %(agent_name)s, %(holder)s, %(until)s)
-    ON CONFLICT (user_id, agent_name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    INSERT INTO memgraph_lease AS lease (user_id, agent_name, storage, holder, until)
+    VALUES (%(user_id)s, %(agent_name)s, %(storage)s, %(holder)s, %(until)s)
+    ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET holder = excluded.holder, until = excluded.until
     WHERE lease.until <= %(now)s
 """
 LOCK_LEASE = "SELECT FROM memgraph_lease WHERE holder = %(lease)s FOR UPDATE"
@@ -189,9 +212,11 @@ RENEW_LEASE = "UPDATE memgraph_lease SET until = %(until)s WHERE holder = ANY(%(
 END_LEASE = "DELETE FROM memgraph_lease WHERE holder = %(lease)s"
 NEXT_DUE = f"""
     SELECT min(due) FROM (
-        SELECT min(due_at) AS due FROM memgraph_job AS job WHERE aside = FALSE AND NOT {_UNDER_LEASE}
+        SELECT min(due_at) AS due FROM memgraph_job AS job WHERE aside = FALSE AND {_IS_OURS} AND NOT {_UNDER_LEASE}
         UNION ALL
-        SELECT min(greatest(due_at, until)) FROM memgraph_lease JOIN memgraph_job USING (user_id, agent_name)
-        WHERE aside = FALSE AND until > %(now)s
+        SELECT min(greatest(due_at, until))
+        FROM memgraph_lease AS lease JOIN memgraph_job AS job USING (user_id, agent_name)
+        WHERE aside = FALSE AND (%(storage)s::text IS NULL OR job.storage IN (%(storage)s, ''))
+        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND until > %(now)s
     ) AS next
 """

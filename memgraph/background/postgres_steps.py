@@ -11,21 +11,32 @@ from memgraph.background.schedule import NEVER
 from memgraph.models import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from memgraph.background.schedule import DebouncePolicy
     from memgraph.storage.postgres_pool import Connection
 
+JobKey = dict[str, Any]
+"""The parameters that identify a job: its conversation and its storage."""
 
-def lock_job(db: Connection, key: ConversationKey, *, aside: bool = False) -> tuple[Any, ...] | None:
-    return db.execute(sql.LOCK_JOB, key_params(key) | {"aside": aside}).fetchone()
+
+def lock_job(db: Connection, key: JobKey, *, aside: bool = False) -> tuple[Any, ...] | None:
+    return db.execute(sql.LOCK_JOB, {**key, "aside": aside}).fetchone()
 
 
-def insert_job(db: Connection, key: ConversationKey, *, at: float, due: float, aside: bool = False) -> int | None:
+def adopt_job(db: Connection, key: JobKey) -> None:
+    """Let the pending job of that conversation, if it names no storage, belong to the one of *key*."""
+    if key["storage"]:
+        db.execute(sql.ADOPT_JOB, key)
+
+
+def insert_job(db: Connection, key: JobKey, *, at: float, due: float, aside: bool = False) -> int | None:
     """Insert a job and return its id; None if another worker has inserted it and committed."""
-    row = db.execute(sql.INSERT_JOB, key_params(key) | {"aside": aside, "at": at, "due": due}).fetchone()
+    row = db.execute(sql.INSERT_JOB, {**key, "aside": aside, "at": at, "due": due}).fetchone()
     return row[0] if row else None
 
 
-def get_or_insert_job(db: Connection, key: ConversationKey, *, at: float, aside: bool = False) -> int:
+def get_or_insert_job(db: Connection, key: JobKey, *, at: float, aside: bool = False) -> int:
     while True:
         found = lock_job(db, key, aside=aside)
         job_id = found[0] if found else insert_job(db, key, at=at, due=at, aside=aside)
@@ -33,22 +44,25 @@ def get_or_insert_job(db: Connection, key: ConversationKey, *, at: float, aside:
             return job_id
 
 
-def claim_next(
-    db: Connection, now: float, lease_seconds: float, scope: Scope | None, thread_id: str | None
-) -> Claim | None:
+def claim_next(db: Connection, now: float, lease_seconds: float, params: Mapping[str, Any]) -> Claim | None:
+    """Claim the next due job that matches *params*, see `scope_params`."""
     while True:
-        found = db.execute(sql.SELECT_DUE, {"now": now, **scope_params(scope, thread_id)}).fetchone()
+        found = db.execute(sql.SELECT_DUE, {"now": now, **params}).fetchone()
         if found is None:
             return None
-        job_id, *owner, tries = found
+        job_id, *owner, tries, storage = found
         lease = secrets.token_hex(16)
         key = read_key(*owner)
-        row = {**key_params(key), "holder": lease, "now": now, "until": now + lease_seconds}
+        if not storage and params["storage"]:
+            adopt_job(db, key_params(key, params["storage"]))
+            storage = fetch_one(db.execute(sql.SELECT_STORAGE, {"id": job_id}).fetchone())[0]
+        row = {**key_params(key, storage), "holder": lease, "now": now, "until": now + lease_seconds}
         if db.execute(sql.TAKE_LEASE, row).rowcount:
             rows = db.execute(sql.SELECT_SUBMISSIONS, {"id": job_id}).fetchall()
             submissions = tuple(Submission(*row) for row in rows)
             decided = db.execute(sql.SELECT_DECISION, {"id": job_id}).fetchone()
-            return Claim(job_id, key, lease, tries, submissions, ReviewDecision(*decided) if decided else None)
+            decision = ReviewDecision(*decided) if decided else None
+            return Claim(job_id, key, lease, tries, submissions, decision, storage)
 
 
 def finish_job(db: Connection, job_id: int, timing: DebouncePolicy) -> None:
@@ -63,7 +77,7 @@ def finish_job(db: Connection, job_id: int, timing: DebouncePolicy) -> None:
 
 
 def move_to_dead_letters(db: Connection, claim: Claim, at: float, error: str) -> None:
-    dead_letter_id = get_or_insert_job(db, claim.key, at=at, aside=True)
+    dead_letter_id = get_or_insert_job(db, key_params(claim.key, claim.storage), at=at, aside=True)
     db.execute(sql.MOVE_CLAIMED, claim_params(claim) | {"dead_letter_id": dead_letter_id})
     first, last = fetch_one(db.execute(sql.SELECT_SPAN, {"id": dead_letter_id}).fetchone())
     row = {"id": dead_letter_id, "first": first, "last": last, "tries": claim.attempts + 1, "error": error}
@@ -73,8 +87,9 @@ def move_to_dead_letters(db: Connection, claim: Claim, at: float, error: str) ->
         db.execute(sql.MOVE_REVIEW, {"id": claim.job_id, "to": dead_letter_id})
 
 
-def requeue(db: Connection, key: ConversationKey, now: float) -> int:
+def requeue(db: Connection, key: JobKey, now: float) -> int:
     """Requeue the dead letter of *key*; return how many there were, 1 or 0."""
+    adopt_job(db, key)
     job_id = get_or_insert_job(db, key, at=now)
     _, _, due, _ = fetch_one(lock_job(db, key))
     found = lock_job(db, key, aside=True)
@@ -99,12 +114,13 @@ def fetch_one(row: tuple[Any, ...] | None) -> tuple[Any, ...]:
     return row
 
 
-def key_params(key: ConversationKey) -> dict[str, Any]:
-    return scope_params(key.scope) | {"thread_id": key.thread_id or ""}
+def key_params(key: ConversationKey, storage: str) -> JobKey:
+    return scope_params(storage, key.scope, key.thread_id or "")
 
 
-def scope_params(scope: Scope | None, thread_id: str | None = None) -> dict[str, Any]:
+def scope_params(storage: str | None, scope: Scope | None = None, thread_id: str | None = None) -> dict[str, Any]:
     return {
+        "storage": storage,
         "user_id": scope.user_id if scope else None,
         "agent_name": (scope.agent_name or "") if scope else None,
         "thread_id": thread_id,
@@ -120,8 +136,8 @@ def read_key(user_id: str, agent_name: str, thread_id: str) -> ConversationKey:
 
 
 def read_job(row: tuple[Any, ...]) -> Job:
-    job_id, user_id, agent_name, thread_id, *rest, running = row
-    return Job(job_id, read_key(user_id, agent_name, thread_id), *rest, running=running)
+    job_id, user_id, agent_name, thread_id, *rest, running, storage = row
+    return Job(job_id, read_key(user_id, agent_name, thread_id), *rest, running=running, storage=storage)
 
 
 def read_held_job(row: tuple[Any, ...]) -> HeldJob:

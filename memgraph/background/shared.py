@@ -39,15 +39,14 @@ class WorkerGroup:
         """Runs `asubmit`, in order."""
         self.ref_count = 0
 
-    def conflicts_with(self, graph: object, settings: Settings | None, storage: MemoryStorage | None) -> bool:
+    def conflicts_with(self, graph: object, settings: Settings | None) -> bool:
         """Whether these differ from the group's own; None matches anything."""
-        has_other_storage = storage is not None and (self.storage is None or storage.name != self.storage.name)
-        return has_other_storage or graph not in (None, self.graph) or settings not in (None, self.settings)
+        return graph not in (None, self.graph) or settings not in (None, self.settings)
 
-    def close(self, deadline: float) -> None:
+    def close(self, deadline: float, *, close_outbox: bool = True) -> None:
         """Wait for the running jobs until *deadline*, by time.monotonic; jobs that take longer are abandoned."""
         self.executor.close()
-        if self.worker.close(max(0.0, deadline - time.monotonic())):
+        if self.worker.close(max(0.0, deadline - time.monotonic())) and close_outbox:
             self.runner.outbox.close()
 
     def after_fork(self) -> None:
@@ -58,34 +57,40 @@ class WorkerGroup:
 
 
 class Registry:
-    """The worker groups of a process by outbox name: a second group would double the concurrency."""
+    """The worker groups of a process, by outbox and storage: a second group would double the concurrency."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._groups: dict[str, WorkerGroup] = {}
+        self._groups: dict[tuple[str, str], WorkerGroup] = {}
 
     def acquire(
         self,
-        name: str,
+        outbox: str,
+        storage: str,
         make: Callable[[], WorkerGroup],
         *,
         graph: object,
         settings: Settings | None,
-        storage: MemoryStorage | None,
+        any_storage: bool,
     ) -> WorkerGroup:
-        """Return the group of the outbox called *name*; make it if there is none.
+        """Return the group of an outbox and a storage, both by name; make it if there is none.
+
+        With *any_storage*, a group of the outbox with another storage is as good, unless its settings differ.
 
         Raises:
-            ConfigError: If it runs another graph, or has another storage or other settings.
+            ConfigError: If it runs another graph, or has other settings.
         """
         with self._lock:
-            group = self._groups.get(name)
+            group = self._groups.get((outbox, storage))
+            if any_storage:
+                others = (other for (name, _), other in self._groups.items() if name == outbox)
+                group = next((each for each in others if not each.conflicts_with(graph, settings)), group)
             if group is None:
-                group = self._groups[name] = make()
+                group = self._groups[outbox, storage] = make()
                 shutdown.install(self.close_all)
-            elif group.conflicts_with(graph, settings, storage):
+            elif group.conflicts_with(graph, settings):
                 raise ConfigError(
-                    f"{name} is in use in this process with another graph, another storage or other settings: "
+                    f"{outbox} is in use in this process for {storage} with another graph or other settings: "
                     "pass the same ones, or none, or close the other invoker first"
                 )
             group.ref_count += 1
@@ -97,10 +102,12 @@ class Registry:
             group.ref_count -= 1
             if group.ref_count:
                 return
-            self._groups = {name: other for name, other in self._groups.items() if other is not group}
+            self._groups = {key: other for key, other in self._groups.items() if other is not group}
             if not self._groups:
                 shutdown.uninstall()
-        group.close(time.monotonic() + timeout)
+            name = group.runner.outbox.name
+            is_shared = any(outbox == name for outbox, _ in self._groups)
+        group.close(time.monotonic() + timeout, close_outbox=not is_shared)
 
     def close_all(self, timeout: float) -> None:
         """Close all groups within one time limit; invokers that still use them find them closed."""

@@ -68,13 +68,13 @@ class SqliteOutbox(Outbox):
     def enqueue(
         self, key: ConversationKey, messages: str, *, now: float, timing: DebouncePolicy, max_jobs: int
     ) -> None:
-        params = _key_params(key)
+        params = _key_params(key, self.storage or "")
         with self._durable.writing() as db:
             found = db.execute(sql.SELECT_JOB, params).fetchone()
             if found:
                 job_id, first_at, due_at, retry_at = found
                 due = timing.next_due(first_at, now, due_at, retry_at)
-                db.execute(sql.UPDATE_DUE, {"id": job_id, "at": now, "due": due})
+                db.execute(sql.UPDATE_DUE, {**params, "id": job_id, "at": now, "due": due})
             elif db.execute(sql.COUNT_PENDING).fetchone()[0] >= max_jobs:
                 raise QueueFullError(self.name, max_jobs)
             else:
@@ -93,11 +93,11 @@ class SqliteOutbox(Outbox):
         scope: Scope | None = None,
         thread_id: str | None = None,
     ) -> tuple[Claim, ...]:
-        params = {"now": now, **_scope_params(scope, thread_id)}
+        params = {"now": now, **self._scope_params(scope, thread_id)}
         claims: list[Claim] = []
         with self._quick.writing() as db:
             while len(claims) < limit and (found := db.execute(sql.SELECT_DUE, params).fetchone()):
-                claims.append(_claim(db, found, now + lease_seconds))
+                claims.append(_claim(db, found, now + lease_seconds, self.storage))
         return tuple(claims)
 
     def renew(self, leases: Collection[str], *, now: float, lease_seconds: float) -> frozenset[str]:
@@ -163,34 +163,37 @@ class SqliteOutbox(Outbox):
         with self._quick.reading() as db:
             if db is None:
                 return None
-            rows = (db.execute(query, {"now": now}).fetchone() for query in (sql.NEXT_UNLEASED, sql.NEXT_LEASE_END))
+            rows = (
+                db.execute(query, {"now": now, "storage": self.storage}).fetchone()
+                for query in (sql.NEXT_UNLEASED, sql.NEXT_LEASE_END)
+            )
             return min((row[0] for row in rows if row and row[0] not in (None, NEVER)), default=None)
 
     def pending(self, *, now: float) -> tuple[Job, ...]:
         with self._quick.reading() as db:
-            rows = db.execute(sql.LIST_JOBS, {"aside": 0, "now": now}).fetchall() if db else ()
+            rows = db.execute(sql.LIST_JOBS, {"aside": 0, "now": now, "storage": self.storage}).fetchall() if db else ()
         return tuple(_read_job(row) for row in rows)
 
     def dead_letters(self) -> tuple[Job, ...]:
         with self._quick.reading() as db:
-            rows = db.execute(sql.LIST_JOBS, {"aside": 1, "now": 0}).fetchall() if db else ()
+            rows = db.execute(sql.LIST_JOBS, {"aside": 1, "now": 0, "storage": self.storage}).fetchall() if db else ()
         return tuple(_read_job(row) for row in rows)
 
     def expedite(self, *, now: float, scope: Scope | None = None) -> None:
-        params = {"now": now, **_scope_params(scope)}
+        params = {"now": now, **self._scope_params(scope)}
         with self._quick.writing() as db:
             db.execute(sql.EXPEDITE, params)
 
     def retry(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
         with self._quick.writing() as db:
-            dead_letters = db.execute(sql.SELECT_DEAD_LETTERS, _scope_params(scope, thread_id)).fetchall()
-            for job_id, *key in dead_letters:
-                _requeue(db, job_id, _read_key(*key), now)
+            dead_letters = db.execute(sql.SELECT_DEAD_LETTERS, self._scope_params(scope, thread_id)).fetchall()
+            for job_id, *key, storage in dead_letters:
+                _requeue(db, job_id, _key_params(_read_key(*key), storage), now)
             return len(dead_letters)
 
     def in_review(self) -> tuple[HeldJob, ...]:
         with self._quick.reading() as db:
-            rows = db.execute(sql.LIST_IN_REVIEW).fetchall() if db else ()
+            rows = db.execute(sql.LIST_IN_REVIEW, {"storage": self.storage}).fetchall() if db else ()
         return tuple(HeldJob(review_id, _read_job(tuple(job)), at, proposal) for *job, review_id, at, proposal in rows)
 
     def decide(self, review_id: str, decision: str, *, now: float) -> bool:
@@ -202,9 +205,17 @@ class SqliteOutbox(Outbox):
 
     def cancel_review(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
         with self._quick.writing() as db:
-            count = db.execute(sql.CANCEL_REVIEWS, {"now": now, **_scope_params(scope, thread_id)}).rowcount
+            count = db.execute(sql.CANCEL_REVIEWS, {"now": now, **self._scope_params(scope, thread_id)}).rowcount
             db.execute(sql.DELETE_CANCELLED)
             return count
+
+    def _scope_params(self, scope: Scope | None, thread_id: str | None = None) -> dict[str, Any]:
+        return {
+            "storage": self.storage,
+            "user_id": scope.user_id if scope else None,
+            "agent_name": (scope.agent_name or "") if scope else None,
+            "thread_id": thread_id,
+        }
 
     def close(self) -> None:
         self._durable.close()
@@ -235,21 +246,23 @@ class InMemoryOutbox(SqliteOutbox):
 # -- steps of a transaction ---------------------------------------------------------------------------
 
 
-def _insert_job(db: sqlite3.Connection, key: ConversationKey, *, at: float, aside: int) -> int:
+def _insert_job(db: sqlite3.Connection, key: dict[str, Any], *, at: float, aside: int) -> int:
     """Insert a job that is due at *at*, and return its id."""
-    job_id = db.execute(sql.INSERT_JOB, {**_key_params(key), "aside": aside, "at": at, "due": at}).lastrowid
+    job_id = db.execute(sql.INSERT_JOB, {**key, "aside": aside, "at": at, "due": at}).lastrowid
     assert job_id is not None  # noqa: S101 - an INSERT has one
     return job_id
 
 
-def _claim(db: sqlite3.Connection, job: tuple[Any, ...], until: float) -> Claim:
-    job_id, user_id, agent_name, thread_id, attempts = job
-    lease_id = secrets.token_hex(16)
-    db.execute(sql.TAKE_LEASE, {"user_id": user_id, "agent_name": agent_name, "holder": lease_id, "until": until})
+def _claim(db: sqlite3.Connection, job: tuple[Any, ...], until: float, view: str | None) -> Claim:
+    job_id, user_id, agent_name, thread_id, attempts, storage = job
+    if view and not storage and db.execute(sql.ADOPT_JOB, {"id": job_id, "storage": view}).rowcount:
+        storage = view
+    key, lease_id = _read_key(user_id, agent_name, thread_id), secrets.token_hex(16)
+    db.execute(sql.TAKE_LEASE, {**_key_params(key, storage), "holder": lease_id, "until": until})
     submissions = tuple(Submission(*row) for row in db.execute(sql.SELECT_SUBMISSIONS, (job_id,)))
     decision = db.execute(sql.SELECT_DECISION, (job_id,)).fetchone()
-    key = _read_key(user_id, agent_name, thread_id)
-    return Claim(job_id, key, lease_id, attempts, submissions, ReviewDecision(*decision) if decision else None)
+    decided = ReviewDecision(*decision) if decision else None
+    return Claim(job_id, key, lease_id, attempts, submissions, decided, storage)
 
 
 def _finish_job(db: sqlite3.Connection, job_id: int, timing: DebouncePolicy) -> None:
@@ -264,8 +277,9 @@ def _finish_job(db: sqlite3.Connection, job_id: int, timing: DebouncePolicy) -> 
 
 
 def _move_to_dead_letters(db: sqlite3.Connection, claim: Claim, error: str) -> None:
-    found = db.execute(sql.SELECT_DEAD_LETTER, _key_params(claim.key)).fetchone()
-    dead_letter_id = found[0] if found else _insert_job(db, claim.key, at=claim.submissions[0].at, aside=1)
+    key = _key_params(claim.key, claim.storage)
+    found = db.execute(sql.SELECT_DEAD_LETTER, key).fetchone()
+    dead_letter_id = found[0] if found else _insert_job(db, key, at=claim.submissions[0].at, aside=1)
     db.execute(sql.MOVE_CLAIMED, _claim_params(claim) | {"dead_letter_id": dead_letter_id})
     first, last = db.execute(sql.SELECT_SPAN, (dead_letter_id,)).fetchone()
     row = {"id": dead_letter_id, "first": first, "last": last, "tries": claim.attempts + 1, "error": error}
@@ -275,9 +289,10 @@ def _move_to_dead_letters(db: sqlite3.Connection, claim: Claim, error: str) -> N
         db.execute(sql.MOVE_REVIEW, {"id": claim.job_id, "to": dead_letter_id})
 
 
-def _requeue(db: sqlite3.Connection, dead_letter_id: int, key: ConversationKey, now: float) -> None:
-    found = db.execute(sql.SELECT_JOB, _key_params(key)).fetchone()
+def _requeue(db: sqlite3.Connection, dead_letter_id: int, key: dict[str, Any], now: float) -> None:
+    found = db.execute(sql.SELECT_JOB, key).fetchone()
     job_id = found[0] if found else _insert_job(db, key, at=now, aside=0)
+    db.execute(sql.ADOPT_JOB, {"id": job_id, "storage": key["storage"]})
     is_in_review = bool(found) and found[2] == NEVER
     db.execute(sql.MOVE_SUBMISSIONS, {"id": dead_letter_id, "to": job_id})
     db.execute(sql.MOVE_REVIEW, {"id": dead_letter_id, "to": job_id})
@@ -290,16 +305,13 @@ def _requeue(db: sqlite3.Connection, dead_letter_id: int, key: ConversationKey, 
 # -- rows ---------------------------------------------------------------------------------------------
 
 
-def _key_params(key: ConversationKey) -> dict[str, Any]:
+def _key_params(key: ConversationKey, storage: str) -> dict[str, Any]:
     scope = key.scope
-    return {"user_id": scope.user_id, "agent_name": scope.agent_name or "", "thread_id": key.thread_id or ""}
-
-
-def _scope_params(scope: Scope | None, thread_id: str | None = None) -> dict[str, Any]:
     return {
-        "user_id": scope.user_id if scope else None,
-        "agent_name": (scope.agent_name or "") if scope else None,
-        "thread_id": thread_id,
+        "user_id": scope.user_id,
+        "agent_name": scope.agent_name or "",
+        "thread_id": key.thread_id or "",
+        "storage": storage,
     }
 
 
@@ -312,5 +324,6 @@ def _read_key(user_id: str, agent_name: str, thread_id: str) -> ConversationKey:
 
 
 def _read_job(row: tuple[Any, ...]) -> Job:
-    job_id, user_id, agent_name, thread_id, *rest, running = row
-    return Job(job_id, _read_key(user_id, agent_name, thread_id), *rest, running=bool(running))
+    job_id, user_id, agent_name, thread_id, *rest, running, storage = row
+    key = _read_key(user_id, agent_name, thread_id)
+    return Job(job_id, key, *rest, running=bool(running), storage=storage)

@@ -49,39 +49,106 @@ MIGRATIONS = (
         decision TEXT
     )
     """,
+    # SQLite cannot change a UNIQUE constraint. The children are copied before their parent is dropped, which would
+    # delete their rows; a renamed table is renamed in REFERENCES and in sqlite_sequence, too.
+    """
+    CREATE TABLE new_job (
+        id INTEGER PRIMARY KEY,
+        user_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,
+        thread_id TEXT NOT NULL,
+        aside INTEGER NOT NULL DEFAULT 0,
+        first_at REAL NOT NULL,
+        last_at REAL NOT NULL,
+        retry_at REAL NOT NULL DEFAULT 0,
+        due_at REAL NOT NULL,
+        tries INTEGER NOT NULL DEFAULT 0,
+        error TEXT NOT NULL DEFAULT '',
+        storage TEXT NOT NULL DEFAULT '',
+        UNIQUE (user_id, agent_name, thread_id, aside, storage)
+    );
+    INSERT INTO new_job
+        SELECT id, user_id, agent_name, thread_id, aside, first_at, last_at, retry_at, due_at, tries, error, ''
+        FROM job;
+    CREATE TABLE new_submission (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        job_id INTEGER NOT NULL REFERENCES new_job (id) ON DELETE CASCADE,
+        at REAL NOT NULL,
+        messages TEXT NOT NULL
+    );
+    INSERT INTO new_submission SELECT number, job_id, at, messages FROM submission;
+    DELETE FROM sqlite_sequence WHERE name = 'new_submission';
+    INSERT INTO sqlite_sequence (name, seq) SELECT 'new_submission', seq FROM sqlite_sequence WHERE name = 'submission';
+    CREATE TABLE new_review (
+        job_id INTEGER PRIMARY KEY REFERENCES new_job (id) ON DELETE CASCADE,
+        id TEXT NOT NULL UNIQUE,
+        at REAL NOT NULL,
+        held TEXT NOT NULL,
+        decision TEXT
+    );
+    INSERT INTO new_review SELECT job_id, id, at, held, decision FROM review;
+    CREATE TABLE new_lease (
+        storage TEXT NOT NULL DEFAULT '',
+        user_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,
+        holder TEXT NOT NULL UNIQUE,
+        until REAL NOT NULL,
+        PRIMARY KEY (user_id, agent_name, storage)
+    );
+    INSERT INTO new_lease SELECT '', user_id, agent_name, holder, until FROM lease;
+    DROP TABLE review;
+    DROP TABLE submission;
+    DROP TABLE lease;
+    DROP TABLE job;
+    ALTER TABLE new_job RENAME TO job;
+    ALTER TABLE new_submission RENAME TO submission;
+    ALTER TABLE new_review RENAME TO review;
+    ALTER TABLE new_lease RENAME TO lease;
+    CREATE INDEX job_due ON job (aside, due_at);
+    CREATE INDEX submission_job ON submission (job_id, at)
+    """,
 )
 
 _OF_KEY = "user_id = :user_id AND agent_name = :agent_name AND thread_id = :thread_id"
-_MATCHES_SCOPE = """
-    (:user_id IS NULL OR (user_id = :user_id AND agent_name = :agent_name))
+_IS_OURS = "(:storage IS NULL OR storage IN (:storage, ''))"  # see Outbox.storage
+_MATCHES_SCOPE = f"""
+    {_IS_OURS} AND (:user_id IS NULL OR (user_id = :user_id AND agent_name = :agent_name))
     AND (:thread_id IS NULL OR thread_id = :thread_id)
 """
 _UNDER_LEASE = """
     EXISTS (
-        SELECT 1 FROM lease WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name AND until > :now
+        SELECT 1 FROM lease WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name
+        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND until > :now
     )
 """
 _IS_SCHEDULED = "due_at < 9e999"  # 9e999 is infinity, see NEVER
 _CLAIMED = "(SELECT value FROM json_each(:numbers))"
 
-SELECT_JOB = f"SELECT id, first_at, due_at, retry_at FROM job WHERE {_OF_KEY} AND aside = 0"
+# a job without a storage joins those of the first storage that submits to its conversation
+SELECT_JOB = f"""
+    SELECT id, first_at, due_at, retry_at FROM job WHERE {_OF_KEY} AND aside = 0 AND storage IN (:storage, '')
+    ORDER BY storage DESC LIMIT 1
+"""
 COUNT_PENDING = f"SELECT count(*) FROM job WHERE aside = 0 AND {_IS_SCHEDULED}"
 INSERT_JOB = """
-    INSERT INTO job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
-    VALUES (:user_id, :agent_name, :thread_id, :aside, :at, :at, :due)
+    INSERT INTO job (user_id, agent_name, thread_id, storage, aside, first_at, last_at, due_at)
+    VALUES (:user_id, :agent_name, :thread_id, :storage, :aside, :at, :at, :due)
 """
-UPDATE_DUE = "UPDATE job SET last_at = :at, due_at = :due WHERE id = :id"
+UPDATE_DUE = "UPDATE job SET last_at = :at, due_at = :due, storage = :storage WHERE id = :id"
 INSERT_SUBMISSION = "INSERT INTO submission (job_id, at, messages) VALUES (:id, :at, :messages)"
 
 SELECT_DUE = f"""
-    SELECT id, user_id, agent_name, thread_id, tries FROM job
+    SELECT id, user_id, agent_name, thread_id, tries, storage FROM job
     WHERE aside = 0 AND due_at <= :now AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
     ORDER BY due_at, id LIMIT 1
 """
 TAKE_LEASE = """
-    INSERT INTO lease (user_id, agent_name, holder, until) VALUES (:user_id, :agent_name, :holder, :until)
-    ON CONFLICT (user_id, agent_name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    INSERT INTO lease (user_id, agent_name, storage, holder, until)
+    VALUES (:user_id, :agent_name, :storage, :holder, :until)
+    ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET holder = excluded.holder, until = excluded.until
 """
+# fails silently if the storage has a job of its own in that conversation: then the old one stays without a name
+ADOPT_JOB = "UPDATE OR IGNORE job SET storage = :storage WHERE id = :id"
 SELECT_SUBMISSIONS = "SELECT number, at, messages FROM submission WHERE job_id = ? ORDER BY number"
 RENEW_LEASE = "UPDATE lease SET until = :until WHERE holder = :holder"
 END_LEASE = "DELETE FROM lease WHERE holder = ?"
@@ -108,20 +175,24 @@ UPDATE_DEAD_LETTER = """
     UPDATE job SET first_at = :first, last_at = :last, tries = :tries, error = :error WHERE id = :id
 """
 SELECT_DEAD_LETTERS = (
-    f"SELECT id, user_id, agent_name, thread_id FROM job WHERE aside = 1 AND {_MATCHES_SCOPE} ORDER BY id"
+    f"SELECT id, user_id, agent_name, thread_id, storage FROM job WHERE aside = 1 AND {_MATCHES_SCOPE} ORDER BY id"
 )
-SELECT_DEAD_LETTER = f"SELECT id FROM job WHERE {_OF_KEY} AND aside = 1"
+SELECT_DEAD_LETTER = f"SELECT id FROM job WHERE {_OF_KEY} AND aside = 1 AND storage = :storage"
 
-NEXT_UNLEASED = f"SELECT due_at FROM job WHERE aside = 0 AND NOT {_UNDER_LEASE} ORDER BY due_at LIMIT 1"
+NEXT_UNLEASED = f"""
+    SELECT due_at FROM job WHERE aside = 0 AND {_IS_OURS} AND NOT {_UNDER_LEASE} ORDER BY due_at LIMIT 1
+"""
 NEXT_LEASE_END = """
-    SELECT min(max(due_at, until)) FROM lease JOIN job USING (user_id, agent_name) WHERE aside = 0 AND until > :now
+    SELECT min(max(due_at, until)) FROM lease JOIN job USING (user_id, agent_name)
+    WHERE aside = 0 AND (:storage IS NULL OR job.storage IN (:storage, ''))
+    AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND until > :now
 """
 EXPEDITE = f"UPDATE job SET due_at = :now WHERE aside = 0 AND due_at > :now AND {_IS_SCHEDULED} AND {_MATCHES_SCOPE}"
 LIST_JOBS = f"""
     SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
-        due_at, tries, error, aside = 0 AND {_UNDER_LEASE}
+        due_at, tries, error, aside = 0 AND {_UNDER_LEASE}, storage
     FROM job JOIN submission ON job_id = job.id
-    WHERE aside = :aside AND {_IS_SCHEDULED} GROUP BY job.id ORDER BY due_at, job.id
+    WHERE aside = :aside AND {_IS_SCHEDULED} AND {_IS_OURS} GROUP BY job.id ORDER BY due_at, job.id
 """
 
 INSERT_REVIEW = """
@@ -132,11 +203,11 @@ MARK_IN_REVIEW = "UPDATE job SET due_at = 9e999, retry_at = 9e999, tries = 0, er
 UPDATE_DECISION = "UPDATE review SET decision = :decision WHERE id = :id AND decision IS NULL"
 MARK_DECIDED = "UPDATE job SET due_at = :now, retry_at = 0 WHERE id = (SELECT job_id FROM review WHERE id = :id)"
 SELECT_DECISION = "SELECT at, held, decision FROM review WHERE job_id = ? AND decision IS NOT NULL"
-LIST_IN_REVIEW = """
+LIST_IN_REVIEW = f"""
     SELECT job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at,
-        due_at, tries, error, 0, review.id, review.at, held
+        due_at, tries, error, 0, storage, review.id, review.at, held
     FROM job JOIN submission ON submission.job_id = job.id JOIN review ON review.job_id = job.id
-    WHERE decision IS NULL GROUP BY job.id ORDER BY review.at, job.id
+    WHERE decision IS NULL AND {_IS_OURS} GROUP BY job.id ORDER BY review.at, job.id
 """
 CANCEL_REVIEWS = f"UPDATE job SET due_at = :now, retry_at = 0 WHERE aside = 0 AND due_at = 9e999 AND {_MATCHES_SCOPE}"
 DELETE_CANCELLED = """

@@ -142,7 +142,9 @@ def _save(ctx: CommandContext, outbox: Outbox, review: PendingReview) -> None:
         return
     before = ctx.storage.load(scope)
     # The rest of the conversation needs a model, which only the submitting processes have.
-    error = apply_decision(make_runner(outbox, ctx.settings, ctx.storage), review.key, allow_model=False)
+    error = apply_decision(
+        make_runner(outbox.for_storage(ctx.storage.name), ctx.settings, ctx.storage), review.key, allow_model=False
+    )
     after = ctx.storage.reload(scope)
     if error:
         ctx.output.notice(f"Decided, but not saved yet ({error}): {later}.")

@@ -89,6 +89,12 @@ class ContextResolver:
         self._signals = defaults.signals or load_signals()
         self._review: Review = strictest(defaults.review)
 
+    @property
+    def storage(self) -> MemoryStorage:
+        """The storage of a run that names no other, opened at first use."""
+        storage = self._defaults.storage or "file:"
+        return self._storages(storage) if isinstance(storage, str) else storage
+
     def __call__(self, runtime: Runtime[Any], config: RunnableConfig) -> RunContext:
         """Return the complete context of the run.
 

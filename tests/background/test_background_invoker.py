@@ -208,9 +208,17 @@ def test_forget_discards_dead_letters(storage: Any, url: str, say: Any) -> None:
         assert (invoker.pending(), invoker.failed()) == ((), ())
 
 
-def test_forget_needs_the_storage(graph: Any) -> None:
+def custom_graph(graph: Any) -> Any:
+    """A graph that `build_graph` did not make, so that its storage is not known."""
+    parent = StateGraph(MessagesState)
+    parent.add_node("update", graph)
+    parent.add_edge(START, "update")
+    return parent.compile()
+
+
+def test_forget_needs_the_storage_of_a_custom_graph(graph: Any) -> None:
     with (
-        BackgroundInvoker(graph, outbox="memory:") as invoker,
+        BackgroundInvoker(custom_graph(graph), outbox="memory:") as invoker,
         pytest.raises(ConfigError, match=r"BackgroundInvoker\(graph, storage=\.\.\.\)"),
     ):
         invoker.forget(ADA)
@@ -353,14 +361,71 @@ def test_invokers_of_an_outbox_share_workers(graph: Any, url: str, say: Any, lea
     assert learned() == ["turn-1", "turn-2"]
 
 
-def test_conflicting_invokers_of_an_outbox_are_rejected(graph: Any, url: str) -> None:
+def test_conflicting_invokers_of_an_outbox_are_rejected(graph: Any, storage: Any, url: str) -> None:
     with BackgroundInvoker(graph, outbox=url, settings=NOW):
-        with pytest.raises(ConfigError, match="another graph, another storage or other settings"):
+        with pytest.raises(ConfigError, match="another graph or other settings"):
             BackgroundInvoker(graph, outbox=url, settings=LATER)
-        with pytest.raises(ConfigError, match="another graph, another storage or other settings"):
-            BackgroundInvoker(build_graph(model="offline", storage="memory:"), outbox=url)
-        with pytest.raises(ConfigError, match="another graph, another storage or other settings"):
-            BackgroundInvoker(outbox=url, storage="memory:")
+        with pytest.raises(ConfigError, match="another graph or other settings"):
+            BackgroundInvoker(build_graph(model="offline", storage=storage), outbox=url)
+
+
+# -- storages -------------------------------------------------------------------------------------
+
+
+def test_storages_can_share_an_outbox(model: Any, url: str, say: Any) -> None:
+    """What is said to one is never learned into the other, also if the same user and thread say it."""
+    mine, yours = open_storage("memory:"), open_storage("memory:")
+    with (
+        BackgroundInvoker(build_graph(model=model, storage=mine), outbox=url, settings=LATER) as my_invoker,
+        BackgroundInvoker(build_graph(model=model, storage=yours), outbox=url, settings=LATER) as your_invoker,
+    ):
+        my_invoker.submit(say(1), ADA, "t1")
+        your_invoker.submit(say(2), ADA, "t1")
+        assert [job.key.scope for job in my_invoker.pending()] == [ADA]
+
+        assert my_invoker.flush(120)
+        assert (facts(mine), facts(yours)) == (["turn-1"], [])
+        assert your_invoker.flush(120)
+        assert (facts(mine), facts(yours)) == (["turn-1"], ["turn-2"])
+
+
+def test_job_of_another_storage_stays_in_the_outbox(model: Any, url: str, say: Any) -> None:
+    mine, yours = open_storage("memory:"), open_storage("memory:")
+    with BackgroundInvoker(build_graph(model=model, storage=mine), outbox=url, settings=LATER) as invoker:
+        invoker.submit(say(1), ADA, "t1")
+
+    with BackgroundInvoker(build_graph(model=model, storage=yours), outbox=url, settings=LATER) as invoker:
+        assert (invoker.flush(120), invoker.pending()) == (True, ())
+
+    with open_outbox(url) as outbox:
+        assert [job.storage for job in outbox.pending(now=0)] == [mine.name]
+
+
+def test_closing_one_storage_of_an_outbox_in_ram_keeps_the_jobs_of_the_other(model: Any, say: Any) -> None:
+    outbox, mine, yours = open_outbox("memory:"), open_storage("memory:"), open_storage("memory:")
+    with BackgroundInvoker(build_graph(model=model, storage=mine), outbox=outbox, settings=LATER) as invoker:
+        with BackgroundInvoker(build_graph(model=model, storage=yours), outbox=outbox, settings=LATER):
+            invoker.submit(say(1), ADA, "t1")
+
+        assert len(invoker.pending()) == 1
+
+
+def test_forget_in_one_storage_keeps_the_jobs_of_another(model: Any, url: str, say: Any) -> None:
+    mine, yours = open_storage("memory:"), open_storage("memory:")
+    with (
+        BackgroundInvoker(build_graph(model=model, storage=mine), outbox=url, settings=LATER) as my_invoker,
+        BackgroundInvoker(build_graph(model=model, storage=yours), outbox=url, settings=LATER) as your_invoker,
+    ):
+        my_invoker.submit(say(1), ADA, "t1")
+        your_invoker.submit(say(2), ADA, "t1")
+        my_invoker.forget(ADA)
+
+        assert your_invoker.flush(120)
+    assert (facts(mine), facts(yours)) == ([], ["turn-2"])
+
+
+def facts(storage: Any) -> list[str]:
+    return [fact.content.partition(" #")[0] for fact in storage.load(ADA).facts]
 
 
 # -- closing --------------------------------------------------------------------------------------

@@ -298,6 +298,73 @@ def test_running_jobs_are_listed_as_running(outbox: Outbox) -> None:
     assert [job.running for job in outbox.pending(now=100 + LEASE)] == [False, False]
 
 
+# -- storages -------------------------------------------------------------------------------------
+
+
+def test_view_of_a_storage_sees_its_own_jobs_only(outbox: Outbox) -> None:
+    mine, yours = outbox.for_storage("mine"), outbox.for_storage("yours")
+    enqueue(mine, "m")
+    enqueue(yours, "y")
+
+    assert [job.storage for job in mine.pending(now=0)] == ["mine"]
+    assert sorted(job.storage for job in outbox.pending(now=0)) == ["mine", "yours"]
+    assert (texts(claim_one(mine)), claim(mine)) == (["m"], ())
+    assert (texts(claim_one(yours)), claim(yours)) == (["y"], ())
+
+
+def test_steps_of_one_storage_leave_the_jobs_of_another(outbox: Outbox) -> None:
+    mine, yours = outbox.for_storage("mine"), outbox.for_storage("yours")
+    enqueue(mine, now=500)
+    enqueue(mine, key=OTHER)
+    mine.dead_letter(claim_one(mine), error="x", timing=TIMING)
+
+    yours.expedite(now=100)
+
+    assert (due(mine), yours.next_due(now=100), yours.dead_letters()) == ([505], None, ())
+    assert (yours.retry(now=100), yours.cancel_review(now=100), mine.retry(now=100)) == (0, 0, 1)
+
+
+def test_dead_letter_and_its_retry_keep_the_storage(outbox: Outbox) -> None:
+    mine, yours = outbox.for_storage("mine"), outbox.for_storage("yours")
+    enqueue(mine, "m")
+    enqueue(yours, "y")
+    mine.dead_letter(claim_one(mine), error="x", timing=TIMING)
+    assert [job.storage for job in outbox.dead_letters()] == ["mine"]
+
+    mine.retry(now=100)
+
+    assert texts(claim_one(mine)) == ["m"]
+    assert texts(claim_one(yours)) == ["y"]
+
+
+def test_review_belongs_to_its_storage(outbox: Outbox) -> None:
+    mine, yours = outbox.for_storage("mine"), outbox.for_storage("yours")
+    enqueue(mine)
+    mine.hold_for_review(claim_one(mine), "proposed", now=100)
+
+    assert ([each.job.storage for each in mine.in_review()], yours.in_review()) == (["mine"], ())
+
+
+def test_job_without_a_storage_belongs_to_whoever_claims_it(outbox: Outbox) -> None:
+    """Jobs from before an upgrade name none."""
+    mine, yours = outbox.for_storage("mine"), outbox.for_storage("yours")
+    enqueue(outbox, "old")
+
+    claimed = claim_one(mine)
+    mine.failed(claimed, error="x", retry_at=200)
+
+    assert (texts(claimed), claimed.storage) == (["old"], "mine")
+    assert (claim(yours, now=300), texts(claim_one(mine, now=300))) == ((), ["old"])
+
+
+def test_job_without_a_storage_and_a_new_submission_are_one_job(outbox: Outbox) -> None:
+    mine, yours = outbox.for_storage("mine"), outbox.for_storage("yours")
+    enqueue(outbox, "old")
+    enqueue(mine, "new")
+
+    assert (claim(yours), texts(claim_one(mine))) == ((), ["old", "new"])
+
+
 # -- replacing ------------------------------------------------------------------------------------
 
 

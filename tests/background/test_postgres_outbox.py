@@ -84,6 +84,23 @@ def test_tables_from_before_reviews_are_migrated(postgres_url: str, outbox: Outb
     assert outbox.hold_for_review(claimed, "proposed", now=100)
 
 
+def test_tables_from_before_storages_are_migrated(postgres_url: str, outbox: Outbox) -> None:
+    """Whichever storage claims a pending job first owns it."""
+    with psycopg.connect(**parse_location(postgres_url.removeprefix("postgresql:")), autocommit=True) as db:
+        migrate(db, "outbox", MIGRATIONS[:6])
+        db.execute(
+            "INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)"
+            " VALUES ('ada', '', 't1', false, 0, 0, 5)"
+        )
+        db.execute("INSERT INTO memgraph_submission (job_id, at, messages) VALUES (1, 0, 'said')")
+    mine = outbox.for_storage("mine")
+
+    enqueue(mine, "new")
+
+    assert outbox.for_storage("yours").claim(now=100, lease_seconds=30) == ()
+    assert texts(claim_one(mine)) == ["said", "new"]
+
+
 def test_any_error_text_can_be_stored(outbox: Outbox) -> None:
     """An error may quote a model's response."""
     enqueue(outbox)

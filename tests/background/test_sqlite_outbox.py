@@ -300,6 +300,41 @@ def test_file_from_before_reviews_is_migrated(path: Path) -> None:
         assert [each.proposal for each in outbox.in_review()] == ["proposed"]
 
 
+ADDED_FOR_REVIEW = """
+    CREATE TABLE review (
+        job_id INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE, id TEXT NOT NULL UNIQUE, at REAL NOT NULL,
+        held TEXT NOT NULL, decision TEXT
+    );
+    INSERT INTO job (user_id, agent_name, thread_id, first_at, last_at, due_at) VALUES ('bob', '', 't1', 0, 0, 9e999);
+    INSERT INTO submission (job_id, at, messages) VALUES (2, 0, 'reviewed');
+    INSERT INTO review (job_id, id, at, held) VALUES (2, 'r1', 0, 'proposed');
+    INSERT INTO submission (job_id, at, messages) VALUES (2, 0, 'completed');
+    DELETE FROM submission WHERE messages = 'completed';
+    INSERT INTO lease (user_id, agent_name, holder, until) VALUES ('ada', '', 'holder', 200);
+    PRAGMA user_version = 2;
+"""
+
+
+def test_file_from_before_storages_is_migrated(path: Path) -> None:
+    """Its jobs, reviews and leases stay, and no submission number is used twice."""
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(BEFORE_REVIEW + ADDED_FOR_REVIEW)
+
+    with SqliteOutbox(path) as opened:
+        outbox = opened.for_storage("mine")
+        assert [(each.id, each.proposal, each.job.key.scope) for each in outbox.in_review()] == [
+            ("r1", "proposed", Scope("bob"))
+        ]
+        assert outbox.claim(now=100, lease_seconds=30) == ()
+        (claim,) = outbox.claim(now=200, lease_seconds=30)
+        enqueue(outbox, "new")
+        (job,) = outbox.pending(now=0)
+
+    assert ([entry.messages for entry in claim.submissions], claim.storage) == (["said"], "mine")
+    assert (job.first_number, job.last_number) == (1, 4)
+
+
 def test_removed_file_is_created_again(path: Path) -> None:
     """Writes to the removed file would be lost without an error."""
     with SqliteOutbox(path) as outbox:
