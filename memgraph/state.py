@@ -130,8 +130,14 @@ class Problem(TypedDict, total=False):
     problem: Annotated[str, EphemeralValue]
 
 
-class Parsed(Problem):
-    """The change set that the model proposed."""
+class BatchLimit(TypedDict, total=False):
+    """Maximum number of turns of the next batches; never checkpointed, since it concerns this run only."""
+
+    batch_limit: Annotated[int, UntrackedValue]
+
+
+class Parsed(Problem, BatchLimit):
+    """The change set that the model proposed; after an incomplete answer also a limit for the next batch."""
 
     changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
 
@@ -200,7 +206,7 @@ class LoadInput(Filtered, ConflictCount):
     report: NotRequired[Report]
 
 
-class BuildPromptInput(Filtered, Signalled, Loaded):
+class BuildPromptInput(Filtered, Signalled, Loaded, BatchLimit):
     """build_prompt."""
 
 

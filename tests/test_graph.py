@@ -460,6 +460,43 @@ def test_a_long_conversation_is_learned_in_order_a_batch_a_pass() -> None:
     assert (len(asked), state["saved"].revision, len(state["report"].added)) == (3, 3, 3)
 
 
+def test_turns_whose_answer_is_cut_off_are_learned_in_smaller_batches() -> None:
+    """Here the model has room for the facts of two turns; all of them are learned, and none in half."""
+    storage = open_storage("memory:")
+
+    def answer(prompt: Sequence[BaseMessage]) -> AIMessage:
+        shown = [turn.text for turn in read_turns(prompt[-1].text) if turn.is_new]
+        text = update_answer(*shown)
+        third = text.find(shown[2]) + 3 if len(shown) > 2 else None
+        return AIMessage(text[:third], response_metadata={"finish_reason": "length" if third else "stop"})
+
+    model = ScriptedModel(answer)
+    said = talk(*(f"Fact {n} of mine." for n in range(9)))
+    graph = build_graph(model=model, storage=storage)
+
+    state = graph.invoke({"messages": said}, context=CONTEXT)
+    again = graph.invoke({"messages": said}, context=CONTEXT)
+
+    assert sorted(contents(storage.load(ADA))) == [f"Fact {n} of mine." for n in range(9)]
+    assert (state["outcome"], state["report"].refused[0].reason) == ("learned", "already known")
+    assert state["report"].usage.calls == len(model.asked) == 7
+    assert again["outcome"] == "nothing_new"
+
+
+def test_no_turn_is_marked_whose_answer_was_cut_off() -> None:
+    """If the model fails afterwards, the turns are still there to be learned."""
+    storage = open_storage("memory:")
+    cut = AIMessage(update_answer("Has a dog.", "Has a cat.")[:-40], response_metadata={"finish_reason": "length"})
+
+    with pytest.raises(UnreadableAnswerError):
+        build_graph(model=ScriptedModel(cut, "?"), storage=storage).invoke(
+            {"messages": talk("I have a dog.", "Nice!", "And a cat.")}, context=CONTEXT
+        )
+
+    assert contents(storage.load(ADA)) == ["Has a dog."]
+    assert storage.load(ADA).threads == {}
+
+
 def test_what_an_earlier_pass_learned_stays_when_a_later_one_fails() -> None:
     """And the next run goes on from there."""
     storage = open_storage("memory:")

@@ -173,11 +173,15 @@ def _truncated_answer(error: Exception) -> AIMessage | None:
     )
 
 
+_FINISH_KEYS = ("finish_reason", "stop_reason", "done_reason")  # OpenAI and Google, Anthropic, Ollama
+_LENGTH_LIMITS = frozenset({"length", "max_tokens"})
+
+
 def read_answer(message: AIMessage) -> Answer:
     """Return the answer in the text of *message*, or in its tool calls."""
     return Answer(
         text=clean(message.text or "\n".join(json.dumps(tool_call["args"]) for tool_call in message.tool_calls)),
-        cut_off=message.response_metadata.get("finish_reason") in {"length", "max_tokens"},
+        cut_off=any(str(message.response_metadata.get(key)).lower() in _LENGTH_LIMITS for key in _FINISH_KEYS),
         refused=bool(message.additional_kwargs.get("refusal")),
     )
 

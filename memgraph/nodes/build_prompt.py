@@ -21,7 +21,8 @@ def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Promp
     """Render the prompt for as many of the pending turns as one pass takes, with earlier turns as context."""
     policy = runtime.context.policy
     turns, memory = state["turns"], state["memory"]
-    batch = _fit_batch(unlearned_turns(turns, memory.threads.get(state["origin"].thread)), policy)
+    pending = unlearned_turns(turns, memory.threads.get(state["origin"].thread))
+    batch = _fit_batch(pending, policy)[: state.get("batch_limit")]
     new_ids = frozenset(turn.id for turn in batch)
     prompt = update_prompt(
         memory,

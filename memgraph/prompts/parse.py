@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, TypeVar, cast, get_args
@@ -125,13 +125,35 @@ def leaked_example_words(prompt: Prompt) -> frozenset[str]:
     return frozenset(word for word in words if word not in shown)
 
 
+def is_incomplete(answer: Answer) -> bool:
+    """Return whether the answer was cut off before its memory update ended."""
+    text = _after_thinking(answer.text[:MAX_READ])
+    return answer.cut_off and not any(map(_is_update, _valid(text, _openings(text))))
+
+
+def _after_thinking(text: str) -> str:
+    """Return what follows the reasoning of the model: it may contain drafts of the answer."""
+    closing = text.rfind("</think>")
+    if closing < 0:
+        return "" if text.lstrip().startswith("<think>") else text
+    opening = text.find("{")
+    try:
+        _, end = _DECODER.raw_decode(text, opening) if opening >= 0 else (None, 0)
+    except (ValueError, RecursionError):
+        end = 0
+    return text if closing < end else text[closing + len("</think>") :]  # a fact may mention the tag
+
+
 def _find_update(answer: Answer) -> JsonObject:
-    text = answer.text
+    text = _after_thinking(answer.text[:MAX_READ])
     if answer.refused:
         raise UnreadableError("the model refused to answer")
     if not text.strip():
         raise UnreadableError("the answer is empty")
-    found = find_object(text, _is_whole_update, "newFacts") or find_object(text, _is_update, "newFacts")
+    if is_incomplete(answer):
+        found = next(filter(_is_update, _closed(text, _openings(text))), None)
+    else:
+        found = find_object(text, _is_whole_update, "newFacts") or find_object(text, _is_update, "newFacts")
     if found is None:
         why = "it was cut off before it held one; be shorter" if answer.cut_off else "there is none in it"
         raise UnreadableError(f"a JSON object with the keys user, history and newFacts was expected, but {why}")
@@ -261,6 +283,9 @@ def _unused_id(make_id: Callable[[], str], taken: set[str]) -> str:
 
 # -- JSON in free text ----------------------------------------------------------------------------
 
+_ITEM_LEVEL = 2
+_CLOSER = {"{": "}", "[": "]"}
+_ENDS_ENTRY = re.compile(r"\s*[,\]]")
 _DECODER = json.JSONDecoder(strict=False)
 _BRACE_OR_STRING = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 # a quote that neither opens a string, after one of {[,: nor closes one, before one of ]},:
@@ -280,13 +305,18 @@ def find_object(text: str, predicate: Callable[[JsonObject], bool], hint: str) -
         The object, or None. Malicious text takes well under a second.
     """
     text = text[:MAX_READ]
-    end = text.rfind(hint)
-    openings = [match.start() for match in _OPENING.finditer(text, 0, max(end, 0))][:MAX_OPENINGS]
+    openings = _openings(text, hint)
     for candidates in (_valid(text, openings), _repaired(text, openings)):
         for candidate in candidates:
             if predicate(candidate):
                 return candidate
     return None
+
+
+def _openings(text: str, hint: str = "newFacts") -> list[int]:
+    """Return the positions of the first opening braces in *text*, up to the last occurrence of *hint*."""
+    end = text.rfind(hint, 0, MAX_READ)
+    return [match.start() for match in islice(_OPENING.finditer(text, 0, max(end, 0)), MAX_OPENINGS)]
 
 
 def _valid(text: str, openings: list[int]) -> Iterator[JsonObject]:
@@ -304,9 +334,39 @@ def _valid(text: str, openings: list[int]) -> Iterator[JsonObject]:
 
 def _repaired(text: str, openings: list[int]) -> Iterator[JsonObject]:
     """Yield the objects that can be repaired: trailing commas, single quotes, comments, a truncated end."""
+    return _repair(_candidate(text, opening) for opening in openings)
+
+
+def _closed(text: str, openings: list[int]) -> Iterator[JsonObject]:
+    """Yield the objects of a text that was cut off, each without the item in which it ends."""
+    return _repair(_closed_items(_candidate(text, opening)) for opening in openings)
+
+
+def _closed_items(candidate: str) -> str:
+    """Return *candidate* up to the last item that is closed, and close what contains it.
+
+    An item is a section, or an entry of a list: a value at the second level.
+    """
+    closers: list[str] = []
+    kept = ""
+    for token in _BRACE_OR_STRING.finditer(candidate):
+        brace = token.group()
+        if brace in _CLOSER:
+            closers.append(_CLOSER[brace])
+        elif brace in "]}" and closers:
+            closers.pop()
+        is_list_entry = closers == ["}", "]"]
+        if brace[0] == '"' and not (is_list_entry and _ENDS_ENTRY.match(candidate, token.end())):
+            continue
+        if len(closers) < _ITEM_LEVEL or is_list_entry or (brace == "}" and len(closers) == _ITEM_LEVEL):
+            kept = candidate[: token.end()] + "".join(reversed(closers))
+    return kept
+
+
+def _repair(texts: Iterable[str]) -> Iterator[JsonObject]:
     import json_repair
 
-    candidates = filter(_is_cheap, (_candidate(text, opening) for opening in openings))
+    candidates = filter(_is_cheap, texts)
     for candidate in islice(candidates, MAX_REPAIRS):
         try:
             found = json_repair.loads(candidate)

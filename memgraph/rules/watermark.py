@@ -28,6 +28,8 @@ def advance_watermark(draft: Draft) -> Draft:
 
 def with_watermark(memory: Memory, thread: str, message_ids: tuple[str, ...], at: str, policy: Policy) -> Memory:
     """Return *memory* with *message_ids* of *thread* learned; the oldest threads beyond the limit are evicted."""
+    if not message_ids:
+        return memory
     moved = advance(memory.threads.get(thread), message_ids, at, policy.thread_mark_ids)
     others = [(name, known) for name, known in memory.threads.items() if name != thread]
     if len(others) >= policy.max_threads:

@@ -135,6 +135,9 @@ def test_answer_is_read_from_a_tool_call() -> None:
     ("message", "cut_off", "refused"),
     [
         (AIMessage("x", response_metadata={"finish_reason": "length"}), True, False),
+        (AIMessage("x", response_metadata={"finish_reason": "MAX_TOKENS"}), True, False),
+        (AIMessage("x", response_metadata={"stop_reason": "max_tokens"}), True, False),
+        (AIMessage("x", response_metadata={"done_reason": "length"}), True, False),
         (AIMessage("x", additional_kwargs={"refusal": "No."}), False, True),
         (AIMessage("x", response_metadata={"finish_reason": "stop"}), False, False),
     ],

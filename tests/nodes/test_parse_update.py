@@ -76,6 +76,47 @@ def test_the_second_unreadable_answer_ends_the_run(attempt: int) -> None:
     assert str(error.value) == "the model's answer is not a memory update, even after a retry: the answer is empty"
 
 
+def cut_off(text: str, turns: int, **state: Any) -> Any:
+    shown = "\n".join(f'<turn speaker="user" part="new">Turn {n}.</turn>' for n in range(turns))
+    prompt = Prompt(system="", human=f'<turn speaker="user" part="earlier">Hi.</turn>\n{shown}')
+    return parse("", prompt=prompt, response=Answer(text=text, cut_off=True), **state)
+
+
+@pytest.mark.parametrize(("turns", "limit"), [(2, 1), (5, 2), (8, 4)])
+def test_turns_whose_answer_was_cut_off_stay_pending(turns: int, limit: int) -> None:
+    """What is closed is used; the next batch has half as many turns."""
+    output = cut_off(update_answer("Has a dog.", "Has a cat.")[:-40], turns)
+
+    assert output["batch_limit"] == limit
+    assert output["changes"].message_ids == ()
+    assert [addition.content for addition in output["changes"].additions] == ["Has a dog."]
+    assert output["changes"].refused == ()
+
+
+def test_an_answer_cut_off_before_its_first_item_is_not_an_error() -> None:
+    """A smaller batch has a shorter answer."""
+    output = cut_off('{"user": {', 3, attempt=2)
+
+    assert (output["batch_limit"], output["changes"].message_ids, output["changes"].additions) == (1, (), ())
+
+
+def test_a_single_turn_whose_answer_was_cut_off_is_learned_as_far_as_possible() -> None:
+    """The report says that something is missing."""
+    output = cut_off(update_answer("Has a dog.", "Has a cat.")[:-40], 1)
+
+    assert list(output) == ["changes"]
+    assert output["changes"].message_ids == ("m1", "m2")
+    assert [addition.content for addition in output["changes"].additions] == ["Has a dog."]
+    assert "cut off" in output["changes"].refused[0].reason
+
+
+def test_a_single_turn_without_a_readable_answer_is_not_learned() -> None:
+    """The model is asked to be shorter; then the run ends, and the turn stays pending."""
+    assert "cut off" in cut_off('{"user": {', 1)["problem"]
+    with pytest.raises(UnreadableAnswerError):
+        cut_off('{"user": {', 1, attempt=2)
+
+
 def test_a_readable_second_answer_is_used() -> None:
     """That is what the retry is for."""
     assert "changes" in parse(update_answer(), 2)

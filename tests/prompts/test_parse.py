@@ -9,7 +9,7 @@ import math
 import pytest
 
 from memgraph.models import Answer, Fact, Memory, MemoryUpdate, Section
-from memgraph.prompts.parse import UnreadableError, parse_answer
+from memgraph.prompts.parse import UnreadableError, is_incomplete, parse_answer
 from memgraph.testing import update_answer
 
 TEA = update_answer("Likes tea.")
@@ -196,6 +196,83 @@ def test_a_fact_that_an_addition_replaces_is_removed_by_the_addition_only(
 
     assert [removal.id for removal in changes.removals] == ["fact_2"]
     assert len(changes.additions) == (0 if fields else 1)
+
+
+ANSWER = update_answer(
+    "Likes tea.", {"content": "Has a {big} dog.", "replaces": ["f1"]}, remove=["f2"], topOfMind="Jam."
+)
+
+
+def cut(text: str) -> Answer:
+    return Answer(text=text, cut_off=True)
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+@pytest.mark.parametrize("prefix", ["", "Here it is:\n```json\n"])
+def test_of_an_answer_that_was_cut_off_only_closed_items_are_used(quote: str, prefix: str) -> None:
+    """Wherever it ends: an item is there as a whole, or not at all."""
+    text = ANSWER.replace('"', quote)
+    closed = [text.index("}", text.index("tea.")) + 1, text.index("}", text.index("f1")) + 1]
+    for end in range(text.index("newFacts") + 12, len(text)):
+        changes = read(cut(prefix + text[:end]))
+
+        assert contents(changes) == ["Likes tea.", "Has a {big} dog."][: sum(end >= each for each in closed)]
+        assert [rewrite.summary for rewrite in changes.rewrites] == ["Jam."]
+        assert all(removal.id == "f2" for removal in changes.removals)
+
+
+def test_closed_sentences_of_a_list_are_used() -> None:
+    """Small models shorten facts to sentences."""
+    assert contents(read(cut('{"newFacts": ["Likes tea.", "Has a \\"big\\" dog.", "Lives in Os'))) == [
+        "Likes tea.",
+        'Has a "big" dog.',
+    ]
+    assert contents(read(cut('{"newFacts": ["Likes tea."'))) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (cut(TEA), False),
+        (cut(TEA + " And more"), False),
+        (cut(TEA[:-1]), True),
+        (cut("Sure! Here"), True),
+        (cut(""), True),
+        (Answer(text=TEA[:-1]), False),
+    ],
+    ids=["whole", "followed by text", "last brace missing", "text only", "empty", "not cut off"],
+)
+def test_an_answer_is_incomplete_if_its_update_was_cut_off(answer: Answer, expected: bool) -> None:  # noqa: FBT001
+    """Not if only the text after it was."""
+    assert is_incomplete(answer) is expected
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"<think>{update_answer('A draft.')}</think>{TEA}",
+        f"{update_answer('A draft.')}</think>{TEA}",
+        f"<think>{update_answer('A draft.')}</think> no, <think>{update_answer('Another.')}</think>\n```json\n{TEA}```",
+    ],
+    ids=["block", "without the opening tag", "two blocks"],
+)
+def test_only_what_follows_the_reasoning_is_read(answer: str) -> None:
+    """A draft has the form of an answer."""
+    assert contents(read(answer)) == ["Likes tea."]
+
+
+@pytest.mark.parametrize(
+    "answer", [f"<think>{TEA}", f"<think>{TEA}</think>", f"<think>{TEA}</think>I cannot help with that."]
+)
+def test_reasoning_without_an_answer_is_unreadable(answer: str) -> None:
+    """The model is asked again."""
+    with pytest.raises(UnreadableError):
+        read(answer)
+
+
+def test_a_fact_may_mention_the_tag_of_reasoning() -> None:
+    """It is a part of the answer there."""
+    assert contents(read(update_answer("Writes a parser for </think>."))) == ["Writes a parser for </think>."]
 
 
 def test_new_ids_are_drawn_once_and_never_one_that_is_taken() -> None:
