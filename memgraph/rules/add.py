@@ -7,6 +7,7 @@ from dataclasses import replace
 from memgraph.models import CATEGORIES, MANUAL, Addition, Fact, learned_source
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
+from memgraph.rules.placeholder import is_placeholder
 from memgraph.text.normalize import fact_key
 from memgraph.text.sentences import cut_at_sentence
 
@@ -42,6 +43,8 @@ def rejection_reason(addition: Addition, policy: Policy) -> str | None:
 
 
 def _quality_problem(addition: Addition, policy: Policy) -> str | None:
+    if is_placeholder(addition.content):
+        return "it says nothing"
     if addition.content.rstrip().endswith(("?", "？")):
         return "it is a question"
     if not addition.durable:

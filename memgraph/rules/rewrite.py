@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from memgraph.models import Rewrite, Section
 from memgraph.rules.draft import Draft
+from memgraph.rules.placeholder import is_placeholder
 from memgraph.text.sentences import cut_at_sentence
 from memgraph.text.tokens import count_tokens
 
@@ -21,6 +22,8 @@ def _rewrite_section(draft: Draft, change: Rewrite) -> Draft:
     current = draft.memory.section(change.section)
     summary = change.summary.strip()
     if not change.edited_by_user:
+        if is_placeholder(summary):
+            return draft.with_refusal(change.section, "the new summary says nothing")
         summary = cut_at_sentence(summary, draft.policy.max_summary_tokens, count_tokens).strip()
     if not summary or summary == current.summary:
         return draft
