@@ -16,7 +16,7 @@ from memgraph._validation import invalid_value, suggest
 from memgraph.attachments.binding import resolve_attachments
 from memgraph.attachments.config import MemoryAttachment
 from memgraph.attachments.node import NodeMemory, wrap_function, wrap_runnable
-from memgraph.attachments.store import MemoryStore, Stage
+from memgraph.attachments.store import STAGE_ALIASES, MemoryStore, Stage, StageAlias
 from memgraph.attachments.store_set import StoreSet
 from memgraph.errors import ConfigError
 
@@ -37,7 +37,7 @@ def attach(
     memories: Sequence[Memory] | None = None,
     *,
     manager: StoreSet | None = None,
-    stage: Stage = "gen",
+    stage: Stage | StageAlias = "gen",
     name: str | None = None,
     messages_key: str = "messages",
 ) -> Runnable[Any, Any]: ...
@@ -49,7 +49,7 @@ def attach(
     memories: Sequence[Memory] | None = None,
     *,
     manager: StoreSet | None = None,
-    stage: Stage = "gen",
+    stage: Stage | StageAlias = "gen",
     name: str | None = None,
     messages_key: str = "messages",
 ) -> N: ...
@@ -60,7 +60,7 @@ def attach(
     memories: Sequence[Memory] | None = None,
     *,
     manager: StoreSet | None = None,
-    stage: Stage = "gen",
+    stage: Stage | StageAlias = "gen",
     name: str | None = None,
     messages_key: str = "messages",
 ) -> Any:
@@ -85,6 +85,7 @@ def attach(
             node only makes the memories of *manager* available to the graphs inside it.
         manager: Has the memories, usually a MemoryManager.
         stage: What the node does in the agent's work: "pre", "plan", "gen" or "critique". Attachments select by it.
+            The names of ChatDev's stages are accepted too.
         name: Name of the node in memories, logs and events; None is its own.
         messages_key: Key of the messages in the node's state.
 
@@ -92,7 +93,9 @@ def attach(
         ConfigError: If a memory is unknown, or an attachment or the stage is invalid. Without a manager, memories
             are looked up when the node runs, and so are errors raised.
     """
-    memory = _bind_node(name or _node_name(node), memories, manager, stage, messages_key)
+    node_name = name or _node_name(node)
+    stage = _parse_stage(stage, node_name)
+    memory = _bind_node(node_name, memories, manager, stage, messages_key)
     wrapped = wrap_runnable(memory, cast("Any", node)) if isinstance(node, Runnable) else wrap_function(memory, node)
     setattr(wrapped, STAGE, stage)
     return wrapped
@@ -116,11 +119,16 @@ def attach_all(builder: StateGraph[Any, Any, Any, Any], manager: StoreSet) -> No
             builder.nodes[node] = dataclasses.replace(spec, runnable=attached, metadata=metadata)
 
 
+def _parse_stage(stage: Stage | StageAlias, node: str) -> Stage:
+    parsed = STAGE_ALIASES.get(stage, stage)
+    if parsed not in get_args(Stage):
+        raise invalid_value(f"the stage of {node}", stage, "pre, plan, gen or critique")
+    return cast("Stage", parsed)
+
+
 def _bind_node(
     name: str, memories: Sequence[Memory] | None, manager: StoreSet | None, stage: Stage, key: str
 ) -> NodeMemory:
-    if stage not in get_args(Stage):
-        raise invalid_value(f"the stage of {name}", stage, "pre, plan, gen or critique")
     if memories is None:
         memories = manager.attachments.get(name, ()) if manager else ()
     own = [memory for memory in memories if isinstance(memory, MemoryStore)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from collections.abc import Sequence
+from typing import Annotated, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
-from memgraph.attachments.store import Stage
+from memgraph.attachments.store import STAGE_ALIASES, Stage
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
 
 
@@ -29,8 +30,14 @@ STAGES = ChoiceLabels(pre="prepares", plan="plans", gen="writes", critique="judg
 """What a node of each stage does."""
 
 
-def _as_tuple(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
+def _to_stages(value: object) -> object:
+    """Accept a single stage, and the names of stages in ChatDev."""
+    if isinstance(value, str):
+        value = (value,)
+    if not isinstance(value, list | tuple):
+        return value
+    stages = cast("Sequence[object]", value)
+    return tuple(STAGE_ALIASES.get(stage, stage) if isinstance(stage, str) else stage for stage in stages)
 
 
 class MemoryAttachment(FieldSpecMixin, BaseModel):
@@ -40,8 +47,9 @@ class MemoryAttachment(FieldSpecMixin, BaseModel):
 
     name: str
     """Name of the memory, as in `memories:`."""
-    retrieve_stage: Annotated[tuple[Stage, ...] | None, BeforeValidator(_as_tuple), STAGES] = None
-    """Stages of nodes that read the memory; none is all."""
+    retrieve_stage: Annotated[tuple[Stage, ...] | None, BeforeValidator(_to_stages), STAGES] = None
+    """Stages of nodes that read the memory; none is all. ChatDev's pre_gen_thinking is pre, its post_gen_thinking and
+    finished are critique."""
     top_k: Annotated[int, Field(ge=1, le=100)] = 3
     """Maximum number of items that a node receives."""
     similarity_threshold: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] = -1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -46,7 +46,18 @@ class FileConfig(StoreConfig):
     chunk_overlap: Annotated[int, Field(ge=0, le=5_000)] = 50
     """Maximum characters that a passage repeats of the previous one; less than half of chunk_size."""
     index_path: str | None = AUTO
-    """File of the index; `auto` is NAME.db in the folder of the run; none is RAM. It can be rebuilt at any time."""
+    """File of the index; `auto` is NAME.db in the folder of the run; none is RAM. It can be rebuilt at any time.
+    `memory_path`, the key of the other types, is accepted too."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_memory_path(cls, value: object) -> object:
+        """Read `memory_path` as `index_path`, unless there is one."""
+        if not isinstance(value, Mapping) or "memory_path" not in value:
+            return cast("object", value)
+        config = dict(cast("Mapping[str, object]", value))
+        path = config.pop("memory_path")
+        return {"index_path": path, **config}
 
     @model_validator(mode="after")
     def _check_overlap(self) -> Self:

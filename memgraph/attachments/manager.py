@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from memgraph.attachments.attach import attach_all
 from memgraph.attachments.binding import resolve_attachments
 from memgraph.attachments.config import MemoryAttachment
-from memgraph.attachments.definitions import StoreDefinition, build_stores
+from memgraph.attachments.definitions import StoreDefinition, build_stores, parse_definitions
 from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreRegistry
 from memgraph.attachments.runner import DEFAULT_TIMEOUT_SECONDS
 from memgraph.attachments.store import MemoryStore
@@ -36,7 +36,8 @@ class MemoryManager(StoreSet):
     No file is opened before `load`, or before the first use of a memory.
 
     Args:
-        memories: Each a mapping with name, type and config, or a MemoryStore.
+        memories: Each a mapping with name, type and config, in which `${VAR}` is replaced by the environment variable,
+            or a MemoryStore.
         attachments: The memories of each node, by the node's name: names, or entries as `MemoryAttachment`.
         folder: Base of relative paths, and the place of memories whose path is `auto`; None is the working folder.
         settings: Settings of user memory, for `profile`, and the default embedding model.
@@ -73,7 +74,7 @@ class MemoryManager(StoreSet):
         Raises:
             ConfigError: If a definition or an attachment is invalid.
         """
-        return cls(settings.memories, settings.attachments, folder=folder, settings=settings)
+        return cls(parse_definitions(settings.memories), settings.attachments, folder=folder, settings=settings)
 
     def attach_to(self, builder: B) -> B:
         """Attach the configured memories to the nodes of *builder*, which is not compiled yet, and return it.

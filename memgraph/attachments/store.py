@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from memgraph.attachments.item import MemoryItem, Snapshot, truncate
@@ -23,6 +24,13 @@ ANSWER_SEPARATOR = "\n→ "
 
 Stage = Literal["pre", "plan", "gen", "critique"]
 """What a node does in an agent's work: it prepares, plans, writes, or judges."""
+
+StageAlias = Literal["pre_gen_thinking", "post_gen_thinking", "finished"]
+"""Names of stages in ChatDev."""
+STAGE_ALIASES: Mapping[object, Stage] = MappingProxyType(
+    {"pre_gen_thinking": "pre", "post_gen_thinking": "critique", "finished": "critique"}
+)
+"""The stage that each alias stands for."""
 
 
 @dataclass(frozen=True)

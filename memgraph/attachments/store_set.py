@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from memgraph.attachments.config import MemoryAttachment
 
-_NAME = re.compile(r"[\w-]{1,64}")
+_NAME = re.compile(r"(?=.{1,64}\Z)[\w-]+(?: +[\w-]+)*")
 
 
 class LazyStore:
@@ -170,4 +170,4 @@ def check_name(name: str, path: str) -> None:
         ConfigError: If it cannot.
     """
     if not _NAME.fullmatch(name):
-        raise invalid_value(f"{path}.name", name, "1 to 64 letters, digits, - and _")
+        raise invalid_value(f"{path}.name", name, "1 to 64 letters, digits, - and _, or blanks between them")

@@ -83,7 +83,7 @@ def _section(section: Mapping[str, object], source: str, known: tuple[str, ...])
 
 
 def _setting(raw: object, source: str) -> SettingValue:
-    return SettingValue(_expand_env(raw, source), raw, source)
+    return SettingValue(expand_env(raw, source), raw, source)
 
 
 def _mapping(value: object, source: str) -> dict[str, object]:
@@ -110,18 +110,22 @@ def _read(path: Path) -> object:
         raise ConfigError(f"{path} is not valid YAML: {error}") from error
 
 
-def _expand_env(value: object, source: str, depth: int = 0) -> object:
-    """Replace `${VAR}` in every string of *value* by the environment variable."""
+def expand_env(value: object, source: str, depth: int = 0) -> object:
+    """Replace `${VAR}` in every string of *value* by the environment variable.
+
+    Raises:
+        ConfigError: If a variable is not set; it names *source*, the path of the value.
+    """
     if depth > MAX_DEPTH:
         raise ConfigError(f"{source} is nested too deep")
     if isinstance(value, str):
         return _VARIABLE.sub(lambda match: _variable(match[1], source), value)
     if isinstance(value, list):
         items = cast("list[object]", value)
-        return [_expand_env(item, f"{source}[{number}]", depth + 1) for number, item in enumerate(items)]
+        return [expand_env(item, f"{source}[{number}]", depth + 1) for number, item in enumerate(items)]
     if isinstance(value, dict):
         pairs = cast("dict[object, object]", value).items()
-        return {str(key): _expand_env(item, f"{source}.{key}", depth + 1) for key, item in pairs}
+        return {str(key): expand_env(item, f"{source}.{key}", depth + 1) for key, item in pairs}
     return value
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+import logging
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from memgraph._cache import LRUCache
 from memgraph._validation import field_errors, unknown_key
@@ -18,6 +20,8 @@ from memgraph.fields import ChoiceLabels, FieldSpecMixin
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
+
+_log = logging.getLogger(__name__)
 
 OPENAI_DEFAULT = "text-embedding-3-small"
 
@@ -41,6 +45,31 @@ class EmbeddingParams(FieldSpecMixin, BaseModel):
     model_path: str | None = None
     """Folder of a sentence-transformers model, for the provider `local`."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_foreign_keys(cls, value: object) -> object:
+        """Ignore parameters of other programs, such as ChatDev's `device`, with a warning; a misspelt key stays an
+        error.
+        """
+        if not isinstance(value, Mapping):
+            return value
+        params = cast("Mapping[str, object]", value)
+        foreign = [
+            key
+            for key in params
+            if key not in cls.model_fields and not difflib.get_close_matches(key.lower(), cls.model_fields, n=1)
+        ]
+        if foreign:
+            _log.warning(
+                "embedding.params: %s is not used; there are: %s", ", ".join(foreign), ", ".join(cls.model_fields)
+            )
+        return {key: params[key] for key in params if key not in foreign}
+
+
+def _none_as_empty(value: object) -> object:
+    """Read `params:` without a value, which is None in YAML, as no keys."""
+    return {} if value is None else value
+
 
 class EmbeddingConfig(FieldSpecMixin, BaseModel):
     """An embedding model. `openai:MODEL`, `local` and `local:FOLDER` are short forms."""
@@ -50,12 +79,13 @@ class EmbeddingConfig(FieldSpecMixin, BaseModel):
     provider: Annotated[Literal["openai", "local"], PROVIDERS]
     """`openai`: any OpenAI-compatible server. `local`: in this process, without a network or a key."""
     model: str = ""
-    """Name of the model, for the provider `openai`; default: text-embedding-3-small."""
+    """Name of the model, for the provider `openai`; default: text-embedding-3-small. The provider `local` does not use
+    it."""
     base_url: str | None = None
     """URL of your own server, such as `http://localhost:8080/v1`."""
     api_key: SecretStr | None = None
     """Best given as `${OPENAI_API_KEY}`; default: the key in the environment."""
-    params: EmbeddingParams = EmbeddingParams()
+    params: Annotated[EmbeddingParams, BeforeValidator(_none_as_empty)] = EmbeddingParams()
     """How texts are embedded."""
 
     @model_validator(mode="before")
@@ -71,10 +101,15 @@ class EmbeddingConfig(FieldSpecMixin, BaseModel):
     @model_validator(mode="after")
     def _reject_unused_keys(self) -> EmbeddingConfig:
         """Reject keys that the provider would ignore: they were meant to do something."""
-        server_keys = {"model": self.model, "base_url": self.base_url, "api_key": self.api_key}
+        server_keys = {"base_url": self.base_url, "api_key": self.api_key}
         if self.provider == "local" and (unused := [key for key, value in server_keys.items() if value]):
             raise ValueError(
                 f"provider local takes no {' and no '.join(unused)}; set params.model_path to choose its model"
+            )
+        if self.provider == "local" and self.model and not self.params.model_path:
+            _log.warning(
+                "embedding.model %s is not used: the provider local has one model; set params.model_path for another",
+                self.model,
             )
         if self.provider != "local" and self.params.model_path:
             raise ValueError(f"params.model_path is for provider local, not for {self.provider}")

@@ -58,7 +58,10 @@ def papers(*sources: dict[str, str]) -> dict[str, Any]:
         ({"name": "b"}, "].type is missing"),
         ({"name": "b", "type": "smple"}, "].type is 'smple', which is not a memory type; did you mean simple?"),
         ({"name": "b", "type": "vectors"}, "].type is 'vectors', which is not a memory type; there are: simple, file,"),
-        ({"name": "../b", "type": "simple"}, "].name is '../b', but must be 1 to 64 letters, digits, - and _"),
+        (
+            {"name": "../b", "type": "simple"},
+            "].name is '../b', but must be 1 to 64 letters, digits, - and _, or blanks",
+        ),
         (NOTES | {"cofnig": {}}, "].cofnig is unknown; did you mean config?"),
         (NOTES | {"config": []}, "].config is [], but must be keys and their values"),
         ("notes", "] is 'notes', but must be keys and their values"),

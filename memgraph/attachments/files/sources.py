@@ -11,11 +11,16 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from memgraph.fields import FieldSpecMixin
 
 TEXT_TYPES = (".md", ".markdown", ".rst", ".txt")
+
+
+def _none_as_default(value: object) -> object:
+    """Read `file_types:` without a value, which is None in YAML, as the default."""
+    return TEXT_TYPES if value is None else value
 
 
 class FileSource(FieldSpecMixin, BaseModel):
@@ -25,7 +30,7 @@ class FileSource(FieldSpecMixin, BaseModel):
 
     path: Annotated[str, Field(min_length=1)]
     """The folder or file; relative to the folder of the configuration."""
-    file_types: tuple[str, ...] = TEXT_TYPES
+    file_types: Annotated[tuple[str, ...], BeforeValidator(_none_as_default)] = TEXT_TYPES
     """Suffixes of the files to read; a file that `path` names is read with any suffix."""
     recursive: bool = True
     """Whether to read subfolders."""
