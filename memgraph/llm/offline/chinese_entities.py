@@ -47,7 +47,7 @@ def surnamed(text: str) -> str | None:
 
 
 def nickname(text: str) -> str | None:
-    """A name that others use, not something they tell the user to do."""
+    """A name that others use, not a request to do something."""
     tidied = name(text)
     return None if tidied is None or _CHORE.search(tidied) else tidied
 
@@ -80,7 +80,7 @@ def homeland(text: str) -> str | None:
 
 
 def known_place(text: str) -> str | None:
-    """A well-known place, or one that says what it is: 县, 镇, 村."""
+    """A well-known place, or a name with its type: 县, 镇, 村."""
     tidied = place(text)
     if tidied is None or _PART_OF_BUILDING.search(tidied):
         return None
