@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING
 
 from memgraph.errors import MemgraphError, StorageError
@@ -19,6 +19,8 @@ IN_MEMORY = ":memory:"
 BUSY_TIMEOUT_SECONDS = 10.0
 WAL_PAGES = 4_000
 """Pages of 4 kB in the write-ahead log before SQLite checkpoints them into the file, which delays one writer."""
+
+_NO_SHARED_MEMORY = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMMAP})
 
 
 def create_file(path: Path) -> None:
@@ -52,6 +54,34 @@ def connect(
         db.close()
         raise
     return db
+
+
+@contextmanager
+def open_reader(path: Path, *, busy_timeout: float) -> Generator[sqlite3.Connection]:
+    """Open a connection that only reads, also if the disk is full.
+
+    In WAL mode, SQLite creates an index of 32 kB in shared memory, next to the file, for the first connection. If there
+    is no space for it, this connection keeps the index in its own memory. That needs the file for itself, so
+    such readers take turns.
+    """
+    with ExitStack() as stack:
+        db = stack.enter_context(closing(connect(path, busy_timeout=busy_timeout, pragmas={})))
+        if not _has_shared_memory(db):
+            db.close()
+            stack.enter_context(locked(path.with_name(f"{path.name}-reader"), busy_timeout))
+            exclusive = connect(path, busy_timeout=busy_timeout, pragmas={"locking_mode": "EXCLUSIVE"})
+            db = stack.enter_context(closing(exclusive))
+        yield db
+
+
+def _has_shared_memory(db: sqlite3.Connection) -> bool:
+    try:
+        schema_version(db)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode in _NO_SHARED_MEMORY:
+            return False
+        raise
+    return True
 
 
 def schema_version(db: sqlite3.Connection) -> int:

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from memgraph._sqlite import connect, create_file, migrate, schema_version, transaction, wrap_errors
+from memgraph._sqlite import connect, create_file, migrate, open_reader, schema_version, transaction, wrap_errors
 from memgraph.errors import ConfigError, RevisionConflictError, StorageError
 from memgraph.models import Scope
 from memgraph.storage.atomic_file import wrap_os_errors
@@ -16,7 +16,8 @@ from memgraph.storage.paths import absolute, default_folder, path_of_url
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from memgraph.models import Memory
@@ -83,9 +84,9 @@ class SqliteStorage(MemoryStorage):
         return cls(path_of_url("sqlite", location).removeprefix("/") if location.startswith("//") else location)
 
     def load(self, scope: Scope) -> Memory:
-        if not self._exists():
+        if not self._has_content():
             return load_with_fallback(scope, lambda _: None)
-        with self._connected() as db:
+        with self._reading() as db:
             return load_with_fallback(scope, lambda each: self._read(db, each))
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
@@ -97,9 +98,9 @@ class SqliteStorage(MemoryStorage):
             return self._write(db, scope, tombstone(self._read(db, scope)))
 
     def scopes(self) -> Iterator[Scope]:
-        if not self._exists():
+        if not self._has_content():
             return
-        with self._connected() as db:
+        with self._reading() as db:
             rows = db.execute(SELECT_SCOPES).fetchall()
             stored = [Scope(*row) for row in rows]
             found = [scope for scope in stored if not is_deleted(partial(self._read, db, scope))]
@@ -121,23 +122,31 @@ class SqliteStorage(MemoryStorage):
 
     # -- the file ---------------------------------------------------------------------------------
 
-    def _exists(self) -> bool:
+    def _has_content(self) -> bool:
+        """Whether the file exists and is not empty, as the first save leaves it if the disk is full."""
         with wrap_os_errors(self._path):
-            return self._path.exists()
+            return self._path.exists() and self._path.stat().st_size > 0
 
     @contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
         with wrap_os_errors(self._path):
             create_file(self._path)
-        with self._connected() as db, transaction(db):
+        with (
+            self._connected(
+                lambda: closing(connect(self._path, busy_timeout=self._busy_timeout, pragmas=PRAGMAS))
+            ) as db,
+            transaction(db),
+        ):
             yield db
 
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        return self._connected(partial(open_reader, self._path, busy_timeout=self._busy_timeout))
+
     @contextmanager
-    def _connected(self) -> Generator[sqlite3.Connection]:
-        with (
-            wrap_errors(self._path, StorageError),
-            closing(connect(self._path, busy_timeout=self._busy_timeout, pragmas=PRAGMAS)) as db,
-        ):
+    def _connected(
+        self, open_connection: Callable[[], AbstractContextManager[sqlite3.Connection]]
+    ) -> Generator[sqlite3.Connection]:
+        with wrap_errors(self._path, StorageError), open_connection() as db:
             if schema_version(db) != len(MIGRATIONS):
                 migrate(db, self._path, MIGRATIONS, busy_timeout=self._busy_timeout)
             yield db

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
-from contextlib import closing
+import subprocess
+from contextlib import closing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +16,7 @@ from memgraph.models import Fact, Memory, Scope
 from memgraph.storage.sqlite import SqliteStorage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 ADA = Scope("ada")
@@ -151,3 +155,94 @@ def test_removed_text_is_overwritten_in_the_file(
     _ = storage.delete(ADA) if remove == "delete" else storage.save(ADA, saved.with_facts(()))
 
     assert b"engine" not in b"".join(file.read_bytes() for file in path.parent.iterdir())
+
+
+def test_a_file_of_a_later_version_is_left_unchanged(storage: SqliteStorage, path: Path) -> None:
+    """It may have columns and rules that this version does not know."""
+    saved = storage.save(ADA, KNOWN)
+    execute(path, "PRAGMA user_version = 99")
+    before = path.read_bytes()
+
+    acts = (
+        lambda: storage.load(ADA),
+        lambda: storage.save(ADA, saved),
+        lambda: storage.delete(ADA),
+        lambda: list(storage.scopes()),
+    )
+    for act in acts:
+        with pytest.raises(StorageError, match="later version of memgraph"):
+            act()
+
+    assert execute(path, "PRAGMA user_version") == [(99,)]
+    assert path.read_bytes() == before
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 400 kB, which takes a mount: only root may do that."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("mounting a small file system needs root")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_memories_are_read_while_the_disk_is_full(small_disk: Path) -> None:
+    """What was saved is there, and a failed save changes nothing."""
+    storage = SqliteStorage(small_disk / "memory.db")
+    saved = storage.save(ADA, KNOWN)
+    fill(small_disk / "filler")
+    large = saved.with_facts(tuple(Fact(content="x" * 1_000) for _ in range(100)))
+
+    for _ in range(2):
+        assert storage.load(ADA) == SqliteStorage(small_disk / "memory.db").load(ADA) == saved
+        assert list(storage.scopes()) == [ADA]
+        with pytest.raises(StorageError):
+            storage.save(ADA, large)
+
+    (small_disk / "filler").unlink()
+    assert storage.save(ADA, large).revision == saved.revision + 1
+
+
+def test_a_memory_whose_first_save_found_a_full_disk_is_empty(small_disk: Path) -> None:
+    """The file exists, but nothing could be written to it."""
+    storage = SqliteStorage(small_disk / "memory.db")
+    fill(small_disk / "filler")
+    with pytest.raises(StorageError):
+        storage.save(ADA, KNOWN)
+
+    assert storage.load(ADA) == Memory()
+    assert list(storage.scopes()) == []
+
+
+def test_memories_are_read_without_shared_memory(
+    storage: SqliteStorage, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite's error on a full disk; connections that need no shared memory work."""
+    saved = storage.save(ADA, KNOWN)
+    modes: list[str] = []
+
+    class FullDisk(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            (mode,) = super().execute("PRAGMA locking_mode").fetchone()
+            if mode == "normal" and "PRAGMA locking_mode" not in sql:
+                error = sqlite3.OperationalError("disk I/O error")
+                error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+                raise error
+            modes.append(mode)
+            return super().execute(sql, *values)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=FullDisk))
+
+    assert storage.load(ADA) == saved
+    assert list(storage.scopes()) == [ADA]
+    assert "exclusive" in modes
+
+
+def fill(path: Path) -> None:
+    """Write to *path* until the disk is full."""
+    with path.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(512))
