@@ -31,7 +31,7 @@ INSTRUCTION = re.compile(
     r"[^.\n]{0,30}\b(?:instructions?|prompts?|rules?|directives?|guidelines?|guardrails?)\b"
     r"|\b(?:reveal|print|repeat|show|leak)\b[^.\n]{0,20}\b(?:system prompt|your (?:instructions|prompt|rules))\b"
     r"|\byou are now\b|\bfrom now on,? you\b|\bdo anything now\b|\bdeveloper mode\b|\bjailbreak(?:ed)?\b"
-    r"|^\s*(?:system|assistant|developer)\s*:"
+    r"|^[^\S\n]*(?:system|assistant|developer)[^\S\n]*:"  # one line: \s would scan a run of newlines from each of them
     r"|<\|[a-z_]{2,30}\|>|\[/?INST\]|<<SYS>>"
     r"|</?(?:memory|system|instructions?|assistant|tool_call|function_call)>"
     r"|\{\s*\"(?:name|tool|function)\"\s*:\s*\"[^\"]{1,60}\"\s*,\s*\"(?:arguments|parameters|args)\"\s*:"

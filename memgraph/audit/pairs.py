@@ -193,8 +193,9 @@ def _conflicting_slots(memory: Memory) -> Iterator[Pair]:
     values: defaultdict[str, list[tuple[Fact, str]]] = defaultdict(list)
     for fact in memory.facts:
         if fact.effective_category != "correction" and not is_past(fact.content) and not is_negated(fact.content):
+            content = single_line(fact.content)  # the patterns take cubic time in a long run of blanks
             for slot, pattern in SLOTS.items():
-                if match := pattern.fullmatch(fact.content):
+                if match := pattern.fullmatch(content):
                     groups = match.groupdict()
                     subject = groups.get("k") or groups.get("l") or ""
                     value = groups.get("x") or groups.get("y") or ""
@@ -215,7 +216,7 @@ def _agree(value: str, other_value: str) -> bool:
 def _reversed_preferences(memory: Memory) -> Iterator[Pair]:
     seen: dict[tuple[str, str], Fact] = {}
     for fact in memory.facts:
-        if match := _PREFERS.fullmatch(fact.content):
+        if match := _PREFERS.fullmatch(single_line(fact.content)):
             first, second = fold(match["a"]).strip(), fold(match["b"]).strip()
             if other := seen.get((second, first)):
                 yield fact, other, "they state opposite preferences"
