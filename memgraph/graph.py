@@ -66,7 +66,9 @@ NAME = "memory_update"
 
 
 class UpdateGraph(MemoryGraph[State, Context, Conversation, Any]):
-    """The compiled memory update."""
+    """The compiled memory update. As a node of another graph it returns nothing, since an agent has keys of its own."""
+
+    writes_to_parent = False
 
     resolver: ContextResolver | None = None
 
@@ -81,6 +83,12 @@ class UpdateGraph(MemoryGraph[State, Context, Conversation, Any]):
         return copied
 
 
+class OutputUpdateGraph(UpdateGraph):
+    """A memory update whose output was asked for: as a node of another graph it returns it too."""
+
+    writes_to_parent = True
+
+
 def build_graph(
     *,
     model: str | BaseChatModel | None = None,
@@ -88,7 +96,7 @@ def build_graph(
     policy: Policy | None = None,
     review: Review | None = None,
     defaults: Context | None = None,
-    output: Literal["result", "stages"] = "result",
+    output: Literal["result", "stages"] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     interrupt_before: Sequence[str] | None = None,
 ) -> UpdateGraph:
@@ -107,8 +115,9 @@ def build_graph(
             needs a checkpointer, of this graph or of its parent; without one the run ends there and saves nothing.
         defaults: Values for every field that the context of a run leaves out, such as `make_context(settings)`.
             *model*, *storage*, *policy* and *review* replace the fields of these names.
-        output: What the graph returns: `result` is `saved`, `outcome` and `report`, which touches no other key of a
-            parent graph; `stages` is every stage of the update, for LangGraph Server and Studio.
+        output: What the graph returns: `result` is `saved`, `outcome` and `report`; `stages` is every stage of the
+            update, for LangGraph Server and Studio. None is `result`, but nothing if the graph is a node of another
+            one, so that no key of its parent changes.
         checkpointer: Stores every stage, so that a run can be interrupted, edited and resumed.
         interrupt_before: Names of nodes to stop before; needs a checkpointer.
 
@@ -127,7 +136,7 @@ def build_graph(
     resolver = ContextResolver(merged)
     graph = _assemble(merged, resolver, Stages if output == "stages" else Result)
     compiled = graph.compile(name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or []))
-    update = UpdateGraph.from_compiled(compiled)
+    update = (UpdateGraph if output is None else OutputUpdateGraph).from_compiled(compiled)
     update.resolver = resolver
     return update
 

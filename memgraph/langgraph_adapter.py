@@ -3,11 +3,14 @@
 Each part has a contract test in tests/test_langgraph_adapter.py.
 """
 
+# LangGraph leaves some of its types open
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.channels import LastValue
@@ -25,6 +28,7 @@ G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 Node = Callable[[Any, Runtime[Any]], Any]
 
 _CHECKPOINTER = "__pregel_checkpointer"  # LangGraph exports no name for this key
+_TASK_ID = "__pregel_task_id"  # nor for this one
 _HANDLER_SEPARATORS = 1  # in the namespace of an error handler of a root graph: "node|handler"
 
 
@@ -101,6 +105,39 @@ def has_checkpointer(config: RunnableConfig) -> bool:
 
 class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     """A compiled graph of memgraph. Its drawing omits the error handler that LangGraph adds as a node."""
+
+    writes_to_parent: ClassVar[bool] = True
+    """Whether it returns its output if it is a node of another graph. If not, it changes no key of that graph."""
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:  # noqa: A002, ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
+        output: Any = super().invoke(input, config, **options)
+        return {} if self._is_silent(config) else output
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:  # noqa: A002, ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
+        output: Any = await super().ainvoke(input, config, **options)
+        return {} if self._is_silent(config) else output
+
+    async def astream(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+        input: Any,  # noqa: A002, ANN401
+        config: RunnableConfig | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> AsyncIterator[Any]:
+        # LangGraph runs nodes by astream, without options, if a client reads the events of the run
+        is_silent = not options and self._is_silent(config)
+        async for chunk in super().astream(input, config, **options):
+            if not is_silent:
+                yield chunk
+        if is_silent:
+            yield {}
+
+    def _is_silent(self, config: RunnableConfig | None) -> bool:
+        """Return whether *config* is that of a task, so that the output would be written to the state of a parent.
+
+        A function that calls the graph gets the output: it passes no config, or it asks for the output when it builds
+        the graph.
+        """
+        return not self.writes_to_parent and _TASK_ID in (config or {}).get("configurable", {})
 
     @classmethod
     def from_compiled(cls, compiled: CompiledStateGraph[StateT, ContextT, InputT, OutputT]) -> Self:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import logging
+import os
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
-from memgraph._concurrency import DaemonExecutor
+from memgraph._concurrency import DaemonExecutor, run_in_thread
 from memgraph.config import make_storage
-from memgraph.models import Scope
-from memgraph.retrieval.recall import make_recall_pipeline
+from memgraph.models import Fact, Memory, Scope
+from memgraph.retrieval.recall import make_recall_pipeline, recall
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
@@ -21,6 +25,23 @@ logger = logging.getLogger("memgraph.agents")
 
 DEFAULT_TIMEOUT_SECONDS = 2.0
 """Seconds that an agent waits for its memory by default."""
+WARM_UP_SECONDS = 30.0
+"""Maximum seconds that the first call of a process waits for the warm-up, in addition to its own timeout."""
+_EXAMPLE = Memory(facts=(Fact(content="Likes tea."),))
+
+
+@functools.cache
+def start_warm_up() -> Future[str]:
+    """Start the warm-up of recall on a daemon thread, once per process.
+
+    The first recall of a process takes 0.4-0.5 s of CPU to import modules and build tables. On a small machine that
+    could exceed an agent's timeout, so its first turn would have no memory.
+    """
+    return run_in_thread(lambda: recall(_EXAMPLE, ["What do I like to drink?"]), "memgraph-warm-up")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=start_warm_up.cache_clear)  # a forked child does not have the thread
 
 
 class MemoryInjector:
@@ -44,12 +65,14 @@ class MemoryInjector:
         self._storage = storage
         # built before the first model call, so that building does not count against the timeout
         self._pipeline = make_recall_pipeline(settings, embeddings=embeddings)
+        start_warm_up()
         self._wait_seconds = wait_seconds
         self._executor = DaemonExecutor()
 
     def render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
         """Return the part of the memory that is relevant to *messages*; "" if there is none, or if memory fails."""
         try:
+            wait([start_warm_up()], WARM_UP_SECONDS)
             return self._executor.run(self._wait_seconds, lambda: self._load_and_render(scope, messages))
         except Exception as error:  # noqa: BLE001 - storages and models may raise anything; the agent goes on
             self._log(scope, error)
@@ -58,6 +81,7 @@ class MemoryInjector:
     async def arender(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
         """Like `render`, without blocking the event loop."""
         try:
+            await asyncio.wait([asyncio.wrap_future(start_warm_up())], timeout=WARM_UP_SECONDS)
             return await self._executor.arun(self._wait_seconds, lambda: self._load_and_render(scope, messages))
         except Exception as error:  # noqa: BLE001 - as above
             self._log(scope, error)

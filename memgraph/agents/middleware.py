@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from memgraph.background.invoker import Invoker
     from memgraph.storage import MemoryStorage
 
+NAME = "MemgraphMemory"
+"""The default name. Other projects, such as deepagents and DeerFlow, call theirs MemoryMiddleware."""
+
 Request = ModelRequest[Any]
 Response = ModelResponse[Any]
 State = AgentState[Any]
@@ -51,6 +54,10 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
     a thread is not learned from. `memory_enabled: False` in the context or configurable turns memory off for one run,
     `memory_injection_enabled: False` only injection. Failures of memory are logged and never stop the agent.
 
+    LangChain refuses two middlewares of one name. The default name is `MemgraphMemory`, or `MemgraphMemoryInject` and
+    `MemgraphMemoryCapture` if only one of both is on, so an agent can read one memory and write another; give each a
+    *name* of its own to combine others.
+
     Add it as the last middleware, so that memory stays at the end of the system message. Use one instance for each
     agent, and `capture=False` for agents whose messages come from other agents and not from people.
 
@@ -66,6 +73,7 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
         capture: Whether to learn from conversations.
         embeddings: The model of the ranker "hybrid".
         wait_seconds: Seconds to wait for memory, once a turn; None waits without limit.
+        name: The name of the middleware in the agent's graph. It is part of node names, and so of checkpoints.
 
     Raises:
         ConfigError: If the storage cannot be opened, or if this process already has an invoker for the same outbox
@@ -84,8 +92,10 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
         capture: bool = True,
         embeddings: Embeddings | None = None,
         wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
+        name: str | None = None,
     ) -> None:
         super().__init__()
+        self._name = name or _default_name(inject=inject, capture=capture)
         effective = settings or Settings()
         opened = resolve_storage(storage, effective)
         self._identities = IdentityResolver(effective, agent_name=agent_name)
@@ -94,6 +104,11 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
         self._inject = inject
         self.invoker = make_invoker(model, opened, settings, invoker) if capture and effective.enabled else None
         self._capture = ConversationCapture(self.invoker, wait_seconds=wait_seconds) if self.invoker else None
+
+    @property
+    def name(self) -> str:
+        """The name of the middleware in the agent's graph."""
+        return self._name
 
     # -- hooks of the agent --
 
@@ -161,6 +176,10 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
         self._turns.finish(identity, state["messages"])
         by_structure = state.get("structured_response") is not None
         return identity if identity.thread_id and has_reply(state["messages"], by_structure=by_structure) else None
+
+
+def _default_name(*, inject: bool, capture: bool) -> str:
+    return NAME if inject == capture else f"{NAME}{'Inject' if inject else 'Capture'}"
 
 
 def append_to_system_message(request: Request, text: str) -> Request:

@@ -66,8 +66,9 @@ class BackgroundInvoker:
         on_error: Called with a Claim and the error after each failed attempt. Errors of hooks are logged.
 
     Raises:
-        ConfigError: If the outbox, the model or the storage cannot be opened, or the outbox is in use in this process
-            for the same storage with another graph or other settings.
+        ConfigError: If the outbox, the model or the storage cannot be opened, the storage is the one of the running
+            graph (`langgraph:` without a store), which background updates cannot use, or the outbox is in use in this
+            process for the same storage with another graph or other settings.
     """
 
     def __init__(
@@ -90,6 +91,12 @@ class BackgroundInvoker:
             return
         own_storage = open_storage(storage) if storage is not None else None
         known_storage = own_storage or (_storage_of(graph) if graph else make_storage(effective))
+        if known_storage is not None and known_storage.needs_running_graph:
+            raise ConfigError(
+                f"{known_storage.name} is the store of the running graph, which an update in the background does not "
+                "have: pass storage=LangGraphStorage(store) with the store that the agent is compiled with, or learn "
+                "in the run itself by build_graph(...) as its last node; on LangGraph Server pass a ServerInvoker"
+            )
         storage_name = known_storage.name if known_storage else UNKNOWN_STORAGE
         queue = open_outbox(effective.outbox if outbox is None else outbox, storage=known_storage)
         queue = queue.for_storage(storage_name)

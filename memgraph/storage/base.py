@@ -27,6 +27,11 @@ class MemoryStorage(ABC):
         """Identifies this storage in logs and in the state of a run. Never contains a secret."""
         return f"{type(self).__module__}.{type(self).__qualname__}"
 
+    @property
+    def needs_running_graph(self) -> bool:
+        """Whether it can be used only while a graph runs, so not by updates in the background."""
+        return False
+
     def location(self, scope: Scope) -> str:  # noqa: ARG002 - a storage with one file per scope returns its path
         """Describe where the memory of *scope* is stored, for display."""
         return self.name

@@ -56,6 +56,10 @@ class LangGraphStorage(MemoryStorage):
     def name(self) -> str:
         return self._name
 
+    @property
+    def needs_running_graph(self) -> bool:
+        return self._store is None
+
     @classmethod
     def from_url(cls, location: str) -> Self:
         if location:

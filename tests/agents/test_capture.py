@@ -15,13 +15,24 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
-from memgraph import BackgroundInvoker, Context, MemoryMiddleware, Settings, build_graph, open_storage
+from memgraph import (
+    BackgroundInvoker,
+    ConfigError,
+    Context,
+    MemoryMiddleware,
+    Settings,
+    build_graph,
+    capture_memory,
+    open_storage,
+)
 from memgraph._concurrency import DaemonExecutor
 from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.identity import UserIdentity
+from memgraph.storage.langgraph import LangGraphStorage
 from memgraph.testing import ScriptedModel, update_answer
 
 LONG: Any = [
@@ -176,6 +187,32 @@ def test_by_default_learning_is_in_the_background(tmp_path: Any) -> None:
 
     assert memory.invoker.flush(60)
 
+    memory.invoker.close()
+    assert [fact.content for fact in storage.load(ADA).facts] == ["Name is Ada."]
+
+
+@pytest.mark.parametrize("make", [MemoryMiddleware, capture_memory])
+def test_the_store_of_the_running_graph_is_refused_for_learning_in_the_background(make: Any) -> None:
+    """An update in the background runs in no graph, so it would never learn: the error says what to do instead."""
+    with pytest.raises(ConfigError, match=r"LangGraphStorage\(store\)"):
+        make("langgraph:")
+
+    MemoryMiddleware("langgraph:", capture=False)
+    MemoryMiddleware("langgraph:", invoker=RecordingInvoker())  # type: ignore[arg-type]
+
+
+def test_an_agent_learns_into_its_store() -> None:
+    """As the error of `langgraph:` advises."""
+    store = InMemoryStore()
+    storage = LangGraphStorage(store)
+    settings, learner = Settings(outbox="memory:"), ScriptedModel(update_answer("Name is Ada."))
+    memory = MemoryMiddleware(storage, model=learner, settings=settings, wait_seconds=60)
+    agent = create_agent(AgentModel("Hello!"), middleware=[memory], checkpointer=InMemorySaver(), store=store)
+
+    send(agent, "I'm Ada.")
+
+    assert memory.invoker is not None
+    assert memory.invoker.flush(120)
     memory.invoker.close()
     assert [fact.content for fact in storage.load(ADA).facts] == ["Name is Ada."]
 

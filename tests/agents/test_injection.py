@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from agent_fakes import ADA, IN_T1, SECRET, AgentModel, CountingStorage, calls, make_agent, storage_with
+from agent_fakes import (
+    ADA,
+    IN_T1,
+    SECRET,
+    AgentModel,
+    CountingStorage,
+    RecordingInvoker,
+    calls,
+    make_agent,
+    storage_with,
+)
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
+import memgraph
 from memgraph import Context, MemoryMiddleware, Scope, Settings, open_storage
+from memgraph.agents import injection
+from memgraph.agents.injection import start_warm_up
 from memgraph.testing import ScriptedModel
 
 
@@ -325,3 +340,94 @@ def test_concurrent_users_are_never_mixed() -> None:
     for user, text in zip(users, answers, strict=True):
         assert f"Is called {user}." in text
         assert text.count("Is called") == 1
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_first_call_waits_for_the_warm_up(monkeypatch: pytest.MonkeyPatch, *, is_async: bool) -> None:
+    """What only the first recall of a process costs does not count against the timeout."""
+    events: list[str] = []
+    warm_up = Future[str]()
+
+    class Storage(CountingStorage):
+        def load(self, scope: Scope) -> Any:
+            events.append(f"load, warm: {warm_up.done()}")
+            return super().load(scope)
+
+    def finish(*args: Any, **options: Any) -> Any:
+        events.append("wait")
+        warm_up.set_result("")
+        return real_wait(*args, **options)
+
+    async def finish_async(*args: Any, **options: Any) -> Any:
+        events.append("wait")
+        warm_up.set_result("")
+        return await real_async_wait(*args, **options)
+
+    real_wait, real_async_wait = injection.wait, asyncio.wait
+    monkeypatch.setattr(injection, "start_warm_up", lambda: events.append("start") or warm_up)
+    monkeypatch.setattr(injection, "wait", finish)
+    injector = injection.MemoryInjector(Storage(), Settings(), wait_seconds=60)
+    assert events == ["start"]  # when the agent is built, not when it is first called
+
+    if is_async:
+
+        async def render() -> None:
+            monkeypatch.setattr(asyncio, "wait", finish_async)
+            await injector.arender(ADA, [HumanMessage("Hi!")])
+
+        asyncio.run(render())
+    else:
+        injector.render(ADA, [HumanMessage("Hi!")])
+
+    assert events == ["start", "start", "wait", "load, warm: True"]
+
+
+def test_the_warm_up_runs_once_in_a_process() -> None:
+    """Agents may be built for each request."""
+    assert start_warm_up() is start_warm_up()
+    assert "Likes tea." in start_warm_up().result(120)
+
+
+# -- several middlewares in one agent -------------------------------------------------------------
+
+
+def test_the_name_is_not_that_of_other_middlewares_and_can_be_set() -> None:
+    """LangChain refuses two middlewares of one name, and other projects have a MemoryMiddleware too."""
+
+    class MemoryMiddleware(AgentMiddleware):  # type: ignore[type-arg]
+        """The one of another project."""
+
+    model = AgentModel("Hello!")
+
+    send(make_agent(model, storage_with(SECRET), before=[MemoryMiddleware()]))
+
+    assert SECRET in model.systems[0]
+    assert memgraph.MemoryMiddleware("memory:", name="notes", capture=False).name == "notes"
+
+
+@pytest.mark.parametrize("names", [{}, {"first": "one", "second": "two"}])
+def test_an_agent_reads_one_memory_and_writes_another(names: dict[str, str]) -> None:
+    """Two of ours in one agent, without names and with them."""
+    model, invoker = AgentModel("Hello!"), RecordingInvoker()
+    read = MemoryMiddleware(storage_with(SECRET), capture=False, wait_seconds=60, name=names.get("first"))
+    storage = CountingStorage()
+    write = MemoryMiddleware(storage, invoker=invoker, inject=False, name=names.get("second"))  # type: ignore[arg-type]
+
+    send(create_agent(model, middleware=[read, write], checkpointer=InMemorySaver()))
+
+    assert SECRET in model.systems[0]
+    assert (storage.loads, invoker.submitted) == (0, [(["Hi!", "Hello!"], ADA, "t1")])
+
+
+def test_two_memories_are_injected_into_one_model_call() -> None:
+    """With a name for each."""
+    model = AgentModel("Hello!")
+    memories = [
+        MemoryMiddleware(storage_with(text), capture=False, wait_seconds=60, name=text)
+        for text in (SECRET, "Plays chess.")
+    ]
+
+    send(create_agent(model, middleware=memories, checkpointer=InMemorySaver()))
+
+    assert SECRET in model.systems[0]
+    assert "Plays chess." in model.systems[0]

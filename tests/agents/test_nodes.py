@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from agent_fakes import ADA, IN_T1, SECRET, AgentModel, CountingStorage, RecordingInvoker, storage_with
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
@@ -172,6 +172,71 @@ def test_the_update_itself_may_be_the_last_node() -> None:
     assert [fact.content for fact in storage.load(ADA).facts] == [SECRET]
     assert set(state) == {"messages"}
     assert "memory_update:call_model" in graph.get_graph(xray=True).nodes
+
+
+class BusyState(MessagesState):
+    """An agent with keys that are also called report, saved and outcome."""
+
+    report: str
+    saved: bool
+    outcome: str
+
+
+OWN_KEYS = {"report": "Q3 was good.", "saved": True, "outcome": "won"}
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "astream_events"])
+def test_the_update_as_a_node_leaves_the_agents_own_keys(way: str) -> None:
+    """Even those that are called like the results of the update."""
+    storage = open_storage("memory:")
+    builder = StateGraph(BusyState)
+    builder.add_node("memory_update", build_graph(model=ScriptedModel(update_answer(SECRET)), storage=storage))
+    builder.add_node("after", lambda state: {"messages": [("ai", "Done.")]})
+    builder.add_edge(START, "memory_update")
+    builder.add_edge("memory_update", "after")
+    graph = builder.compile()
+    inputs: Any = {"messages": [HumanMessage("I collect owls."), AIMessage("Nice!")], **OWN_KEYS}
+
+    async def last_event() -> Any:
+        return [event async for event in graph.astream_events(inputs, IN_T1, version="v2")][-1]["data"]["output"]
+
+    if way == "invoke":
+        state = graph.invoke(inputs, IN_T1)
+    else:
+        state = asyncio.run(last_event() if way == "astream_events" else graph.ainvoke(inputs, IN_T1))
+
+    assert {key: state[key] for key in OWN_KEYS} == OWN_KEYS
+    assert state["messages"][-1].text == "Done."
+    assert [fact.content for fact in storage.load(ADA).facts] == [SECRET]
+
+
+def test_the_update_as_a_node_returns_its_result_if_asked() -> None:
+    """By the argument output."""
+    learner = build_graph(model=ScriptedModel(update_answer(SECRET)), storage="memory:", output="result")
+    builder = StateGraph(BusyState)
+    builder.add_node("memory_update", learner)
+    builder.add_edge(START, "memory_update")
+
+    state: Any = builder.compile().invoke({"messages": [HumanMessage("Hi!"), AIMessage("Hi!")], **OWN_KEYS}, IN_T1)
+
+    assert state["outcome"] == "learned"
+
+
+def test_a_function_in_a_node_gets_the_result_of_the_update() -> None:
+    """It is a call like any other."""
+    learner = build_graph(model=ScriptedModel(update_answer(SECRET)), storage="memory:")
+    outcomes: list[str] = []
+
+    def learn(state: MessagesState) -> None:
+        outcomes.append(learner.invoke({"messages": state["messages"]})["outcome"])
+
+    builder = StateGraph(MessagesState)
+    builder.add_node(learn)
+    builder.add_edge(START, "learn")
+
+    builder.compile().invoke({"messages": [HumanMessage("Hi!"), AIMessage("Hi!")]}, IN_T1)
+
+    assert outcomes == ["learned"]
 
 
 @dataclasses.dataclass
