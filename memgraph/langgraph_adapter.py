@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.channels import LastValue
@@ -114,7 +114,7 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         return {} if self._is_silent(config) else output
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:  # noqa: A002, ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
-        output: Any = await super().ainvoke(input, config, **options)
+        output = cast("Any", await super().ainvoke(input, config, **options))
         return {} if self._is_silent(config) else output
 
     async def astream(  # pyright: ignore[reportIncompatibleMethodOverride]
