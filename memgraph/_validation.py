@@ -206,7 +206,7 @@ def _describe_type(annotation: Any) -> str:  # noqa: ANN401 - a type form
     if origin in {Union, UnionType}:
         return " or ".join(_describe_type(part) for part in get_args(annotation) if part is not type(None))
     if origin is tuple:
-        return "a list of name, type and config"
+        return "a list of texts" if get_args(annotation)[0] is str else "a list of name, type and config"
     return TYPE_NAMES.get(annotation, "keys and their values" if origin else "a text")
 
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args, get_type_hints
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
 
-from memgraph.context import Context, ContextResolver
+from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.langgraph_adapter import MemoryGraph, sync_async_node
 from memgraph.nodes.apply_update import apply_update
 from memgraph.nodes.build_prompt import build_prompt
@@ -146,7 +146,9 @@ def _assemble(
 ) -> StateGraph[State, Context, Conversation, Any]:
     """Add nodes and routes."""
     bound = resolver.bind
-    graph = StateGraph(State, context_schema=Context, input_schema=Conversation, output_schema=output)
+    graph: StateGraph[State, Context, Conversation, Any] = StateGraph(
+        State, context_schema=SubmittedContext, input_schema=Conversation, output_schema=output
+    )
 
     handlers = ErrorHandlers(resolver)
     graph.set_node_defaults(error_handler=handlers.fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected

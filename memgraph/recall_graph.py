@@ -16,7 +16,7 @@ from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 
-from memgraph.context import Context, ContextResolver
+from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.langgraph_adapter import MemoryGraph
 from memgraph.nodes.errors import ErrorHandlers
 from memgraph.nodes.recall import RecallContext, recall_fit, recall_load, recall_rank, recall_render
@@ -70,9 +70,9 @@ def build_recall_graph(
     """
     resolver = ContextResolver((defaults or Context()).merge(Context(storage=storage)))
     bound = partial(_bind, resolver, pipeline or RecallPipeline())
-    graph = StateGraph(
+    graph: StateGraph[RecallState, Context, Conversation, Any] = StateGraph(
         RecallState,
-        context_schema=Context,
+        context_schema=SubmittedContext,
         input_schema=Conversation,
         output_schema=RecallStages if output == "stages" else TextRendered,
     )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from memgraph.config import default_model, load_settings, make_context, make_storage
+from memgraph.context import AllowedChoices
 from memgraph.errors import ConfigError
 from memgraph.policy import Policy
 from memgraph.settings import Settings
@@ -221,6 +222,25 @@ def test_make_context_takes_over_the_settings(tmp_path: Path) -> None:
     assert context.policy == Policy(max_facts=20)
     assert (context.model, context.prompt) == ("offline", "Answer with user, history and newFacts.")
     assert (context.user_id, context.structured_output) == (None, "none")
+
+
+def test_make_context_takes_over_what_runs_over_http_may_choose(tmp_path: Path) -> None:
+    """Prompts are read at once, so that a missing file is found when the server starts."""
+    (tmp_path / "pets.txt").write_text("Answer with user, history and newFacts.")
+    (tmp_path / "memgraph.yaml").write_text(
+        "memory: {storage_path: 'memory:', allowed_models: ['openai:small'], allowed_prompts: {pets: pets.txt},"
+        " allowed_storages: {archive: 'sqlite:old.db'}}"
+    )
+
+    allowed = make_context(load_settings()).allowed
+
+    assert allowed == AllowedChoices(
+        ("openai:small",), {"pets": "Answer with user, history and newFacts."}, {"archive": "sqlite:old.db"}
+    )
+    with pytest.raises(ConfigError, match=r"allowed_prompts\.pets nowhere\.txt cannot be read"):
+        make_context(load_settings(allowed_prompts={"pets": "nowhere.txt"}))
+    with pytest.raises(ConfigError, match="allowed_models is 5, but must be a list of texts"):
+        load_settings(allowed_models=5)
 
 
 def test_the_error_for_an_unreadable_prompt_names_the_file() -> None:

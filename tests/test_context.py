@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,9 +31,11 @@ from memgraph import (
     Policy,
     Scope,
     WrongStorageError,
+    build_graph,
+    build_recall_graph,
     open_storage,
 )
-from memgraph.context import ContextResolver
+from memgraph.context import AllowedChoices, ContextResolver, SubmittedContext
 from memgraph.testing import ScriptedModel
 
 
@@ -189,7 +192,7 @@ def test_the_json_schema_has_no_defaults() -> None:
 
 def test_the_json_schema_has_every_field_that_json_can_express() -> None:
     """New fields are included."""
-    expected = {*Context.model_fields, *Policy.model_fields} - {"policy", "signals"}
+    expected = {*Context.model_fields, *Policy.model_fields} - {"policy", "signals", "allowed"}
 
     assert set(Context.model_json_schema()["properties"]) == expected
 
@@ -241,3 +244,86 @@ def test_the_scope_in_the_state_is_refused_to_another_authenticated_user() -> No
     """The thread may be another user's, and its state can be edited."""
     with pytest.raises(IdentityError, match="another user's memory"):
         resolve(user=ServerUser("eve")).authorize(Scope("ada"))
+
+
+# -- what a run over HTTP may choose ----------------------------------------------------------------
+
+PROMPT = 'Only pets matter. Answer {"user": {}, "history": {}, "newFacts": []}.'
+ALLOWED = AllowedChoices(models=("openai:small",), prompts={"pets": PROMPT}, storages={"archive": "memory:"})
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        (
+            {"model": "openai:large"},
+            "model 'openai:large' is not allowed in a run over HTTP; allowed are: openai:sm",
+        ),
+        (
+            {"prompt": PROMPT},
+            "prompt is not allowed in a run over HTTP; allowed are: pets. The setting allowed_prom",
+        ),
+        ({"storage": "memory:"}, "storage is not allowed in a run over HTTP; allowed are: archive. The setting"),
+        ({"storage": "sqlite:/etc/x.db"}, "storage is not allowed"),
+        ({"storage": "os.system"}, "storage is not allowed"),
+        ({"storage": "postgresql://ada:hunter2@host/db"}, "storage is not allowed"),
+    ],
+)
+@pytest.mark.parametrize("build", [build_graph, build_recall_graph])
+def test_a_run_of_plain_data_chooses_only_what_is_allowed(
+    build: Callable[..., Any], chosen: dict[str, str], message: str
+) -> None:
+    """The server's keys, files and hosts are not for every caller who may start a run."""
+    graph = build(storage=open_storage("memory:"), defaults=Context(allowed=ALLOWED))
+
+    with pytest.raises(ConfigError, match=re.escape(message)) as error:
+        graph.invoke({"messages": "Hi there."}, context={"user_id": "ada", **chosen})
+
+    assert "hunter2" not in str(error.value)
+
+
+def test_a_run_on_the_server_is_restricted_in_a_parent_with_the_same_context() -> None:
+    """There, LangGraph makes a Context of what came over HTTP."""
+    with pytest.raises(ConfigError, match="model 'openai:large' is not allowed"):
+        resolve(Context(model="openai:large"), user=ServerUser("ada", is_authenticated=False))
+
+
+def test_allowed_names_are_replaced_by_what_they_stand_for() -> None:
+    """A prompt and a storage are named, so that no text and no password is sent."""
+    run = resolve(SubmittedContext(prompt="pets", storage="archive"), defaults=Context(allowed=ALLOWED))
+
+    assert (run.prompt, run.storage) == (PROMPT, run.storage)
+    assert run.storage.name.startswith("memory:")
+
+
+def test_the_models_of_the_settings_and_of_the_graph_are_allowed() -> None:
+    for name, defaults in (
+        ("openai:small", Context(allowed=ALLOWED)),
+        ("openai:own", Context(model="openai:own")),
+        ("offline", Context()),
+    ):
+        resolve(SubmittedContext(model=name), defaults=defaults)
+
+
+def test_a_run_cannot_allow_itself_anything() -> None:
+    """Only the defaults of the graph count, and plain data cannot express it."""
+    with pytest.raises(ConfigError, match="allowed"):
+        SubmittedContext.model_validate({"allowed": {"models": ["openai:large"]}})
+    with pytest.raises(ConfigError, match="is not allowed"):
+        resolve(SubmittedContext(model="openai:large", allowed=AllowedChoices(models=("openai:large",))))
+
+
+def test_a_run_of_plain_data_cannot_switch_memory_on() -> None:
+    """The settings have switched it off."""
+    off = Context(enabled=False)
+
+    assert resolve(SubmittedContext(enabled=True), defaults=off).enabled is False
+    assert resolve(Context(enabled=True), defaults=off).enabled is True
+    assert resolve(SubmittedContext(enabled=False)).enabled is False
+
+
+def test_a_context_built_in_code_is_free() -> None:
+    """Strings too: whoever writes code may use any key and any file."""
+    run = resolve(Context(model="openai:large", storage="memory:", prompt=PROMPT))
+
+    assert (run.prompt, run.storage.name.startswith("memory:")) == (PROMPT, True)

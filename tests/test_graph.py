@@ -747,3 +747,18 @@ def test_all_stages_come_out_where_they_are_asked_for() -> None:
     state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
 
     assert {"turns", "signals", "memory", "prompt", "response", "changes", "applied", "scrubbed"} <= set(state)
+
+
+def test_a_choice_that_is_not_allowed_costs_a_lead_agent_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """On the server, the parent's context may be a Context that came over HTTP; the agent's own nodes go on."""
+    lead = StateGraph(MessagesState, context_schema=Context)
+    lead.add_node("remember", build_graph(model=ScriptedModel("?"), storage="memory:"))
+    lead.add_node("answer", lambda _: {"messages": AIMessage("Hello Ada!")})
+    lead.add_edge(START, "remember")
+    lead.add_edge("remember", "answer")
+    config: Any = {"configurable": {"thread_id": "t1", "assistant_id": "a", "graph_id": "g"}}  # as the server sets them
+
+    state = lead.compile().invoke({"messages": talk("I'm Ada.")}, config, context=Context(user_id="ada", model="x:y"))
+
+    assert state["messages"][-1].text == "Hello Ada!"
+    assert "model 'x:y' is not allowed in a run over HTTP" in caplog.text

@@ -71,15 +71,24 @@ def make_context(settings: Settings) -> Context:
         graph = build_graph(defaults=make_context(settings))
 
     Returns:
-        A Context with storage, model, policy, prompt, signals, review and structured_output set, and no user: each
-        run names its own.
+        A Context with storage, model, policy, prompt, signals, review, structured_output and what runs over HTTP may
+        choose, and no user: each run names its own.
 
     Raises:
         ConfigError: If the storage cannot be opened, or the prompt or the signal files cannot be read.
     """
-    from memgraph.context import Context
+    from memgraph.context import AllowedChoices, Context
     from memgraph.prompts.template import read_instructions
     from memgraph.text.signals import load_signals
+
+    allowed = AllowedChoices(
+        models=settings.allowed_models,
+        prompts={
+            name: read_instructions(path, setting=f"allowed_prompts.{name}")
+            for name, path in settings.allowed_prompts.items()
+        },
+        storages=settings.allowed_storages,
+    )
 
     return Context(
         enabled=settings.enabled,
@@ -90,4 +99,5 @@ def make_context(settings: Settings) -> Context:
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
         structured_output=settings.structured_output,
         review=settings.review,
+        allowed=allowed,
     )

@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic.json_schema import WithJsonSchema
 
 from memgraph._validation import FieldError, field_errors, unknown_key
+from memgraph.context.allowed import AllowedChoices
 from memgraph.errors import ConfigError
 from memgraph.policy import Policy
 from memgraph.prompts.schema import StructuredOutput
@@ -28,12 +29,13 @@ from memgraph.storage import MemoryStorage
 from memgraph.text.signals import Signals
 
 _SHOWN_CHARS = 40
+_NOT_IN_FORMS = frozenset({"policy", "signals", "allowed"})  # the limits of the policy are fields of their own
 _HIDDEN = frozenset({"storage"})  # its URL may hold a password
 
 
 def flatten_schema(schema: dict[str, Any]) -> None:
     """Turn the JSON schema of a Context, in place, into one that a form can be drawn from."""
-    fields = {name: field for name, field in schema["properties"].items() if name not in {"policy", "signals"}}
+    fields = {name: field for name, field in schema["properties"].items() if name not in _NOT_IN_FORMS}
     limits = Policy.model_json_schema()["properties"]
     schema["properties"] = {name: _flatten_field(field) for name, field in {**fields, **limits}.items()}
 
@@ -111,14 +113,16 @@ class Context(BaseModel):
     )
     model: Annotated[str | InstanceOf[BaseChatModel] | None, _STRING] = Field(
         default=None,
-        description="A chat model, such as 'offline' or 'openai:gpt-4.1-mini'.",
+        description="A chat model, such as 'offline' or 'openai:gpt-4.1-mini'. Over HTTP: one that the setting "
+        "allowed_models of the server names.",
         json_schema_extra={"langgraph_nodes": ["call_model"]},  # where Studio shows it
     )
     prompt: str | None = Field(
         default=None,
         description="Instructions for the model, instead of the built-in ones. They must ask for a JSON object with "
-        "the keys user, history, newFacts and factsToRemove.",
-        json_schema_extra={"langgraph_nodes": ["build_prompt"], "langgraph_type": "prompt"},
+        "the keys user, history, newFacts and factsToRemove. Over HTTP: the name of one in the server's setting "
+        "allowed_prompts.",
+        json_schema_extra={"langgraph_nodes": ["build_prompt"]},
     )
     structured_output: StructuredOutput | None = Field(
         default=None, description="How the model is made to answer in the expected JSON shape."
@@ -130,13 +134,16 @@ class Context(BaseModel):
     )
     storage: Annotated[str | InstanceOf[MemoryStorage] | None, _STRING] = Field(
         default=None,
-        description="Where memories are stored, such as 'file:DIR' or 'sqlite:FILE'. An authenticated user cannot "
-        "set it.",
+        description="Where memories are stored, such as 'file:DIR' or 'sqlite:FILE'. Over HTTP: the name of one in the "
+        "server's setting allowed_storages; an authenticated user cannot set it.",
     )
     enabled: bool | None = Field(default=None, description="False: this run neither learns nor recalls anything.")
     policy: Policy | None = Field(default=None, description="The limits of a memory update.")
     signals: Annotated[InstanceOf[Signals] | None, WithJsonSchema({"type": "null"})] = Field(
         default=None, description="Patterns in user messages that hint at what to learn."
+    )
+    allowed: Annotated[InstanceOf[AllowedChoices] | None, WithJsonSchema({"type": "null"})] = Field(
+        default=None, description="What runs over HTTP may choose. Only the one in the defaults of a graph counts."
     )
 
     @field_validator("prompt")
@@ -158,3 +165,19 @@ class Context(BaseModel):
     def merge(self, other: Context) -> Context:
         """Return a copy in which every field that *other* sets replaces the one here."""
         return self.model_copy(update={name: value for name, value in other if value is not None})
+
+
+class SubmittedContext(Context):
+    """A context that arrived as plain data, as every context does that comes over HTTP.
+
+    The graphs declare it as the schema of their context: LangGraph makes one from a mapping, and passes on a `Context`
+    that code has built. So its type tells whether its strings are to be trusted.
+    """
+
+    model_config = ConfigDict(title="Context")
+
+    @field_validator("prompt")
+    @classmethod
+    def _check_prompt(cls, prompt: str | None) -> str | None:
+        """Accept any text: it is a name, which is looked up in the allowed prompts."""
+        return prompt

@@ -12,7 +12,8 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.config import get_config
 
 from memgraph._cache import ResourceCache
-from memgraph.context.context import Context
+from memgraph.context.allowed import AllowedChoices
+from memgraph.context.context import Context, SubmittedContext
 from memgraph.errors import IdentityError, WrongStorageError
 from memgraph.llm.models import chat_model
 from memgraph.models import Scope, validate_id
@@ -88,6 +89,7 @@ class ContextResolver:
         self._storages = ResourceCache(open_storage)
         self._signals = defaults.signals or load_signals()
         self._review: Review = strictest(defaults.review)
+        self._allowed = defaults.allowed or AllowedChoices()
 
     @property
     def storage(self) -> MemoryStorage:
@@ -99,14 +101,19 @@ class ContextResolver:
         """Return the complete context of the run.
 
         Raises:
+            ConfigError: If the context came over HTTP and chooses what is not allowed.
             IdentityError: If the run of an authenticated user names a storage.
         """
         # inside another graph the context is the parent's, of any type: only ids are taken from it
         given, defaults = runtime.context, self._defaults
         run = given if isinstance(given, Context) else Context()
         authenticated = _authenticated_user_id(runtime)
+        _refuse_storage_url(run.storage, authenticated)
+        if isinstance(run, SubmittedContext) or runtime.server_info is not None:
+            # on the server even a Context may come over HTTP, in a parent that has it as its schema
+            run = self._allowed.restrict(run, defaults)
         model = run.model or defaults.model or "offline"
-        storage = _checked_storage(run.storage, authenticated) or defaults.storage or "file:"
+        storage = run.storage or defaults.storage or "file:"
         enabled = defaults.enabled if run.enabled is None else run.enabled
         return RunContext(
             user_id=authenticated or self._find_id("user_id", given, config),
@@ -176,7 +183,7 @@ def _authenticated_user_id(runtime: Runtime[Any]) -> str | None:
     return user.identity if user is not None and user.is_authenticated else None
 
 
-def _checked_storage(storage: str | MemoryStorage | None, authenticated: str | None) -> str | MemoryStorage | None:
+def _refuse_storage_url(storage: str | MemoryStorage | None, authenticated: str | None) -> None:
     """Refuse a storage URL from an authenticated user, since it could name another user's memory.
 
     Only strings come over HTTP: an object comes from code on the server, which is trusted.
@@ -186,7 +193,6 @@ def _checked_storage(storage: str | MemoryStorage | None, authenticated: str | N
             "an authenticated user cannot choose the storage: leave it out of the context. "
             "Where memories are kept is configured on the server, in memgraph.yaml"
         )
-    return storage
 
 
 def resolve_origin(context: RunContext) -> Origin:

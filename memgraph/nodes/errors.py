@@ -10,7 +10,7 @@ from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 
 from memgraph.context import ContextResolver
-from memgraph.errors import IdentityError
+from memgraph.errors import ConfigError, IdentityError
 from memgraph.langgraph_adapter import is_subgraph
 from memgraph.models import Scope
 from memgraph.retrieval.results import RecallResult
@@ -63,8 +63,8 @@ class ErrorHandlers:
             context = self._resolve(runtime, get_config())
             if context.user_id:
                 return str(Scope(context.user_id, context.agent_name))
-        except IdentityError:
-            _log.debug("the run names no valid user", exc_info=True)
+        except (ConfigError, IdentityError):
+            _log.debug("the run names no valid user, or chooses what is not allowed", exc_info=True)
         return str(origin.scope) if origin else "an unknown user"
 
 

@@ -56,8 +56,8 @@ def validate_instructions(text: str, *, source: str) -> str:
     return text
 
 
-def read_instructions(path: Path) -> str:
-    """Read the user's own instructions from a file.
+def read_instructions(path: Path, *, setting: str = "prompt_path") -> str:
+    """Read the user's own instructions from the file that *setting* names.
 
     Raises:
         ConfigError: If the file cannot be read, or does not describe the answer.
@@ -65,5 +65,5 @@ def read_instructions(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"prompt_path {path} cannot be read: {error}") from error
-    return validate_instructions(text, source=f"prompt_path {path}")
+        raise ConfigError(f"{setting} {path} cannot be read: {error}") from error
+    return validate_instructions(text, source=f"{setting} {path}")

@@ -28,6 +28,13 @@ SETTINGS = {
     "outbox": "outbox.db",
     "api_token": TOKEN,
     "api_backups": "backups",
+    "allowed_models": ["gpt", "nobody:gpt"],
+    "allowed_prompts": {"terse": "terse.txt", "verbose": "verbose.txt"},
+    "allowed_storages": {"unknown": "cloud:x", "unreachable": "sqlite:/proc/none/memory.db"},
+}
+PROMPTS = {
+    name: f'Only pets matter. Answer {{"user": {{}}, "history": {{}}, "newFacts": [], "factsToRemove": []}}. Be {name}.'
+    for name in ("terse", "verbose")
 }
 
 
@@ -46,6 +53,8 @@ class DevServer:
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
         (folder / "langgraph.json").write_text(json.dumps(_deployment(auth=auth)))
+        for name, prompt in PROMPTS.items():
+            (folder / f"{name}.txt").write_text(prompt)
         (folder / "memgraph.yaml").write_text(f"memory: {json.dumps(SETTINGS)}\n")
 
     @property

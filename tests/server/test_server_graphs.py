@@ -28,7 +28,6 @@ NODES = [
     "scrub_uploads",
     "save_memory",
 ]
-PROMPT = "Answer with a JSON object with the keys user, history, newFacts and factsToRemove. Be brief."
 
 
 def make_input(text: str, message_id: str = "m1") -> dict[str, Any]:
@@ -86,17 +85,17 @@ def test_context_schema_is_flat(client: SyncLangGraphClient) -> None:
     assert "$defs" not in schemas["context_schema"]
 
 
-def test_prompt_is_edited_by_assistant_version(client: SyncLangGraphClient) -> None:
+def test_prompt_is_chosen_by_assistant_version(server: Any, client: SyncLangGraphClient) -> None:
     """Runs use the latest version of an assistant, and earlier versions are kept."""
-    assistant = client.assistants.create(UPDATE, context={"prompt": PROMPT + " One."}, name="terse")["assistant_id"]
+    assistant = client.assistants.create(UPDATE, context={"prompt": "terse"}, name="terse")["assistant_id"]
     conversation: Any = make_input("I live in Lisbon.")
     first: Any = client.runs.wait(None, assistant, input=conversation, context=make_context("graphs-prompt-1"))
 
-    client.assistants.update(assistant, context={"prompt": PROMPT + " Two."})
+    client.assistants.update(assistant, context={"prompt": "verbose"})
     second: Any = client.runs.wait(None, assistant, input=conversation, context=make_context("graphs-prompt-2"))
 
-    assert first["prompt"]["system"].startswith(PROMPT + " One.")
-    assert second["prompt"]["system"].startswith(PROMPT + " Two.")
+    assert first["prompt"]["system"].startswith((server.folder / "terse.txt").read_text())
+    assert second["prompt"]["system"].startswith((server.folder / "verbose.txt").read_text())
     assert [version["version"] for version in client.assistants.get_versions(assistant)] == [2, 1]
 
 

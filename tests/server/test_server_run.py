@@ -25,11 +25,14 @@ INVALID_CONTEXTS: list[tuple[dict[str, Any], str]] = [
     ({"user_id": "run-bea", "max_facts": "few"}, "policy.max_facts must be a valid integer"),
     ({"user_id": "run-bea", "structured_output": "perhaps"}, "structured_output must be 'none'"),
     ({"user_id": "run-bea", "enabled": "perhaps"}, "enabled must be a valid boolean"),
-    ({"user_id": "run-bea", "prompt": "Be brief."}, "prompt does not describe the answer"),
+    ({"user_id": "run-bea", "prompt": "Be brief."}, "prompt 'Be brief.' is not allowed in a run over HTTP"),
+    ({"user_id": "run-bea", "model": "openai:gpt"}, "model 'openai:gpt' is not allowed in a run over HTTP"),
+    ({"user_id": "run-bea", "storage": "sqlite:elsewhere.db"}, "storage is not allowed in a run over HTTP"),
+    ({"user_id": "run-bea", "storage": "os.system"}, "storage is not allowed in a run over HTTP"),
     ({"user_id": "run-bea", "model": "gpt"}, "'gpt' is not a model name"),
     ({"user_id": "run-bea", "model": "nobody:gpt"}, "'nobody:gpt' cannot be used"),
-    ({"user_id": "run-bea", "storage": "cloud:x"}, "unknown storage scheme 'cloud'"),
-    ({"user_id": "run-bea", "storage": "sqlite:/proc/none/memory.db"}, "/proc/none"),
+    ({"user_id": "run-bea", "storage": "unknown"}, "unknown storage scheme 'cloud'"),
+    ({"user_id": "run-bea", "storage": "unreachable"}, "/proc/none"),
 ]
 """Contexts, and the expected error of each."""
 
@@ -79,6 +82,7 @@ def test_invalid_context_writes_nothing(server: Any) -> None:
     """Not even to the storage that was named."""
     assert server.storage.load(Scope("run-bea")).revision == 0
     assert not (server.folder / "cloud:x").exists()
+    assert not (server.folder / "elsewhere.db").exists()
 
 
 def test_invalid_context_is_rejected_before_any_node(client: SyncLangGraphClient) -> None:
