@@ -81,9 +81,9 @@ class Settings(Policy):
     review: Annotated[Review, REVIEWS] = "never"
     """When a person must approve a change before it is saved: `never`, for `corrections` and removals, or `always`."""
 
-    # -- what a run over HTTP may choose, besides its user and its limits --
+    # -- what a run over HTTP may choose --
     allowed_models: tuple[str, ...] = ()
-    """Models that a run on LangGraph Server may choose, such as `openai:gpt-4.1-mini`, besides the configured one."""
+    """Models that a run on LangGraph Server may choose, in addition to the configured one."""
     allowed_prompts: Mapping[str, Path] = Field(default_factory=dict[str, Path])
     """Files with instructions that a run on LangGraph Server may choose, by name; the run gives the name."""
     allowed_storages: Mapping[str, str] = Field(default_factory=dict[str, str])

@@ -12,7 +12,8 @@ from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from memgraph.api.auth import Authenticator, AuthMiddleware
-from memgraph.api.middleware import LocalHostMiddleware, MaxBodySizeMiddleware
+from memgraph.api.docs import docs_routes
+from memgraph.api.middleware import LocalHostMiddleware, MaxBodySizeMiddleware, NoSniffMiddleware
 from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, package_version, prefix_openapi
 from memgraph.api.problem_handlers import install_problem_handlers
 from memgraph.api.problems import ProblemDocument, problem
@@ -41,7 +42,7 @@ class MountedApp(FastAPI):
         self.exception_handlers.clear()  # the server's own stay in force
         self.router.redirect_slashes = False
         self.router.default = _not_found  # not used on LangGraph Server, which has its own router
-        self.mount(MOUNT_PATH, inner, name="memory")
+        self.mount(MOUNT_PATH, NoSniffMiddleware(inner), name="memory")  # around the error handlers, too
         self.services = services
         self._inner = inner
 
@@ -74,6 +75,7 @@ def create_app(
         title="memgraph",
         version=package_version(),
         description=DESCRIPTION,
+        docs_url=None,  # FastAPI's pages load scripts from another host
         redoc_url=None,
         responses={**COMMON_PROBLEMS, 422: {**COMMON_PROBLEMS[422], "model": ProblemDocument}},
         dependencies=[Depends(HTTPBearer(auto_error=False))],  # documentation only: AuthMiddleware checks tokens
@@ -81,6 +83,7 @@ def create_app(
     inner.state.services = services
     for router in ROUTERS:
         inner.include_router(router)
+    inner.router.routes.extend(docs_routes())
     install_problem_handlers(inner)
     # the middleware that is added last runs first
     inner.add_middleware(MaxBodySizeMiddleware, limit=settings.api_max_body_bytes)
@@ -94,7 +97,7 @@ async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer requests outside /memory, and paths with a line break, which match no route."""
     if scope["type"] == "http":
         detail = f"there is nothing here: {MOUNT_PATH}/openapi.json lists the routes"
-        await problem(HTTPStatus.NOT_FOUND, "NotFound", detail)(scope, receive, send)
+        await NoSniffMiddleware(problem(HTTPStatus.NOT_FOUND, "NotFound", detail))(scope, receive, send)
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
 
+from memgraph.api.docs import PAGES
 from memgraph.api.problems import ProblemError, problem
 from memgraph.models import Scope
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 PRINCIPAL_KEY = "memgraph.principal"
 """The key of the principal in the ASGI scope of an authenticated request."""
-PUBLIC_PATHS = frozenset({"/openapi.json", "/docs"})
+PUBLIC_PATHS = frozenset({"/openapi.json", *PAGES})
 NO_TOKEN_IS_SET = (
     "no token is configured, so every request is refused: set MEMGRAPH_API_TOKEN in the server's environment, "  # noqa: S105
     "or api_tokens in its memgraph.yaml, and restart it"

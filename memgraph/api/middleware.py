@@ -1,4 +1,4 @@
-"""ASGI middleware: the check of host names that protects a local API, and the limit of request bodies."""
+"""ASGI middleware: the check of host names that protects a local API, the limit of request bodies, and nosniff."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
 from memgraph.api.problems import problem
@@ -82,3 +82,23 @@ class MaxBodySizeMiddleware:
     @property
     def _detail(self) -> str:
         return f"a request body may have {self._limit:,} bytes at most; the setting api_max_body_bytes raises the limit"
+
+
+class NoSniffMiddleware:
+    """ASGI middleware: makes browsers treat every response as the type that it declares.
+
+    Memories contain text of any origin; a browser that guesses types could run it as a page or a script.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forward the request, and add the header to its response."""
+
+        async def send_with_header(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["X-Content-Type-Options"] = "nosniff"
+            await send(message)
+
+        await self._app(scope, receive, send_with_header)

@@ -127,10 +127,19 @@ def _serve(app: MountedApp, listener: socket.socket) -> None:
 
     import uvicorn
 
+    from memgraph.api.connections import KEEP_ALIVE_SECONDS, MAX_CONNECTIONS, BoundedConnection
+
     # uvicorn re-raises the signal after its shutdown; here that is a normal exit.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=REQUEST_SECONDS
+        app,
+        http=BoundedConnection,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=REQUEST_SECONDS,
     )
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])

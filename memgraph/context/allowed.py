@@ -16,9 +16,9 @@ _SHOWN_CHARS = 40
 
 @dataclass(frozen=True, slots=True)
 class AllowedChoices:
-    """What the strings of a run may name, besides what its graph uses anyway.
+    """What the strings of a run may name, in addition to what its graph uses anyway.
 
-    Whoever may start a run over HTTP is not trusted with the server's keys, files and hosts: a free choice of the
+    A client that may start a run over HTTP is not trusted with the server's keys, files and hosts: a free choice of the
     model spends any key in the environment, a free prompt makes the model do other work, and a free storage reads and
     writes any path. Objects are not restricted, since they cannot come over HTTP.
     """

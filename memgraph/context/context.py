@@ -171,7 +171,7 @@ class SubmittedContext(Context):
     """A context that arrived as plain data, as every context does that comes over HTTP.
 
     The graphs declare it as the schema of their context: LangGraph makes one from a mapping, and passes on a `Context`
-    that code has built. So its type tells whether its strings are to be trusted.
+    that code has built. So its type shows whether its strings can be trusted.
     """
 
     model_config = ConfigDict(title="Context")

@@ -103,10 +103,12 @@ def compare_and_replace(path: Path, data: bytes, *, expected: bytes | None, copy
 def _staged(path: Path, data: bytes, *, durable: bool = True) -> Generator[Path]:
     """Write *data* to a temporary file next to *path*, for a rename; remove it if it was not renamed.
 
-    Its name is fixed, so that the next write replaces what a killed process left: hold the lock of *path*.
+    Its name is fixed, so that the next write replaces what a killed process left: hold the lock of *path*. It is
+    removed and created again, so that a link under that name is not written through.
     """
     temporary = path.with_name(f"{path.name}.tmp")
     try:
+        temporary.unlink(missing_ok=True)
         with open(temporary, "wb", opener=_open_private) as file:
             file.write(data)
             file.flush()
@@ -118,7 +120,7 @@ def _staged(path: Path, data: bytes, *, durable: bool = True) -> Generator[Path]
 
 
 def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, PRIVATE_FILE)
+    return os.open(path, flags | os.O_EXCL, PRIVATE_FILE)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -393,3 +393,18 @@ def test_an_invalid_configuration_is_an_error(keys: dict[str, object], message: 
     """Before any file is read."""
     with pytest.raises(ValidationError, match=message):
         FileConfig.model_validate({"file_sources": [{"path": "docs"}], "embedding": CountingModel(), **keys})
+
+
+def test_links_out_of_a_source_are_skipped(folder: Path) -> None:
+    """Whoever may write into the folder could have any file of this machine read."""
+    (folder / "private").mkdir()
+    (folder / "private" / "keys.md").write_text("apples")
+    (folder / "docs" / "linked.md").symlink_to(folder / "private" / "keys.md")
+    (folder / "docs" / "deep" / "out").symlink_to(folder / "private")
+    (folder / "docs" / "inside.md").symlink_to(folder / "docs" / "deep" / "clocks.txt")
+    (folder / "docs" / "loop.md").symlink_to(folder / "docs" / "loop.md")
+
+    result = scan(FileSource(path="docs"), folder / "docs")
+
+    assert [file.name for file in result.files] == ["apples.md", "inside.md", "rivers.md"]
+    assert sorted(Path(skipped.path).name for skipped in result.skipped) == ["linked.md", "loop.md", "out"]

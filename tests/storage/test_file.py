@@ -15,7 +15,7 @@ import pytest
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
 from memgraph.models import Fact, Memory, Scope
 from memgraph.storage import file, open_storage
-from memgraph.storage.atomic_file import locked
+from memgraph.storage.atomic_file import locked, replace
 from memgraph.storage.file import FileStorage
 
 if TYPE_CHECKING:
@@ -521,3 +521,15 @@ def test_a_writer_killed_at_any_moment_leaves_a_complete_document(
         memory = open_storage(f"file:{tmp_path}").load(ADA)
         assert facts + done <= len(memory.facts) <= facts + done + 1
         facts = len(memory.facts)
+
+
+def test_a_link_in_place_of_a_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    """Whoever may write into the folder could have another file of this user overwritten."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    path = tmp_path / "memory.json"
+    path.with_name("memory.json.tmp").symlink_to(victim)
+
+    replace(path, b"{}")
+
+    assert (victim.read_text(), path.read_bytes(), path.is_symlink()) == ("precious", b"{}", False)

@@ -87,8 +87,9 @@ class ScanResult:
 def scan(source: FileSource, root: Path) -> ScanResult:
     """Find the files of *source*, whose path is *root*, sorted by name.
 
-    Hidden files and folders are skipped. A folder or file that is reachable by several links is found once, so that
-    cyclic links end.
+    Hidden files and folders are skipped, and so are links that lead out of *root*: otherwise a writer of the folder
+    could have any file of this machine read. A folder or file that is reachable by several links is found once, so
+    that cyclic links end.
 
     Raises:
         FileNotFoundError: If *root* does not exist.
@@ -99,6 +100,9 @@ def scan(source: FileSource, root: Path) -> ScanResult:
     entries = [(root, root.name)] if is_file else _walk(root, source, result)
     visited = set[tuple[int, int]]()
     for path, name in entries:
+        if path.is_symlink() and not is_file and not _is_inside(path, root):
+            result.skipped.append(SkippedFile(path=str(path), why="it leads to a file outside the source"))
+            continue
         if name.lower().endswith(suffixes) and (file := _stat_file(path, name, result, visited)):
             result.files.append(file)
     return result
@@ -124,7 +128,10 @@ def _walk(root: Path, source: FileSource, result: ScanResult) -> Iterator[tuple[
             name = Path(entry.path).relative_to(root).as_posix()
             if entry.name.startswith(".") or _is_excluded(name, source.exclude):
                 continue
-            if entry.is_dir():
+            if _is_folder(entry):
+                if entry.is_symlink() and not _is_inside(Path(entry.path), root):
+                    result.skipped.append(SkippedFile(path=entry.path, why="it leads to a folder outside the source"))
+                    continue
                 subfolders.append(Path(entry.path))
             else:
                 yield Path(entry.path), name
@@ -144,6 +151,19 @@ def _stat_file(path: Path, name: str, result: ScanResult, visited: set[tuple[int
         return None
     visited.add((status.st_dev, status.st_ino))
     return FileStat(path, name, status.st_size, status.st_mtime_ns)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether *entry* is a folder; not if it cannot be read, which is reported when the file is."""
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    """Whether *path* leads to something below *root*. A cyclic link does: realpath stops at it, resolve would raise."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 def _is_excluded(name: str, patterns: tuple[str, ...]) -> bool:
