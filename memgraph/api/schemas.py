@@ -78,7 +78,7 @@ class ImportQuery(ScopeQuery):
     )
     trusted: bool = Field(
         default=False,
-        description="Keep what the document says about itself: facts written by a person, threads learned from. "
+        description="Keep what the document states about itself: facts written by a person, threads learned from. "
         "For your own backups.",
     )
 
