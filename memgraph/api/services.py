@@ -89,15 +89,16 @@ class Services:
         if opened.folder:
             opened.folder.cleanup()
 
-    def discard_pending(self, scope: Scope) -> None:
+    def discard_pending(self, scope: Scope, deletion: str) -> None:
         """Run the pending, failed and reviewed jobs of a deleted memory at once.
 
-        The worker discards them, because they were submitted before the deletion.
+        The worker discards them, because they were submitted before *deletion*: the time in the tombstone.
         """
         if not self.settings.enabled:
             return
         opened, now = self.open(), time.time()
         outbox = opened.outbox.for_storage(opened.storage.name)
+        outbox.record_deletion(scope, deletion)
         outbox.cancel_review(now=now, scope=scope)
         outbox.expedite(now=now, scope=scope)
         self.invoker.retry(scope)  # also wakes the workers

@@ -12,7 +12,6 @@ from memgraph.background.drain import apply_decision, discard_forgotten, drain, 
 from memgraph.background.execution import UpdateExecutor
 from memgraph.background.invoker import Stats
 from memgraph.background.outbox import Job, Outbox
-from memgraph.background.planning import deleted_at
 from memgraph.background.reviews import PendingReview, decide_review, in_review
 from memgraph.background.runner import JobRunner, Limits, OnError, OnUpdate
 from memgraph.background.schedule import DebouncePolicy
@@ -191,7 +190,7 @@ class BackgroundInvoker:
             )
         tombstone = group.storage.delete(scope)
         # in this order: after a crash in between, whichever worker runs the jobs sees that the memory was deleted
-        discard_forgotten(group.runner, scope, deleted_at(tombstone))
+        discard_forgotten(group.runner, scope, tombstone)
 
     # -- jobs and reviews --
 

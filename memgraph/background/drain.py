@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from memgraph.background.outbox import ConversationKey
     from memgraph.background.runner import JobRunner
-    from memgraph.models import Scope
+    from memgraph.models import Memory, Scope
 
 POLL_SECONDS = 0.01
 """Interval of checks whether other workers are done."""
@@ -51,18 +51,19 @@ def apply_decision(runner: JobRunner, key: ConversationKey, *, allow_model: bool
     return None
 
 
-def discard_forgotten(runner: JobRunner, scope: Scope, before: float) -> None:
+def discard_forgotten(runner: JobRunner, scope: Scope, tombstone: Memory) -> None:
     """Run all jobs of *scope*, dead letters and jobs in review included, after its memory was deleted.
 
-    Submissions from *before* are marked as learned without a model call. Jobs that another worker runs are waited for,
+    Submissions so far are marked as learned without a model call. Jobs that another worker runs are waited for,
     unless that worker is calling a model: then it finds the deletion by itself.
     """
     deadline = time.monotonic() + DISCARD_TIMEOUT_SECONDS
+    last = runner.outbox.record_deletion(scope, tombstone.forgotten.at) if tombstone.forgotten else 0
     runner.outbox.retry(now=runner.now(), scope=scope)
     runner.outbox.cancel_review(now=runner.now(), scope=scope)
     runner.outbox.expedite(now=runner.now(), scope=scope)
     runner.run_due(scope)
     while time.monotonic() < deadline and any(
-        job.key.scope == scope and job.first_at <= before for job in runner.outbox.pending(now=runner.now())
+        job.key.scope == scope and job.first_number <= last for job in runner.outbox.pending(now=runner.now())
     ):
         time.sleep(POLL_SECONDS)

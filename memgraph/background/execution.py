@@ -168,14 +168,19 @@ class UpdateExecutor:
         key = claim.key
         job = _Job(
             key,
-            [SubmissionView(submission.at, load_raw(submission.messages)) for submission in claim.submissions],
+            [
+                SubmissionView(each.at, load_raw(each.messages), each.is_forgotten, claim.deletion)
+                for each in claim.submissions
+            ],
             persist_merged,
             {"callbacks": [_ModelErrorHandler(on_model_error)]},
             Context(user_id=key.scope.user_id, agent_name=key.scope.agent_name, thread_id=key.thread_id),
             decided_changes(claim.decided) if claim.decided else None,
             allow_model,
         )
-        run = self._stream(job, plan_learning(job.views, Memory(), key.thread_id))
+        plan = plan_learning(job.views, Memory(), key.thread_id)
+        self._mark_as_learned(job, plan.skipped)
+        run = self._stream(job, plan)
         for _ in range(MAX_REPLANS):
             if run.revised_plan is None:
                 break

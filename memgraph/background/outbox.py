@@ -63,6 +63,8 @@ class Submission:
     at: float
     messages: str
     """As JSON, see `memgraph.background.serialization`."""
+    is_forgotten: bool = False
+    """Whether it arrived before the memory was deleted, see `Outbox.record_deletion`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,8 @@ class Claim:
     """Set if the job was in review."""
     storage: str = ""
     """As in `Job`."""
+    deletion: str = ""
+    """The last deletion of the memory that was recorded, see `Outbox.record_deletion`; empty if there is none."""
 
 
 class LeaseLostError(OutboxError):
@@ -197,7 +201,8 @@ class Outbox(ABC):
         """Claim up to *limit* due jobs, the earliest due first, at most one of a scope, none of a leased scope.
 
         Args:
-            now: Leases that expired before may be taken over.
+            now: Leases that expired before may be taken over. If the clock has gone back, a lease that was taken in
+                the future has expired, and a job is due if its due time is further away than possible.
             lease_seconds: How long the leases last unless renewed.
             limit: Maximum number of jobs.
             scope: Only jobs of this scope.
@@ -297,6 +302,20 @@ class Outbox(ABC):
 
         Returns:
             The number of jobs.
+        """
+
+    @abstractmethod
+    def record_deletion(self, scope: Scope, deletion: str) -> int:
+        """Record that the memory of *scope* was deleted: all its submissions so far are forgotten, later ones are not.
+
+        Their order decides, since clocks can be wrong.
+
+        Args:
+            scope: Owner of the memory.
+            deletion: Identifies the deletion: `Deletion.at` of the tombstone.
+
+        Returns:
+            The number of the last forgotten submission; 0 if there is none.
         """
 
     def close(self) -> None:  # noqa: B027 - not every outbox has connections

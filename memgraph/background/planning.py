@@ -23,6 +23,19 @@ class SubmissionView:
 
     at: float
     messages: Sequence[Raw]
+    is_forgotten: bool = False
+    """Whether it is known to be from before a deletion."""
+    deletion: str = ""
+    """The last deletion that it is known to be later than, unless it is forgotten."""
+
+    def precedes_deletion(self, memory: Memory) -> bool:
+        """Whether it arrived before *memory* was last deleted.
+
+        The outbox knows the order, unless the memory was deleted without it: then the clocks decide.
+        """
+        if self.is_forgotten or memory.forgotten is None:
+            return self.is_forgotten
+        return memory.forgotten.at != self.deletion and self.at <= deleted_at(memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +48,8 @@ class Plan:
 
 def plan_learning(views: Sequence[SubmissionView], memory: Memory, thread_id: str | None) -> Plan:
     """Split *views* of a thread by whether they came before or after *memory* was last deleted."""
-    deleted = deleted_at(memory)
-    old = [view.messages for view in views if view.at <= deleted]
-    new = [view.messages for view in views if view.at > deleted]
+    old = [view.messages for view in views if view.precedes_deletion(memory)]
+    new = [view.messages for view in views if not view.precedes_deletion(memory)]
     watermark = memory.threads.get(thread_id or UNKNOWN_THREAD)
     known = watermark.known if watermark else ()
     return Plan(order_for_watermark(merge_all(new), new, known), merge_all(old))

@@ -117,7 +117,8 @@ class PostgresOutbox(Outbox):
 
     def renew(self, leases: Collection[str], *, now: float, lease_seconds: float) -> frozenset[str]:
         def renew(db: Connection, _: object) -> frozenset[str]:
-            row = {"holders": list(leases), "until": self._to_server_time(now) + lease_seconds}
+            at = self._to_server_time(now)
+            row = {"holders": list(leases), "now": at, "until": at + lease_seconds}
             return frozenset(holder for (holder,) in db.execute(sql.RENEW_LEASE, row).fetchall())
 
         return self._step(renew)
@@ -131,7 +132,7 @@ class PostgresOutbox(Outbox):
             if db.execute(sql.LOCK_LEASE, {"lease": claim.lease_id}).fetchone() is None:
                 return None
             row = {
-                "id": claim.job_id,
+                **claim_params(claim),
                 "number": merged.number,
                 "at": self._to_server_time(merged.at),
                 "messages": messages,
@@ -236,6 +237,16 @@ class PostgresOutbox(Outbox):
             return len(ids)
 
         return self._step(reopen)
+
+    def record_deletion(self, scope: Scope, deletion: str) -> int:
+        def record(db: Connection, _: object) -> int:
+            params = scope_params(self.storage, scope)
+            db.execute(sql.LOCK_JOBS, params)
+            db.execute(sql.INSERT_DELETION, {**params, "at": deletion})
+            numbers = db.execute(sql.FORGET_SUBMISSIONS, params).fetchall()
+            return max((number for (number,) in numbers), default=0)
+
+        return self._step(record)
 
     def close(self) -> None:
         self._database.close()

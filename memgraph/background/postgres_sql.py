@@ -66,6 +66,17 @@ MIGRATIONS = (
         DROP CONSTRAINT memgraph_lease_pkey,
         ADD PRIMARY KEY (user_id, agent_name, storage)
     """,
+    "ALTER TABLE memgraph_submission ADD COLUMN forgotten boolean NOT NULL DEFAULT FALSE",
+    "ALTER TABLE memgraph_lease ADD COLUMN since double precision NOT NULL DEFAULT 0",
+    """
+    CREATE TABLE memgraph_deletion (
+        storage text COLLATE "C" NOT NULL,
+        user_id text COLLATE "C" NOT NULL,
+        agent_name text COLLATE "C" NOT NULL,
+        at text NOT NULL,
+        PRIMARY KEY (user_id, agent_name, storage)
+    )
+    """,
 )
 
 _OF_KEY = "user_id = %(user_id)s AND agent_name = %(agent_name)s AND thread_id = %(thread_id)s"
@@ -75,11 +86,14 @@ _MATCHES_SCOPE = f"""
     AND (%(thread_id)s::text IS NULL OR thread_id = %(thread_id)s)
 """
 _IS_SCHEDULED = "due_at < 'Infinity'"  # see NEVER
-_UNDER_LEASE = """
+# the numbers are CLOCK_TOLERANCE_SECONDS and MAX_DELAY_SECONDS; psycopg takes literals only
+_IS_HELD = "until > %(now)s AND since <= %(now)s + 5"
+_IS_IMPOSSIBLE = f"due_at > %(now)s + 3605 AND {_IS_SCHEDULED}"  # if the clock has gone back
+_UNDER_LEASE = f"""
     EXISTS (
         SELECT FROM memgraph_lease AS lease
         WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name
-        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND until > %(now)s
+        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND {_IS_HELD}
     )
 """
 
@@ -145,9 +159,29 @@ FIND_SUBMISSION = """
     SELECT FROM memgraph_submission WHERE job_id = %(id)s AND at = %(at)s AND messages = %(messages)s
 """
 SELECT_STORAGE = "SELECT storage FROM memgraph_job WHERE id = %(id)s"
-SELECT_SUBMISSIONS = "SELECT number, at, messages FROM memgraph_submission WHERE job_id = %(id)s ORDER BY number"
+SELECT_SUBMISSIONS = (
+    "SELECT number, at, messages, forgotten FROM memgraph_submission WHERE job_id = %(id)s ORDER BY number"
+)
+# forgotten only if all of them are, since those that are not were merged
 REPLACE_SUBMISSION = """
-    UPDATE memgraph_submission SET at = %(at)s, messages = %(messages)s WHERE job_id = %(id)s AND number = %(number)s
+    UPDATE memgraph_submission SET at = %(at)s, messages = %(messages)s, forgotten = (
+        SELECT bool_and(forgotten) FROM memgraph_submission WHERE job_id = %(id)s AND number = ANY(%(numbers)s)
+    )
+    WHERE job_id = %(id)s AND number = %(number)s
+"""
+LOCK_JOBS = f"SELECT FROM memgraph_job WHERE {_MATCHES_SCOPE} ORDER BY aside, id FOR UPDATE"
+FORGET_SUBMISSIONS = f"""
+    UPDATE memgraph_submission SET forgotten = TRUE
+    WHERE job_id IN (SELECT id FROM memgraph_job WHERE {_MATCHES_SCOPE}) RETURNING number
+"""
+INSERT_DELETION = """
+    INSERT INTO memgraph_deletion (storage, user_id, agent_name, at)
+    VALUES (coalesce(%(storage)s, ''), %(user_id)s, %(agent_name)s, %(at)s)
+    ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET at = excluded.at
+"""
+SELECT_DELETION = """
+    SELECT at FROM memgraph_deletion
+    WHERE user_id = %(user_id)s AND agent_name = %(agent_name)s AND storage = %(storage)s
 """
 DELETE_CLAIMED = "DELETE FROM memgraph_submission WHERE job_id = %(id)s AND number = ANY(%(numbers)s)"
 MOVE_CLAIMED = """
@@ -195,28 +229,37 @@ MOVE_REVIEW = """
 # -- leases --
 
 # SKIP LOCKED: a job that another worker is claiming is skipped, not waited for
-SELECT_DUE = f"""
-    SELECT id, user_id, agent_name, thread_id, tries, storage FROM memgraph_job AS job
-    WHERE aside = FALSE AND due_at <= %(now)s AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
-    ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
+_SELECT_CLAIMABLE = "SELECT id, user_id, agent_name, thread_id, tries, storage FROM memgraph_job AS job"
+_EARLIEST = f"""
+    AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE} ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
 """
+SELECT_DUE = f"{_SELECT_CLAIMABLE} WHERE aside = FALSE AND due_at <= %(now)s {_EARLIEST}"
+SELECT_IMPOSSIBLE = f"{_SELECT_CLAIMABLE} WHERE aside = FALSE AND {_IS_IMPOSSIBLE} {_EARLIEST}"
 # changes nothing if another job of this scope was claimed since SELECT_DUE
 TAKE_LEASE = """
-    INSERT INTO memgraph_lease AS lease (user_id, agent_name, storage, holder, until)
-    VALUES (%(user_id)s, %(agent_name)s, %(storage)s, %(holder)s, %(until)s)
-    ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET holder = excluded.holder, until = excluded.until
-    WHERE lease.until <= %(now)s
+    INSERT INTO memgraph_lease AS lease (user_id, agent_name, storage, holder, since, until)
+    VALUES (%(user_id)s, %(agent_name)s, %(storage)s, %(holder)s, %(now)s, %(until)s)
+    ON CONFLICT (user_id, agent_name, storage)
+    DO UPDATE SET holder = excluded.holder, since = excluded.since, until = excluded.until
+    WHERE NOT (lease.until > %(now)s AND lease.since <= %(now)s + 5)
 """
 LOCK_LEASE = "SELECT FROM memgraph_lease WHERE holder = %(lease)s FOR UPDATE"
-RENEW_LEASE = "UPDATE memgraph_lease SET until = %(until)s WHERE holder = ANY(%(holders)s) RETURNING holder"
+RENEW_LEASE = """
+    UPDATE memgraph_lease SET since = %(now)s, until = %(until)s WHERE holder = ANY(%(holders)s) RETURNING holder
+"""
 END_LEASE = "DELETE FROM memgraph_lease WHERE holder = %(lease)s"
 NEXT_DUE = f"""
     SELECT min(due) FROM (
         SELECT min(due_at) AS due FROM memgraph_job AS job WHERE aside = FALSE AND {_IS_OURS} AND NOT {_UNDER_LEASE}
         UNION ALL
+        SELECT %(now)s AS due WHERE EXISTS (
+            SELECT FROM memgraph_job AS job
+            WHERE aside = FALSE AND {_IS_IMPOSSIBLE} AND {_IS_OURS} AND NOT {_UNDER_LEASE}
+        )
+        UNION ALL
         SELECT min(greatest(due_at, until))
         FROM memgraph_lease AS lease JOIN memgraph_job AS job USING (user_id, agent_name)
         WHERE aside = FALSE AND (%(storage)s::text IS NULL OR job.storage IN (%(storage)s, ''))
-        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND until > %(now)s
+        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND {_IS_HELD}
     ) AS next
 """

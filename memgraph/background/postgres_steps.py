@@ -47,7 +47,8 @@ def get_or_insert_job(db: Connection, key: JobKey, *, at: float, aside: bool = F
 def claim_next(db: Connection, now: float, lease_seconds: float, params: Mapping[str, Any]) -> Claim | None:
     """Claim the next due job that matches *params*, see `scope_params`."""
     while True:
-        found = db.execute(sql.SELECT_DUE, {"now": now, **params}).fetchone()
+        row = {"now": now, **params}
+        found = db.execute(sql.SELECT_DUE, row).fetchone() or db.execute(sql.SELECT_IMPOSSIBLE, row).fetchone()
         if found is None:
             return None
         job_id, *owner, tries, storage = found
@@ -60,9 +61,10 @@ def claim_next(db: Connection, now: float, lease_seconds: float, params: Mapping
         if db.execute(sql.TAKE_LEASE, row).rowcount:
             rows = db.execute(sql.SELECT_SUBMISSIONS, {"id": job_id}).fetchall()
             submissions = tuple(Submission(*row) for row in rows)
+            deletion = db.execute(sql.SELECT_DELETION, key_params(key, storage)).fetchone()
             decided = db.execute(sql.SELECT_DECISION, {"id": job_id}).fetchone()
             decision = ReviewDecision(*decided) if decided else None
-            return Claim(job_id, key, lease, tries, submissions, decision, storage)
+            return Claim(job_id, key, lease, tries, submissions, decision, storage, deletion[0] if deletion else "")
 
 
 def finish_job(db: Connection, job_id: int, timing: DebouncePolicy) -> None:

@@ -12,6 +12,11 @@ MAX_ATTEMPTS = 5
 NEVER = math.inf
 """Due time of a job in review; no submission brings it forward."""
 
+MAX_DELAY_SECONDS = 3_605.0
+"""A job that is due later than this, the longest `debounce_seconds` and 5 s, is due now: the clock has gone back."""
+CLOCK_TOLERANCE_SECONDS = 5.0
+"""A lease that was taken further in the future than this has expired: the clock has gone back."""
+
 FIRST_RETRY_SECONDS = 5.0
 MAX_RETRY_SECONDS = 600.0
 _GROWTH = 4

@@ -96,16 +96,16 @@ class SqliteOutbox(Outbox):
         params = {"now": now, **self._scope_params(scope, thread_id)}
         claims: list[Claim] = []
         with self._quick.writing() as db:
-            while len(claims) < limit and (found := db.execute(sql.SELECT_DUE, params).fetchone()):
-                claims.append(_claim(db, found, now + lease_seconds, self.storage))
+            for query in (sql.SELECT_DUE, sql.SELECT_IMPOSSIBLE):
+                while len(claims) < limit and (found := db.execute(query, params).fetchone()):
+                    claims.append(_claim(db, found, now, now + lease_seconds, self.storage))
         return tuple(claims)
 
     def renew(self, leases: Collection[str], *, now: float, lease_seconds: float) -> frozenset[str]:
         with self._quick.writing() as db:
+            row = {"now": now, "until": now + lease_seconds}
             return frozenset(
-                lease_id
-                for lease_id in leases
-                if db.execute(sql.RENEW_LEASE, {"holder": lease_id, "until": now + lease_seconds}).rowcount
+                lease_id for lease_id in leases if db.execute(sql.RENEW_LEASE, {**row, "holder": lease_id}).rowcount
             )
 
     def replace_submissions(self, claim: Claim, messages: str) -> Claim | None:
@@ -114,7 +114,7 @@ class SqliteOutbox(Outbox):
         with self._quick.writing() as db:
             if not db.execute(sql.SELECT_LEASE, (claim.lease_id,)).fetchone():
                 return None
-            row = {"id": claim.job_id, "number": merged.number, "at": merged.at, "messages": messages}
+            row = {**_claim_params(claim), "number": merged.number, "at": merged.at, "messages": messages}
             db.execute(sql.REPLACE_SUBMISSION, row)
             if others:
                 db.execute(sql.DELETE_CLAIMED, _claim_params(replace(claim, submissions=tuple(others))))
@@ -165,7 +165,7 @@ class SqliteOutbox(Outbox):
                 return None
             rows = (
                 db.execute(query, {"now": now, "storage": self.storage}).fetchone()
-                for query in (sql.NEXT_UNLEASED, sql.NEXT_LEASE_END)
+                for query in (sql.NEXT_UNLEASED, sql.NEXT_LEASE_END, sql.HAS_IMPOSSIBLE)
             )
             return min((row[0] for row in rows if row and row[0] not in (None, NEVER)), default=None)
 
@@ -217,6 +217,13 @@ class SqliteOutbox(Outbox):
             "thread_id": thread_id,
         }
 
+    def record_deletion(self, scope: Scope, deletion: str) -> int:
+        params = self._scope_params(scope)
+        with self._durable.writing() as db:
+            db.execute(sql.INSERT_DELETION, {**params, "at": deletion})
+            db.execute(sql.FORGET_SUBMISSIONS, params)
+            return db.execute(sql.SELECT_LAST_FORGOTTEN, params).fetchone()[0] or 0
+
     def close(self) -> None:
         self._durable.close()
         self._quick.close()
@@ -253,16 +260,19 @@ def _insert_job(db: sqlite3.Connection, key: dict[str, Any], *, at: float, aside
     return job_id
 
 
-def _claim(db: sqlite3.Connection, job: tuple[Any, ...], until: float, view: str | None) -> Claim:
+def _claim(db: sqlite3.Connection, job: tuple[Any, ...], now: float, until: float, view: str | None) -> Claim:
     job_id, user_id, agent_name, thread_id, attempts, storage = job
     if view and not storage and db.execute(sql.ADOPT_JOB, {"id": job_id, "storage": view}).rowcount:
         storage = view
     key, lease_id = _read_key(user_id, agent_name, thread_id), secrets.token_hex(16)
-    db.execute(sql.TAKE_LEASE, {**_key_params(key, storage), "holder": lease_id, "until": until})
-    submissions = tuple(Submission(*row) for row in db.execute(sql.SELECT_SUBMISSIONS, (job_id,)))
+    params = _key_params(key, storage)
+    db.execute(sql.TAKE_LEASE, {**params, "holder": lease_id, "now": now, "until": until})
+    rows = db.execute(sql.SELECT_SUBMISSIONS, (job_id,)).fetchall()
+    submissions = tuple(Submission(*row, is_forgotten=bool(forgotten)) for *row, forgotten in rows)
+    deletion = db.execute(sql.SELECT_DELETION, params).fetchone()
     decision = db.execute(sql.SELECT_DECISION, (job_id,)).fetchone()
     decided = ReviewDecision(*decision) if decision else None
-    return Claim(job_id, key, lease_id, attempts, submissions, decided, storage)
+    return Claim(job_id, key, lease_id, attempts, submissions, decided, storage, deletion[0] if deletion else "")
 
 
 def _finish_job(db: sqlite3.Connection, job_id: int, timing: DebouncePolicy) -> None:

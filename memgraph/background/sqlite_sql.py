@@ -7,6 +7,8 @@ The column `aside` marks dead letters, `tries` counts failed attempts, `holder` 
 
 from __future__ import annotations
 
+from memgraph.background.schedule import CLOCK_TOLERANCE_SECONDS, MAX_DELAY_SECONDS
+
 # '' is no agent or no thread: NULLs are never equal, so a unique index ignores them
 MIGRATIONS = (
     """
@@ -107,6 +109,17 @@ MIGRATIONS = (
     CREATE INDEX job_due ON job (aside, due_at);
     CREATE INDEX submission_job ON submission (job_id, at)
     """,
+    """
+    ALTER TABLE submission ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE lease ADD COLUMN since REAL NOT NULL DEFAULT 0;
+    CREATE TABLE deletion (
+        storage TEXT NOT NULL,
+        user_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,
+        at TEXT NOT NULL,
+        PRIMARY KEY (user_id, agent_name, storage)
+    )
+    """,
 )
 
 _OF_KEY = "user_id = :user_id AND agent_name = :agent_name AND thread_id = :thread_id"
@@ -115,13 +128,15 @@ _MATCHES_SCOPE = f"""
     {_IS_OURS} AND (:user_id IS NULL OR (user_id = :user_id AND agent_name = :agent_name))
     AND (:thread_id IS NULL OR thread_id = :thread_id)
 """
-_UNDER_LEASE = """
+_IS_HELD = f"until > :now AND since <= :now + {CLOCK_TOLERANCE_SECONDS}"
+_UNDER_LEASE = f"""
     EXISTS (
         SELECT 1 FROM lease WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name
-        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND until > :now
+        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND {_IS_HELD}
     )
 """
 _IS_SCHEDULED = "due_at < 9e999"  # 9e999 is infinity, see NEVER
+_IS_IMPOSSIBLE = f"due_at > :now + {MAX_DELAY_SECONDS} AND {_IS_SCHEDULED}"
 _CLAIMED = "(SELECT value FROM json_each(:numbers))"
 
 # a job without a storage joins those of the first storage that submits to its conversation
@@ -137,24 +152,33 @@ INSERT_JOB = """
 UPDATE_DUE = "UPDATE job SET last_at = :at, due_at = :due, storage = :storage WHERE id = :id"
 INSERT_SUBMISSION = "INSERT INTO submission (job_id, at, messages) VALUES (:id, :at, :messages)"
 
-SELECT_DUE = f"""
+SELECT_DUE, SELECT_IMPOSSIBLE = (
+    f"""
     SELECT id, user_id, agent_name, thread_id, tries, storage FROM job
-    WHERE aside = 0 AND due_at <= :now AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
+    WHERE aside = 0 AND {is_due} AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
     ORDER BY due_at, id LIMIT 1
-"""
+    """
+    for is_due in ("due_at <= :now", _IS_IMPOSSIBLE)
+)
 TAKE_LEASE = """
-    INSERT INTO lease (user_id, agent_name, storage, holder, until)
-    VALUES (:user_id, :agent_name, :storage, :holder, :until)
-    ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    INSERT INTO lease (user_id, agent_name, storage, holder, since, until)
+    VALUES (:user_id, :agent_name, :storage, :holder, :now, :until)
+    ON CONFLICT (user_id, agent_name, storage)
+    DO UPDATE SET holder = excluded.holder, since = excluded.since, until = excluded.until
 """
 # fails silently if the storage has a job of its own in that conversation: then the old one stays without a name
 ADOPT_JOB = "UPDATE OR IGNORE job SET storage = :storage WHERE id = :id"
-SELECT_SUBMISSIONS = "SELECT number, at, messages FROM submission WHERE job_id = ? ORDER BY number"
-RENEW_LEASE = "UPDATE lease SET until = :until WHERE holder = :holder"
+SELECT_SUBMISSIONS = "SELECT number, at, messages, forgotten FROM submission WHERE job_id = ? ORDER BY number"
+RENEW_LEASE = "UPDATE lease SET since = :now, until = :until WHERE holder = :holder"
 END_LEASE = "DELETE FROM lease WHERE holder = ?"
 
 SELECT_LEASE = "SELECT 1 FROM lease WHERE holder = ?"
-REPLACE_SUBMISSION = "UPDATE submission SET at = :at, messages = :messages WHERE job_id = :id AND number = :number"
+# forgotten only if all of them are, since those that are not were merged
+REPLACE_SUBMISSION = f"""
+    UPDATE submission SET at = :at, messages = :messages,
+        forgotten = (SELECT min(forgotten) FROM submission WHERE job_id = :id AND number IN {_CLAIMED})
+    WHERE job_id = :id AND number = :number
+"""
 
 DELETE_COMPLETED = f"""
     DELETE FROM job WHERE id = :id
@@ -182,10 +206,14 @@ SELECT_DEAD_LETTER = f"SELECT id FROM job WHERE {_OF_KEY} AND aside = 1 AND stor
 NEXT_UNLEASED = f"""
     SELECT due_at FROM job WHERE aside = 0 AND {_IS_OURS} AND NOT {_UNDER_LEASE} ORDER BY due_at LIMIT 1
 """
-NEXT_LEASE_END = """
+NEXT_LEASE_END = f"""
     SELECT min(max(due_at, until)) FROM lease JOIN job USING (user_id, agent_name)
     WHERE aside = 0 AND (:storage IS NULL OR job.storage IN (:storage, ''))
-    AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND until > :now
+    AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND {_IS_HELD}
+"""
+# if the clock has gone back
+HAS_IMPOSSIBLE = f"""
+    SELECT :now FROM job WHERE aside = 0 AND {_IS_IMPOSSIBLE} AND {_IS_OURS} AND NOT {_UNDER_LEASE} LIMIT 1
 """
 EXPEDITE = f"UPDATE job SET due_at = :now WHERE aside = 0 AND due_at > :now AND {_IS_SCHEDULED} AND {_MATCHES_SCOPE}"
 LIST_JOBS = f"""
@@ -193,6 +221,20 @@ LIST_JOBS = f"""
         due_at, tries, error, aside = 0 AND {_UNDER_LEASE}, storage
     FROM job JOIN submission ON job_id = job.id
     WHERE aside = :aside AND {_IS_SCHEDULED} AND {_IS_OURS} GROUP BY job.id ORDER BY due_at, job.id
+"""
+
+FORGET_SUBMISSIONS = f"""
+    UPDATE submission SET forgotten = 1 WHERE job_id IN (SELECT id FROM job WHERE {_MATCHES_SCOPE})
+"""
+SELECT_LAST_FORGOTTEN = f"""
+    SELECT max(number) FROM submission JOIN job ON job.id = job_id WHERE {_MATCHES_SCOPE}
+"""
+INSERT_DELETION = """
+    INSERT INTO deletion (storage, user_id, agent_name, at) VALUES (coalesce(:storage, ''), :user_id, :agent_name, :at)
+    ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET at = excluded.at
+"""
+SELECT_DELETION = """
+    SELECT at FROM deletion WHERE user_id = :user_id AND agent_name = :agent_name AND storage = :storage
 """
 
 INSERT_REVIEW = """

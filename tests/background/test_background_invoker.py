@@ -345,8 +345,8 @@ def test_lease_of_a_long_update_is_renewed(storage: Any, url: str, say: Any) -> 
     with BackgroundInvoker(build_graph(model=gate.model, storage=storage), outbox=url, settings=settings) as invoker:
         invoker.submit(say(1), ADA, "t1")
         assert gate.entered.acquire(timeout=120)
-        first = invoker._group.runner.outbox.next_due(now=0)  # type: ignore[union-attr]
-        wait_until(lambda: invoker._group.runner.outbox.next_due(now=0) > first)  # type: ignore[union-attr,operator]
+        first = invoker._group.runner.outbox.next_due(now=time.time())  # type: ignore[union-attr]
+        wait_until(lambda: invoker._group.runner.outbox.next_due(now=time.time()) > first)  # type: ignore[union-attr,operator]
         gate.opened.set()
 
 

@@ -298,6 +298,72 @@ def test_running_jobs_are_listed_as_running(outbox: Outbox) -> None:
     assert [job.running for job in outbox.pending(now=100 + LEASE)] == [False, False]
 
 
+# -- clocks and deletions -------------------------------------------------------------------------
+
+DAY = 86_400
+
+
+def test_lease_taken_before_the_clock_went_back_has_expired(outbox: Outbox) -> None:
+    enqueue(outbox, now=DAY)
+    claim_one(outbox, now=DAY + 100)
+    outbox.expedite(now=50)
+
+    assert not outbox.pending(now=100)[0].running
+    assert texts(claim_one(outbox, now=100)) == ["[]"]
+
+
+@pytest.mark.parametrize("has_failed", [False, True])
+def test_job_from_before_the_clock_went_back_is_due(outbox: Outbox, *, has_failed: bool) -> None:
+    enqueue(outbox, now=DAY)
+    if has_failed:
+        outbox.failed(claim_one(outbox, now=DAY + 100), error="x", retry_at=DAY + 200)
+    enqueue(outbox, key=ConversationKey(BOB), now=98)
+
+    assert outbox.next_due(now=100) == 100
+    assert claim_one(outbox, now=100).key == KEY
+
+
+def test_job_in_review_is_not_due_if_the_clock_goes_back(outbox: Outbox) -> None:
+    hold(outbox, now=DAY)
+
+    assert (claim(outbox, now=100), outbox.next_due(now=100)) == ((), None)
+
+
+def test_submissions_before_a_deletion_are_forgotten_and_later_ones_are_not(outbox: Outbox) -> None:
+    """Whatever their times are, and only in the storage whose memory was deleted."""
+    mine, yours = outbox.for_storage("mine"), outbox.for_storage("yours")
+    for view in (mine, yours):
+        enqueue(view, "old", now=50)
+
+    last = mine.record_deletion(ADA, "2026-01-01")
+    enqueue(mine, "new", now=0)
+
+    claimed, other = claim_one(mine), claim_one(yours)
+    assert [(each.messages, each.is_forgotten) for each in claimed.submissions] == [("old", True), ("new", False)]
+    assert (claimed.deletion, claimed.submissions[0].number) == ("2026-01-01", last)
+    assert (other.submissions[0].is_forgotten, other.deletion) == (False, "")
+
+
+def test_merge_of_later_submissions_is_not_forgotten(outbox: Outbox) -> None:
+    enqueue(outbox, "old")
+    outbox.record_deletion(ADA, "2026-01-01")
+    enqueue(outbox, "new")
+    merged = outbox.replace_submissions(claim_one(outbox), "new")
+    assert merged
+    outbox.release(merged)
+
+    assert [each.is_forgotten for each in claim_one(outbox).submissions] == [False]
+
+
+def test_dead_letter_is_forgotten_with_the_memory(outbox: Outbox) -> None:
+    enqueue(outbox)
+    outbox.dead_letter(claim_one(outbox), error="x", timing=TIMING)
+    outbox.record_deletion(ADA, "2026-01-01")
+    outbox.retry(now=100)
+
+    assert [each.is_forgotten for each in claim_one(outbox).submissions] == [True]
+
+
 # -- storages -------------------------------------------------------------------------------------
 
 

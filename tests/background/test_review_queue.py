@@ -12,7 +12,6 @@ import pytest
 from memgraph import BackgroundInvoker, EditError, MemoryStorage, Scope, Settings, build_graph
 from memgraph.background.drain import discard_forgotten
 from memgraph.background.outbox import ConversationKey
-from memgraph.background.planning import deleted_at
 from memgraph.background.reviews import decide_review, in_review
 from memgraph.background.sqlite_outbox import SqliteOutbox
 from memgraph.errors import NotInReviewError
@@ -317,7 +316,7 @@ def test_deletion_during_review_discards_the_proposal(
     tombstone = storage.delete(ADA)
     clock.sleep(5)
 
-    discard_forgotten(runner, ADA, deleted_at(tombstone))
+    discard_forgotten(runner, ADA, tombstone)
 
     assert learned() == []
     assert runner.outbox.pending(now=0) == runner.outbox.in_review() == ()

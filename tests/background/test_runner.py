@@ -11,6 +11,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import ConfigError, Fact, ModelError, Policy, RevisionConflictError, Scope, build_graph
+from memgraph.background.drain import discard_forgotten
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import MAX_ATTEMPTS
 from memgraph.testing import ScriptedModel, update_answer
@@ -504,3 +505,21 @@ def test_tokens_are_counted(make_runner: Any, storage: Any, say: Any) -> None:
     stats = runner.stats()
     assert (stats.submitted, stats.learned, stats.running) == (1, 1, 0)
     assert (stats.input_tokens, stats.output_tokens) == (20, 3)
+
+
+# -- deletions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [-7_200, 0, 7_200])
+def test_only_what_was_said_after_a_deletion_is_learned_whatever_the_clock_does(
+    *, runner: Any, storage: Any, clock: Any, say: Any, learned: Any, step: int
+) -> None:
+    """The clock is put back or forward by two hours, or is that of another machine."""
+    runner.add(say(1))
+    clock.sleep(step)
+    discard_forgotten(runner, ADA, storage.delete(ADA))
+    clock.sleep(-step - 60)
+    runner.add(say(2))
+    runner.run_all()
+
+    assert learned() == ["turn-2"]

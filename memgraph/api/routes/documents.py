@@ -47,8 +47,8 @@ def clear(
     scope = principal.scope(query.user_id, query.agent_name)
     deleted = update_memory(services.storage, scope, require_if_match(if_match, _deleted))
     services.backups.delete(scope)
-    services.discard_pending(scope)
     forgotten_at = deleted.forgotten.at if deleted.forgotten else ""
+    services.discard_pending(scope, forgotten_at)
     return json_response(DeleteResponse(revision=deleted.revision, forgotten_at=forgotten_at), deleted)
 
 
