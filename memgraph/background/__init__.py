@@ -57,7 +57,11 @@ def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | Non
     if scheme not in OUTBOXES:
         raise ConfigError(f"unknown outbox scheme {scheme!r}; available: {', '.join(sorted(OUTBOXES))}")
     module, _, name = OUTBOXES[scheme].rpartition(".")
-    return cast("type[Outbox]", getattr(import_module(module), name)).from_url(location)
+    try:
+        outbox_class = cast("type[Outbox]", getattr(import_module(module), name))
+    except ImportError as error:  # it needs a package that is not installed, and its message names that
+        raise ConfigError(str(error)) from error
+    return outbox_class.from_url(location)
 
 
 def _default_for(storage: MemoryStorage) -> str:

@@ -72,7 +72,11 @@ def _open_url(url: str) -> MemoryStorage:
     scheme, location = (match[1].lower(), match[2]) if match else ("file", url)
     if scheme not in STORAGES:
         raise ConfigError(f"unknown storage scheme {scheme!r}; supported are {', '.join(sorted(STORAGES))}")
-    return _import_class(STORAGES[scheme]).from_url(location)
+    try:
+        storage_class = _import_class(STORAGES[scheme])
+    except ImportError as error:  # it needs a package that is not installed, and its message names that
+        raise ConfigError(str(error)) from error
+    return storage_class.from_url(location)
 
 
 def _open_class(dotted: str, storage_path: str | None, *, fallback: bool) -> MemoryStorage:

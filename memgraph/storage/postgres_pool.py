@@ -21,7 +21,7 @@ try:
     import psycopg_pool
     from psycopg.conninfo import conninfo_to_dict
 except ImportError as error:
-    raise ConfigError(f"postgresql: needs psycopg ({error}): pip install 'langgraph-memgraph[postgres]'") from None
+    raise ImportError(f"postgresql: needs psycopg ({error}): pip install 'langgraph-memgraph[postgres]'") from error
 
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]

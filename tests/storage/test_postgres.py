@@ -352,3 +352,36 @@ def test_without_psycopg_the_error_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert "pip install 'langgraph-memgraph[postgres]'" in done.stdout
+
+
+@pytest.mark.parametrize("module", ["storage.postgres_pool", "storage.postgres", "background.postgres_outbox"])
+def test_import_without_psycopg_is_an_import_error(module: str) -> None:
+    """So that `pytest.importorskip` and optional imports work as with any package."""
+    code = f"""
+import sys
+sys.modules["psycopg"] = None
+try:
+    import memgraph.{module}
+except ImportError as error:
+    print(error)
+"""
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "pip install 'langgraph-memgraph[postgres]'" in done.stdout
+
+
+def test_outbox_without_psycopg_is_a_config_error() -> None:
+    code = """
+import sys
+sys.modules["psycopg"] = None
+from memgraph import ConfigError, open_outbox
+try:
+    open_outbox("postgresql://host/db")
+except ConfigError as error:
+    print(error)
+"""
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "pip install 'langgraph-memgraph[postgres]'" in done.stdout
