@@ -61,7 +61,7 @@ def open_reader(path: Path, *, busy_timeout: float) -> Generator[sqlite3.Connect
     """Open a connection that only reads, also if the disk is full.
 
     In WAL mode, SQLite creates an index of 32 kB in shared memory, next to the file, for the first connection. If there
-    is no space for it, this connection keeps the index in its own memory. That needs the file for itself, so
+    is not enough space, this connection keeps the index in its own memory. That needs the file for itself, so
     such readers take turns.
     """
     with ExitStack() as stack:

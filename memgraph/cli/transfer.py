@@ -76,7 +76,7 @@ def import_(
         bool,
         typer.Option(
             "--trusted",
-            help="Keep what FILE says about itself: facts written by a person, threads learned from. For your backups.",
+            help="Keep the marks in FILE: facts written by a person, threads learned from. For your backups.",
         ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result without saving it.")] = False,

@@ -49,9 +49,9 @@ def merge_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -> 
     Args:
         memory: The memory to extend.
         imported: What to add.
-        trusted: Keep what *imported* says about itself: which facts a person wrote, and which threads were learned
-            from. Without it, any text that somebody passes on could forbid that its facts are ever corrected, and
-            keep conversations from being learned.
+        trusted: Keep the marks in *imported*: which facts a person wrote, and which threads were learned from. Without
+            it, a document from anywhere could forbid that its facts are ever corrected, and keep conversations from
+            being learned.
 
     Raises:
         EditError: If the memory would have too many facts.
