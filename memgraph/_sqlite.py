@@ -179,6 +179,11 @@ class Database:
         self._file_id: tuple[int, int] | None = None
         self._inherited: list[sqlite3.Connection] = []
 
+    def __del__(self) -> None:
+        """Close the connection of a database that was dropped: since Python 3.13, sqlite3 warns if nothing does."""
+        if db := getattr(self, "_db", None):
+            db.close()
+
     @contextmanager
     def writing(self) -> Generator[sqlite3.Connection]:
         """Run a transaction that writes all or nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -111,3 +112,16 @@ def test_errors_are_wrapped(error: Exception, message: str) -> None:
 
     assert str(caught.value) == message
     assert caught.value.__cause__ is error
+
+
+def test_a_dropped_database_is_closed() -> None:
+    """Since Python 3.13, sqlite3 warns about a connection that nobody closed."""
+    database = open_database(None)
+    with database.writing() as db:
+        connection = db
+
+    del database, db
+    gc.collect()
+
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
