@@ -57,8 +57,12 @@ class CommandContext:
     def storage(self) -> MemoryStorage:
         """The storage that the settings name."""
         from memgraph.config import make_storage
+        from memgraph.storage.memory import InMemoryStorage
 
-        return make_storage(self.settings)
+        storage = make_storage(self.settings)
+        if isinstance(storage, InMemoryStorage):
+            self.output.notice("The storage memory: is in RAM: nothing is kept when this command ends.")
+        return storage
 
 
 def _common(

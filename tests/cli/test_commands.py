@@ -252,3 +252,10 @@ def test_config_shows_the_source_of_each_setting(memgraph: Any, tmp_path: Path, 
     assert settings["storage_path"] == {"value": "memory:", "from": "the command line"}
     assert "hush" not in result.out
     assert "hush" not in memgraph("config").out
+
+
+def test_the_storage_in_ram_is_announced(memgraph: Any) -> None:
+    """Otherwise an update reports facts that are gone a moment later."""
+    result = memgraph("show", "-u", "ada", "--storage", "memory:")
+
+    assert "nothing is kept when this command ends" in result.err
