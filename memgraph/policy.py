@@ -44,7 +44,7 @@ class Policy(FieldSpecMixin, BaseModel):
     signal_turns: Annotated[int, Field(ge=1, le=100)] = 6
     """Number of latest turns searched for signals, such as a correction."""
     max_turn_chars: Annotated[int, Field(ge=100, le=100_000)] = 1_000
-    """Maximum characters of a turn in the prompt; a longer one is shortened in the middle."""
+    """Maximum characters of a turn in the prompt. A longer one is shown in parts; as context, it is shortened."""
     prompt_facts_tokens: Annotated[int, Field(ge=200, le=20_000)] = 2_000
     """Maximum tokens of known facts in the prompt; if there are more, the most relevant and the newest are shown."""
     prompt_language: Annotated[Literal["auto", "en", "zh"], LANGUAGES] = "auto"

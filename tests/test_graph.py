@@ -460,6 +460,23 @@ def test_a_long_conversation_is_learned_in_order_a_batch_a_pass() -> None:
     assert (len(asked), state["saved"].revision, len(state["report"].added)) == (3, 3, 3)
 
 
+def test_nothing_of_a_long_turn_is_left_out() -> None:
+    """It takes several passes; afterwards it is not new."""
+    storage = open_storage("memory:")
+    model = ScriptedModel(_repeat_new_turns)
+    text = " ".join(f"Sentence {n} of a long log." for n in range(300))
+    graph = build_graph(model=model, storage=storage, policy=Policy(batch_tokens=500))
+    said = talk("Look:", "Yes?", text, "I see.")
+
+    graph.invoke({"messages": said}, context=CONTEXT)
+    again = graph.invoke({"messages": said}, context=CONTEXT)
+
+    learned = " ".join(contents(storage.load(ADA)))
+    assert all(f"Sentence {n} of a long log." in learned for n in range(300))
+    assert storage.load(ADA).threads["t1"].message_ids == ("m0", "m1", "m2", "m3")
+    assert again["outcome"] == "nothing_new"
+
+
 def test_turns_whose_answer_is_cut_off_are_learned_in_smaller_batches() -> None:
     """Here the model has room for the facts of two turns; all of them are learned, and none in half."""
     storage = open_storage("memory:")

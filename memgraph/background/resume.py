@@ -12,7 +12,7 @@ from memgraph.graph import in_memory_saver
 from memgraph.models import UNKNOWN_THREAD, Memory, MemoryUpdate
 from memgraph.report import Usage
 from memgraph.review import fingerprint
-from memgraph.rules.watermark import unlearned_turns
+from memgraph.rules.watermark import unlearned_turns, without_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,6 +81,6 @@ def resume_with_changes(
 
 def _still_fit(changes: MemoryUpdate, memory: Memory, new: tuple[str, ...]) -> bool:
     """Whether the turns are still to be learned, and each summary is still the one that was to be rewritten."""
-    return new[: len(changes.message_ids)] == changes.message_ids and all(
+    return new[: len(changes.message_ids)] == tuple(map(without_progress, changes.message_ids)) and all(
         memory.section(rewrite.section).summary == rewrite.base for rewrite in changes.rewrites
     )

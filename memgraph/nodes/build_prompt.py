@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from langgraph.runtime import Runtime
 
@@ -11,50 +11,101 @@ from memgraph.context import RunContext
 from memgraph.langgraph_adapter import emit_progress
 from memgraph.models import Turn
 from memgraph.policy import Policy
-from memgraph.prompts.update_prompt import shorten, update_prompt
-from memgraph.rules.watermark import first_batch, unlearned_turns
+from memgraph.prompts.update_prompt import update_prompt
+from memgraph.rules.watermark import first_batch, progress_id, progress_of, unlearned_turns
 from memgraph.state import BuildPromptInput, Prompted
+from memgraph.text.sentences import sentences
 from memgraph.text.tokens import count_tokens
+
+_MAX_CHARS_PER_TOKEN = 16  # of one turn, more characters than these are not even looked at in one pass
 
 
 def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Prompted:
     """Render the prompt for as many of the pending turns as one pass takes, with earlier turns as context."""
     policy = runtime.context.policy
     turns, memory = state["turns"], state["memory"]
-    pending = unlearned_turns(turns, memory.threads.get(state["origin"].thread))
-    batch = _fit_batch(pending, policy)[: state.get("batch_limit")]
-    new_ids = frozenset(turn.id for turn in batch)
+    watermark = memory.threads.get(state["origin"].thread)
+    parts = [
+        part
+        for turn in unlearned_turns(turns, watermark)
+        for part in _split_turn(turn, progress_of(turn.id, watermark), policy)
+    ]
+    batch = _fit_batch(parts, policy)[: state.get("batch_limit")]
+    parts_by_id: dict[str, list[TurnPart]] = {}
+    for part in batch:
+        parts_by_id.setdefault(part.turn.id, []).append(part)
     prompt = update_prompt(
         memory,
-        _with_context(turns, new_ids, policy.context_turns),
-        new_ids,
+        _with_context(turns, parts_by_id, policy.context_turns),
+        frozenset(parts_by_id),
         state["signals"],
         policy=policy,
         signals=runtime.context.signals,
         instructions=runtime.context.prompt,
     )
-    emit_progress(runtime, "build_prompt", turns=len(batch), left=state["pending_turns"] - len(batch))
-    return {"prompt": prompt, "batch": tuple(turn.id for turn in batch)}
+    last_parts = [shown[-1] for shown in parts_by_id.values()]
+    completed = sum(part.is_last for part in last_parts)
+    emit_progress(runtime, "build_prompt", turns=len(last_parts), left=state["pending_turns"] - completed)
+    return {"prompt": prompt, "batch": tuple(part.message_id for part in last_parts)}
 
 
-def _with_context(turns: Sequence[Turn], new_ids: AbstractSet[str], context_turns: int) -> Sequence[Turn]:
-    """Return the new turns, each with the *context_turns* before it, in the order of the conversation."""
+class TurnPart(NamedTuple):
+    """A turn, or a part of a long one."""
+
+    turn: Turn
+    """With the text of the part."""
+    end: int
+    """Where the part ends in the turn."""
+    is_last: bool
+
+    @property
+    def message_id(self) -> str:
+        """The id that a watermark keeps after learning the turn up to this part."""
+        return self.turn.id if self.is_last else progress_id(self.turn.id, self.end)
+
+
+def _split_turn(turn: Turn, start: int, policy: Policy) -> Iterator[TurnPart]:
+    """Yield the parts of *turn* after its first *start* characters, each with at most `max_turn_chars` characters."""
+    text, limit = turn.text, policy.max_turn_chars
+    stop = start + policy.batch_tokens * _MAX_CHARS_PER_TOKEN
+    while True:
+        window = text[start : start + limit]
+        is_last = start + limit >= len(text)
+        part = window if is_last else window[: _break_position(window)]
+        start += len(part)
+        yield TurnPart(turn.model_copy(update={"text": part}), start, is_last)
+        if is_last or start >= stop:
+            return
+
+
+def _break_position(window: str) -> int:
+    """Return where to break a text: after a sentence, else after a word, in its second half; else at its end."""
+    *complete, _ = sentences(window)
+    for position in (sum(map(len, complete)), window.rfind(" ") + 1):
+        if position >= len(window) // 2:
+            return position
+    return len(window)
+
+
+def _with_context(turns: Sequence[Turn], parts: Mapping[str, Sequence[TurnPart]], context_turns: int) -> list[Turn]:
+    """Return the new parts, each turn with the *context_turns* before it, in the order of the conversation."""
     shown = {
         position
         for index, turn in enumerate(turns)
-        if turn.id in new_ids
+        if turn.id in parts
         for position in range(max(0, index - context_turns), index + 1)
     }
-    return [turns[index] for index in sorted(shown)]
+    return [
+        turn
+        for index in sorted(shown)
+        for turn in ([part.turn for part in parts.get(turns[index].id, ())] or [turns[index]])
+    ]
 
 
-def _fit_batch(pending: Sequence[Turn], policy: Policy) -> Sequence[Turn]:
-    """Return the first of the pending turns that fit into one pass."""
-
-    def show(turn: Turn) -> str:
-        return shorten(turn.text, policy.max_turn_chars)
-
+def _fit_batch(pending: Sequence[TurnPart], policy: Policy) -> Sequence[TurnPart]:
+    """Return the first of the pending parts that fit into one pass."""
     # a token has at least one byte, so a short conversation fits without counting its tokens
-    if sum(len(show(turn).encode()) for turn in pending) <= policy.batch_tokens:
+    if sum(len(part.turn.text.encode()) for part in pending) <= policy.batch_tokens:
         return pending
-    return first_batch(pending, policy.batch_tokens, lambda turn: count_tokens(show(turn)))
+    turns = [part.turn for part in pending]
+    return pending[: len(first_batch(turns, policy.batch_tokens, lambda turn: count_tokens(turn.text)))]

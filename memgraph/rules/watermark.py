@@ -19,6 +19,28 @@ MIN_IDS_FOR_PREVIOUS = 3
 """A watermark that keeps this many ids or more also keeps the position that it moved from."""
 
 
+_PROGRESS = "#chars="
+"""In an id of a watermark: so many characters of a long turn were learned; the rest of it is still new."""
+
+
+def progress_id(turn_id: str, chars: int) -> str:
+    """Return the id under which a watermark knows the first *chars* characters of a turn."""
+    return f"{turn_id}{_PROGRESS}{chars}"
+
+
+def progress_of(turn_id: str, watermark: Watermark | None) -> int:
+    """Return how many characters of a long turn were learned; 0 if none, or if it was learned as a whole."""
+    prefix = turn_id + _PROGRESS
+    counts = [known.removeprefix(prefix) for known in watermark.known if known.startswith(prefix)] if watermark else []
+    return max((int(count) for count in counts if count.isdecimal()), default=0)
+
+
+def without_progress(message_id: str) -> str:
+    """Return the id of the turn that *message_id* is a part of."""
+    turn_id, marker, chars = message_id.rpartition(_PROGRESS)
+    return turn_id if marker and chars.isdecimal() else message_id
+
+
 def advance_watermark(draft: Draft) -> Draft:
     """Move the thread's watermark past the messages of this update."""
     changes = draft.changes
@@ -49,9 +71,10 @@ def new_turns(turns: Sequence[Turn], watermark: Watermark | None) -> tuple[Turn,
     """
     ids = [turn.id for turn in turns]
     is_known = [_is_known(ids, index, watermark) for index in range(len(ids))] if watermark else [False] * len(ids)
+    first = next((index for index in range(len(ids)) if is_known[index] or progress_of(ids[index], watermark)), 0)
     new: list[Turn] = []
     next_known: str | None = None
-    for index in range(len(ids) - 1, is_known.index(True) if True in is_known else -1, -1):
+    for index in range(len(ids) - 1, first - 1, -1):
         if is_known[index]:
             next_known = ids[index]
         elif watermark is None or next_known not in watermark.gaps:
@@ -96,8 +119,8 @@ def advance(watermark: Watermark | None, message_ids: Sequence[str], at: str, ke
     watermark = watermark or Watermark(message_ids=())
     if watermark.known.issuperset(message_ids):
         return watermark
-    learned = frozenset(message_ids)
-    before = [known for known in _in_order(watermark) if known not in learned]
+    learned = frozenset(map(without_progress, message_ids))
+    before = [known for known in _in_order(watermark) if without_progress(known) not in learned]
     ordered = [*before, *message_ids]
     kept = ordered[-keep:]
     if keep >= MIN_IDS_FOR_PREVIOUS and before and before[-1] not in kept:

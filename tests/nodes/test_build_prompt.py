@@ -10,6 +10,7 @@ from update_values import fact, origin, runtime, turn
 from memgraph import Memory, Policy
 from memgraph.models import Watermark
 from memgraph.nodes.build_prompt import build_prompt
+from memgraph.prompts.update_prompt import read_turns
 
 TURNS = tuple(turn(f"m{n}", f"Turn {n}.", role="ai" if n % 2 else "human") for n in range(6))
 LONG = "word " * 400
@@ -76,14 +77,29 @@ def test_a_batch_takes_what_fits() -> None:
     assert events == [{"graph": "memory_update", "node": "build_prompt", "turns": 2, "left": 1}]
 
 
-def test_a_turn_costs_what_is_shown_of_it() -> None:
-    """A pasted log is shortened, so it does not fill the batch."""
-    turns = tuple(turn(f"m{n}", f"Turn {n}. {LONG}") for n in range(3))
+@pytest.mark.parametrize("text", [LONG, "一" * 900, "One sentence. " * 60, "x" * 450])
+def test_a_long_turn_is_shown_in_parts(text: str) -> None:
+    """Nothing of it is left out, and no part is longer than a turn may be."""
+    shown = list(
+        read_turns(build(pending=1, turns=(turn("m0", text),), policy=Policy(max_turn_chars=100))["prompt"].human)
+    )
 
-    output = build(pending=3, turns=turns, policy=Policy(batch_tokens=500, max_turn_chars=100))
+    assert "".join(part.text for part in shown) == text
+    assert all(part.is_new and len(part.text) <= 100 for part in shown)
 
-    assert output["batch"] == ("m0", "m1", "m2")
-    assert " [...] " in output["prompt"].human
+
+def test_a_turn_that_does_not_fit_one_pass_is_continued_in_the_next() -> None:
+    """The batch says how far it was shown."""
+    text = "".join(f"Sentence {n} of a long log. " for n in range(400))
+    turns, policy = (turn("m0", text), turn("m1", "Hi.")), Policy(batch_tokens=500, max_turn_chars=300)
+    shown, known, passes = "", (), 0
+    while known[-1:] != ("m1",):
+        output = build(pending=2, turns=turns, policy=policy, known=known)
+        shown += "".join(part.text for part in read_turns(output["prompt"].human) if part.is_new)
+        known, passes = output["batch"], passes + 1
+        assert known[-1] == "m1" or known == (f"m0#chars={len(shown)}",)
+
+    assert (shown, passes > 5) == (f"{text}Hi.", True)
 
 
 def test_memory_signals_and_instructions_are_in_the_prompt() -> None:

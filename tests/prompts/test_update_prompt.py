@@ -109,9 +109,9 @@ def test_braces_in_what_was_said_are_left_alone() -> None:
     assert "{hints} and {memory}" in ask(turn("{hints} and {memory}")).human
 
 
-def test_a_long_turn_keeps_head_and_tail() -> None:
+def test_a_long_earlier_turn_keeps_head_and_tail() -> None:
     """The question is at one end or the other."""
-    human = ask(turn("Begin. " + "x " * 5_000 + "End.")).human
+    human = ask(turn("Hi."), earlier=(turn("Begin. " + "x " * 5_000 + "End."),)).human
 
     assert len(human) < 2_500
     assert "Begin." in human

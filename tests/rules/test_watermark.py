@@ -17,6 +17,7 @@ from memgraph.rules.watermark import (
     advance_watermark,
     first_batch,
     new_turns,
+    progress_of,
     unlearned_turns,
     with_watermark,
 )
@@ -297,3 +298,15 @@ def test_whatever_the_order_of_the_writers_every_turn_is_learned_once(data: st.D
 
     assert sorted(seen) == [turn.id for turn in turns]
     assert new_turns(turns, mark) == ()
+
+
+def test_a_turn_in_progress_is_new_until_all_of_it_is_learned() -> None:
+    """Also as the first turn that the watermark knows anything of; its progress is kept once, and not after its end."""
+    turns = conversation(["m1", "m2", "m3"])
+    first = advance(advance(learned(""), ["m1#chars=300"], NOW, 8), ["m3"], NOW, 8)
+    further = advance(first, ["m1#chars=600"], NOW, 8)
+
+    assert [turn.id for turn in new_turns(turns, further)] == ["m1", "m2"]
+    assert (progress_of("m1", first), progress_of("m1", further), progress_of("m2", further)) == (300, 600, 0)
+    assert further.message_ids == ("m3", "m1#chars=600")
+    assert advance(further, ["m1"], NOW, 8).message_ids == ("m3", "m1")
