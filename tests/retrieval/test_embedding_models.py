@@ -94,6 +94,31 @@ def test_a_function_is_a_model() -> None:
     assert model_name(model).endswith("lengths")
 
 
+def test_an_object_with_the_two_methods_is_a_model() -> None:
+    """It need not be a class of LangChain's."""
+
+    class Lengths:
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[float(len(text))] for text in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            return [float(len(text))]
+
+    lengths = Lengths()
+
+    assert make_embeddings(lengths) is lengths
+
+
+@pytest.mark.parametrize("attribute", ["model", "model_name"])
+def test_vectors_of_other_classes_are_known_by_class_and_model(
+    letters: Embeddings, attribute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Classes of LangChain name their model in one of two attributes."""
+    monkeypatch.setattr(letters, attribute, "nomic", raising=False)
+
+    assert model_name(letters).endswith("LetterEmbeddings:nomic")
+
+
 # -- openai ---------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.embeddings import BATCH, MAX_VECTORS, PAUSE_SECONDS, EmbeddingCache
+from memgraph.retrieval.embeddings import BATCH, MAX_VECTORS, PAUSE_SECONDS, CircuitBreaker, EmbeddingCache
 
 
 def test_vectors_are_of_length_one_in_the_order_of_the_texts(letters: Any) -> None:
@@ -67,3 +67,19 @@ def test_vectors_that_mean_nothing_are_an_error(letters: Any, answer: object, mo
 
     with pytest.raises(EmbeddingError):
         EmbeddingCache(letters).embed_texts(["tea"])
+
+
+def test_after_a_failure_a_model_is_not_called_until_the_pause_is_over() -> None:
+    """By the clock that was passed."""
+    seconds, calls = [100.0], list[float]()
+    breaker = CircuitBreaker("nomic", lambda: seconds[0])
+
+    def fail() -> Any:
+        calls.append(seconds[0])
+        raise EmbeddingError("down")
+
+    for seconds[0] in (100.0, 100.0 + PAUSE_SECONDS - 1, 100.0 + PAUSE_SECONDS):
+        with pytest.raises(EmbeddingError):
+            breaker.call(fail)
+
+    assert calls == [100.0, 100.0 + PAUSE_SECONDS]
