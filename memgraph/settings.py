@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from memgraph.fields import ChoiceLabels
 from memgraph.policy import Policy, Review
 from memgraph.prompts.schema import StructuredOutput
-from memgraph.retrieval.embeddings import parse_config
+from memgraph.retrieval.embedding_config import parse_config
 
 
 def _as_text(value: object) -> object:

@@ -13,8 +13,9 @@ from pydantic import InstanceOf
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
 from memgraph.errors import EmbeddingError
+from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, make_embeddings, model_name
-from memgraph.retrieval.embeddings import CircuitBreaker, EmbeddingConfig, Vector, call_model
+from memgraph.retrieval.embeddings import CircuitBreaker, Vector, call_model
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from memgraph.text.normalize import HAN
 from memgraph.text.sentences import cut_at_sentence, sentences
 
 if TYPE_CHECKING:
-    from memgraph.retrieval.embeddings import EmbeddingParams
+    from memgraph.retrieval.embedding_config import EmbeddingParams
 
 
 _WORD_END = re.compile(rf"\s+|(?<=[{HAN}，、；：])|(?=[{HAN}])")

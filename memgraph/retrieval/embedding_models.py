@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.chunking import ChunkedEmbeddings
-from memgraph.retrieval.embeddings import OPENAI_DEFAULT, EmbeddingConfig, parse_config
+from memgraph.retrieval.embedding_config import OPENAI_DEFAULT, EmbeddingConfig, parse_config
 
 LOCAL_BATCH = 64
 

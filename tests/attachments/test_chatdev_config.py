@@ -19,7 +19,7 @@ from memgraph.attachments.simple import SimpleConfig
 from memgraph.attachments.store import Interaction, SearchQuery
 from memgraph.config import load_settings
 from memgraph.errors import ConfigError
-from memgraph.retrieval.embeddings import EmbeddingConfig, parse_config
+from memgraph.retrieval.embedding_config import EmbeddingConfig, parse_config
 
 
 def build_config(memory: dict[str, Any]) -> SimpleConfig:

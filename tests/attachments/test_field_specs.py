@@ -20,7 +20,7 @@ from memgraph.cli.config_template import render_template
 from memgraph.config import load_settings
 from memgraph.fields import Choice, ChoiceLabels, FieldSpec, FieldSpecMixin
 from memgraph.policy import Policy
-from memgraph.retrieval.embeddings import EmbeddingConfig, EmbeddingParams
+from memgraph.retrieval.embedding_config import EmbeddingConfig, EmbeddingParams
 from memgraph.settings import Settings
 
 CLASSES: list[type[FieldSpecMixin]] = [

@@ -20,7 +20,7 @@ from memgraph.attachments.simple import SimpleConfig, SimpleMemory
 from memgraph.attachments.store import Interaction, SearchQuery
 from memgraph.config import load_settings
 from memgraph.errors import ConfigError
-from memgraph.retrieval.embeddings import EmbeddingConfig
+from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.settings import Settings
 
 NOTES = {"name": "notes", "type": "simple"}
