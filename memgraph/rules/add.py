@@ -7,8 +7,7 @@ from dataclasses import replace
 from memgraph.models import CATEGORIES, MANUAL, Addition, Fact, learned_source
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
-from memgraph.rules.placeholder import is_placeholder
-from memgraph.text.normalize import fact_key
+from memgraph.text.normalize import fact_key, is_placeholder
 from memgraph.text.sentences import cut_at_sentence
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from memgraph.models import Rewrite, Section
 from memgraph.rules.draft import Draft
-from memgraph.rules.placeholder import is_placeholder
+from memgraph.text.normalize import is_placeholder
 from memgraph.text.sentences import cut_at_sentence
 from memgraph.text.tokens import count_tokens
 
