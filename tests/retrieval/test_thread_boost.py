@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memgraph.models import Fact
-from memgraph.retrieval.thread_boost import NEIGHBOUR_WEIGHT, THREAD_WEIGHT, TOP_N, ThreadBoost
+from memgraph.retrieval.lexical import NEIGHBOUR_WEIGHT, THREAD_WEIGHT, TOP_N, ThreadBoost
 
 
 def boost(sources: str, scores: list[float]) -> list[float]:
