@@ -15,7 +15,7 @@ for name in [name for name in os.environ if name.startswith(("OPENAI_", "LANGSMI
 from hypothesis import settings  # noqa: E402 - after the environment is set
 
 # Timing belongs to benchmarks, and the machine may be busy. In CI the examples are the same every time, as
-# Hypothesis does by default: a new one that fails is for whoever runs the tests at the desk.
+# Hypothesis does by default: a new one that fails is for local runs to find.
 settings.register_profile("memgraph", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("memgraph")
 

@@ -323,7 +323,7 @@ def test_a_run_of_plain_data_cannot_switch_memory_on() -> None:
 
 
 def test_a_context_built_in_code_is_free() -> None:
-    """Strings too: whoever writes code may use any key and any file."""
+    """Strings too: code may use any key and any file."""
     run = resolve(Context(model="openai:large", storage="memory:", prompt=PROMPT))
 
     assert (run.prompt, run.storage.name.startswith("memory:")) == (PROMPT, True)

@@ -56,7 +56,7 @@ def test_a_name_may_have_blanks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [" notes", "notes ", " ", "", "a\nb", "a\tb", "../a", "a" * 65, "a" + " b" * 32])
 def test_a_name_has_no_blanks_around_it_nor_other_characters(name: str) -> None:
-    """It becomes part of a file name, and nobody sees a blank at its end."""
+    """It becomes part of a file name, where a trailing blank is invisible."""
     with pytest.raises(ConfigError, match=re.escape("memories[0].name is ")):
         MemoryManager([{"name": name, "type": "simple"}])
 

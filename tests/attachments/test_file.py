@@ -396,7 +396,7 @@ def test_an_invalid_configuration_is_an_error(keys: dict[str, object], message: 
 
 
 def test_links_out_of_a_source_are_skipped(folder: Path) -> None:
-    """Whoever may write into the folder could have any file of this machine read."""
+    """A user with write access to the folder could make any file of the machine readable."""
     (folder / "private").mkdir()
     (folder / "private" / "keys.md").write_text("apples")
     (folder / "docs" / "linked.md").symlink_to(folder / "private" / "keys.md")

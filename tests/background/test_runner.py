@@ -514,7 +514,7 @@ def test_tokens_are_counted(make_runner: Any, storage: Any, say: Any) -> None:
 def test_only_what_was_said_after_a_deletion_is_learned_whatever_the_clock_does(
     *, runner: Any, storage: Any, clock: Any, say: Any, learned: Any, step: int
 ) -> None:
-    """The clock is put back or forward by two hours, or is that of another machine."""
+    """The clock is set back or forward by two hours, or is that of another machine."""
     runner.add(say(1))
     clock.sleep(step)
     discard_forgotten(runner, ADA, storage.delete(ADA))

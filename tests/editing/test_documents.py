@@ -95,7 +95,7 @@ def test_facts_that_are_manual_already_stay_manual_when_the_memory_is_replaced()
 
 
 def test_merging_into_an_empty_memory_keeps_unknown_keys() -> None:
-    """Of the root, its two parts, sections and facts; whoever wrote them needs them."""
+    """Of the root, its two parts, sections and facts; the program that wrote them needs them."""
     document = {
         "mine": [1, {"a": None}],
         "user": {

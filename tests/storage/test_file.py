@@ -524,7 +524,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_complete_document(
 
 
 def test_a_link_in_place_of_a_temporary_file_is_not_followed(tmp_path: Path) -> None:
-    """Whoever may write into the folder could have another file of this user overwritten."""
+    """A user with write access to the folder could have another file of this user overwritten."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     path = tmp_path / "memory.json"

@@ -18,9 +18,9 @@ _PIECE = 2
 
 def wrong_term(text: str, language: Language, answer: str) -> str:
     """Return the word that *text* rejects, if the assistant used it; else an empty text."""
-    told = _ASKED.sub(" ", answer[:MAX_CHARS]).casefold()
+    answer_text = _ASKED.sub(" ", answer[:MAX_CHARS]).casefold()
     against = (group for match in pattern(language, "refused").finditer(text) for group in match.groups() if group)
-    return next((term for term in (_longest_mention(each, language, told) for each in against) if term), "")
+    return next((term for term in (_longest_mention(each, language, answer_text) for each in against) if term), "")
 
 
 def _longest_mention(rejected: str, language: Language, answer: str) -> str:
