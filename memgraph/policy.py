@@ -10,6 +10,10 @@ from memgraph.fields import ChoiceLabels, FieldSpecMixin
 
 LANGUAGES = ChoiceLabels(auto="the language of the user's messages", en="English", zh="Chinese")
 
+Episodes = Literal["user", "exchange", "off"]
+"""Which messages are kept word for word: the user's, also the assistant's final answers, or none."""
+EPISODES = ChoiceLabels(user="the user's words", exchange="also the assistant's final answers", off="nothing")
+
 Review = Literal["never", "corrections", "always"]
 """When a person must approve a change before it is saved.
 
@@ -24,7 +28,7 @@ class Policy(FieldSpecMixin, BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
-    max_facts: Annotated[int, Field(ge=10, le=10_000)] = 100
+    max_facts: Annotated[int, Field(ge=10, le=50_000)] = 2_000
     """Maximum number of learned facts; manual facts do not count."""
     fact_confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.7
     """Minimum confidence of a learned fact; facts below it are rejected."""
@@ -55,5 +59,14 @@ class Policy(FieldSpecMixin, BaseModel):
     """Timeout of one call of the model, in seconds."""
     retry_wait_seconds: Annotated[float, Field(ge=0, le=60)] = 1
     """Seconds before the first retry; doubled for each further one, with jitter."""
+    episodes: Annotated[Episodes, EPISODES] = "user"
+    """Which of the conversation's own words are kept, with their dates: the user's, those of the whole `exchange`, or
+    none (`off`)."""
+    max_episode_chars: Annotated[int, Field(ge=100, le=10_000)] = 1_000
+    """Maximum characters of an episode; a longer message is kept in several."""
+    max_episodes: Annotated[int, Field(ge=0, le=1_000_000)] = 10_000
+    """Maximum number of episodes of a memory; the oldest are evicted."""
+    episode_days: Annotated[int | None, Field(ge=1)] = None
+    """Days after which an episode is evicted; default: never."""
     max_races: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Maximum number of conflicts with other writers before an update fails."""

@@ -94,7 +94,7 @@ def test_unknown_variables_with_the_prefix_are_ignored(monkeypatch: pytest.Monke
 def test_an_empty_variable_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMGRAPH_MAX_FACTS", "")
 
-    assert load_settings().max_facts == 100
+    assert load_settings().max_facts == 2_000
 
 
 def test_a_list_under_memory_is_read_as_memories(file: Path) -> None:
@@ -126,7 +126,7 @@ def test_an_empty_file_or_section_changes_nothing_but_empty_memories_are_an_erro
         ("1: 2", "memgraph.yaml: 1 is unknown; there are: memory, memories, attachments"),
         (
             "memory: {max_facts: 5}",
-            "memgraph.yaml: memory.max_facts is 5, but must be a whole number from 10 to 10000",
+            "memgraph.yaml: memory.max_facts is 5, but must be a whole number from 10 to 50000",
         ),
         ("memory: {max_facts: true}", "memory.max_facts is True, but must be a whole number"),
         ("memory: {max_facts: 12.5}", "memory.max_facts is 12.5, but must be a whole number"),
@@ -155,7 +155,7 @@ def test_an_invalid_file_is_an_error_that_names_the_key_and_what_is_allowed(
 def test_an_invalid_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMGRAPH_MAX_FACTS", "5")
 
-    with pytest.raises(ConfigError, match="MEMGRAPH_MAX_FACTS is '5', but must be a whole number from 10 to 10000"):
+    with pytest.raises(ConfigError, match="MEMGRAPH_MAX_FACTS is '5', but must be a whole number from 10 to 50000"):
         load_settings()
 
 

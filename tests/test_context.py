@@ -182,7 +182,7 @@ def test_the_json_schema_is_a_flat_form() -> None:
     assert {field["type"] for field in fields.values()} == {"string", "boolean", "integer", "number"}
     assert fields["structured_output"]["enum"] == ["none", "json_schema", "function_calling"]
     assert fields["prompt_language"]["enum"] == ["auto", "en", "zh"]
-    assert (fields["max_facts"]["minimum"], fields["max_facts"]["maximum"]) == (10, 10_000)
+    assert (fields["max_facts"]["minimum"], fields["max_facts"]["maximum"]) == (10, 50_000)
 
 
 def test_the_json_schema_has_no_defaults() -> None:

@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Memory, Scope
+from memgraph.models import Episode, Memory, Scope
 from memgraph.storage.document import tombstone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from types import TracebackType
+
+    from memgraph.policy import Policy
 
 
 class MemoryStorage(ABC):
@@ -87,6 +89,33 @@ class MemoryStorage(ABC):
                 return self.save(scope, deleted.model_copy(update={"revision": loaded.revision}))
             except (RevisionConflictError, ForgottenError):
                 continue  # another writer saved in between: delete that, too
+
+    def append_episodes(self, scope: Scope, episodes: Sequence[Episode], policy: Policy) -> None:  # noqa: B027
+        """Store those of *episodes* whose ids are not stored yet, and evict what the limits of *policy* exclude.
+
+        A storage that keeps no episodes, which is the default, does nothing.
+
+        Raises:
+            StorageError: If nothing could be written.
+        """
+
+    def episodes(self, scope: Scope) -> Sequence[Episode]:  # noqa: ARG002 - none is kept
+        """Return the episodes of *scope*, the oldest first; the same object as before if none changed.
+
+        An agent also sees those that all agents of its user share, unless its memory was deleted.
+
+        Raises:
+            StorageError: If the storage cannot be reached.
+        """
+        return ()
+
+    def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:  # noqa: ARG002 - none is kept
+        """Remove the episodes with these ids, and return how many were stored.
+
+        Raises:
+            StorageError: If nothing could be written.
+        """
+        return 0
 
     def scopes(self) -> Iterator[Scope]:
         """Yield every scope that has a document, except deleted ones.

@@ -1,0 +1,53 @@
+"""The frozen values of memgraph: scope, conversation, memory document and change set."""
+
+from memgraph.models.changes import Addition, ChangeModel, MemoryUpdate, Refusal, Removal, Rewrite
+from memgraph.models.conversation import Answer, Episode, Prompt, Turn
+from memgraph.models.document import (
+    CATEGORIES,
+    MANUAL,
+    SECTIONS,
+    UNKNOWN_THREAD,
+    Deletion,
+    Evidence,
+    Fact,
+    Memory,
+    Section,
+    SectionName,
+    Watermark,
+    learned_source,
+    new_fact_id,
+)
+from memgraph.models.scope import MAX_ID_CHARS, Scope, validate_id
+from memgraph.models.values import DocumentModel, is_partial_date, timestamp
+
+__all__ = [
+    "CATEGORIES",
+    "MANUAL",
+    "MAX_ID_CHARS",
+    "SECTIONS",
+    "UNKNOWN_THREAD",
+    "Addition",
+    "Answer",
+    "ChangeModel",
+    "Deletion",
+    "DocumentModel",
+    "Episode",
+    "Evidence",
+    "Fact",
+    "Memory",
+    "MemoryUpdate",
+    "Prompt",
+    "Refusal",
+    "Removal",
+    "Rewrite",
+    "Scope",
+    "Section",
+    "SectionName",
+    "Turn",
+    "Watermark",
+    "is_partial_date",
+    "learned_source",
+    "new_fact_id",
+    "timestamp",
+    "validate_id",
+]

@@ -1,0 +1,83 @@
+"""The change set: what the model proposes to change in a memory."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from memgraph.models.document import Evidence, SectionName
+from memgraph.models.values import PartialDate, Timestamp
+
+
+class ChangeModel(BaseModel):
+    """A part of a change set. Clients may edit it as JSON, so camelCase and snake_case keys are both accepted."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+
+class Rewrite(ChangeModel):
+    """A new text for one of the summaries."""
+
+    section: SectionName
+    summary: str
+    base: str
+    """The summary that the model saw; if it changed since, the newer text is kept."""
+    edited_by_user: bool = False
+    """A reviewer wrote it: it is neither shortened nor scrubbed."""
+
+
+class Addition(ChangeModel):
+    """A fact that the model proposes."""
+
+    id: str
+    """Generated when the answer is parsed, so that applying it twice adds one fact."""
+    content: str
+    category: str = "context"
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
+    source_error: str | None = None
+    durable: bool = True
+    """False: it matters only to the current task."""
+    about_user: bool = True
+    replaces: tuple[str, ...] = ()
+    said_at: Timestamp = ""
+    """When the user said it; empty if unknown."""
+    valid_from: PartialDate = ""
+    valid_until: PartialDate = ""
+    evidence: tuple[Evidence, ...] = ()
+    slot: str | None = None
+    edited_by_user: bool = False
+    """A reviewer wrote it: it becomes a manual fact, and no quality check applies."""
+
+
+class Removal(ChangeModel):
+    """A fact that the model considers no longer true."""
+
+    id: str
+    reason: str = "contradicted"
+
+
+class Refusal(ChangeModel):
+    """A change that was not applied, and why."""
+
+    item: str
+    reason: str
+
+
+class MemoryUpdate(ChangeModel):
+    """The change set that the model proposed. Applying it twice has the effect of applying it once."""
+
+    at: Timestamp
+    """When the answer was parsed; the time of everything it changes."""
+    thread: str
+    """The thread learned from, or "unknown"; the source of its new facts."""
+    message_ids: tuple[str, ...]
+    """The messages learned from, the newest last."""
+    rewrites: tuple[Rewrite, ...] = ()
+    additions: tuple[Addition, ...] = ()
+    removals: tuple[Removal, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    """Items of the answer that are not valid changes."""

@@ -1,0 +1,69 @@
+"""The conversation: turns, what is asked of the model about them, and the episodes that are kept of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memgraph.models.values import DocumentModel, Text, Timestamp
+
+
+class Turn(BaseModel):
+    """One message of the user or the assistant that memory may learn from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    """The message's own id, or a hash of its text if it has none."""
+    role: Literal["human", "ai"]
+    text: str
+    at: Timestamp = ""
+    """When it was written; empty if unknown."""
+    speaker: str = ""
+    """The name of another person who wrote it; empty if it is the user's or the assistant's own."""
+
+    @property
+    def is_users(self) -> bool:
+        """Whether the user wrote it."""
+        return self.role == "human" and not self.speaker
+
+
+def _is_user(author: object) -> bool:
+    return author == "user"
+
+
+class Episode(DocumentModel):
+    """One message of a conversation, or a part of a long one, in the words in which it was written."""
+
+    id: Text
+    """Derived from the thread, the message and the part, so that a message is kept once however often it is learned."""
+    thread_id: Text = ""
+    """The thread, or "unknown"."""
+    message_id: Text = ""
+    at: Timestamp = ""
+    """When it was written; empty if unknown."""
+    text: Text
+    author: Literal["user", "assistant"] = Field(default="user", exclude_if=_is_user)
+
+
+class Prompt(BaseModel):
+    """The prompt. Plain texts, not messages: a lead agent's stream shows every message that a node returns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    system: str
+    """Static, so that providers cache it."""
+    human: str
+
+
+class Answer(BaseModel):
+    """The answer of the chat model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
+    """The text, or the arguments of the tool call that structured output asks for."""
+    cut_off: bool = False
+    """The provider stopped it at a length limit."""
+    refused: bool = False

@@ -1,0 +1,304 @@
+"""The memory document of one scope: facts, summaries, watermarks.
+
+Reading a stored document is lenient, since users must not lose their memory: older formats load, unknown keys are
+preserved, and unreadable values are kept rather than dropped. New content is validated by `memgraph.rules`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Literal, cast
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from memgraph.models.values import (
+    Confidence,
+    Count,
+    DocumentModel,
+    JsonObject,
+    PartialDate,
+    Text,
+    Timestamp,
+    is_empty,
+    read_ids,
+    read_optional,
+)
+
+CATEGORIES: Mapping[str, str] = MappingProxyType(
+    {
+        "preference": "tools, styles, approaches liked or not",
+        "knowledge": "expertise",
+        "context": "job, projects, places, languages",
+        "behavior": "ways of working",
+        "goal": "aims",
+        "correction": "a mistake and the right way",
+    }
+)
+"""The categories of facts, and what each means."""
+
+MANUAL = "manual"
+"""The source of a fact that a person wrote or edited."""
+
+UNKNOWN_THREAD = "unknown"
+"""The thread of learned facts and watermarks if the conversation has no thread id."""
+
+
+def learned_source(thread_id: str | None) -> str:
+    """Return the source of facts learned in a thread. A thread called "manual" does not pass for a person."""
+    return thread_id if thread_id and thread_id != MANUAL else UNKNOWN_THREAD
+
+
+def new_fact_id() -> str:
+    """Generate a random fact id: `fact_` and 8 hex digits."""
+    return f"fact_{secrets.token_hex(4)}"
+
+
+class Evidence(DocumentModel):
+    """The user's own words that a fact rests on."""
+
+    episode: Text = ""
+    """Id of the episode that the words are from; empty if it is not kept."""
+    quote: Text = ""
+    """At most 400 characters of what the user wrote."""
+
+
+def _read_evidence(value: object) -> object:
+    """Read the evidence of a stored fact; a bare text is a quote."""
+    if value is None:
+        return ()
+    items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
+    return tuple(cast("object", item) if isinstance(item, dict | Evidence) else {"quote": item} for item in items)
+
+
+class Fact(DocumentModel):
+    """One thing known about the user."""
+
+    id: Text = Field(default_factory=new_fact_id)
+    content: Text = ""
+    category: Text = "context"
+    """One of CATEGORIES; an unknown one is kept and ranks as "context"."""
+    confidence: Confidence = 0.5
+    """How certain the fact is, in [0, 1]."""
+    created_at: Timestamp = ""
+    source: Text = UNKNOWN_THREAD
+    """The thread it was learned in, or "manual" if a person wrote it."""
+    source_error: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=is_empty)
+    """On corrections: what went wrong."""
+    last_confirmed_at: Timestamp = Field(default="", exclude_if=is_empty)
+    confirmations: Count = Field(default=0, exclude_if=is_empty)
+    """How often it was repeated."""
+    replaces: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=is_empty)
+    """Ids of the facts it replaced."""
+    said_at: Timestamp = Field(default="", exclude_if=is_empty)
+    """When the user said it, which may be long before it was learned; empty if unknown."""
+    valid_from: PartialDate = Field(default="", exclude_if=is_empty)
+    """When it became true, or when it happened."""
+    valid_until: PartialDate = Field(default="", exclude_if=is_empty)
+    """When it ceases to be true."""
+    evidence: Annotated[tuple[Evidence, ...], BeforeValidator(_read_evidence)] = Field(default=(), exclude_if=is_empty)
+    """What the user said, at most 3 quotes."""
+    slot: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=is_empty)
+    """The attribute it states, if a person has one value of it at a time."""
+
+    @property
+    def is_manual(self) -> bool:
+        return self.source == MANUAL
+
+    @property
+    def effective_category(self) -> str:
+        """The category that ranking uses."""
+        return self.category if self.category in CATEGORIES else "context"
+
+
+class Section(DocumentModel):
+    """One of the six summaries."""
+
+    summary: Text = ""
+    updated_at: Timestamp = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_bare_text(cls, value: object) -> object:
+        return {"summary": value} if isinstance(value, str) else {} if value is None else value
+
+
+class UserSections(DocumentModel):
+    """The user's current situation."""
+
+    work_context: Section = Section()
+    """Role, company, projects, main technologies."""
+    personal_context: Section = Section()
+    """Languages, communication, interests outside work."""
+    top_of_mind: Section = Section()
+    """What the user is working on at the moment."""
+
+
+class HistorySections(DocumentModel):
+    """The user's history."""
+
+    recent_months: Section = Section()
+    """The last 1-3 months."""
+    earlier_context: Section = Section()
+    """3-12 months ago."""
+    long_term_background: Section = Section()
+    """Stable background."""
+
+
+SectionName = Literal[
+    "work_context", "personal_context", "top_of_mind", "recent_months", "earlier_context", "long_term_background"
+]
+SECTIONS: Mapping[SectionName, Literal["user", "history"]] = MappingProxyType(
+    {
+        "work_context": "user",
+        "personal_context": "user",
+        "top_of_mind": "user",
+        "recent_months": "history",
+        "earlier_context": "history",
+        "long_term_background": "history",
+    }
+)
+"""The six summaries in reading order, and which part of the document contains each."""
+
+
+class Watermark(DocumentModel):
+    """How far a conversation was learned from."""
+
+    last_message_id: Text = ""
+    at: Timestamp = ""
+    message_ids: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=is_empty)
+    """The last messages learned from, the newest last."""
+    gaps: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=is_empty)
+    """Those of `message_ids` before which messages were learned whose ids are not kept any more."""
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Ids of the messages it remembers."""
+        return frozenset((*self.message_ids, self.last_message_id)) - {""}
+
+
+class Deletion(DocumentModel):
+    """A deletion of the memory: nothing loaded before *revision* may be saved any more."""
+
+    revision: Count
+    at: Timestamp
+
+
+class Memory(DocumentModel):
+    """The memory document of one scope."""
+
+    version: Text = "1.0"
+    revision: Count = 0
+    """How often it was saved; 0 means never."""
+    last_updated: Timestamp = ""
+    user: UserSections = UserSections()
+    history: HistorySections = HistorySections()
+    facts: tuple[Fact, ...] = ()
+    unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=is_empty)
+    """Stored facts whose content is not a text: kept in the document, but never recalled."""
+    threads: Mapping[str, Watermark] = Field(default_factory=dict[str, Watermark])
+    """Learning progress by thread id."""
+    forgotten: Deletion | None = Field(default=None, exclude_if=is_empty)
+    """The last deletion, if any."""
+
+    @field_validator("user", "history", "threads", mode="before")
+    @classmethod
+    def _read_missing(cls, value: object) -> object:
+        return {} if value is None else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _set_unreadable_aside(cls, value: object) -> object:
+        """Move facts whose content is not a text to `unreadable_facts`, so that nothing recalls or shows them."""
+        if not isinstance(value, dict) or not isinstance(facts := cast("JsonObject", value).get("facts"), list | tuple):
+            return cast("object", value)
+        items = cast("list[object]", facts)
+        unreadable = [item for item in items if not _has_readable_content(item)]
+        if not unreadable:
+            return cast("object", value)
+        document = dict(cast("JsonObject", value))
+        key = "unreadable_facts" if "unreadable_facts" in document else "unreadableFacts"
+        known = document.get(key)
+        known = cast("list[object]", known) if isinstance(known, list | tuple) else []
+        return document | {"facts": [item for item in items if _has_readable_content(item)], key: [*known, *unreadable]}
+
+    @field_validator("facts", mode="before")
+    @classmethod
+    def _read_facts(cls, value: object) -> object:
+        """Give every fact a unique id, the same one at every load."""
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            return value
+        ids = _FactIds()
+        return tuple(ids.identify(item) for item in cast("list[object]", value))
+
+    @field_validator("unreadable_facts", mode="before")
+    @classmethod
+    def _read_unreadable(cls, value: object) -> object:
+        if value is None:
+            return ()
+        return tuple(cast("list[object]", value)) if isinstance(value, list | tuple) else (value,)
+
+    def section(self, name: SectionName) -> Section:
+        """The summary named *name*."""
+        return getattr(getattr(self, SECTIONS[name]), name)
+
+    def sections(self) -> tuple[tuple[SectionName, Section], ...]:
+        """The six summaries in reading order, with their names."""
+        return tuple((name, self.section(name)) for name in SECTIONS)
+
+    def with_section(self, name: SectionName, section: Section) -> Memory:
+        """A copy in which the summary named *name* is *section*."""
+        part = SECTIONS[name]
+        parent: UserSections | HistorySections = getattr(self, part)
+        return self.model_copy(update={part: parent.model_copy(update={name: section})})
+
+    def with_facts(self, facts: tuple[Fact, ...]) -> Memory:
+        """A copy with *facts* in place of its own."""
+        return self.model_copy(update={"facts": facts})
+
+    def fact(self, fact_id: str) -> Fact | None:
+        """The fact with that id, or None."""
+        return next((fact for fact in self.facts if fact.id == fact_id), None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has neither facts, readable or not, nor summaries."""
+        has_summary = any(section.summary for _, section in self.sections())
+        return not (self.facts or self.unreadable_facts or has_summary)
+
+
+def _has_readable_content(item: object) -> bool:
+    """Whether the content of a stored fact is a text or missing; anything but an object is an error elsewhere."""
+    return not isinstance(item, dict) or isinstance(cast("JsonObject", item).get("content"), str | None)
+
+
+class _FactIds:
+    """Gives the stored facts of one document unique ids."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._salts: dict[str, int] = {}
+        """The next salt by content: many equal facts without an id are numbered, not counted again each time."""
+
+    def identify(self, item: object) -> object:
+        """Return a stored fact with an id that no other has."""
+        if isinstance(item, Fact):
+            fact_id = self._unique(item.id, item.content)
+            return item if fact_id == item.id else item.model_copy(update={"id": fact_id})
+        if not isinstance(item, str | dict):
+            return item
+        fields = {"content": item} if isinstance(item, str) else cast("JsonObject", item)
+        return {**fields, "id": self._unique(str(fields.get("id") or ""), str(fields.get("content")))}
+
+    def _unique(self, fact_id: str, content: str) -> str:
+        """Return *fact_id*, or a hash of *content* if it is missing or taken."""
+        while not fact_id or fact_id in self._taken:
+            salt = self._salts.get(content, 0)
+            self._salts[content] = salt + 1
+            fact_id = f"fact_{hashlib.sha256(f'{salt}:{content}'.encode('utf-8', 'replace')).hexdigest()[:8]}"
+        self._taken.add(fact_id)
+        return fact_id

@@ -1,0 +1,61 @@
+"""Scope: the owner of a memory."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from pydantic import BaseModel, ConfigDict
+
+from memgraph.errors import IdentityError
+
+MAX_ID_CHARS = 256
+_AGENT_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def validate_id(value: str, name: str) -> str:
+    """Return *value* if it is a valid id; *name* is the field that an error refers to.
+
+    Raises:
+        IdentityError: If it is empty, longer than 256 characters, or contains a control character
+            or an unpaired surrogate.
+    """
+    if not value:
+        raise IdentityError(f"{name} is empty: use 1 to {MAX_ID_CHARS} characters")
+    if len(value) > MAX_ID_CHARS:
+        raise IdentityError(f"{name} {value[:20]!r}... has {len(value)} characters; at most {MAX_ID_CHARS} are allowed")
+    if any(unicodedata.category(character) in {"Cc", "Cs"} for character in value):
+        raise IdentityError(f"{name} {value!r} contains a control character")
+    return value
+
+
+class Scope(BaseModel):
+    """The owner of a memory: a user, or a user with one agent.
+
+    Args:
+        user_id: 1-256 characters without control characters. "default" is the memory without a user.
+        agent_name: Letters, digits, `-` and `_`, at most 64, lower-cased. None or "" is the user's shared memory.
+
+    Raises:
+        IdentityError: If an id is invalid.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    user_id: str
+    agent_name: str | None = None
+
+    def __init__(self, user_id: str, agent_name: str | None = None) -> None:
+        if agent_name and not _AGENT_NAME.fullmatch(agent_name):
+            raise IdentityError(
+                f"agent_name {agent_name[:80]!r} is invalid: use letters, digits, - and _ only, at most 64 characters"
+            )
+        super().__init__(user_id=validate_id(user_id, "user_id"), agent_name=agent_name.lower() if agent_name else None)
+
+    def __str__(self) -> str:
+        return f"{self.user_id!r} with agent {self.agent_name!r}" if self.agent_name else f"{self.user_id!r}"
+
+    @property
+    def shared(self) -> Scope:
+        """The user's memory that all agents share; the scope itself if it has no agent."""
+        return Scope(self.user_id) if self.agent_name else self

@@ -1,0 +1,107 @@
+"""The types of stored values. Reading is lenient: what cannot be understood is kept or read as a default."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic.alias_generators import to_camel
+
+_CANONICAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+
+def timestamp(moment: datetime) -> str:
+    """Return *moment* as ISO 8601 in UTC, to the second: `2026-06-11T16:47:59Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read_time(value: object) -> object:
+    """Convert a stored time to the canonical form, reading times without a zone as UTC.
+
+    A text that is not a time is kept: stored data is never dropped.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        if not value or _CANONICAL_TIME.fullmatch(value):
+            return value
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return value
+    if isinstance(value, datetime):
+        return timestamp(value if value.tzinfo else value.replace(tzinfo=UTC))
+    return str(value)
+
+
+Timestamp = Annotated[str, BeforeValidator(read_time)]
+"""ISO 8601, UTC, ending in Z, so that later times sort later; empty if unknown."""
+
+
+_PARTIAL_DATE = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?")
+
+
+def is_partial_date(text: str) -> bool:
+    """Return whether *text* is a year, a month or a day of ISO 8601: `2026`, `2026-05`, `2026-05-03`."""
+    return _PARTIAL_DATE.fullmatch(text) is not None
+
+
+def read_text(value: object) -> object:
+    return "" if value is None else value if isinstance(value, str) else str(value)
+
+
+def read_confidence(value: object) -> object:
+    """Read a stored confidence, clamped to [0, 1]; a value that is not a number counts as 0.5."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return 0.5
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0.5
+    return min(1.0, max(0.0, float(value)))
+
+
+def read_count(value: object) -> object:
+    try:
+        return max(0, int(cast("Any", value)))
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
+def read_ids(value: object) -> object:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    return tuple(str(item) for item in cast("list[object]", value)) if isinstance(value, list | tuple) else ()
+
+
+def read_optional(value: object) -> object:
+    return None if value is None else read_text(value)
+
+
+JsonObject = dict[str, object]
+"""An object of a stored document."""
+
+
+def is_empty(value: object) -> bool:
+    return not value
+
+
+Text = Annotated[str, BeforeValidator(read_text)]
+Confidence = Annotated[float, BeforeValidator(read_confidence)]
+Count = Annotated[int, BeforeValidator(read_count)]
+PartialDate = Annotated[str, BeforeValidator(read_text)]
+"""A year, a month or a day of ISO 8601, such as `2026-05`; empty if unknown. A stored text of another form is kept."""
+
+
+class DocumentModel(BaseModel):
+    """A part of the document: camelCase in JSON, snake_case in Python; unknown keys are preserved."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="allow", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
