@@ -25,6 +25,7 @@ from memgraph import (
     Policy,
     RevisionConflictError,
     Scope,
+    StorageError,
     UnreadableAnswerError,
     WrongStorageError,
     build_graph,
@@ -298,6 +299,33 @@ def test_a_lost_race_is_re_applied_without_asking_again() -> None:
     assert contents(state["saved"]) == ["Has a dog.", "Has a cat.", "Name is Ada."]
     assert len(model.asked) == 1
     assert [fact.content for fact in state["report"].added] == ["Name is Ada."]
+
+
+def test_an_unwritable_storage_costs_no_call_of_the_model() -> None:
+    """Else every retry would pay for one."""
+
+    class ReadOnlyStorage(MeddlingStorage):
+        def check_writable(self, scope: Scope) -> None:
+            raise StorageError(f"the memory of {scope} is read-only")
+
+    model = ScriptedModel(update_answer("Name is Ada."))
+
+    with pytest.raises(StorageError, match="'ada' is read-only"):
+        build_graph(model=model, storage=ReadOnlyStorage()).invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+
+    assert model.asked == ()
+
+
+def test_a_storage_that_becomes_unwritable_during_the_call_fails_the_save() -> None:
+    def fail(storage: MemoryStorage) -> None:
+        raise StorageError("the disk is full")
+
+    model = ScriptedModel(update_answer("Name is Ada."))
+
+    with pytest.raises(StorageError, match="the disk is full"):
+        build_graph(model=model, storage=MeddlingStorage(fail)).invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+
+    assert len(model.asked) == 1
 
 
 def test_a_summary_rewritten_meanwhile_is_asked_for_again() -> None:

@@ -12,7 +12,14 @@ from memgraph.state import LoadInput, LoadOutput
 
 
 def load_memory(state: LoadInput, runtime: Runtime[RunContext]) -> LoadOutput:
-    """Load the document. A run without new turns ends here, before the model is called."""
+    """Load the document. A run without new turns ends here, before the model is called.
+
+    Otherwise the model is created and the storage is checked now, so that no call is paid for that cannot be used.
+
+    Raises:
+        ModelSetupError: If the model cannot be created.
+        StorageError: If the memory cannot be read, or could not be saved.
+    """
     origin = state["origin"]
     has_conflict = state.get("conflicts", 0) > 0
     storage = runtime.context.require_storage(origin.storage)
@@ -23,6 +30,9 @@ def load_memory(state: LoadInput, runtime: Runtime[RunContext]) -> LoadOutput:
         return _handle_conflict(state, output, pending)
     if not pending:
         output["outcome"] = "nothing_new"
+        return output
+    runtime.context.open_model()
+    storage.check_writable(origin.scope)
     return output
 
 

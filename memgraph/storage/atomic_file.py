@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
@@ -18,6 +19,8 @@ PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 POLL_SECONDS = 0.005
 """Interval between attempts to take a lock that another writer holds."""
+PROBE_BYTES = 64 * 1024
+"""Written to find out whether a disk is full: more than most documents have."""
 
 
 @contextmanager
@@ -46,6 +49,21 @@ def make_folder(folder: Path) -> None:
         make_folder(folder.parent)
         folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
         _sync_folder(folder.parent)
+
+
+def check_writable(folder: Path) -> None:
+    """Write to a file without a name in *folder*, or in its nearest parent that exists, and remove it.
+
+    Raises:
+        StorageError: If nothing can be written there, since it is read-only, full or not a folder.
+    """
+    while not os.path.lexists(folder):
+        folder = folder.parent
+    try:
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(PROBE_BYTES))
+    except OSError as error:
+        raise StorageError(f"{folder}: {error.strerror or error}") from error
 
 
 def create_private(path: Path) -> None:

@@ -90,6 +90,15 @@ class MemoryStorage(ABC):
             except (RevisionConflictError, ForgottenError):
                 continue  # another writer saved in between: delete that, too
 
+    def check_writable(self, scope: Scope) -> None:  # noqa: B027 - it is optional
+        """Raise an error if it is known that the memory of *scope* cannot be saved; stored data does not change.
+
+        An update calls it before it pays for a call of the model. The default knows nothing.
+
+        Raises:
+            StorageError: If `save` would fail now.
+        """
+
     def append_episodes(self, scope: Scope, episodes: Sequence[Episode], policy: Policy) -> None:  # noqa: B027
         """Store those of *episodes* whose ids are not stored yet, and evict what the limits of *policy* exclude.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import DamagedMemoryError, RevisionConflictError, StorageError
 from memgraph.models import Memory
-from memgraph.storage.atomic_file import compare_and_replace, locked, read, replace, wrap_os_errors
+from memgraph.storage.atomic_file import check_writable, compare_and_replace, locked, read, replace, wrap_os_errors
 from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     DocumentCache,
@@ -116,6 +116,9 @@ class FileStorage(MemoryStorage):
                     return self._write(scope, path, tombstone(known), state.data)
             except RevisionConflictError:
                 continue  # edited meanwhile: delete the edit, too
+
+    def check_writable(self, scope: Scope) -> None:
+        check_writable(self._layout.document(scope).parent)
 
     def scopes(self) -> Iterator[Scope]:
         with wrap_os_errors(self._layout.base):

@@ -48,6 +48,12 @@ UPDATE = """
     WHERE user_id = %(user_id)s AND agent_name = %(agent_name)s AND revision = %(revision)s - 1
 """
 
+WRITE_NOTHING = """
+    WITH updated AS (UPDATE memgraph_memory SET revision = revision, document = document WHERE FALSE)
+    INSERT INTO memgraph_memory SELECT * FROM memgraph_memory WHERE FALSE
+"""
+"""Fails if the server is read-only, as a standby is, or the user lacks a privilege that `save` needs."""
+
 
 class PostgresStorage(MemoryStorage):
     """One row per user in a PostgreSQL database, for any number of machines.
@@ -85,6 +91,9 @@ class PostgresStorage(MemoryStorage):
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
         return self._database.run(lambda db, is_retry: self._save(db, scope, memory, is_retry=is_retry))
+
+    def check_writable(self, scope: Scope) -> None:  # noqa: ARG002 - one table for all
+        self._database.run(lambda db, _: db.execute(WRITE_NOTHING))
 
     def scopes(self) -> Iterator[Scope]:
         rows = self._database.run(lambda db, _: db.execute(SELECT_SCOPES.encode()).fetchall())

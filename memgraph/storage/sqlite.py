@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from memgraph._sqlite import connect, create_file, migrate, open_reader, schema_version, transaction, wrap_errors
 from memgraph.errors import ConfigError, RevisionConflictError, StorageError
 from memgraph.models import Scope
-from memgraph.storage.atomic_file import wrap_os_errors
+from memgraph.storage.atomic_file import check_writable, wrap_os_errors
 from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import DocumentCache, is_deleted, load_with_fallback, next_revision, tombstone
 from memgraph.storage.paths import absolute, default_folder, path_of_url
@@ -52,6 +52,9 @@ UPDATE = """
     UPDATE memory SET revision = :revision, document = :document
     WHERE user_id = :user_id AND agent_name = :agent_name AND revision = :revision - 1
 """
+
+WRITE_NOTHING = "DELETE FROM memory WHERE FALSE"
+"""Fails if the database is read-only."""
 
 
 class SqliteStorage(MemoryStorage):
@@ -96,6 +99,12 @@ class SqliteStorage(MemoryStorage):
     def delete(self, scope: Scope) -> Memory:
         with self._writing() as db:
             return self._write(db, scope, tombstone(self._read(db, scope)))
+
+    def check_writable(self, scope: Scope) -> None:  # noqa: ARG002 - one file for all
+        check_writable(self._path.parent)
+        if self._has_content():
+            with self._writing() as db:
+                db.execute(WRITE_NOTHING)
 
     def scopes(self) -> Iterator[Scope]:
         if not self._has_content():

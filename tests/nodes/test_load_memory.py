@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from update_values import ADA, AT, origin, runtime, turn, update
 
-from memgraph import Memory, MemoryStorage, Section, WrongStorageError, open_storage
+from memgraph import Memory, MemoryStorage, ModelSetupError, Section, StorageError, WrongStorageError, open_storage
 from memgraph.models import Rewrite, Watermark
 from memgraph.nodes.load_memory import load_memory
 from memgraph.report import Report, Usage
@@ -27,6 +27,28 @@ def stored(memory: Memory) -> MemoryStorage:
     storage = open_storage("memory:")
     storage.save(ADA, memory)
     return storage
+
+
+class Recording(MemoryStorage):
+    """A storage that notes which of its methods are called."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.memory = Memory()
+
+    def load(self, scope: object) -> Memory:
+        self.calls.append("load")
+        return self.memory
+
+    def reload(self, scope: object) -> Memory:
+        self.calls.append("reload")
+        return self.memory
+
+    def save(self, scope: object, memory: Memory) -> Memory:
+        return memory
+
+    def delete(self, scope: object) -> Memory:
+        return Memory()
 
 
 def load(storage: MemoryStorage, **state: Any) -> Any:
@@ -60,28 +82,39 @@ def test_another_storage_than_that_of_the_run_is_refused() -> None:
         load(open_storage("memory:"), origin=origin("elsewhere"))
 
 
+# -- before the model is called -------------------------------------------------------------------
+
+
+class ReadOnlyStorage(Recording):
+    def check_writable(self, scope: object) -> None:
+        raise StorageError(f"the memory of {scope} is read-only")
+
+
+def test_an_unwritable_storage_fails_the_run_before_the_model_is_called() -> None:
+    """A call whose result cannot be saved would be paid for again at every retry."""
+    with pytest.raises(StorageError, match="the memory of 'ada' is read-only"):
+        load(ReadOnlyStorage())
+
+
+def test_a_model_that_cannot_be_created_fails_the_run_here() -> None:
+    """Not after a prompt was rendered."""
+    storage = open_storage("memory:")
+
+    with pytest.raises(ModelSetupError, match="'gpt' is not a model name"):
+        load_memory({"turns": TURNS, "origin": origin(storage)}, runtime(storage, model="gpt"))
+
+
+def test_a_run_without_new_turns_needs_neither_a_model_nor_a_writable_storage() -> None:
+    """It calls no model, and saves nothing."""
+    storage = ReadOnlyStorage()
+    storage.memory = learned("m4")
+
+    output = load_memory({"turns": TURNS, "origin": origin(storage)}, runtime(storage, model="gpt"))
+
+    assert output["outcome"] == "nothing_new"
+
+
 # -- after a lost race ----------------------------------------------------------------------------
-
-
-class Recording(MemoryStorage):
-    """A storage that notes which of its methods are called."""
-
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-
-    def load(self, scope: object) -> Memory:
-        self.calls.append("load")
-        return Memory()
-
-    def reload(self, scope: object) -> Memory:
-        self.calls.append("reload")
-        return Memory()
-
-    def save(self, scope: object, memory: Memory) -> Memory:
-        return memory
-
-    def delete(self, scope: object) -> Memory:
-        return Memory()
 
 
 @pytest.mark.parametrize(("count", "call"), [(None, "load"), (0, "load"), (1, "reload")])

@@ -83,6 +83,20 @@ def test_loading_writes_nothing(storage: MemoryStorage, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_check_for_writability_stores_nothing(storage: MemoryStorage, tmp_path: Path) -> None:
+    """Neither for a new user nor for a known one: it may run before the only call of an update that then fails."""
+    storage.check_writable(ADA)
+    assert list(tmp_path.iterdir()) == []
+    saved = storage.save(ADA, KNOWN)
+    files = sorted(tmp_path.rglob("*"))
+
+    storage.check_writable(ADA)
+    storage.check_writable(Scope("bob", "bot"))
+
+    assert sorted(tmp_path.rglob("*")) == files
+    assert (storage.load(ADA), list(storage.scopes())) == (saved, [ADA])
+
+
 def test_a_saved_memory_is_loaded_unchanged(storage: MemoryStorage) -> None:
     saved = storage.save(ADA, KNOWN)
 

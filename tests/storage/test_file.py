@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import signal
 import time
 from pathlib import Path
@@ -420,6 +421,19 @@ def test_a_full_disk_leaves_the_old_document(
     assert storage.save(ADA, saved).revision == 2
 
 
+def test_a_check_for_writability_finds_a_full_disk(storage: FileStorage) -> None:
+    """A limit of the process stands in for the disk. The folder itself could still be created."""
+    storage.save(ADA, KNOWN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        with pytest.raises(StorageError, match="users/ada: File too large"):
+            storage.check_writable(ADA)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    storage.check_writable(ADA)
+
+
 def test_a_rename_that_fails_leaves_the_old_document(
     storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -458,12 +472,13 @@ def test_a_save_without_its_last_good_version_still_counts(
     assert storage.save(ADA, loaded).revision == 4
 
 
-@pytest.mark.parametrize("act", ["load", "save", "delete"])
+@pytest.mark.parametrize("act", ["load", "check_writable", "save", "delete"])
 def test_a_base_that_is_a_file_is_an_error(tmp_path: Path, act: str) -> None:
     (tmp_path / "base").write_text("not a folder")
     storage = FileStorage(tmp_path / "base" / "below")
     acts: dict[str, Callable[[], object]] = {
         "load": lambda: storage.load(ADA),
+        "check_writable": lambda: storage.check_writable(ADA),
         "save": lambda: storage.save(ADA, KNOWN),
         "delete": lambda: storage.delete(ADA),
     }

@@ -96,6 +96,37 @@ def test_a_database_without_utf8_is_rejected(postgres: PostgresServer) -> None:
         postgres.execute("DROP DATABASE latin")
 
 
+def test_a_check_for_writability_finds_a_read_only_server(storage: PostgresStorage, postgres: PostgresServer) -> None:
+    """As a standby is."""
+    storage.save(ADA, KNOWN)
+
+    with open_storage(f"{postgres.url}?options=-cdefault_transaction_read_only%3Don") as standby:
+        assert standby.load(ADA).facts == KNOWN.facts
+        with pytest.raises(StorageError, match="read-only transaction"):
+            standby.check_writable(ADA)
+
+
+@pytest.mark.parametrize("missing", ["INSERT", "UPDATE"])
+def test_a_check_for_writability_finds_a_missing_privilege(
+    storage: PostgresStorage, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    storage.save(ADA, KNOWN)
+    postgres.execute(f"CREATE ROLE reader LOGIN PASSWORD '{postgres.password}'")
+    try:
+        postgres.execute("GRANT USAGE ON SCHEMA public TO reader")
+        postgres.execute("GRANT SELECT ON memgraph_schema TO reader")
+        postgres.execute("GRANT SELECT, INSERT, UPDATE ON memgraph_memory TO reader")
+        postgres.execute(f"REVOKE {missing} ON memgraph_memory FROM reader")
+        monkeypatch.setenv("PGUSER", "reader")
+        with PostgresStorage(location_of(postgres.url)) as limited:
+            assert limited.load(ADA).facts == KNOWN.facts
+            with pytest.raises(StorageError, match="permission denied for table memgraph_memory"):
+                limited.check_writable(ADA)
+    finally:
+        postgres.execute("DROP OWNED BY reader")
+        postgres.execute("DROP ROLE reader")
+
+
 def test_tables_are_created_in_the_search_path(postgres: PostgresServer) -> None:
     postgres.execute("CREATE SCHEMA ours")
 

@@ -13,6 +13,7 @@ import pytest
 
 from memgraph.errors import DamagedMemoryError, StorageError
 from memgraph.models import Fact, Memory, Scope
+from memgraph.storage import sqlite as sqlite_storage
 from memgraph.storage.sqlite import SqliteStorage
 
 if TYPE_CHECKING:
@@ -101,6 +102,26 @@ def test_a_path_below_a_file_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(StorageError, match="file"):
         SqliteStorage(tmp_path / "file" / "memory.db").save(ADA, KNOWN)
+
+
+@pytest.mark.parametrize("path_below", ["memory.db", "new/memory.db"])
+def test_a_check_for_writability_finds_an_unwritable_folder(tmp_path: Path, path_below: str) -> None:
+    """A file stands in for the folder, since root may write to any folder."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(StorageError, match="file: Not a directory"):
+        SqliteStorage(tmp_path / "file" / path_below).check_writable(ADA)
+
+
+def test_a_check_for_writability_finds_a_read_only_database(
+    storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite's own switch, since root may write anything."""
+    storage.save(ADA, KNOWN)
+    monkeypatch.setattr(sqlite_storage, "PRAGMAS", {"query_only": "ON"})
+
+    with pytest.raises(StorageError, match=r"memory\.db: attempt to write a readonly database"):
+        storage.check_writable(ADA)
 
 
 def test_a_failed_write_is_an_error(storage: SqliteStorage, path: Path) -> None:
