@@ -1,17 +1,19 @@
-"""LoCoMo's conversations as memories, and how much of the evidence a selection of facts covers."""
+"""LoCoMo's conversations as dated turns and memories, and how much of the evidence a selection of facts covers."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from common import HERE
 
 from memgraph import Fact
+from memgraph.models import Turn, timestamp
 from memgraph.text.tokens import count_tokens
 
 LOCOMO = HERE.parent.parent / "shared/data/locomo_dev.json"
@@ -33,11 +35,27 @@ class Question:
 
 @dataclass(frozen=True)
 class Conversation:
-    """A conversation: its facts, the turns behind each fact, and questions."""
+    """A conversation of two people: its turns, its facts, the turns behind each fact, and questions."""
 
+    turns: tuple[Turn, ...]
+    """In the order of the conversation, each with its time and its speaker; the id is LoCoMo's, such as `D1:3`."""
     facts: tuple[Fact, ...]
+    """With the time of the session in `said_at`."""
     learned_from: tuple[frozenset[str], ...]
+    """For each fact, the ids of the turns that it was learned from."""
+    speakers: tuple[str, ...]
+    """For each fact, the person that it is about."""
     questions: tuple[Question, ...]
+
+    def of_speaker(self, name: str) -> Conversation:
+        """The same conversation and questions with the facts about one person only."""
+        own = [index for index, speaker in enumerate(self.speakers) if speaker == name]
+        return replace(
+            self,
+            facts=tuple(self.facts[index] for index in own),
+            learned_from=tuple(self.learned_from[index] for index in own),
+            speakers=(name,) * len(own),
+        )
 
 
 def read_conversations(path: Path) -> list[Conversation]:
@@ -46,21 +64,53 @@ def read_conversations(path: Path) -> list[Conversation]:
 
 
 def _to_conversation(conversation: dict[str, Any]) -> Conversation:
-    sessions = [turns for name, turns in conversation["conversation"].items() if re.fullmatch(r"session_\d+", name)]
-    turn_ids = {turn["dia_id"] for turns in sessions for turn in turns}
-    observations = sorted(conversation["observation"].items(), key=lambda item: int(item[0].split("_")[1]))
-    facts, learned_from = list[Fact](), list[frozenset[str]]()
+    turns = tuple(_turns(conversation["conversation"]))
+    turn_ids = {turn.id for turn in turns}
+    observations = sorted(conversation["observation"].items(), key=lambda item: _session_number(item[0]))
+    facts, learned_from, speakers = list[Fact](), list[frozenset[str]](), list[str]()
     for session, by_speaker in observations:
-        for content, turns in (entry for entries in by_speaker.values() for entry in entries):
-            facts.append(Fact(content=content, source=session, confidence=0.9))
-            learned_from.append(_turn_ids(turns))
+        said_at = _session_time(conversation["conversation"], _session_number(session))
+        for speaker, entries in by_speaker.items():
+            for content, evidence in entries:
+                facts.append(Fact(content=content, source=session, confidence=0.9, said_at=said_at))
+                learned_from.append(_turn_ids(evidence))
+                speakers.append(speaker)
     questions = [
         Question(item["question"], _turn_ids(item.get("evidence", [])) & turn_ids, item["category"])
         for item in conversation["qa"]
     ]
     return Conversation(
-        tuple(facts), tuple(learned_from), tuple(question for question in questions if question.evidence)
+        turns,
+        tuple(facts),
+        tuple(learned_from),
+        tuple(speakers),
+        tuple(question for question in questions if question.evidence),
     )
+
+
+def _turns(sessions: Mapping[str, Any]) -> Iterator[Turn]:
+    """Yield the turns of all sessions, in the order of the sessions' numbers."""
+    numbers = sorted(_session_number(name) for name in sessions if re.fullmatch(r"session_\d+", name))
+    for number in numbers:
+        at = _session_time(sessions, number)
+        for turn in sessions[f"session_{number}"]:
+            yield Turn(id=turn["dia_id"], role="human", text=_text(turn), at=at, speaker=turn["speaker"])
+
+
+def _text(turn: Mapping[str, str]) -> str:
+    """Return what was said, with the caption of a shared photo."""
+    caption = turn.get("blip_caption")
+    return f"{turn['text']} [image: {caption}]" if caption else turn["text"]
+
+
+def _session_number(name: str) -> int:
+    return int(name.split("_")[1])
+
+
+def _session_time(sessions: Mapping[str, Any], number: int) -> str:
+    """Return when a session began, read as UTC: LoCoMo names no time zone."""
+    began = sessions[f"session_{number}_date_time"]
+    return timestamp(datetime.strptime(began, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC))
 
 
 def _turn_ids(evidence: object) -> frozenset[str]:
