@@ -7,7 +7,6 @@ import sqlite3
 import threading
 import weakref
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,8 +61,7 @@ class MemoryDatabase(Database):
         self.opened = 0
         """How often it was opened: rows read before the last time may be of a deleted file."""
         self._kind, self._what = kind, what
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=partial(_reset_after_fork, weakref.ref(self)))
+        _OPENED.add(self)
 
     def _connect(self) -> sqlite3.Connection:
         db = super()._connect()
@@ -93,6 +91,14 @@ class MemoryDatabase(Database):
                 raise MemoryStoreError(f"{self.name}: {error}. It was left unchanged; repair or remove it") from error
 
 
-def _reset_after_fork(reference: weakref.ref[MemoryDatabase]) -> None:
-    if database := reference():
+_OPENED = weakref.WeakSet[MemoryDatabase]()
+"""The databases of this process. The interpreter keeps a fork handler for ever, so they share one."""
+
+
+def _reset_after_fork() -> None:
+    for database in _OPENED:
         database.after_fork(threading.Lock())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_after_fork)

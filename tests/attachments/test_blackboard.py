@@ -308,6 +308,17 @@ def test_a_child_process_opens_its_own_connection(tmp_path: Path) -> None:
         assert summaries(search(store, "")) == ["Parent.", "Child.", "Parent again."]
 
 
+def test_opening_databases_adds_no_fork_handlers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter never removes one, so a handler for each database would leak."""
+    handlers = list[object]()
+    monkeypatch.setattr(os, "register_at_fork", lambda **handler: handlers.append(handler), raising=False)
+
+    for _ in range(3):
+        board(tmp_path).close()
+
+    assert handlers == []
+
+
 KILLED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
