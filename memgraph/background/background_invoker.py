@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memgraph._concurrency import run_in_thread
 from memgraph.background import open_outbox
-from memgraph.background.drain import apply_decision, discard_forgotten, drain, drain_scope
+from memgraph.background.drain import apply_decision, discard_forgotten, drain, drain_conversation
 from memgraph.background.execution import UpdateExecutor
 from memgraph.background.invoker import Stats
 from memgraph.background.outbox import Job, Outbox
@@ -143,7 +143,7 @@ class BackgroundInvoker:
         due = group.runner.submit(key, dump_messages(valid))
         if not self._immediate:
             group.worker.schedule_wakeup(due)
-        elif error := drain_scope(group.runner, key.scope):
+        elif error := drain_conversation(group.runner, key):
             raise error
 
     async def asubmit(

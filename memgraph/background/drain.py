@@ -16,18 +16,21 @@ DISCARD_TIMEOUT_SECONDS = 2.0
 """Maximum seconds to wait for other workers to discard a job that they run."""
 
 
-def drain_scope(runner: JobRunner, scope: Scope) -> BaseException | None:
-    """Run all jobs of *scope*, wait for those that other workers run, and return the first error."""
-    runner.outbox.expedite(now=runner.now(), scope=scope)
+def drain_conversation(runner: JobRunner, key: ConversationKey) -> BaseException | None:
+    """Run the job of *key*, wait if another worker updates the same memory, and return the first error.
+
+    Jobs of other conversations are left alone: their errors and attempts are not those of this one.
+    """
+    thread_id = key.thread_id or ""
+    runner.outbox.expedite(now=runner.now(), scope=key.scope, thread_id=thread_id)
     first_error: BaseException | None = None
     while True:
-        claims = runner.claim(1, scope)
+        claims = runner.claim(1, key.scope, thread_id)
         for claim in claims:
             first_error = runner.run(claim) or first_error
         if claims:
             continue
-        pending = runner.outbox.pending(now=runner.now())
-        if not any(job.running and job.key.scope == scope for job in pending):
+        if not any(job.running and job.key == key for job in runner.outbox.pending(now=runner.now())):
             return first_error
         time.sleep(POLL_SECONDS)
 

@@ -271,8 +271,8 @@ class Outbox(ABC):
         """Return all dead letters, the oldest first."""
 
     @abstractmethod
-    def expedite(self, *, now: float, scope: Scope | None = None) -> None:
-        """Make all scheduled jobs, or those of *scope*, due now."""
+    def expedite(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> None:
+        """Make scheduled jobs due now: all, or those of a scope or thread, as in `claim`."""
 
     @abstractmethod
     def retry(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:

@@ -191,12 +191,9 @@ class PostgresOutbox(Outbox):
     def dead_letters(self) -> tuple[Job, ...]:
         return self._list(aside=True, now=0)
 
-    def expedite(self, *, now: float, scope: Scope | None = None) -> None:
-        self._step(
-            lambda db, _: db.execute(
-                sql.EXPEDITE, {"now": self._to_server_time(now), **scope_params(self.storage, scope)}
-            )
-        )
+    def expedite(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> None:
+        params = scope_params(self.storage, scope, thread_id)
+        self._step(lambda db, _: db.execute(sql.EXPEDITE, {"now": self._to_server_time(now), **params}))
 
     def retry(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
         rows = self._step(

@@ -118,6 +118,9 @@ class JobRunner:
         Returns:
             The error of a failed job, which is logged and stored with the job. It is not raised, since a worker
             thread has no caller to handle it.
+
+        Raises:
+            BaseException: If the main thread was interrupted, for example by Ctrl-C; the job stays pending.
         """
         current = claim
 
@@ -135,7 +138,10 @@ class JobRunner:
         except LeaseLostError as error:
             logger.warning("%s", error)
             return None
-        except BaseException as error:  # noqa: BLE001 - see above
+        except BaseException as error:
+            if _is_interruption(error):
+                self._release(current)
+                raise
             self._handle_failure(current, error)
             return error
         else:
@@ -278,6 +284,15 @@ class JobRunner:
         with self._lock:
             counts = {name: getattr(self._stats, name) + number for name, number in increments.items()}
             self._stats = replace(self._stats, **counts)
+
+
+def _is_interruption(error: BaseException) -> bool:
+    """Whether *error* was not raised by the update: Ctrl-C, or an exit by a signal handler.
+
+    Only the main thread executes signal handlers. On a worker thread, such an error is a failure like any other:
+    it would interrupt nothing, and the job would be claimed again at once.
+    """
+    return not isinstance(error, Exception) and threading.current_thread() is threading.main_thread()
 
 
 def _log(message: str, fields: Callable[[], Mapping[str, object]]) -> None:

@@ -179,8 +179,8 @@ class SqliteOutbox(Outbox):
             rows = db.execute(sql.LIST_JOBS, {"aside": 1, "now": 0, "storage": self.storage}).fetchall() if db else ()
         return tuple(_read_job(row) for row in rows)
 
-    def expedite(self, *, now: float, scope: Scope | None = None) -> None:
-        params = {"now": now, **self._scope_params(scope)}
+    def expedite(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> None:
+        params = {"now": now, **self._scope_params(scope, thread_id)}
         with self._quick.writing() as db:
             db.execute(sql.EXPEDITE, params)
 

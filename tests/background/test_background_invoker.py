@@ -30,6 +30,9 @@ from memgraph import (
     open_storage,
 )
 from memgraph.background.invoker import Invoker
+from memgraph.background.outbox import ConversationKey
+from memgraph.background.serialization import dump_messages
+from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import ScriptedModel, update_answer
 
 ADA, BOB = Scope("ada"), Scope("bob")
@@ -179,6 +182,45 @@ def test_failed_immediate_update_raises_and_keeps_the_job(storage: Any, url: str
             invoker.submit(say(1), ADA, "t1")
 
         assert len(invoker.failed()) == 1
+
+
+def test_immediate_submission_leaves_other_conversations_alone(storage: Any, url: str, say: Any, learned: Any) -> None:
+    """A failed one is not tried again, and its error is not raised."""
+
+    def answer(prompt: Any) -> str:
+        turns = [turn.text for turn in read_turns(str(prompt[-1].content)) if turn.is_new]
+        if turns == ["turn-1"]:
+            raise ConnectionError("turn-1 fails")
+        return update_answer(*turns)
+
+    graph = build_graph(model=ScriptedModel(answer), storage=storage, policy=Policy(model_tries=1))
+    with BackgroundInvoker(graph, outbox=url, immediate=True) as invoker:
+        with pytest.raises(RuntimeError, match="turn-1 fails"):
+            invoker.submit(say(1), ADA, "t1")
+        for number in range(2, 8):
+            invoker.submit(say(number), ADA, f"t{number}")
+        invoker.submit(say(8), ADA)
+
+        assert [(job.key.thread_id, job.attempts) for job in invoker.pending()] == [("t1", 1)]
+    assert learned() == [f"turn-{number}" for number in range(2, 9)]
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize(
+    "runs", [lambda invoker, say: invoker.submit(say(1), ADA, "t1"), lambda invoker, say: invoker.flush()]
+)
+def test_ctrl_c_is_raised_and_the_job_stays_as_it_was(
+    storage: Any, url: str, say: Any, runs: Any, interruption: Any
+) -> None:
+    """Also an exit by a signal handler: neither is a failure of the update."""
+    graph = build_graph(model=ScriptedModel(interruption()), storage=storage)
+    with BackgroundInvoker(graph, outbox=url, immediate=True) as invoker:
+        invoker._group.runner.submit(ConversationKey(ADA, "t1"), dump_messages(say(1)))  # type: ignore[union-attr]
+        with pytest.raises(interruption):
+            runs(invoker, say)
+
+        assert [(job.attempts, job.error, job.running) for job in invoker.pending()] == [(0, "", False)]
+        assert invoker.stats().running == 0
 
 
 def test_forget_deletes_the_memory_and_its_jobs(graph: Any, storage: Any, url: str, say: Any, learned: Any) -> None:

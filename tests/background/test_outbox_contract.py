@@ -848,6 +848,17 @@ def test_expedite_makes_jobs_due_now(outbox: Outbox) -> None:
     assert {claimed.key for claimed in claim(outbox, now=11, limit=5)} == {KEY, ConversationKey(BOB)}
 
 
+def test_expedite_of_a_thread_leaves_the_others(outbox: Outbox) -> None:
+    """An empty thread id is the conversation without one."""
+    for thread_id in ("t1", "t2", None):
+        enqueue(outbox, key=ConversationKey(ADA, thread_id), now=0)
+
+    outbox.expedite(now=1, scope=ADA, thread_id="t2")
+    assert [(job.key.thread_id, job.due_at) for job in outbox.pending(now=1)] == [("t2", 1), ("t1", 5), (None, 5)]
+    outbox.expedite(now=2, scope=ADA, thread_id="")
+    assert [(job.key.thread_id, job.due_at) for job in outbox.pending(now=2)] == [("t2", 1), (None, 2), ("t1", 5)]
+
+
 def test_expedite_does_not_postpone_a_due_job(outbox: Outbox) -> None:
     enqueue(outbox, now=0)
     outbox.expedite(now=50)
