@@ -94,31 +94,57 @@ class DaemonExecutor:
             return None
 
 
-class SerialExecutor:
-    """Runs calls one at a time, in the order of submission, on its own daemon thread.
+class KeyedExecutor:
+    """Runs calls of one key one at a time, in the order of submission, and calls of different keys at the same time.
 
     It does not use asyncio's default executor, which is small and shared with the application.
+
+    Args:
+        max_workers: Threads at the same time.
+        name: Name of the threads.
     """
 
-    def __init__(self) -> None:
-        self._executor = DaemonExecutor(1, name="memgraph-submit")
+    def __init__(self, max_workers: int, *, name: str) -> None:
+        self._executor = DaemonExecutor(max_workers, name=name)
+        self._lock = threading.Lock()
+        self._queues: dict[object, deque[_Work]] = {}
         self._closed = False
 
-    def submit(self, call: Callable[[], T]) -> Future[T]:
-        """Run *call* after all that were submitted before, and return its future.
+    def submit(self, key: object, call: Callable[[], T]) -> Future[T]:
+        """Run *call* after those of *key* that were submitted before, and return its future.
 
         Raises:
             RuntimeError: If the executor is closed.
         """
         if self._closed:
             raise RuntimeError("cannot submit: the executor is closed")
-        return self._executor.submit(
-            call, Context()
-        )  # an empty context: the stream of the caller's run must not see the call
+        future: Future[T] = Future()
+        with self._lock:
+            queue = self._queues.setdefault(key, deque())
+            queue.append(partial(_run_into_future, future, call))
+            is_first = len(queue) == 1
+        if is_first:
+            self._start(key)
+        return future
 
     def close(self) -> None:
         """Reject further calls; those submitted before still run."""
         self._closed = True
+
+    def _start(self, key: object) -> None:
+        # an empty context: the stream of the caller's run must not see the call
+        self._executor.submit(partial(self._run_first, key), Context())
+
+    def _run_first(self, key: object) -> None:
+        """Run the first call of *key*; the next one goes to the end of the line, so that all keys get their turn."""
+        queue = self._queues[key]
+        queue[0]()
+        with self._lock:
+            queue.popleft()
+            if not queue:
+                del self._queues[key]
+                return
+        self._start(key)
 
 
 def run_in_thread(call: Callable[[], T], name: str) -> Future[T]:

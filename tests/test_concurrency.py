@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from memgraph._concurrency import DaemonExecutor
+from memgraph._concurrency import DaemonExecutor, KeyedExecutor
 
 
 def test_results_and_errors_come_back() -> None:
@@ -58,3 +58,49 @@ def test_idle_threads_end() -> None:
 
     assert not executor._threads
     assert executor.run(60, lambda: 4) == 4
+
+
+def test_calls_of_a_key_run_in_order_and_keys_at_the_same_time() -> None:
+    """A key that is busy does not delay the others."""
+    executor, release, calls = KeyedExecutor(4, name="test"), threading.Event(), list[str]()
+    executor.submit("slow", lambda: release.wait(120))
+    waiting = [executor.submit("slow", lambda n=n: calls.append(f"slow {n}")) for n in range(5)]
+    others = [executor.submit(key, lambda key=key, n=n: calls.append(f"{key} {n}")) for n in range(5) for key in "abc"]
+
+    for other in others:
+        other.result(60)
+    assert [[call for call in calls if call.startswith(key)] for key in "abc"] == [
+        [f"{key} {n}" for n in range(5)] for key in "abc"
+    ]
+    assert not any(each.done() for each in waiting)
+    release.set()
+    for each in waiting:
+        each.result(60)
+    assert calls[-5:] == [f"slow {n}" for n in range(5)]
+    assert executor._queues == {}
+
+
+def test_failed_or_cancelled_call_does_not_hold_up_its_key() -> None:
+    """The next one still runs."""
+    executor, release = KeyedExecutor(1, name="test"), threading.Event()
+    executor.submit("key", lambda: release.wait(120))
+    failed, cancelled = executor.submit("key", lambda: 1 // 0), executor.submit("key", lambda: 1)
+    last = executor.submit("key", lambda: 2)
+    assert cancelled.cancel()
+    release.set()
+
+    assert last.result(60) == 2
+    with pytest.raises(ZeroDivisionError):
+        failed.result(60)
+
+
+def test_keys_take_turns() -> None:
+    """With more keys than threads, a key with many calls does not starve the next."""
+    executor, release, calls = KeyedExecutor(1, name="test"), threading.Event(), list[str]()
+    executor.submit("a", lambda: release.wait(120))
+    last = [executor.submit("a", lambda: calls.append("a")) for _ in range(3)][-1]
+    executor.submit("b", lambda: calls.append("b"))
+    release.set()
+    last.result(60)
+
+    assert calls == ["b", "a", "a", "a"]

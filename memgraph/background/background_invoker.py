@@ -10,7 +10,7 @@ from memgraph._concurrency import run_in_thread
 from memgraph.background import open_outbox
 from memgraph.background.drain import apply_decision, discard_forgotten, drain, drain_conversation
 from memgraph.background.execution import UpdateExecutor
-from memgraph.background.invoker import Stats
+from memgraph.background.invoker import Invoker, Stats
 from memgraph.background.outbox import Job, Outbox
 from memgraph.background.reviews import PendingReview, decide_review, in_review
 from memgraph.background.runner import JobRunner, Limits, OnError, OnUpdate
@@ -37,7 +37,7 @@ CLOSE_SECONDS = 30.0
 """Default limit of `BackgroundInvoker.close`."""
 
 
-class BackgroundInvoker:
+class BackgroundInvoker(Invoker):
     """Runs memory updates on threads of this process after conversations have been quiet for a while.
 
         with BackgroundInvoker(graph, outbox="sqlite:outbox.db") as invoker:
@@ -151,7 +151,10 @@ class BackgroundInvoker:
     ) -> None:
         """Submit without ever blocking the event loop, see `submit`."""
         if self._group is not None:
-            await asyncio.wrap_future(self._open().executor.submit(lambda: self.submit(messages, scope, thread_id)))
+            key, group = validate_key(scope, thread_id), self._open()
+            await asyncio.wrap_future(
+                group.executor.submit(key.scope, lambda: self.submit(messages, key.scope, key.thread_id))
+            )
 
     # -- running --
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+
+from memgraph._concurrency import run_in_thread
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     from memgraph.background.outbox import Job
     from memgraph.background.reviews import PendingReview
     from memgraph.models import Scope
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,11 @@ class Stats:
 
 
 class Invoker(Protocol):
-    """The interface of BackgroundInvoker, of ServerInvoker for LangGraph Server, and of custom invokers."""
+    """The interface of BackgroundInvoker, of ServerInvoker for LangGraph Server, and of custom invokers.
+
+    A custom invoker that is a subclass inherits the async forms of `flush`, `forget`, `retry`, `decide` and `pending`.
+    Each runs the method on a thread of its own, which goes on if the awaiting task is cancelled.
+    """
 
     def submit(self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None) -> None:
         """Submit *messages*; once this returns they will be learned from, even if the process dies.
@@ -118,6 +127,30 @@ class Invoker(Protocol):
         """Return the counts so far."""
         ...
 
+    # -- async forms --
+
+    async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - the limit of `flush`
+        """Like `flush`, without blocking the event loop."""
+        return await _await_in_thread(lambda: self.flush(timeout))
+
+    async def aforget(self, scope: Scope) -> None:
+        """Like `forget`, without blocking the event loop."""
+        await _await_in_thread(lambda: self.forget(scope))
+
+    async def aretry(self, scope: Scope | None = None, thread_id: str | None = None) -> int:
+        """Like `retry`, without blocking the event loop."""
+        return await _await_in_thread(lambda: self.retry(scope, thread_id))
+
+    async def adecide(self, review_id: str, answer: object) -> None:
+        """Like `decide`, without blocking the event loop."""
+        await _await_in_thread(lambda: self.decide(review_id, answer))
+
+    async def apending(self) -> Sequence[Job]:
+        """Like `pending`, without blocking the event loop."""
+        return await _await_in_thread(self.pending)
+
+    # -- closing --
+
     def close(self, timeout: float | None = None) -> None:
         """Wait at most *timeout* seconds for running jobs; the others stay in the queue for the next start."""
         ...
@@ -133,3 +166,7 @@ class Invoker(Protocol):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+async def _await_in_thread(call: Callable[[], T]) -> T:
+    return await asyncio.wrap_future(run_in_thread(call, "memgraph-async"))

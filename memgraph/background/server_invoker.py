@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.messages import ChatMessage, message_chunk_to_message
 
-from memgraph.background.invoker import Stats
+from memgraph.background.invoker import Invoker, Stats
 from memgraph.background.langgraph_client import DualClient
 from memgraph.background.langgraph_protocol import RunProtocol
 from memgraph.background.langgraph_runs import (
@@ -50,7 +50,7 @@ UNFINISHED_STATUSES = ("busy", "interrupted")
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 0.05, 0.5
 
 
-class ServerInvoker:
+class ServerInvoker(Invoker):
     """Runs memory updates on LangGraph Server after conversations have been quiet for a while.
 
         with ServerInvoker("http://127.0.0.1:2024") as invoker:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from memgraph._concurrency import SerialExecutor
+from memgraph._concurrency import KeyedExecutor
 from memgraph.background import shutdown
 from memgraph.background.worker import Worker
 from memgraph.errors import ConfigError
@@ -35,8 +35,8 @@ class WorkerGroup:
         self.settings = settings
         self.storage = storage
         self.worker = Worker(runner)
-        self.executor = SerialExecutor()
-        """Runs `asubmit`, in order."""
+        self.executor = self._make_executor()
+        """Runs `asubmit`, in order for each memory."""
         self.ref_count = 0
 
     def conflicts_with(self, graph: object, settings: Settings | None) -> bool:
@@ -51,9 +51,12 @@ class WorkerGroup:
 
     def after_fork(self) -> None:
         """Reset a forked child: threads and running jobs belong to the parent."""
-        self.executor = SerialExecutor()
+        self.executor = self._make_executor()
         self.runner.after_fork()
         self.worker.after_fork()
+
+    def _make_executor(self) -> KeyedExecutor:
+        return KeyedExecutor(self.runner.limits.max_concurrency, name="memgraph-submit")
 
 
 class Registry:

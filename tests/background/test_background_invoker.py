@@ -20,6 +20,7 @@ from memgraph import (
     ConfigError,
     ConversationError,
     IdentityError,
+    NotInReviewError,
     OutboxError,
     Policy,
     QueueFullError,
@@ -31,7 +32,7 @@ from memgraph import (
 )
 from memgraph.background.invoker import Invoker
 from memgraph.background.outbox import ConversationKey
-from memgraph.background.serialization import dump_messages
+from memgraph.background.serialization import dump_messages, load_raw
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -538,6 +539,58 @@ def test_asubmit_does_not_block_the_event_loop(graph: Any, url: str, say: Any, l
         invoker.flush(120)
 
     assert sorted(learned()) == sorted(f"turn-{number}" for number in range(20))
+
+
+def test_asubmit_of_one_user_does_not_wait_for_another(storage: Any, say: Any) -> None:
+    """In immediate mode the updates of several users run at the same time."""
+    gate = Gate("turn-1")
+
+    async def main() -> list[int]:
+        graph = build_graph(model=gate.model, storage=storage)
+        async with BackgroundInvoker(graph, outbox="memory:", immediate=True) as invoker:
+            slow = asyncio.create_task(invoker.asubmit(say(1), ADA, "t1"))
+            await asyncio.gather(*(invoker.asubmit(say(2), Scope(user), "t1") for user in "abcdef"))
+            counts = [len(storage.load(Scope(user)).facts) for user in ("ada", *"abcdef")]
+            gate.opened.set()
+            await slow
+        return counts
+
+    assert asyncio.run(main()) == [0, 1, 1, 1, 1, 1, 1]
+
+
+def test_asubmit_keeps_the_order_of_a_conversation(graph: Any, url: str, say: Any) -> None:
+    async def main() -> list[Any]:
+        async with BackgroundInvoker(graph, outbox=url, settings=LATER) as invoker:
+            await asyncio.gather(*(invoker.asubmit(say(number), ADA, "t1") for number in range(30)))
+            runner = invoker._group.runner  # type: ignore[union-attr]
+            runner.outbox.expedite(now=time.time())
+            (claim,) = runner.claim(1)
+            runner.outbox.release(claim)
+            return [load_raw(each.messages)[0]["id"] for each in claim.submissions]
+
+    assert asyncio.run(main()) == [f"m{number}" for number in range(30)]
+
+
+def test_async_forms_do_what_the_others_do_without_blocking(graph: Any, storage: Any, url: str, say: Any) -> None:
+    blockbuster = pytest.importorskip("blockbuster")
+    failing = build_graph(model="nobody:has-this", storage=storage)
+
+    async def main() -> None:
+        async with BackgroundInvoker(failing, outbox=url, settings=LATER) as invoker:
+            with blockbuster.blockbuster_ctx():
+                await invoker.asubmit(say(1), ADA, "t1")
+                assert not await invoker.aflush(120)
+                assert await invoker.apending() == ()
+                assert await invoker.aretry(ADA, "t1") == 1
+                with pytest.raises(NotInReviewError):
+                    await invoker.adecide("nothing", "accept")
+        async with BackgroundInvoker(graph, outbox=url, storage=storage, settings=LATER) as invoker:
+            with blockbuster.blockbuster_ctx():
+                assert await invoker.aflush(120)
+                await invoker.aforget(ADA)
+
+    asyncio.run(main())
+    assert (storage.load(ADA).facts, storage.load(ADA).forgotten is None) == ((), False)
 
 
 def test_asubmit_raises_as_submit_does(graph: Any, say: Any) -> None:
