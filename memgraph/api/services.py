@@ -96,12 +96,11 @@ class Services:
         """
         if not self.settings.enabled:
             return
-        opened, now = self.open(), time.time()
-        outbox = opened.outbox.for_storage(opened.storage.name)
-        outbox.record_deletion(scope, deletion)
-        outbox.cancel_review(now=now, scope=scope)
-        outbox.expedite(now=now, scope=scope)
-        self.invoker.retry(scope)  # also wakes the workers
+        from memgraph.background.drain import forget_submissions
+
+        opened = self.open()
+        forget_submissions(opened.outbox.for_storage(opened.storage.name), scope, deletion, now=time.time())
+        self.invoker.retry(scope)  # wakes the workers
 
 
 def _open(settings: Settings, storage: MemoryStorage | None) -> OpenServices:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from memgraph.background.planning import last_deletion
+
 if TYPE_CHECKING:
-    from memgraph.background.outbox import ConversationKey
+    from memgraph.background.outbox import ConversationKey, Outbox
     from memgraph.background.runner import JobRunner
     from memgraph.models import Memory, Scope
 
@@ -54,6 +56,21 @@ def apply_decision(runner: JobRunner, key: ConversationKey, *, allow_model: bool
     return None
 
 
+def forget_submissions(outbox: Outbox, scope: Scope, deletion: str, *, now: float) -> int:
+    """Record a deletion of the memory of *scope*, and make all its jobs due, so that workers discard them.
+
+    Dead letters and jobs in review are included.
+
+    Returns:
+        The number of the last forgotten submission; 0 if there is none.
+    """
+    last = outbox.record_deletion(scope, deletion)
+    outbox.retry(now=now, scope=scope)
+    outbox.cancel_review(now=now, scope=scope)
+    outbox.expedite(now=now, scope=scope)
+    return last
+
+
 def discard_forgotten(runner: JobRunner, scope: Scope, tombstone: Memory) -> None:
     """Run all jobs of *scope*, dead letters and jobs in review included, after its memory was deleted.
 
@@ -61,10 +78,7 @@ def discard_forgotten(runner: JobRunner, scope: Scope, tombstone: Memory) -> Non
     unless that worker is calling a model: then it finds the deletion by itself.
     """
     deadline = time.monotonic() + DISCARD_TIMEOUT_SECONDS
-    last = runner.outbox.record_deletion(scope, tombstone.forgotten.at) if tombstone.forgotten else 0
-    runner.outbox.retry(now=runner.now(), scope=scope)
-    runner.outbox.cancel_review(now=runner.now(), scope=scope)
-    runner.outbox.expedite(now=runner.now(), scope=scope)
+    last = forget_submissions(runner.outbox, scope, last_deletion(tombstone), now=runner.now())
     runner.run_due(scope)
     while time.monotonic() < deadline and any(
         job.key.scope == scope and job.first_number <= last for job in runner.outbox.pending(now=runner.now())

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from memgraph.background.outbox import Claim, ConversationKey
-from memgraph.background.planning import Plan, SubmissionView, plan_learning
+from memgraph.background.planning import Plan, SubmissionView, last_deletion, plan_learning
 from memgraph.background.resume import INTERRUPT, resume_with_changes
 from memgraph.background.reviews import StoredProposal, decided_changes, is_proposal
 from memgraph.background.serialization import load_messages, load_raw
@@ -52,6 +52,8 @@ class UpdateResult:
     seconds: float
     node_seconds: Mapping[str, float]
     """Seconds by node, summed over its runs."""
+    deletion: str = ""
+    """When the memory was last deleted before it was loaded, as its tombstone has it; empty if it never was."""
 
     def log_fields(self) -> dict[str, object]:
         """Return what is logged: everything but user text."""
@@ -92,6 +94,8 @@ class _Run:
     outcome: Outcome | None = None
     report: Report = field(default_factory=Report)
     storage: str = ""
+    deletion: str = ""
+    """As in UpdateResult."""
     changes: MemoryUpdate | None = None
     unreported_usage: Usage = field(default_factory=Usage)
     """Usage since *report*."""
@@ -188,13 +192,15 @@ class UpdateExecutor:
             run = self._stream(job, run.revised_plan)
         seconds = time.perf_counter() - started
         if run.proposal and run.changes:
-            stored = StoredProposal(changes=run.changes, proposal=run.proposal, storage=run.storage)
+            stored = StoredProposal(
+                changes=run.changes, proposal=run.proposal, storage=run.storage, deletion=run.deletion
+            )
             return PausedForReview(key, stored, run.report + Report(usage=run.unreported_usage), seconds)
         if run.outcome is None and not allow_model:
             return None
         if run.outcome is None:
             raise MemgraphError("the graph ended without an outcome; is it the memory update, without interrupts?")
-        return UpdateResult(key, run.outcome, run.report, seconds, job.node_seconds)
+        return UpdateResult(key, run.outcome, run.report, seconds, job.node_seconds, run.deletion)
 
     def _stream(self, job: _Job, plan: Plan) -> _Run:
         """Run *plan* until it ends, is interrupted, or loads a memory that calls for another plan."""
@@ -214,7 +220,7 @@ class UpdateExecutor:
                 output |= wrote or {}
             before = now
             if output.get("memory") is not None and not is_loaded:
-                is_loaded = True
+                is_loaded, run.deletion = True, last_deletion(output["memory"])
                 revised = plan_learning(job.views, output["memory"], job.key.thread_id)
                 if revised != plan:
                     run.revised_plan = revised

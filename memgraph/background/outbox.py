@@ -226,8 +226,14 @@ class Outbox(ABC):
         """
 
     @abstractmethod
-    def complete(self, claim: Claim, *, timing: DebouncePolicy) -> bool:
+    def complete(self, claim: Claim, *, timing: DebouncePolicy, deletion: str = "") -> bool:
         """Remove the claimed submissions and end the lease; later submissions stay, as a job that never failed.
+
+        Args:
+            claim: The job.
+            timing: When later submissions are due.
+            deletion: The last deletion of the memory that the run found. It is recorded unless the scope has other
+                jobs, which may be older, so that all later submissions are known to be later.
 
         Returns:
             False if the lease was lost: then nothing changed, and its new holder handles the job.

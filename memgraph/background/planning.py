@@ -31,7 +31,8 @@ class SubmissionView:
     def precedes_deletion(self, memory: Memory) -> bool:
         """Whether it arrived before *memory* was last deleted.
 
-        The outbox knows the order, unless the memory was deleted without it: then the clocks decide.
+        The outbox knows the order, unless the storage itself was called to delete the memory and no job has been run
+        since: then the clocks decide.
         """
         if self.is_forgotten or memory.forgotten is None:
             return self.is_forgotten
@@ -53,6 +54,11 @@ def plan_learning(views: Sequence[SubmissionView], memory: Memory, thread_id: st
     watermark = memory.threads.get(thread_id or UNKNOWN_THREAD)
     known = watermark.known if watermark else ()
     return Plan(order_for_watermark(merge_all(new), new, known), merge_all(old))
+
+
+def last_deletion(memory: Memory) -> str:
+    """Return what identifies the last deletion of *memory*; empty if it never was deleted."""
+    return memory.forgotten.at if memory.forgotten else ""
 
 
 def deleted_at(memory: Memory) -> float:

@@ -143,10 +143,13 @@ class PostgresOutbox(Outbox):
 
         return self._step(rewrite)
 
-    def complete(self, claim: Claim, *, timing: DebouncePolicy) -> bool:
+    def complete(self, claim: Claim, *, timing: DebouncePolicy, deletion: str = "") -> bool:
         def end(db: Connection) -> None:
             db.execute(sql.DELETE_CLAIMED, claim_params(claim))
             finish_job(db, claim.job_id, timing)
+            if deletion not in {"", claim.deletion}:
+                row = {**scope_params(self.storage, claim.key.scope), "at": deletion}
+                db.execute(sql.INSERT_FOUND_DELETION, row)
 
         return self._end(claim, end)
 

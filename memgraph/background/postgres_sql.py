@@ -179,6 +179,12 @@ INSERT_DELETION = """
     VALUES (coalesce(%(storage)s, ''), %(user_id)s, %(agent_name)s, %(at)s)
     ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET at = excluded.at
 """
+INSERT_FOUND_DELETION = f"""
+    INSERT INTO memgraph_deletion (storage, user_id, agent_name, at)
+    SELECT coalesce(%(storage)s, ''), %(user_id)s, %(agent_name)s, %(at)s
+    WHERE NOT EXISTS (SELECT FROM memgraph_job WHERE {_MATCHES_SCOPE})
+    ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET at = excluded.at
+"""
 SELECT_DELETION = """
     SELECT at FROM memgraph_deletion
     WHERE user_id = %(user_id)s AND agent_name = %(agent_name)s AND storage = %(storage)s

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.background.planning import deleted_at
+from memgraph.background.planning import deleted_at, last_deletion
 from memgraph.errors import NotInReviewError, StorageError
 from memgraph.models import MemoryUpdate
 from memgraph.review import Decision, Proposal, apply_decision, parse_decision
@@ -31,6 +31,8 @@ class PendingReview:
     proposal: Proposal
     storage: str = ""
     """Name of the storage it would be saved to; empty if a LangGraph server decides."""
+    deletion: str | None = None
+    """As in StoredProposal."""
 
 
 class StoredProposal(BaseModel):
@@ -42,6 +44,8 @@ class StoredProposal(BaseModel):
     proposal: Proposal
     storage: str
     """Name of the storage it was proposed for."""
+    deletion: str | None = None
+    """The last deletion of the memory that it was proposed for, see `last_deletion`; None is not known."""
 
 
 class StoredDecision(BaseModel):
@@ -100,9 +104,12 @@ def discard_deleted(outbox: Outbox, storage: MemoryStorage, *, now: float) -> No
 
 def _is_deleted(review: PendingReview, storage: MemoryStorage) -> bool:
     try:
-        return review.at <= deleted_at(storage.load(review.key.scope))
+        memory = storage.load(review.key.scope)
     except StorageError:  # reported when the job runs; other reviews can be decided
         return False
+    if review.deletion is None:  # an earlier version stored it
+        return review.at <= deleted_at(memory)
+    return review.deletion != last_deletion(memory)
 
 
 def is_proposal(value: object) -> bool:
@@ -118,4 +125,4 @@ def decided_changes(decided: ReviewDecision) -> MemoryUpdate:
 
 def _read(held: HeldJob) -> PendingReview:
     stored = StoredProposal.model_validate_json(held.proposal)
-    return PendingReview(held.id, held.job.key, held.at, stored.proposal, stored.storage)
+    return PendingReview(held.id, held.job.key, held.at, stored.proposal, stored.storage, stored.deletion)

@@ -226,7 +226,7 @@ class JobRunner:
         self._count(**{result.outcome: 1}, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
         _log("update %s", result.log_fields)
         try:
-            was_held = self.outbox.complete(claim, timing=self.limits.timing)
+            was_held = self.outbox.complete(claim, timing=self.limits.timing, deletion=result.deletion)
         except OutboxError:
             # the memory is saved; run again after its lease has expired, the job finds nothing new
             logger.exception("learned from %s, but could not remove it from the outbox", claim.key)

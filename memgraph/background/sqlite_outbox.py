@@ -120,13 +120,15 @@ class SqliteOutbox(Outbox):
                 db.execute(sql.DELETE_CLAIMED, _claim_params(replace(claim, submissions=tuple(others))))
         return replace(claim, submissions=(merged,))
 
-    def complete(self, claim: Claim, *, timing: DebouncePolicy) -> bool:
+    def complete(self, claim: Claim, *, timing: DebouncePolicy, deletion: str = "") -> bool:
         params = _claim_params(claim)
         with self._quick.writing() as db:
             was_held = db.execute(sql.END_LEASE, (claim.lease_id,)).rowcount > 0
             if was_held and not db.execute(sql.DELETE_COMPLETED, params).rowcount:
                 db.execute(sql.DELETE_CLAIMED, params)
                 _finish_job(db, claim.job_id, timing)
+            if was_held and deletion not in {"", claim.deletion}:
+                db.execute(sql.INSERT_FOUND_DELETION, {**self._scope_params(claim.key.scope), "at": deletion})
             return was_held
 
     def failed(self, claim: Claim, *, error: str, retry_at: float) -> bool:

@@ -233,6 +233,12 @@ INSERT_DELETION = """
     INSERT INTO deletion (storage, user_id, agent_name, at) VALUES (coalesce(:storage, ''), :user_id, :agent_name, :at)
     ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET at = excluded.at
 """
+INSERT_FOUND_DELETION = f"""
+    INSERT INTO deletion (storage, user_id, agent_name, at)
+    SELECT coalesce(:storage, ''), :user_id, :agent_name, :at
+    WHERE NOT EXISTS (SELECT 1 FROM job WHERE {_MATCHES_SCOPE})
+    ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET at = excluded.at
+"""
 SELECT_DELETION = """
     SELECT at FROM deletion WHERE user_id = :user_id AND agent_name = :agent_name AND storage = :storage
 """

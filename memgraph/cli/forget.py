@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.jobs import OutboxOption, open_outbox
 
 if TYPE_CHECKING:
     from memgraph.models import Scope
@@ -24,11 +26,14 @@ def forget(
     user: UserOption,
     agent: AgentOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    outbox: OutboxOption = None,
 ) -> None:
-    """Delete a memory permanently.
+    """Delete a memory permanently. Its pending conversations are discarded by the processes that submitted them.
 
     Without --agent, deletes the memory that all agents of USER share.
     """
+    from memgraph.background.drain import forget_submissions
+    from memgraph.background.planning import last_deletion
     from memgraph.cli.format import format_scope
     from memgraph.models import Scope
 
@@ -38,6 +43,8 @@ def forget(
         ctx.output.line("Nothing was deleted.")
         return
     deletion = storage.delete(scope)
+    with open_outbox(ctx, outbox) as opened:
+        forget_submissions(opened.for_storage(storage.name), scope, last_deletion(deletion), now=time.time())
     ctx.output.line(f"Deleted the memory of {format_scope(scope)} in {storage.location(scope)}.")
     agents = _remaining_agents(ctx, scope)
     if agents:

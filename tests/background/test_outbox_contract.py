@@ -355,6 +355,21 @@ def test_merge_of_later_submissions_is_not_forgotten(outbox: Outbox) -> None:
     assert [each.is_forgotten for each in claim_one(outbox).submissions] == [False]
 
 
+def test_deletion_that_a_run_found_is_recorded_if_the_scope_has_no_other_jobs(outbox: Outbox) -> None:
+    """Another job may be older than the deletion."""
+    enqueue(outbox)
+    enqueue(outbox, key=ConversationKey(ADA, "older"))
+    assert outbox.complete(claim_one(outbox), timing=TIMING, deletion="2026-01-01")
+    (older,) = outbox.claim(now=100, lease_seconds=LEASE)
+    assert older.deletion == ""
+
+    assert outbox.complete(older, timing=TIMING, deletion="2026-01-01")
+    enqueue(outbox, "new")
+
+    claimed = claim_one(outbox)
+    assert (claimed.deletion, [each.is_forgotten for each in claimed.submissions]) == ("2026-01-01", [False])
+
+
 def test_dead_letter_is_forgotten_with_the_memory(outbox: Outbox) -> None:
     enqueue(outbox)
     outbox.dead_letter(claim_one(outbox), error="x", timing=TIMING)

@@ -12,7 +12,7 @@ import pytest
 from memgraph import BackgroundInvoker, EditError, MemoryStorage, Scope, Settings, build_graph
 from memgraph.background.drain import discard_forgotten
 from memgraph.background.outbox import ConversationKey
-from memgraph.background.reviews import decide_review, in_review
+from memgraph.background.reviews import decide_review, discard_deleted, in_review
 from memgraph.background.sqlite_outbox import SqliteOutbox
 from memgraph.errors import NotInReviewError
 from memgraph.models import Section
@@ -395,6 +395,27 @@ def test_job_that_could_not_be_held_runs_again(
     runner.run_due()
 
     assert (learned(), proposed(runner)) == ([], [["turn-1"]])
+
+
+# -- deleted memories -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ahead", [-7_200, 7_200])
+def test_only_reviews_of_deleted_memories_are_discarded_whatever_the_clock_says(
+    *, runner: Any, storage: Any, outbox: Any, say: Any, ahead: int
+) -> None:
+    """Also if the storage itself was called to delete them, and the proposal is from a machine with another clock."""
+    runner.add(say(1))
+    (claim,) = outbox.claim(now=runner.now() + 60, lease_seconds=30)
+    paused = runner._executor.run(claim, lambda _: None, lambda _: None)
+    outbox.hold_for_review(claim, paused.stored.model_dump_json(), now=runner.now() + ahead)
+
+    discard_deleted(outbox, storage, now=runner.now())
+    assert proposed(runner) == [["turn-1"]]
+    storage.delete(ADA)
+    discard_deleted(outbox, storage, now=runner.now())
+
+    assert proposed(runner) == []
 
 
 # -- the invoker ----------------------------------------------------------------------------------

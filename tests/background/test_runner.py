@@ -523,3 +523,19 @@ def test_only_what_was_said_after_a_deletion_is_learned_whatever_the_clock_does(
     runner.run_all()
 
     assert learned() == ["turn-2"]
+
+
+def test_after_a_deletion_of_the_storage_itself_no_clock_is_compared_once_a_job_was_run(
+    runner: Any, storage: Any, clock: Any, say: Any, learned: Any
+) -> None:
+    """The outbox does not know of it before; afterwards, a clock that is set back loses no turn."""
+    storage.delete(ADA)
+    clock.sleep(60)
+    runner.add(say(1))
+    runner.run_all()
+
+    clock.sleep(-7_200)
+    runner.add(say(1, 2))
+    runner.run_all()
+
+    assert learned() == ["turn-1", "turn-2"]

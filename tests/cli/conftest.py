@@ -105,6 +105,7 @@ def isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     for name in [name for name in os.environ if name.startswith(("MEMGRAPH_", "OPENAI_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MEMGRAPH_STORAGE_PATH", str(tmp_path / "memories"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
 
 

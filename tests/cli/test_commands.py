@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 
+from memgraph import Scope, Settings, open_outbox
+from memgraph.background.background_invoker import make_runner
+from memgraph.background.outbox import ConversationKey
+from memgraph.background.serialization import dump_messages
 from memgraph.cli.fact import CATEGORY_HELP
+from memgraph.config import make_storage
 from memgraph.models import CATEGORIES
 from memgraph.text.tokens import count_tokens
 
@@ -142,6 +149,28 @@ def test_forget_without_terminal_needs_yes(with_facts: Any) -> None:
 def test_forget_deletes_the_memory(with_facts: Any) -> None:
     assert with_facts("forget", "-u", "ada", "--yes").out.startswith("Deleted the memory of ada in ")
     assert facts(with_facts) == []
+
+
+@pytest.mark.parametrize("step", [-7_200, 7_200])
+def test_forget_forgets_the_pending_conversations_whatever_the_clock_says(
+    memgraph: Any, tmp_path: Path, monkeypatch: Any, step: int
+) -> None:
+    """They were submitted by a process whose clock is ahead or behind; later submissions are learned."""
+    settings = Settings(
+        storage_path=str(tmp_path / "memories"), outbox=str(tmp_path / "outbox.db"), model_name="offline"
+    )
+    monkeypatch.setenv("MEMGRAPH_OUTBOX", str(tmp_path / "outbox.db"))
+    storage, key = make_storage(settings), ConversationKey(Scope("ada"), "t1")
+    with open_outbox(settings.outbox) as outbox:
+        runner = make_runner(outbox.for_storage(storage.name), settings, storage)
+        runner.now = lambda: time.time() + step
+        runner.submit(key, dump_messages([HumanMessage("I live in Lisbon.", id="m1")]))
+        memgraph("forget", "-u", "ada", "--yes")
+        runner.submit(key, dump_messages([HumanMessage("I prefer tea to coffee.", id="m2")]))
+        outbox.expedite(now=runner.now())
+        runner.run_due()
+
+    assert [fact.content for fact in storage.load(key.scope).facts] == ["Prefers tea to coffee."]
 
 
 def test_forget_lists_remaining_agents(with_facts: Any) -> None:
