@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from langchain_core.embeddings import Embeddings
 
 from memgraph.retrieval.embeddings import Vector, normalize
 from memgraph.text.normalize import HAN
-from memgraph.text.sentences import cut_at_sentence, sentences
+from memgraph.text.sentences import cut_at_sentence, sentences, split_text
 
 if TYPE_CHECKING:
     from memgraph.retrieval.embedding_config import EmbeddingParams
@@ -66,18 +66,6 @@ class ChunkedEmbeddings(Embeddings):
         is_weighted = self._params.chunk_strategy == "weighted"
         mean = np.average(vectors, axis=0, weights=[len(chunk) for chunk in chunks] if is_weighted else None)
         return normalize([mean.tolist()], 1)[0]
-
-
-def split_text(text: str, max_length: int) -> Iterator[str]:
-    """Yield *text* in pieces of at most *max_length* characters, cut at sentence ends if possible."""
-    rest = text.strip()
-    while rest:
-        # only the beginning is searched, so that the time is linear in the length of the text
-        piece = cut_at_sentence(rest[: max_length + 1], max_length, len)
-        if not piece:
-            return
-        yield piece
-        rest = rest[len(piece) :].lstrip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from memgraph.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from io import FileIO
     from pathlib import Path
 
 PRIVATE_FILE = 0o600
@@ -92,6 +93,53 @@ def locked(path: Path, timeout: float) -> Generator[None]:
             lock.release()
 
 
+def append(path: Path, data: bytes, *, end: int) -> None:
+    """Write *data* durably after the first *end* bytes of a file, which is created if it is missing.
+
+    What followed those bytes is removed. If the write fails, the file ends there. Hold the lock of *path*.
+    """
+    with wrap_os_errors(path):
+        is_new = not path.exists()
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE), "r+b", buffering=0) as file:
+            file.truncate(end)
+            file.seek(end)
+            try:
+                _write_all(file, data)
+                os.fsync(file.fileno())
+            except OSError:
+                with suppress(OSError):
+                    file.truncate(end)
+                raise
+        if is_new:
+            _sync_folder(path.parent)
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
+
+
+def remove(path: Path) -> None:
+    """Remove a file durably, and what a killed process left of a write. Hold the lock of *path*."""
+    with wrap_os_errors(path):
+        temporary = _temporary(path)
+        if path.exists() or temporary.exists():
+            path.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
+            _sync_folder(path.parent)
+
+
+def file_version(path: Path) -> tuple[int, ...]:
+    """Return what changes with the content of a file: its identity, size and time; empty if it does not exist."""
+    with wrap_os_errors(path):
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def replace(path: Path, data: bytes) -> None:
     """Replace the file at *path* by *data*, atomically and durably. Hold the lock of *path*."""
     with wrap_os_errors(path), _staged(path, data) as temporary:
@@ -124,7 +172,7 @@ def _staged(path: Path, data: bytes, *, durable: bool = True) -> Generator[Path]
     Its name is fixed, so that the next write replaces what a killed process left: hold the lock of *path*. It is
     removed and created again, so that a link under that name is not written through.
     """
-    temporary = path.with_name(f"{path.name}.tmp")
+    temporary = _temporary(path)
     try:
         temporary.unlink(missing_ok=True)
         with open(temporary, "wb", opener=_open_private) as file:
@@ -135,6 +183,10 @@ def _staged(path: Path, data: bytes, *, durable: bool = True) -> Generator[Path]
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f"{path.name}.tmp")
 
 
 def _open_private(path: str, flags: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Self
 
@@ -15,14 +16,19 @@ if TYPE_CHECKING:
 
     from memgraph.policy import Policy
 
+logger = logging.getLogger(__name__)
+
 
 class MemoryStorage(ABC):
     """Stores one memory document per scope.
 
-    A subclass implements `load` and `save`; everything else has a default. `load_with_fallback` and
-    `next_revision` hold the rules of `load` and `save`, so that a storage only has to be atomic. All methods
-    may be called from several threads at once. A class given by its dotted path is called with `storage_path`.
+    A subclass implements `load` and `save`; everything else has a default, which keeps no episodes.
+    `load_with_fallback` and `next_revision` hold the rules of `load` and `save`, so that a storage only has to be
+    atomic. All methods may be called from several threads at once. A class given by its dotted path is called with
+    `storage_path`.
     """
+
+    _has_reported_episodes = False
 
     @property
     def name(self) -> str:
@@ -99,19 +105,37 @@ class MemoryStorage(ABC):
             StorageError: If `save` would fail now.
         """
 
-    def append_episodes(self, scope: Scope, episodes: Sequence[Episode], policy: Policy) -> None:  # noqa: B027
+    def append_episodes(
+        self,
+        scope: Scope,  # noqa: ARG002 - for storages that keep episodes
+        episodes: Sequence[Episode],
+        policy: Policy,  # noqa: ARG002
+        *,
+        revision: int | None = None,  # noqa: ARG002
+    ) -> None:
         """Store those of *episodes* whose ids are not stored yet, and evict what the limits of *policy* exclude.
 
-        A storage that keeps no episodes, which is the default, does nothing.
+        All of them are stored, or none. A custom storage keeps no episodes unless it has this method, `episodes` and
+        `remove_episodes`; that is logged once.
+
+        Args:
+            scope: Whose memory they belong to.
+            episodes: Episodes in any order; without any, nothing is done, nor evicted.
+            policy: Its `max_episodes` and `episode_days` are enforced in the same step.
+            revision: The revision of the memory that the caller loaded; None stores the episodes in any case.
 
         Raises:
+            ForgottenError: If the memory was deleted after *revision*; nothing is stored.
             StorageError: If nothing could be written.
         """
+        if episodes and not self._has_reported_episodes:
+            self._has_reported_episodes = True
+            logger.warning("%s keeps no episodes: only facts and summaries are stored", self.name)
 
     def episodes(self, scope: Scope) -> Sequence[Episode]:  # noqa: ARG002 - none is kept
         """Return the episodes of *scope*, the oldest first; the same object as before if none changed.
 
-        An agent also sees those that all agents of its user share, unless its memory was deleted.
+        An agent also sees those that all agents of its user share, unless its memory was ever deleted.
 
         Raises:
             StorageError: If the storage cannot be reached.
@@ -119,7 +143,9 @@ class MemoryStorage(ABC):
         return ()
 
     def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:  # noqa: ARG002 - none is kept
-        """Remove the episodes with these ids, and return how many were stored.
+        """Remove the episodes of exactly *scope* with these ids, and return how many were stored.
+
+        `delete` removes all of them.
 
         Raises:
             StorageError: If nothing could be written.

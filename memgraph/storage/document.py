@@ -38,7 +38,7 @@ def serialize(memory: Memory) -> tuple[Memory, bytes]:
     try:
         return memory, encode(memory)
     except PydanticSerializationError:
-        repaired = Memory.model_validate(_repair_surrogates(memory.model_dump(by_alias=True)))
+        repaired = Memory.model_validate(repair_surrogates(memory.model_dump(by_alias=True)))
         return repaired, encode(repaired)
 
 
@@ -65,7 +65,7 @@ def _validate(data: bytes) -> Memory:
         if field_errors(error)[0].type != "json_invalid" or b"\\u" not in data:
             raise
         # Python's json module writes and reads unpaired surrogates; pydantic's parser rejects them as bad JSON.
-        return Memory.model_validate(_repair_surrogates(json.loads(data.decode())))
+        return Memory.model_validate(repair_surrogates(json.loads(data.decode())))
 
 
 def _first_reason(error: ValidationError) -> str:
@@ -73,15 +73,15 @@ def _first_reason(error: ValidationError) -> str:
     return f"{first.message} at {first.path}" if first.path else first.message
 
 
-def _repair_surrogates(value: object) -> object:
+def repair_surrogates(value: object) -> object:
     """Return *value* with surrogate pairs joined and unpaired ones replaced, in every string it contains."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
         items = cast("dict[object, object]", value).items()
-        return {_repair_surrogates(key): _repair_surrogates(item) for key, item in items}
+        return {repair_surrogates(key): repair_surrogates(item) for key, item in items}
     if isinstance(value, list | tuple):
-        return [_repair_surrogates(item) for item in cast("list[object]", value)]
+        return [repair_surrogates(item) for item in cast("list[object]", value)]
     return value
 
 
@@ -154,14 +154,19 @@ def next_revision(scope: Scope, stored: Memory | None, memory: Memory) -> Memory
         RevisionConflictError: If *memory* is not based on *stored*.
     """
     deletion = stored.forgotten if stored else None
-    if deletion and deletion.revision > memory.revision:
-        raise ForgottenError(scope, memory.revision)
+    require_not_deleted(scope, stored, memory.revision)
     if memory.revision != (stored.revision if stored else 0):
         raise RevisionConflictError(scope, memory.revision)
     revision = memory.revision + 1
     # An imported document may carry a deletion at a revision that this one has not reached: drop it.
     imported = memory.forgotten if memory.forgotten and memory.forgotten.revision <= revision else None
     return memory.model_copy(update={"revision": revision, "forgotten": latest_deletion(deletion, imported)})
+
+
+def require_not_deleted(scope: Scope, stored: Memory | None, since: int) -> None:
+    """Raise a ForgottenError if *stored* was deleted after the revision *since*."""
+    if stored and stored.forgotten and stored.forgotten.revision > since:
+        raise ForgottenError(scope, since)
 
 
 def latest_deletion(one: Deletion | None, other: Deletion | None) -> Deletion | None:
@@ -190,6 +195,11 @@ def tombstone(stored: Memory | None) -> Memory:
 def is_tombstone(memory: Memory) -> bool:
     """Whether the latest revision of *memory* is its deletion."""
     return memory.forgotten is not None and memory.forgotten.revision == memory.revision and memory.is_empty
+
+
+def was_deleted(memory: Memory | None) -> bool:
+    """Whether *memory* was ever deleted, also if something was learned since."""
+    return memory is not None and memory.forgotten is not None
 
 
 def is_deleted(read: Callable[[], Memory | None]) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import DamagedMemoryError, RevisionConflictError, StorageError
 from memgraph.models import Memory
+from memgraph.storage import episode_file
 from memgraph.storage.atomic_file import check_writable, compare_and_replace, locked, read, replace, wrap_os_errors
 from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
@@ -16,16 +17,22 @@ from memgraph.storage.document import (
     latest_deletion,
     load_with_fallback,
     next_revision,
+    require_not_deleted,
     serialize,
     tombstone,
+    was_deleted,
 )
+from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.paths import Layout, absolute, path_of_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-    from memgraph.models import Scope
+    from memgraph.models import Episode, Scope
+    from memgraph.policy import Policy
+    from memgraph.storage.episode_file import FileVersion
+    from memgraph.storage.episodes import EpisodeSnapshot
 
 LOCK_TIMEOUT_SECONDS = 30.0
 RECORD_TIMEOUT_SECONDS = 1.0
@@ -51,7 +58,7 @@ class FileStorage(MemoryStorage):
     Any number of threads and processes may use the same folder. A save writes a temporary file and renames
     it, under a lock file; readers need no lock to see a complete document. Next to `memory.json` there is
     `memory.json.last`, the last good version: a backup if an edit breaks the document, and the reference that
-    shows whether the document was edited.
+    shows whether the document was edited. `episodes.jsonl` holds the episodes, one per line; it may be edited, too.
 
     A manual edit counts as a writer. This needs only these two files, so it works across processes:
 
@@ -77,6 +84,7 @@ class FileStorage(MemoryStorage):
         self._name = f"file:{base}"
         self._lock_timeout = lock_timeout
         self._cache = DocumentCache()
+        self._episodes: EpisodeCache[FileVersion] = EpisodeCache()
 
     @property
     def name(self) -> str:
@@ -113,12 +121,41 @@ class FileStorage(MemoryStorage):
                     known = (state.memory or Memory()).model_copy(update={"revision": state.revision})
                     if user_id_file:
                         self._write_user_id(scope, user_id_file)
+                    episode_file.delete_episodes(self._layout.episodes(scope))
+                    self._episodes.clear()
                     return self._write(scope, path, tombstone(known), state.data)
             except RevisionConflictError:
                 continue  # edited meanwhile: delete the edit, too
 
     def check_writable(self, scope: Scope) -> None:
         check_writable(self._layout.document(scope).parent)
+
+    def append_episodes(
+        self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
+    ) -> None:
+        if not episodes:
+            return
+        path, user_id_file = self._layout.document(scope), self._layout.user_id_file(scope)
+        with locked(path, self._lock_timeout):
+            if revision is not None:
+                require_not_deleted(scope, self._read_state(path).memory, revision)
+            if user_id_file:
+                self._write_user_id(scope, user_id_file)
+            known = self._episodes.get(scope)
+            episode_file.append_episodes(self._layout.episodes(scope), episodes, policy, known=known)
+
+    def episodes(self, scope: Scope) -> tuple[Episode, ...]:
+        return self._episodes.visible(scope, self._read_episodes, was_deleted=lambda: was_deleted(self._read(scope)))
+
+    def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:
+        if not self._layout.episodes(scope).exists():
+            return 0
+        with locked(self._layout.document(scope), self._lock_timeout):
+            removed = episode_file.remove_episodes(self._layout.episodes(scope), ids)
+        known = self._episodes.get(scope)
+        self._episodes.clear()
+        self._read_episodes(scope, known)
+        return removed
 
     def scopes(self) -> Iterator[Scope]:
         with wrap_os_errors(self._layout.base):
@@ -134,6 +171,12 @@ class FileStorage(MemoryStorage):
         path = self._layout.document(scope)
         state = self._read_state(path)
         return state.memory if state.is_recorded else self._record_edit(path, state)
+
+    def _read_episodes(self, scope: Scope, known: EpisodeSnapshot[FileVersion] | None = None) -> tuple[Episode, ...]:
+        known = known or self._episodes.get(scope)
+        snapshot = episode_file.load_episodes(self._layout.episodes(scope), known)
+        self._episodes.put(scope, snapshot)
+        return snapshot.episodes
 
     def _write(self, scope: Scope, path: Path, memory: Memory, expected: bytes | None) -> Memory:
         """Replace the document at *path*, unless it was edited since *expected* was read."""

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import secrets
 import threading
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ConfigError
 from memgraph.storage.base import MemoryStorage
-from memgraph.storage.document import DocumentCache, is_deleted, load_with_fallback, next_revision, tombstone
+from memgraph.storage.document import (
+    DocumentCache,
+    is_deleted,
+    load_with_fallback,
+    next_revision,
+    require_not_deleted,
+    tombstone,
+    was_deleted,
+)
+from memgraph.storage.episodes import EpisodeCache, merge_episodes, storable, within_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
-    from memgraph.models import Memory, Scope
+    from memgraph.models import Episode, Memory, Scope
+    from memgraph.policy import Policy
 
 
 class InMemoryStorage(MemoryStorage):
@@ -25,6 +36,8 @@ class InMemoryStorage(MemoryStorage):
         self._lock = threading.Lock()
         self._documents: dict[Scope, bytes] = {}
         self._cache = DocumentCache()
+        self._stored_episodes: dict[Scope, tuple[Episode, ...]] = {}
+        self._episodes: EpisodeCache[None] = EpisodeCache()
 
     @property
     def name(self) -> str:
@@ -45,12 +58,40 @@ class InMemoryStorage(MemoryStorage):
 
     def delete(self, scope: Scope) -> Memory:
         with self._lock:
+            self._stored_episodes.pop(scope, None)
+            self._episodes.clear()
             return self._write(scope, tombstone(self._read(scope)))
+
+    def append_episodes(
+        self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
+    ) -> None:
+        with self._lock:
+            if revision is not None:
+                require_not_deleted(scope, self._read(scope), revision)
+            if episodes:
+                stored = merge_episodes(self._own_episodes(scope), map(storable, episodes))
+                allowed = within_limits(stored, policy, datetime.now(UTC))
+                self._stored_episodes[scope] = stored if len(allowed) == len(stored) else tuple(allowed)
+
+    def episodes(self, scope: Scope) -> tuple[Episode, ...]:
+        return self._episodes.visible(scope, self._own_episodes, was_deleted=lambda: was_deleted(self._read(scope)))
+
+    def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:
+        with self._lock:
+            stored = self._own_episodes(scope)
+            kept = tuple(episode for episode in stored if episode.id not in ids)
+            if len(kept) < len(stored):
+                self._stored_episodes[scope] = kept
+                self._episodes.clear()
+            return len(stored) - len(kept)
 
     def scopes(self) -> Iterator[Scope]:
         for scope in tuple(self._documents):
             if not is_deleted(partial(self._read, scope)):
                 yield scope
+
+    def _own_episodes(self, scope: Scope) -> tuple[Episode, ...]:
+        return self._stored_episodes.get(scope, ())
 
     def _read(self, scope: Scope) -> Memory | None:
         data = self._documents.get(scope)

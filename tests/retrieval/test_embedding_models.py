@@ -19,11 +19,12 @@ from werkzeug import Request, Response
 
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Fact, Memory
-from memgraph.retrieval.chunking import ChunkedEmbeddings, split_text
+from memgraph.retrieval.chunking import ChunkedEmbeddings
 from memgraph.retrieval.embedding_config import EmbeddingConfig, EmbeddingParams
 from memgraph.retrieval.embedding_models import make_embeddings, model_name
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
+from memgraph.text.sentences import split_text
 
 # -- what may be said -----------------------------------------------------------------------------
 

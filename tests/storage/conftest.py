@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langgraph.store.memory import InMemoryStore
 
 import memgraph
+from memgraph.storage import MemoryStorage, open_storage
 from memgraph.storage.langgraph import LangGraphStorage
 
 ROOT = Path(memgraph.__file__).parent.parent
+
+URLS = {
+    "file": "file:{folder}",
+    "sqlite": "sqlite:{folder}/memory.db",
+    "memory": "memory:",
+    "postgresql": "{postgres_url}",
+    "langgraph": "{langgraph_in_memory}",
+    "langgraph on sqlite": "{langgraph_on_sqlite}",
+    "langgraph on postgresql": "{langgraph_on_postgres}",
+}
+"""URL of each storage. `{name}` alone is the value of that fixture: a URL or a storage."""
 
 LEARNER = """
 import sys
@@ -69,3 +83,27 @@ def langgraph_on_postgres(postgres_url: str) -> Iterator[LangGraphStorage]:
     with PostgresStore.from_conn_string(postgres_url, pool_config={"min_size": 1, "max_size": 2}) as store:
         store.setup()
         yield LangGraphStorage(store)
+
+
+@pytest.fixture
+def url_for(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Any]:
+    def place(name: str) -> Any:
+        fixture = re.fullmatch(r"\{(\w+)\}", URLS[name])
+        return request.getfixturevalue(fixture[1]) if fixture else URLS[name].format(folder=tmp_path)
+
+    return place
+
+
+@pytest.fixture(params=URLS)
+def storage(request: pytest.FixtureRequest, url_for: Callable[[str], Any]) -> Iterator[MemoryStorage]:
+    with open_storage(url_for(request.param)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def eager_threads() -> Iterator[None]:
+    """Switch threads as often as possible, to provoke races."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)

@@ -1,9 +1,7 @@
-"""The contract of every storage. To test a new one, add a line to URLS."""
+"""The contract of every storage. To test a new one, add a line to URLS in conftest.py."""
 
 from __future__ import annotations
 
-import re
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -19,39 +17,14 @@ from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
-URLS = {
-    "file": "file:{folder}",
-    "sqlite": "sqlite:{folder}/memory.db",
-    "memory": "memory:",
-    "postgresql": "{postgres_url}",
-    "langgraph": "{langgraph_in_memory}",
-    "langgraph on sqlite": "{langgraph_on_sqlite}",
-    "langgraph on postgresql": "{langgraph_on_postgres}",
-}
-"""URL of each storage. `{name}` alone is the value of that fixture: a URL or a storage."""
 SHARED_BY_PROCESSES = ("file", "sqlite", "postgresql")
 
 ADA = Scope("ada")
 BOT = Scope("ada", "bot")
 KNOWN = Memory(facts=(Fact(content="Works on engines."),), threads={"t1": Watermark(last_message_id="m1")})
-
-
-@pytest.fixture
-def url_for(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Any]:
-    def place(name: str) -> Any:
-        fixture = re.fullmatch(r"\{(\w+)\}", URLS[name])
-        return request.getfixturevalue(fixture[1]) if fixture else URLS[name].format(folder=tmp_path)
-
-    return place
-
-
-@pytest.fixture(params=URLS)
-def storage(request: pytest.FixtureRequest, url_for: Callable[[str], Any]) -> Iterator[MemoryStorage]:
-    with open_storage(url_for(request.param)) as opened:
-        yield opened
 
 
 def contents(memory: Memory) -> list[str]:
@@ -239,15 +212,6 @@ def test_a_lost_save_changes_nothing(storage: MemoryStorage) -> None:
         storage.save(ADA, Memory())
 
     assert storage.load(ADA) == saved
-
-
-@pytest.fixture
-def eager_threads() -> Iterator[None]:
-    """Switch threads as often as possible, to provoke races."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
 
 
 @pytest.mark.usefixtures("eager_threads")

@@ -1,0 +1,153 @@
+"""Episodes in a storage: their order, their limits, their JSON, what an agent sees, and a cache of parsed ones.
+
+They are read when a memory is recalled, and never on the way of an update: appending does not parse what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
+
+from memgraph._cache import LRUCache
+from memgraph.models import Episode, Scope, timestamp
+from memgraph.policy import Policy
+from memgraph.storage.document import repair_surrogates
+
+V = TypeVar("V")
+_Key = tuple[str, str]
+
+MAX_CACHE_BYTES = 64 * 1024 * 1024
+_EPISODE_BYTES = 1_200
+"""Size of a parsed episode without its text."""
+
+
+def storable(episode: Episode) -> Episode:
+    """Return *episode* as it is read after it was stored: unpaired surrogates become U+FFFD."""
+    try:
+        episode.model_dump_json()
+    except PydanticSerializationError:
+        return Episode.model_validate(repair_surrogates(episode.model_dump(by_alias=True)))
+    return episode
+
+
+def encode_episode(episode: Episode) -> str:
+    """Return a storable *episode* as JSON on one line, in camelCase."""
+    return episode.model_dump_json(by_alias=True)
+
+
+def decode_episode(data: bytes | str) -> Episode | None:
+    """Parse an episode; None if *data* is not one."""
+    try:
+        return Episode.model_validate_json(data)
+    except ValidationError:
+        return None
+
+
+def merge_episodes(known: tuple[Episode, ...], new: Iterable[Episode]) -> tuple[Episode, ...]:
+    """Return *known* and those of *new* with other ids, the oldest first; *known* itself if there are none.
+
+    Episodes of an unknown time come first; those of the same time keep their order.
+    """
+    by_id = {episode.id: episode for episode in known}
+    for episode in new:
+        by_id.setdefault(episode.id, episode)
+    if len(by_id) == len(known):
+        return known
+    return tuple(sorted(by_id.values(), key=lambda episode: episode.at))
+
+
+def oldest_allowed(policy: Policy, now: datetime) -> str:
+    """Return the time before which an episode is evicted; "" if there is none."""
+    return timestamp(now - timedelta(days=policy.episode_days)) if policy.episode_days else ""
+
+
+def within_limits(episodes: Sequence[Episode], policy: Policy, now: datetime) -> Sequence[Episode]:
+    """Return those of *episodes*, the oldest first, that *policy* allows. Those of an unknown time never expire."""
+    limit = oldest_allowed(policy, now)
+    allowed = [episode for episode in episodes if not "" < episode.at < limit]
+    return allowed[max(0, len(allowed) - policy.max_episodes) :]
+
+
+# -- the cache ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpisodeSnapshot(Generic[V]):
+    """The episodes of one scope, as they were read."""
+
+    version: V
+    """Differs if the stored episodes do."""
+    episodes: tuple[Episode, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Merged:
+    """The episodes that an agent sees, and what they were merged from."""
+
+    own: tuple[Episode, ...]
+    shared: tuple[Episode, ...]
+    episodes: tuple[Episode, ...]
+
+
+class EpisodeCache(Generic[V]):
+    """Recently read episodes, so that unchanged ones are not parsed again, and callers get the same object.
+
+    Whoever reads compares the version first, so stale episodes are never returned. The storage clears it when episodes
+    are removed.
+    """
+
+    def __init__(self, max_bytes: int = MAX_CACHE_BYTES) -> None:
+        self._snapshots: LRUCache[_Key, EpisodeSnapshot[V]] = LRUCache(
+            max_bytes=max_bytes, size_of=lambda _, snapshot: _size(snapshot.episodes)
+        )
+        self._merged: LRUCache[_Key, _Merged] = LRUCache(
+            max_bytes=max_bytes, size_of=lambda _, merged: _size(merged.episodes)
+        )
+
+    def get(self, scope: Scope) -> EpisodeSnapshot[V] | None:
+        return self._snapshots.get(_key(scope))
+
+    def put(self, scope: Scope, snapshot: EpisodeSnapshot[V]) -> None:
+        if self._snapshots.get(_key(scope)) is not snapshot:
+            self._snapshots.put(_key(scope), snapshot)
+
+    def clear(self) -> None:
+        """Remove the text of all users."""
+        self._snapshots.clear()
+        self._merged.clear()
+
+    def visible(
+        self, scope: Scope, read: Callable[[Scope], tuple[Episode, ...]], *, was_deleted: Callable[[], bool]
+    ) -> tuple[Episode, ...]:
+        """Return the episodes that *scope* sees, the oldest first.
+
+        Args:
+            scope: An agent also sees those that all agents of its user share.
+            read: Returns the episodes of exactly one scope.
+            was_deleted: Returns whether the memory of *scope* was ever deleted: then what was shared before stays
+                hidden from the agent. Called only for an agent.
+        """
+        own = read(scope)
+        if not scope.agent_name or was_deleted():
+            return own
+        shared = read(scope.shared)
+        if not own or not shared:
+            return own or shared
+        merged = self._merged.get(_key(scope))
+        if merged is None or merged.own is not own or merged.shared is not shared:
+            merged = _Merged(own, shared, merge_episodes(shared, own))
+            self._merged.put(_key(scope), merged)
+        return merged.episodes
+
+
+def _key(scope: Scope) -> _Key:
+    return scope.user_id, scope.agent_name or ""
+
+
+def _size(episodes: Sequence[Episode]) -> int:
+    return sum(_EPISODE_BYTES + len(episode.text) for episode in episodes)

@@ -1,0 +1,70 @@
+"""Episodes: the messages of a conversation that are kept word for word."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from memgraph.models import Episode, Turn
+from memgraph.text.secrets import mask
+from memgraph.text.sentences import cut_at_sentence, split_text
+
+if TYPE_CHECKING:
+    from memgraph.policy import Policy
+
+MAX_ANSWER_CHARS = 500
+"""Maximum characters of an episode of the assistant; the rest of its answer is not kept."""
+
+
+def episode_id(thread: str, message_id: str, part: int = 0) -> str:
+    """Return the id of one part of a message: the same in every run, so that a message is kept once.
+
+    Args:
+        thread: The thread, or "unknown".
+        message_id: The id of the turn.
+        part: The number of the part, from 0; a message of at most `max_episode_chars` characters has one.
+    """
+    digest = hashlib.sha256(f"{thread}\0{message_id}".encode("utf-8", "surrogatepass")).hexdigest()[:20]
+    return f"e_{digest}-{part}" if part else f"e_{digest}"
+
+
+def episodes_of(turns: Sequence[Turn], *, thread: str, policy: Policy) -> tuple[Episode, ...]:
+    """Return what is kept of *turns*, secrets masked.
+
+    Args:
+        turns: Consecutive turns of a conversation, the oldest first.
+        thread: The thread, or "unknown".
+        policy: `episodes` selects the turns: those of the user, with `exchange` also the assistant's last turn before
+            the next one of the user, with `off` none. A turn of more than `max_episode_chars` characters is kept in
+            parts, cut at sentence ends if possible.
+
+    Returns:
+        The episodes in the order of *turns*. Other speakers' turns are not kept.
+    """
+    if policy.episodes == "off":
+        return ()
+    found: list[Episode] = []
+    for index, turn in enumerate(turns):
+        if turn.is_users:
+            found += _episodes_of_turn(turn, split_text(mask(turn.text), policy.max_episode_chars), thread)
+        elif policy.episodes == "exchange" and _is_final_answer(turns, index):
+            found += _episodes_of_turn(turn, [cut_at_sentence(mask(turn.text), MAX_ANSWER_CHARS, len)], thread)
+    return tuple(found)
+
+
+def _is_final_answer(turns: Sequence[Turn], index: int) -> bool:
+    return turns[index].role == "ai" and (index + 1 == len(turns) or turns[index + 1].role == "human")
+
+
+def _episodes_of_turn(turn: Turn, parts: Iterator[str] | Sequence[str], thread: str) -> Iterator[Episode]:
+    for number, text in enumerate(parts):
+        if text:
+            yield Episode(
+                id=episode_id(thread, turn.id, number),
+                thread_id=thread,
+                message_id=turn.id,
+                at=turn.at,
+                text=text,
+                author="user" if turn.role == "human" else "assistant",
+            )

@@ -1,0 +1,189 @@
+"""The file `episodes.jsonl`: readable, editable, and never damaged by a killed process."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from memgraph.errors import StorageError
+from memgraph.models import Episode, Scope
+from memgraph.policy import Policy
+from memgraph.storage import atomic_file, episode_file
+from memgraph.storage.file import FileStorage
+
+ADA = Scope("ada")
+POLICY = Policy()
+
+
+def said(text: str) -> Episode:
+    """Return an episode whose id is its text."""
+    return Episode(id=text, thread_id="t1", message_id="m1", at="2026-05-03T09:00:00Z", text=text)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> FileStorage:
+    storage = FileStorage(tmp_path)
+    storage.append_episodes(ADA, [said("e1"), said("e2")], POLICY)
+    return storage
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "users" / "ada" / "episodes.jsonl"
+
+
+def ids(storage: FileStorage) -> list[str]:
+    return [episode.id for episode in storage.episodes(ADA)]
+
+
+def test_there_is_one_json_object_per_line(path: Path, storage: FileStorage) -> None:
+    storage.append_episodes(ADA, [said("喜欢\nPython")], POLICY)
+
+    lines = path.read_text("utf-8").splitlines()
+
+    assert [json.loads(line)["text"] for line in lines] == ["e1", "e2", "喜欢\nPython"]
+    assert lines[0] == '{"id":"e1","threadId":"t1","messageId":"m1","at":"2026-05-03T09:00:00Z","text":"e1"}'
+    assert "喜欢" in lines[2]
+
+
+def test_the_episodes_of_another_global_document_are_its_own(tmp_path: Path) -> None:
+    """`file:DIR/a.json` and `file:DIR/b.json` are two memories in one folder."""
+    default = Scope("default")
+
+    for name in ("a", "b"):
+        FileStorage(tmp_path / f"{name}.json").append_episodes(default, [said(name)], POLICY)
+
+    assert [episode.id for episode in FileStorage(tmp_path / "a.json").episodes(default)] == ["a"]
+    assert (tmp_path / "b.episodes.jsonl").exists()
+
+
+def test_the_file_is_private(path: Path, storage: FileStorage) -> None:
+    created = path.stat().st_mode
+    storage.remove_episodes(ADA, ["e1"])
+
+    assert (created & 0o777, path.stat().st_mode & 0o777) == (0o600, 0o600)
+
+
+@pytest.mark.parametrize("kept", range(1, 30))
+def test_a_torn_last_line_is_ignored_and_replaced(path: Path, storage: FileStorage, kept: int) -> None:
+    """A process was killed while it wrote the line; the run that wrote it is repeated."""
+    complete = path.read_bytes()
+    storage.append_episodes(ADA, [said("e3")], POLICY)
+    path.write_bytes(path.read_bytes()[: len(complete) + kept])
+    torn = ids(storage)
+
+    storage.append_episodes(ADA, [said("e3"), said("e4")], POLICY)
+
+    assert (torn, ids(storage)) == (["e1", "e2"], ["e1", "e2", "e3", "e4"])
+    assert len(path.read_bytes().splitlines()) == 4
+
+
+def test_a_complete_last_line_without_a_line_break_counts(path: Path, storage: FileStorage) -> None:
+    """As some editors leave it."""
+    path.write_bytes(path.read_bytes().rstrip())
+    edited = ids(storage)
+
+    storage.append_episodes(ADA, [said("e3")], POLICY)
+
+    assert (edited, ids(storage)) == (["e1", "e2"], ["e1", "e2", "e3"])
+
+
+@pytest.mark.parametrize("removed", ["e1", "e2"])
+def test_a_line_removed_by_hand_stays_removed(path: Path, storage: FileStorage, removed: str) -> None:
+    storage.episodes(ADA)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for line in lines if removed.encode() not in line))
+
+    storage.append_episodes(ADA, [said("e3")], POLICY)
+
+    assert ids(storage) == [name for name in ("e1", "e2", "e3") if name != removed]
+
+
+def test_a_text_changed_by_hand_is_read(path: Path, storage: FileStorage) -> None:
+    storage.episodes(ADA)
+    path.write_bytes(path.read_bytes().replace(b'"text":"e1"', b'"text":"edited"'))
+
+    assert [episode.text for episode in storage.episodes(ADA)] == ["edited", "e2"]
+
+
+def test_a_line_that_is_no_episode_is_kept_and_reported_once(
+    path: Path, storage: FileStorage, caplog: pytest.LogCaptureFixture
+) -> None:
+    with path.open("ab") as file:
+        file.write(b"# my notes\n")
+
+    for _ in range(2):
+        storage.append_episodes(ADA, [said("e3")], POLICY)
+        assert ids(storage) == ["e1", "e2", "e3"]
+    storage.remove_episodes(ADA, ["e1"])
+
+    assert ids(storage) == ["e2", "e3"]
+    assert b"# my notes\n" in path.read_bytes()
+    assert [record.message for record in caplog.records] == [
+        f"{path}: lines that are not episodes, which are kept but not used: 1"
+    ]
+
+
+def test_an_id_that_occurs_twice_is_read_once(path: Path, storage: FileStorage) -> None:
+    """As after a restored backup was appended by hand."""
+    path.write_bytes(path.read_bytes() * 2)
+
+    assert ids(storage) == ["e1", "e2"]
+
+
+def test_only_what_was_appended_is_parsed(storage: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage.episodes(ADA)
+    parsed: list[bytes] = []
+    decode = episode_file.decode_episode
+    monkeypatch.setattr(episode_file, "decode_episode", lambda data: (parsed.append(data), decode(data))[1])
+
+    storage.append_episodes(ADA, [said("e3")], POLICY)
+
+    assert ids(storage) == ["e1", "e2", "e3"]
+    assert len([data for data in parsed if data]) == 1
+
+
+def test_an_append_parses_no_stored_episode(storage: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An update takes the same time, however much its user has said."""
+
+    def fail(_: bytes) -> None:
+        raise AssertionError("it was parsed")
+
+    monkeypatch.setattr(episode_file, "decode_episode", fail)
+
+    storage.append_episodes(ADA, [said("e3")], POLICY)
+
+
+def test_a_full_disk_leaves_the_old_file(path: Path, storage: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = path.read_bytes()
+
+    def fail(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(atomic_file.os, "fsync", fail)
+
+    with pytest.raises(StorageError, match="No space left"):
+        storage.append_episodes(ADA, [said("e3")], POLICY)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="it names the files behind descriptors by /proc")
+def test_an_append_is_durable(storage: FileStorage, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learned conversation survives a power cut, its file included."""
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def record(descriptor: int) -> None:
+        synced.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(atomic_file.os, "fsync", record)
+
+    storage.append_episodes(ADA, [said("e3")], POLICY)
+    storage.append_episodes(Scope("bob"), [said("e1")], POLICY)
+
+    assert str(path) in synced
+    assert str(path.parent.parent / "bob") in synced
