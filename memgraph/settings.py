@@ -71,7 +71,7 @@ class Settings(Policy):
 
     # -- the model --
     model_name: str | None = None
-    """Such as `openai:gpt-4.1-mini`; default: OpenAI if its key is set, else the built-in `offline` model."""
+    """Such as `openai:gpt-4.1-mini`; default: an agent's own, else one whose provider has its key set, else offline."""
     structured_output: Annotated[StructuredOutput, OUTPUT_FORMATS] = "none"
     """How the format of the model's answer is enforced: by the prompt alone, a JSON schema, or a tool call."""
     prompt_path: Path | None = None

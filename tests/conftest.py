@@ -9,7 +9,8 @@ from pathlib import Path
 # read when LangGraph is imported: checkpoints hold nothing but plain data, as on a careful server
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 # a model or a setting of the machine's own must not reach a test
-for name in [name for name in os.environ if name.startswith(("OPENAI_", "LANGSMITH_", "LANGCHAIN_"))]:
+PROVIDERS = ("OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "MISTRAL_", "GROQ_", "DEEPSEEK_", "OLLAMA_")
+for name in [name for name in os.environ if name.startswith((*PROVIDERS, "LANGSMITH_", "LANGCHAIN_"))]:
     del os.environ[name]
 
 from hypothesis import settings  # noqa: E402 - after the environment is set

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memgraph.config import default_model, load_settings, make_context, make_storage
+from memgraph.config import load_settings, make_context, make_storage
 from memgraph.context import AllowedChoices
 from memgraph.errors import ConfigError
 from memgraph.policy import Policy
@@ -177,25 +177,6 @@ def test_settings_contain_the_policy() -> None:
     settings = load_settings(max_facts=20, debounce_seconds=0)
 
     assert settings.policy == Policy(max_facts=20)
-
-
-@pytest.mark.parametrize(
-    ("environment", "configured", "name"),
-    [
-        ({}, None, "offline"),
-        ({"OPENAI_API_KEY": "k"}, None, "openai:gpt-4.1-mini"),
-        ({"OPENAI_BASE_URL": "http://x/v1", "OPENAI_MODEL": "qwen"}, None, "openai:qwen"),
-        ({"OPENAI_API_KEY": "k"}, "offline", "offline"),
-        ({"OPENAI_API_KEY": ""}, None, "offline"),
-    ],
-)
-def test_the_default_model_depends_on_the_environment(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], configured: str | None, name: str
-) -> None:
-    for variable, value in environment.items():
-        monkeypatch.setenv(variable, value)
-
-    assert default_model(load_settings(model_name=configured)) == name
 
 
 def test_make_storage_opens_the_configured_storage(tmp_path: Path) -> None:

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from memgraph.retrieval.recall import RecallPipeline
     from memgraph.settings import Settings
 
-NO_PROVIDER = (
-    "No model provider is configured (set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server): "
-    "answers only quote the memory."
-)
 OFFLINE_CHOSEN = "The built-in offline model cannot chat: answers only quote the memory."
 OFF = "Memory is off (enabled: false): nothing is learned or recalled."
 UNFINISHED = "Not everything was learned yet: the next chat retries it (see `memgraph pending`)."
@@ -92,8 +88,8 @@ def chat(
     scope = Scope(user, agent)
     thread = validate_id(f"chat-{uuid4().hex[:8]}" if thread is None else thread, "thread")
     settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
+    settings = _resolve_model(ctx, settings)
     chat_model = make_chat_model(settings)
-    _print_model(ctx, settings)
     updates: list[UpdateResult] = []  # appended by the invoker's threads, read by this one
     with BackgroundInvoker(
         settings=settings,
@@ -240,17 +236,22 @@ def quote_memory(memory: Memory, text: str) -> str:
     return f"{prefix}{quotes}{suffix}" if quotes else no_match
 
 
-def _print_model(ctx: CommandContext, settings: Settings) -> None:
-    from memgraph.config import default_model, has_explicit_model
+def _resolve_model(ctx: CommandContext, settings: Settings) -> Settings:
+    """Print which model answers, and return *settings* with its name."""
+    from memgraph.config import choose_model
+    from memgraph.config.providers import HOW_TO_CHOOSE
     from memgraph.llm import OFFLINE
 
-    name = default_model(settings)
-    if name != OFFLINE:
-        ctx.output.line(f"Model: {name}", "dim")
+    choice = choose_model(settings)
+    if choice.is_fallback:
+        ctx.output.notice(f"Answers only quote the memory: {choice.reason}; {HOW_TO_CHOOSE}.")
+    elif choice.name == OFFLINE:
+        ctx.output.notice(OFFLINE_CHOSEN)
     else:
-        ctx.output.notice(OFFLINE_CHOSEN if has_explicit_model(settings) else NO_PROVIDER)
+        ctx.output.line(f"Model: {choice.name}", "dim")
     if not settings.enabled:
         ctx.output.notice(OFF)
+    return settings.model_copy(update={"model_name": choice.name})
 
 
 def _converse(conversation: Chat) -> None:

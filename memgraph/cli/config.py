@@ -28,13 +28,15 @@ def config(
     if template:
         _show_template(ctx)
         return
-    from memgraph.config import default_model
+    from memgraph.config import choose_model
 
     loaded = ctx.loaded
     _check_memories(ctx)
+    choice = choose_model(loaded.settings)
     document = {
         "file": str(loaded.file) if loaded.file else None,
-        "model": default_model(loaded.settings),
+        "model": choice.name,
+        "model_reason": choice.reason,
         "storage": ctx.storage.name,
         "settings": {name: _describe_setting(ctx, name) for name in type(loaded.settings).model_fields},
     }
@@ -70,7 +72,9 @@ def _describe_setting(ctx: CommandContext, name: str) -> dict[str, Any]:
 def _show(ctx: CommandContext, document: dict[str, Any]) -> None:
     line = ctx.output.line
     line(f"File:    {document['file'] or 'none'}")
-    line(f"Model:   {document['model']}")
+    line(f"Model:   {document['model']} ({document['model_reason']})")
+    if not ctx.settings.model_name:
+        line("         An agent's memory learns with the agent's own model unless model_name is set.", "dim")
     line(f"Storage: {document['storage']}")
     line()
     for name, setting in document["settings"].items():

@@ -10,7 +10,7 @@ import typer
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
 from memgraph.cli.io import STDIN, default_thread, display_name, read_input
 from memgraph.cli.prompts import read_lines
-from memgraph.cli.update import ModelOption, ThreadOption, print_disabled, print_model
+from memgraph.cli.update import ModelOption, ThreadOption, print_disabled, resolve_model
 
 if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage
@@ -60,7 +60,7 @@ def step(
     if not settings.enabled:
         print_disabled(ctx)
         return
-    print_model(ctx, settings)
+    settings = resolve_model(ctx, settings)
     ctx.output.line(f"Learning about {format_scope(scope)} from {file} ({pluralize(len(messages), 'message')})", "bold")
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not ctx.output.as_json
     session = StepSession(

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from memgraph.graph import UpdateGraph
     from memgraph.settings import Settings
 
-NO_PROVIDER = (
-    "Using the built-in offline model: no model provider is configured "
-    "(set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server)."
-)
 DISABLED = "Memory is off (enabled: false): nothing was learned."
 _INTERRUPT = "__interrupt__"
 
@@ -82,7 +78,7 @@ def update(
         print_disabled(ctx)
         return
     _check_can_review(ctx, settings)
-    print_model(ctx, settings)
+    settings = resolve_model(ctx, settings)
     source = f"{display_name(file)} ({pluralize(len(messages), 'message')})"
     ctx.output.line(f"Learning about {format_scope(scope)} from {source}", "bold")
     identity = {"user_id": scope.user_id, "agent_name": scope.agent_name, "thread_id": thread}
@@ -99,14 +95,19 @@ def update(
     ctx.output.result(dump_result(final, context, location, progress.nodes))
 
 
-def print_model(ctx: CommandContext, settings: Settings) -> None:
-    """Print which model is used."""
-    from memgraph.config import default_model, has_explicit_model
+def resolve_model(ctx: CommandContext, settings: Settings) -> Settings:
+    """Print which model learns, and return *settings* with its name."""
+    from memgraph.config import choose_model
+    from memgraph.config.providers import HOW_TO_CHOOSE
 
-    if not has_explicit_model(settings):
-        ctx.output.notice(NO_PROVIDER)
+    choice = choose_model(settings)
+    if choice.is_fallback:
+        ctx.output.notice(f"Using the built-in offline model: {choice.reason}; {HOW_TO_CHOOSE}.")
+    elif settings.model_name:
+        ctx.output.line(f"Model: {choice.name}")
     else:
-        ctx.output.line(f"Model: {default_model(settings)}")
+        ctx.output.line(f"Model: {choice.name} ({choice.reason})")
+    return settings.model_copy(update={"model_name": choice.name})
 
 
 def print_disabled(ctx: CommandContext) -> None:

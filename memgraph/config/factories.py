@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from memgraph.config.providers import choose_model, warn_of_fallback
 from memgraph.llm import OFFLINE
 from memgraph.settings import Settings
 
@@ -14,22 +14,6 @@ if TYPE_CHECKING:
     from memgraph.context import Context
     from memgraph.storage import MemoryStorage
 
-OPENAI_DEFAULT = "gpt-4.1-mini"
-
-
-def default_model(settings: Settings) -> str:
-    """Return the model's name: the configured one, else OpenAI's if its key or base URL is set, else `offline`."""
-    if settings.model_name:
-        return settings.model_name
-    if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL"):
-        return f"openai:{os.environ.get('OPENAI_MODEL') or OPENAI_DEFAULT}"
-    return OFFLINE
-
-
-def has_explicit_model(settings: Settings) -> bool:
-    """Whether a model is configured, by the settings or by OpenAI's environment variables."""
-    return bool(settings.model_name) or default_model(settings) != OFFLINE
-
 
 def make_chat_model(settings: Settings) -> BaseChatModel | None:
     """Make the chat model that an agent answers with.
@@ -37,15 +21,15 @@ def make_chat_model(settings: Settings) -> BaseChatModel | None:
     Retries are off, so that the caller chooses them: `make_chat_model(settings).with_retry(stop_after_attempt=3)`.
 
     Returns:
-        The model of *settings*, else OpenAI's if the environment has a key or a base URL. None if that leaves only the
-        built-in offline model, which extracts facts but cannot hold a conversation.
+        The model of *settings*, else that of the first usable provider, see `choose_model`. None if that leaves only
+        the built-in offline model, which extracts facts but cannot hold a conversation.
 
     Raises:
         ModelSetupError: If the model's name is invalid, or its package or API key is missing.
     """
     from memgraph.llm.models import chat_model
 
-    name = default_model(settings)
+    name = choose_model(settings).name
     return None if name == OFFLINE else chat_model(name)
 
 
@@ -72,7 +56,8 @@ def make_context(settings: Settings) -> Context:
 
     Returns:
         A Context with storage, model, policy, prompt, signals, review, structured_output and what runs over HTTP may
-        choose, and no user: each run names its own.
+        choose, and no user: each run names its own. A model that is not configured is chosen by `choose_model`; if no
+        provider can be used, that is the offline model, which is logged once a process.
 
     Raises:
         ConfigError: If the storage cannot be opened, or the prompt or the signal files cannot be read.
@@ -89,10 +74,13 @@ def make_context(settings: Settings) -> Context:
         },
         storages=settings.allowed_storages,
     )
+    choice = choose_model(settings)
+    if choice.is_fallback:
+        warn_of_fallback(choice.reason)
 
     return Context(
         enabled=settings.enabled,
-        model=default_model(settings),
+        model=choice.name,
         storage=make_storage(settings),
         policy=settings.policy,
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,

@@ -1,4 +1,4 @@
-"""Chat models by name: `offline`, `openai:NAME`, and any `provider:NAME` that LangChain's init_chat_model supports."""
+"""Chat models by name: `offline`, any `provider:NAME` that LangChain supports, and plain names such as `gpt-4.1`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,25 @@ def chat_model(name: str) -> BaseChatModel:
     """Create the chat model called *name*, without retries of its own, since memgraph retries.
 
     Args:
-        name: `offline`, or `provider:model`, such as `openai:gpt-4.1-mini`.
+        name: `offline`; `provider:model`, such as `openai:gpt-4.1-mini`; or the name of a well-known model alone, such
+            as `gpt-4.1-mini` or `claude-haiku-4-5`.
 
     Raises:
         ModelSetupError: If the name is invalid, or a package or an API key is missing.
     """
-    provider, _, model = name.partition(":")
+    qualified = _with_provider(name)
+    provider, _, model = qualified.partition(":")
     build = CHAT_MODELS.get(provider)
-    return build(model) if build else _any_provider(name)
+    return build(model) if build else _any_provider(qualified)
+
+
+def _with_provider(name: str) -> str:
+    """Return *name* as `provider:model`, if its beginning is that of a well-known family of models."""
+    if ":" in name or name in CHAT_MODELS:
+        return name
+    families = (family for family in MODEL_FAMILIES if name.lower().startswith(family))
+    family = next(families, None)
+    return f"{MODEL_FAMILIES[family]}:{name}" if family else name
 
 
 def _offline(_: str) -> BaseChatModel:
@@ -69,3 +80,22 @@ def _any_provider(name: str) -> BaseChatModel:
 
 CHAT_MODELS: Mapping[str, Callable[[str], BaseChatModel]] = MappingProxyType({OFFLINE: _offline, "openai": _openai})
 """Functions that create models, by provider; all other providers are left to init_chat_model."""
+
+MODEL_FAMILIES: Mapping[str, str] = MappingProxyType(
+    {
+        "gpt-": "openai",
+        "chatgpt-": "openai",
+        "o1": "openai",
+        "o3": "openai",
+        "o4": "openai",
+        "claude": "anthropic",
+        "gemini": "google_genai",  # LangChain itself would take Vertex AI, which needs more than a key
+        "mistral": "mistralai",
+        "mixtral": "mistralai",
+        "codestral": "mistralai",
+        "deepseek": "deepseek",
+        "grok": "xai",
+        "command": "cohere",
+    }
+)
+"""Providers by the beginning of the names of their models."""

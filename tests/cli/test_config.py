@@ -37,6 +37,18 @@ def test_the_template_as_json(memgraph: Any) -> None:
     assert memgraph("config", "--template", "--json").json["template"] == memgraph("config", "--template").out
 
 
+def test_the_model_that_learns_is_shown_with_the_reason(memgraph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who sets a key sees whether it is used."""
+    assert "Model:   offline (no model provider is configured)" in memgraph("config").out
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "hush")
+    result = memgraph("config")
+
+    assert "Model:   anthropic:claude-haiku-4-5 (ANTHROPIC_API_KEY is set)" in result.out
+    assert "hush" not in result.out
+    assert memgraph("config", "--json").json["model_reason"] == "ANTHROPIC_API_KEY is set"
+
+
 def test_invalid_memories_are_reported(memgraph: Any, tmp_path: Path) -> None:
     """Before an agent starts with them."""
     (tmp_path / "memgraph.yaml").write_text("memories: [{name: notes, type: smple}]")

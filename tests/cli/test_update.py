@@ -58,7 +58,7 @@ def test_the_built_in_model_is_reported_in_one_line(memgraph: Any) -> None:
     result = memgraph("update", "-", "--user", "ada", stdin=CONVERSATION)
 
     assert result.err.startswith(
-        "Using the built-in offline model: no model provider is configured (set OPENAI_API_KEY"
+        "Using the built-in offline model: no model provider is configured; run `memgraph setup`"
     )
     assert result.err.count("\n") == 1
 

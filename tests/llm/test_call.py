@@ -238,11 +238,23 @@ def test_missing_key_error_names_the_variable() -> None:
             chat_model("openai:gpt-4.1-mini")
 
 
-@pytest.mark.parametrize("name", ["openai", "openai:", "gpt-4", ""])
+@pytest.mark.parametrize("name", ["openai", "openai:", "my-model", ""])
 def test_incomplete_model_name_is_rejected(name: str) -> None:
     """The error shows a complete one."""
     with pytest.raises(ModelSetupError, match=r"openai:gpt-4\.1-mini"):
         chat_model(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "client"),
+    [("gpt-4.1-mini", "ChatOpenAI"), ("claude-haiku-4-5", "ChatAnthropic"), ("o3-mini", "ChatOpenAI")],
+)
+def test_a_well_known_model_needs_no_provider(monkeypatch: pytest.MonkeyPatch, name: str, client: str) -> None:
+    """As people write it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+
+    assert type(chat_model(name)).__name__ == client
 
 
 def test_openai_client_does_not_retry(server: HTTPServer) -> None:

@@ -13,7 +13,7 @@ from memgraph.api.problems import problem_docs
 from memgraph.api.responses import json_response
 from memgraph.api.schemas import ConfigResponse, ServiceInfo, StatusResponse
 from memgraph.api.services import Services
-from memgraph.config import default_model
+from memgraph.config import choose_model
 
 router = APIRouter(tags=["service"])
 
@@ -39,7 +39,7 @@ def config(services: ServicesDep, principal: PrincipalDep) -> Response:
     settings = services.settings.model_dump(mode="json")
     return json_response(
         ConfigResponse(
-            model=default_model(services.settings),
+            model=choose_model(services.settings).name,
             storage=services.storage.name,
             settings={name: redact(value) for name, value in settings.items()},
         )
