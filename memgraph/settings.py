@@ -14,6 +14,7 @@ from memgraph.fields import ChoiceLabels
 from memgraph.policy import Policy, Review
 from memgraph.prompts.schema import StructuredOutput
 from memgraph.retrieval.embedding_config import parse_config
+from memgraph.text.dates import TimezoneName
 
 
 def _as_text(value: object) -> object:
@@ -46,6 +47,8 @@ class Settings(Policy):
 
     enabled: bool = True
     """False turns learning and recall off."""
+    timezone: TimezoneName = "UTC"
+    """The users' time zone, a name of the IANA database such as `Europe/Lisbon`: dates are shown in it."""
 
     # -- storage --
     storage_path: Annotated[str | None, BeforeValidator(_as_text)] = None

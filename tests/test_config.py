@@ -135,6 +135,10 @@ def test_an_empty_file_or_section_changes_nothing_but_empty_memories_are_an_erro
         ("memory: {enabled: maybe}", "memory.enabled is 'maybe', but must be true or false"),
         ("memory: {model_name: 3}", "memory.model_name is 3, but must be a text"),
         ("memory: {prompt_language: fr}", "is 'fr', but must be auto or en or zh"),
+        (
+            "memory: {timezone: Lisboa}",
+            "is 'Lisboa', but must be a time zone of the IANA database, such as Europe/Lisbon",
+        ),
         ("memory: {review: sometimes}", "is 'sometimes', but must be never or corrections or always"),
         ("memory: {memories: []}", "memory.memories is unknown"),
         ("memory: 5", "memory is 5, but must be keys and their values"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -139,6 +140,11 @@ def test_a_run_cannot_continue_on_another_storage() -> None:
         ({"u" * 50: 1}, f"'{'u' * 40}' is unknown; there are: agent_name,"),
         ({"model": 5}, "model must be a valid string, not 5"),
         (
+            {"timezone": "Lisboa"},
+            "timezone must be a time zone of the IANA database, such as Europe/Lisbon, not 'Lisboa'",
+        ),
+        ({"at": "yesterday"}, "at must be a time since 1970: a datetime, ISO 8601, or seconds or milliseconds"),
+        (
             {"user": "ada", "enabled": "perhaps"},
             "enabled must be a valid boolean, unable to interpret input, not 'perhaps'; user is unknown",
         ),
@@ -202,6 +208,26 @@ def test_a_submitted_form_is_a_context() -> None:
     form = {"user_id": "ada", "agent_name": "", "model": None, "structured_output": "", "max_facts": 50}
 
     assert Context.model_validate(form) == Context(user_id="ada", policy=Policy(max_facts=50))
+
+
+def test_names_in_a_form_are_separated_by_commas() -> None:
+    """A form has one text field for them."""
+    assert Context.model_validate({"user_names": "Ada, Countess Lovelace,"}).user_names == ("Ada", "Countess Lovelace")
+
+
+@pytest.mark.parametrize("at", ["2023-05-08T13:56:00Z", "2023-05-08T13:56", 1_683_554_160, 1_683_554_160_000])
+def test_time_of_a_conversation_is_in_utc(at: object) -> None:
+    """Over HTTP it is a text or a number; without a zone it is UTC."""
+    assert Context.model_validate({"at": at}).at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+
+
+def test_names_and_time_zone_of_a_run_override_those_of_the_graph() -> None:
+    """The id of the user is one of the names."""
+    run = resolve(
+        Context(user_id="ada", user_names=("Ada",)), defaults=Context(user_names=("Bea",), timezone="Asia/Shanghai")
+    )
+
+    assert (run.user_names, run.timezone) == (("Ada", "ada"), "Asia/Shanghai")
 
 
 def test_a_limit_at_the_top_level_overrides_the_policy() -> None:

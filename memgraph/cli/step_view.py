@@ -55,8 +55,12 @@ def _format_messages(_stage: str, _before: Before, messages: Sequence[object]) -
 
 
 def _format_turns(_stage: str, _before: Before, turns: Sequence[Turn]) -> StageView:
-    lines = [f"{'user' if turn.role == 'human' else 'assistant'}: {truncate(turn.text)}" for turn in turns]
+    lines = [f"{_author(turn)}: {truncate(turn.text)}" for turn in turns]
     return StageView(pluralize(len(turns), "turn"), lines)
+
+
+def _author(turn: Turn) -> str:
+    return "user" if turn.is_users else one_line(turn.speaker) or "assistant"
 
 
 def _format_origin(_stage: str, _before: Before, origin: Any) -> StageView:  # noqa: ANN401 - its class imports LangGraph

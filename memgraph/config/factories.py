@@ -55,9 +55,9 @@ def make_context(settings: Settings) -> Context:
         graph = build_graph(defaults=make_context(settings))
 
     Returns:
-        A Context with storage, model, policy, prompt, signals, review, structured_output and what runs over HTTP may
-        choose, and no user: each run names its own. A model that is not configured is chosen by `choose_model`; if no
-        provider can be used, that is the offline model, which is logged once a process.
+        A Context with storage, model, policy, prompt, signals, review, structured_output, timezone and what runs over
+        HTTP may choose, and no user: each run names its own. A model that is not configured is chosen by
+        `choose_model`; if no provider can be used, that is the offline model, which is logged once a process.
 
     Raises:
         ConfigError: If the storage cannot be opened, or the prompt or the signal files cannot be read.
@@ -87,5 +87,6 @@ def make_context(settings: Settings) -> Context:
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
         structured_output=settings.structured_output,
         review=settings.review,
+        timezone=settings.timezone,
         allowed=allowed,
     )

@@ -29,6 +29,10 @@ class LoadedSettings:
     """The file that was read."""
 
 
+_MUST_BE = "must be "
+"""What the message of a validator starts with that describes the allowed values."""
+
+
 def load_settings(path: str | Path | None = None, **overrides: object) -> Settings:
     """Return the settings in force.
 
@@ -75,6 +79,7 @@ def _validate(values: Mapping[str, SettingValue]) -> Settings:
 
 
 def _to_config_error(error: ValidationError, values: Mapping[str, SettingValue]) -> ConfigError:
-    name = str(field_errors(error)[0].loc[0])
-    value, field = values[name], Settings.model_fields[name]
-    return invalid_value(value.source, "***" if is_secret(field) else value.raw, describe_constraint(field))
+    first = field_errors(error)[0]
+    value, field = values[str(first.loc[0])], Settings.model_fields[str(first.loc[0])]
+    allowed = first.reason.removeprefix(_MUST_BE) if first.reason.startswith(_MUST_BE) else describe_constraint(field)
+    return invalid_value(value.source, "***" if is_secret(field) else value.raw, allowed)

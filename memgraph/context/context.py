@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self, cast
 from langchain_core.language_models import BaseChatModel
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     InstanceOf,
@@ -26,6 +27,7 @@ from memgraph.prompts.schema import StructuredOutput
 from memgraph.prompts.template import validate_instructions
 from memgraph.review import Review
 from memgraph.storage import MemoryStorage
+from memgraph.text.dates import TimezoneName, UtcTime
 from memgraph.text.signals import Signals
 
 _SHOWN_CHARS = 40
@@ -67,7 +69,7 @@ def _describe(name: str, error: FieldError, known: Iterable[str]) -> str:
     if error.type == "extra_forbidden":
         quoted = name if name.isprintable() and len(name) <= _SHOWN_CHARS else repr(name[:_SHOWN_CHARS])
         return str(unknown_key(name.rpartition(".")[2], quoted, known))
-    return f"{name} {error.message.replace('Input should', 'must')}{_actual_value(name, error.input)}"
+    return f"{name} {error.reason.replace('Input should', 'must')}{_actual_value(name, error.input)}"
 
 
 def _actual_value(name: str, value: object) -> str:
@@ -83,6 +85,10 @@ def _flatten_field(field: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _STRING = WithJsonSchema({"type": "string"})
+
+
+def _split_names(value: object) -> object:
+    return tuple(name for part in value.split(",") if (name := part.strip())) if isinstance(value, str) else value
 
 
 class Context(BaseModel):
@@ -110,6 +116,19 @@ class Context(BaseModel):
     )
     thread_id: str | None = Field(
         default=None, description="The conversation, so that no message is learned from twice."
+    )
+    at: UtcTime | None = Field(
+        default=None,
+        description="When the messages that have no time of their own were written, such as '2026-05-03T10:00:00Z'; "
+        "without a zone it is UTC. By default, and if it is in the future: now.",
+    )
+    user_names: Annotated[tuple[str, ...] | None, BeforeValidator(_split_names), _STRING] = Field(
+        default=None,
+        description="Names of the user in addition to user_id, separated by commas. A human message with any other "
+        "name is another speaker's: it is shown to the model, but not learned from as the user's words.",
+    )
+    timezone: TimezoneName | None = Field(
+        default=None, description="The user's time zone, for dates that are shown, such as 'Europe/Lisbon'."
     )
     model: Annotated[str | InstanceOf[BaseChatModel] | None, _STRING] = Field(
         default=None,

@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -36,6 +37,12 @@ class RunContext:
     user_id: str | None
     agent_name: str | None
     thread_id: str | None
+    at: datetime | None
+    """When messages without a time of their own were written; None is now."""
+    user_names: tuple[str, ...]
+    """Names of the user, the user id included."""
+    timezone: str
+    """The time zone in which dates are shown."""
     policy: Policy
     prompt: str | None
     signals: Signals
@@ -115,10 +122,14 @@ class ContextResolver:
         model = run.model or defaults.model or "offline"
         storage = run.storage or defaults.storage or "file:"
         enabled = defaults.enabled if run.enabled is None else run.enabled
+        user_id = authenticated or self._find_id("user_id", given, config)
         return RunContext(
-            user_id=authenticated or self._find_id("user_id", given, config),
+            user_id=user_id,
             agent_name=self._find_id("agent_name", given, config),
             thread_id=self._find_id("thread_id", given, config),
+            at=run.at or defaults.at,
+            user_names=(*(run.user_names or defaults.user_names or ()), *([user_id] if user_id else [])),
+            timezone=run.timezone or defaults.timezone or "UTC",
             policy=_override(defaults.policy or Policy(), run.policy),
             prompt=run.prompt or defaults.prompt,
             signals=run.signals or self._signals,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_origin
+from memgraph.models import Turn
 from memgraph.report import Report
 from memgraph.state import Conversation, FilterOutput
 from memgraph.text.turns import turns_of
@@ -14,8 +17,19 @@ from memgraph.text.turns import turns_of
 def filter_messages(state: Conversation, runtime: Runtime[RunContext]) -> FilterOutput:
     """Keep the turns of user and assistant. Without a user turn, or if memory is disabled, the run ends here."""
     context = runtime.context
-    turns = turns_of(state["messages"], acknowledgements=context.signals.acknowledgements) if context.enabled else ()
+    turns = _turns(state, context) if context.enabled else ()
     output: FilterOutput = {"turns": turns, "origin": resolve_origin(context), "report": Report()}
-    if not any(turn.role == "human" for turn in turns):
+    if not any(turn.is_users for turn in turns):
         output["outcome"] = "nothing_new"
     return output
+
+
+def _turns(state: Conversation, context: RunContext) -> tuple[Turn, ...]:
+    now = datetime.now(UTC)
+    return turns_of(
+        state["messages"],
+        acknowledgements=context.signals.acknowledgements,
+        at=context.at if context.at and context.at <= now else now,
+        user_names=context.user_names,
+        now=now,
+    )

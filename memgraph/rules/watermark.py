@@ -97,9 +97,9 @@ def _is_known(ids: Sequence[str], index: int, watermark: Watermark) -> bool:
 
 
 def unlearned_turns(turns: Sequence[Turn], watermark: Watermark | None) -> tuple[Turn, ...]:
-    """Return the new ones of *turns*, or nothing if no user turn is among them."""
+    """Return the new ones of *turns*, or nothing if no turn of the user is among them."""
     new = new_turns(turns, watermark)
-    return new if any(turn.role == "human" for turn in new) else ()
+    return new if any(turn.is_users for turn in new) else ()
 
 
 def advance(watermark: Watermark | None, message_ids: Sequence[str], at: str, keep: int) -> Watermark:

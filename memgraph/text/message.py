@@ -7,15 +7,17 @@ everything else becomes a short placeholder such as `[image]`, so base64 never r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from types import MappingProxyType
 from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage
 
-from memgraph.text.normalize import clean
+from memgraph.text.dates import parse_time
+from memgraph.text.normalize import clean, single_line
 
 Span = tuple[int, int]
 
@@ -174,6 +176,10 @@ ROLES: Mapping[str, Role] = MappingProxyType(
 TOOL_CALL_BLOCKS = frozenset({"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"})
 ANSWER_KEYS = (("request_id", "id"), ("kind", "response_kind"), ("value",))
 """What an answer to a clarification has: one key of each tuple, with a text that is not blank."""
+TIME_KEYS = ("created_at", "timestamp", "date")
+"""Keys of `additional_kwargs` and `response_metadata` with the time of a message."""
+SUBMITTED_AT = "submitted_at"
+"""The key of `additional_kwargs` with the time at which a message without a time of its own was submitted."""
 INJECTED_NAMES = frozenset({"memory_context", "summary"})
 _ONLY_FILES = re.compile(r"(?:\[(?:image|audio|video|file)(?:: [^\]]*)?\]\s*)*")
 
@@ -189,10 +195,22 @@ class MessageText:
     """The user's answer to a question that the application asked on behalf of the assistant."""
     is_upload: bool
     """It consists of uploaded files only."""
+    at: datetime | None = None
+    """When it was written, or submitted; None if unknown."""
+    speaker: str = ""
+    """The name of another person who wrote it, see `speaker_of`."""
 
 
-def read_message(message: BaseMessage) -> MessageText | None:
-    """Return the text of a message of the user or the assistant; None if it is neither's, hidden or injected."""
+def read_message(
+    message: BaseMessage, *, user_names: Collection[str] = (), now: datetime | None = None
+) -> MessageText | None:
+    """Return the text of a message of the user or the assistant; None if it is neither's, hidden or injected.
+
+    Args:
+        message: A message.
+        user_names: Names of the user; a human message with another name is another speaker's.
+        now: Later times of the message are ignored.
+    """
     role = role_of(message)
     if role is None or is_hidden(message) or is_injected(message):
         return None
@@ -200,7 +218,37 @@ def read_message(message: BaseMessage) -> MessageText | None:
     text = without_blocks(without_memory, UPLOADS).strip()
     is_upload = text != without_memory and _ONLY_FILES.fullmatch(text) is not None
     message_id = clean(message.id) if isinstance(message.id, str) else ""
-    return MessageText(role, text, message_id, is_answer=_is_answer(message), is_upload=is_upload)
+    return MessageText(
+        role,
+        text,
+        message_id,
+        is_answer=_is_answer(message),
+        is_upload=is_upload,
+        at=time_of(message, now=now) or parse_time(_additional(message).get(SUBMITTED_AT), now=now),
+        speaker=speaker_of(message, user_names) if role == "human" else "",
+    )
+
+
+def time_of(message: BaseMessage, *, now: datetime | None = None) -> datetime | None:
+    """Return when *message* was written, if it has a time that is not before 1970 or after *now*.
+
+    The first valid one of TIME_KEYS counts, in `additional_kwargs` and then in `response_metadata`.
+    """
+    metadata = (_additional(message), cast("object", message.response_metadata))
+    values = (
+        cast("Mapping[str, object]", data).get(key)
+        for data in metadata
+        if isinstance(data, Mapping)
+        for key in TIME_KEYS
+    )
+    return next((moment for value in values if (moment := parse_time(value, now=now))), None)
+
+
+def speaker_of(message: BaseMessage, user_names: Collection[str]) -> str:
+    """Return the name of *message*, on one line, if it is neither one of *user_names* nor a role such as "user"."""
+    name = single_line(clean(message.name)) if isinstance(message.name, str) else ""
+    own = {known.casefold() for known in user_names}
+    return "" if name.casefold() in own or ROLES.get(name.casefold()) == "human" else name[:MAX_NAME_CHARS]
 
 
 def role_of(message: BaseMessage) -> Role | None:
@@ -238,7 +286,7 @@ def is_injected(message: BaseMessage) -> bool:
 def _is_answer(message: BaseMessage) -> bool:
     """Return whether the user answered a clarification: the answer names the request and its kind, and has a value.
 
-    A marker alone, such as `True`, is no answer: applications set those on hidden messages of their own.
+    A marker alone, such as `True`, is not an answer: applications set those on hidden messages of their own.
     """
     response = _additional(message).get("human_input_response")
     if role_of(message) != "human" or not isinstance(response, Mapping):

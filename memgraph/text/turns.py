@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from memgraph.models import Turn
+from memgraph.models import Turn, timestamp
 from memgraph.text.message import MessageText, has_tool_calls, is_hidden, read_message, role_of, text_of
 from memgraph.text.normalize import words_of
 from memgraph.text.signals import load_signals
@@ -55,11 +56,12 @@ def asks(text: str) -> bool:
     return _QUESTION.search(_CODE.sub(" ", text).rstrip()[-QUESTION_CHARS:]) is not None
 
 
-def assign_ids(messages: Iterable[MessageText]) -> tuple[Turn, ...]:
-    """Return *messages* as turns with unique ids.
+def assign_ids(messages: Iterable[MessageText], *, at: datetime | None = None) -> tuple[Turn, ...]:
+    """Return *messages* as turns with unique ids; *at* is the time of those without a time of their own.
 
     A message without an id, or with that of an earlier message, is identified by a hash of its role, its text and
-    the turn before. The same text repeated after the same turn is numbered.
+    the turn before, not of its time: watermarks keep ids, and a time may be known only later. The same text repeated
+    after the same turn is numbered.
     """
     turns: list[Turn] = []
     seen: Counter[str] = Counter()
@@ -67,7 +69,16 @@ def assign_ids(messages: Iterable[MessageText]) -> tuple[Turn, ...]:
         has_unique_id = message.id and message.id not in seen
         turn_id = message.id if has_unique_id else _number(_hash(message, turns[-1:]), seen)
         seen[turn_id] += 1
-        turns.append(Turn(id=turn_id, role=message.role, text=message.text))
+        written = message.at or at
+        turns.append(
+            Turn(
+                id=turn_id,
+                role=message.role,
+                text=message.text,
+                at=timestamp(written) if written else "",
+                speaker=message.speaker,
+            )
+        )
     return tuple(turns)
 
 
@@ -101,7 +112,14 @@ class Exchange:
         return self.kept if self.is_idle and not self.kept else [*self.kept, *self.answers]
 
 
-def turns_of(messages: Sequence[BaseMessage], *, acknowledgements: AbstractSet[str] | None = None) -> tuple[Turn, ...]:
+def turns_of(
+    messages: Sequence[BaseMessage],
+    *,
+    acknowledgements: AbstractSet[str] | None = None,
+    at: datetime | None = None,
+    user_names: Collection[str] = (),
+    now: datetime | None = None,
+) -> tuple[Turn, ...]:
     """Return the turns of user and assistant in *messages*.
 
     Kept are human messages and AI messages without tool calls, except hidden, empty and injected ones (memory,
@@ -111,17 +129,23 @@ def turns_of(messages: Sequence[BaseMessage], *, acknowledgements: AbstractSet[s
     Args:
         messages: A conversation, the oldest message first.
         acknowledgements: Phrases that acknowledge, as in `Signals`; None for the packaged lists.
+        at: When messages without a time of their own were written; None if that is unknown.
+        user_names: Names of the user; human messages with another name are another speaker's.
+        now: Messages cannot be later, so later times of their own are ignored; None ignores none.
 
     Returns:
         Turns with unique ids: the message's own, else "sha256:..." of role, text and the turn before.
     """
-    return assign_ids(text for exchange in _exchanges(messages, acknowledgements) for text in exchange.turns)
+    texts = ((message, read_message(message, user_names=user_names, now=now)) for message in messages)
+    exchanges = _exchanges(texts, acknowledgements)
+    return assign_ids((text for exchange in exchanges for text in exchange.turns), at=at)
 
 
-def _exchanges(messages: Sequence[BaseMessage], acknowledgements: AbstractSet[str] | None) -> Iterator[Exchange]:
+def _exchanges(
+    messages: Iterable[tuple[BaseMessage, MessageText | None]], acknowledgements: AbstractSet[str] | None
+) -> Iterator[Exchange]:
     exchange, previous = Exchange(), None
-    for message in messages:
-        text = read_message(message)
+    for message, text in messages:
         if role_of(message) == "human":
             if exchange.is_answered:
                 yield exchange

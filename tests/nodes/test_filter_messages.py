@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from update_values import ADA, runtime, turn
+from update_values import ADA, AT, runtime, turn
 
 from memgraph import IdentityError, Scope, open_storage
 from memgraph.nodes.filter_messages import filter_messages
@@ -18,10 +20,11 @@ def test_turns_owner_and_an_empty_report_are_written() -> None:
     """An acknowledgement is not a turn; the report of an earlier run on the thread is cleared."""
     storage = open_storage("memory:")
 
-    output = filter_messages({"messages": SAID}, runtime(storage))
+    output = filter_messages({"messages": SAID}, runtime(storage, at=AT))
 
+    said = (turn("m1"), turn("m2", "Nice!", role="ai"))
     assert output == {
-        "turns": (turn("m1"), turn("m2", "Nice!", role="ai")),
+        "turns": tuple(each.model_copy(update={"at": AT}) for each in said),
         "origin": Origin(scope=ADA, thread_id="t1", storage=storage.name),
         "report": Report(),
     }
@@ -75,3 +78,41 @@ def test_an_invalid_thread_id_is_an_error() -> None:
     """The message names the field."""
     with pytest.raises(IdentityError, match=r"^thread_id 'a.*b' contains a control character$"):
         filter_messages({"messages": SAID}, runtime(thread_id="a\nb"))
+
+
+def test_message_with_its_own_time_keeps_it() -> None:
+    """A conversation of 2023 that is imported today was held in 2023."""
+    said = HumanMessage("I live in Oslo.", id="m1", additional_kwargs={"timestamp": "2023-05-08T13:56:00Z"})
+
+    output = filter_messages({"messages": [said]}, runtime(at=AT))
+
+    assert [each.at for each in output["turns"]] == ["2023-05-08T13:56:00Z"]
+
+
+@pytest.mark.parametrize("at", [None, datetime.now(UTC) + timedelta(days=400)])
+def test_without_a_credible_time_a_message_is_from_now(at: datetime | None) -> None:
+    """A time in the future is ignored, not an error."""
+    before = datetime.now(UTC).replace(microsecond=0)
+
+    output = filter_messages({"messages": SAID[:1]}, runtime(at=at))
+
+    assert before <= datetime.fromisoformat(output["turns"][0].at) <= datetime.now(UTC)
+
+
+def test_words_of_another_speaker_alone_teach_nothing() -> None:
+    """Her friend's home is not where Ada lives."""
+    output = filter_messages({"messages": [HumanMessage("I live in Rome.", name="Bea")]}, runtime())
+
+    assert [each.speaker for each in output["turns"]] == ["Bea"]
+    assert output["outcome"] == "nothing_new"
+
+
+@pytest.mark.parametrize("name", ["ada", "Ada", "Countess Lovelace", "user"])
+def test_messages_under_a_name_of_the_user_are_her_own(name: str) -> None:
+    """Her id and her known names, in any case, and the name of the role."""
+    output = filter_messages(
+        {"messages": [HumanMessage("I live in Oslo.", name=name)]}, runtime(user_names=("Countess Lovelace",))
+    )
+
+    assert [each.speaker for each in output["turns"]] == [""]
+    assert "outcome" not in output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -368,3 +369,70 @@ def test_the_messages_stay_as_they_are(messages: list[BaseMessage]) -> None:
     assert messages == before
     assert all(turn.text.strip() and turn.text.encode() for turn in turns)
     assert len({turn.id for turn in turns}) == len(turns)
+
+
+# -- times and speakers ---------------------------------------------------------------------------
+
+MAY_8 = "2023-05-08T13:56:00Z"
+
+
+@pytest.mark.parametrize("field", ["additional_kwargs", "response_metadata"])
+@pytest.mark.parametrize("key", ["created_at", "timestamp", "date"])
+def test_turn_has_the_time_of_its_message(field: str, key: str) -> None:
+    """Applications and providers write it into either field, under several names."""
+    message = HumanMessage("I live in Oslo.", **{field: {key: 1_683_554_160}})
+
+    assert turns_of([message])[0].at == MAY_8
+
+
+def test_first_valid_time_of_a_message_counts() -> None:
+    """A value that is not a time does not hide one that is."""
+    message = HumanMessage("Hi", additional_kwargs={"created_at": "soon", "timestamp": True, "date": MAY_8})
+
+    assert turns_of([message])[0].at == MAY_8
+
+
+@pytest.mark.parametrize("stated", ["2199-01-01", "1969-12-31", float("nan"), {"at": MAY_8}])
+def test_message_with_an_impossible_time_has_the_time_of_the_conversation(stated: object) -> None:
+    message = HumanMessage("Hi", additional_kwargs={"created_at": stated})
+
+    (turn,) = turns_of([message], at=datetime(2023, 5, 8, 13, 56, tzinfo=UTC), now=datetime(2026, 1, 1, tzinfo=UTC))
+
+    assert turn.at == MAY_8
+
+
+def test_time_of_submission_counts_only_without_a_time_of_its_own() -> None:
+    submitted = {"submitted_at": "2026-05-01T10:00:00Z"}
+
+    turns = turns_of(
+        [
+            HumanMessage("One", additional_kwargs=submitted),
+            HumanMessage("Two", additional_kwargs=submitted, response_metadata={"date": MAY_8}),
+        ]
+    )
+
+    assert [turn.at for turn in turns] == ["2026-05-01T10:00:00Z", MAY_8]
+
+
+def test_ids_do_not_depend_on_times_and_names() -> None:
+    """Watermarks of conversations that were learned before messages had times still match."""
+    plain = [HumanMessage("I live in Oslo."), AIMessage("Nice!"), HumanMessage("And I row.")]
+    dated = [
+        message.model_copy(update={"additional_kwargs": {"created_at": MAY_8}, "name": "Ada"}) for message in plain
+    ]
+
+    assert [turn.id for turn in turns_of(dated)] == [turn.id for turn in turns_of(plain)]
+
+
+def test_human_message_under_another_name_is_another_speakers() -> None:
+    """Tools and colleagues speak as humans with a name; the assistant's name is not a speaker."""
+    turns = turns_of(
+        [
+            HumanMessage("I row.", name=" Bea\nBo "),
+            AIMessage("Nice!", name="helper"),
+            HumanMessage("I ski.", name="ada"),
+        ],
+        user_names=["Ada"],
+    )
+
+    assert [(turn.speaker, turn.is_users) for turn in turns] == [("Bea Bo", False), ("", False), ("", True)]
