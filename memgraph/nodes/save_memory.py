@@ -1,4 +1,4 @@
-"""save_memory: save the memory, and report what changed."""
+"""save_memory: keep the episodes, save the memory, and report what changed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.errors import ForgottenError, RevisionConflictError
 from memgraph.langgraph_adapter import emit_progress
-from memgraph.models import Memory
+from memgraph.models import Memory, Turn
 from memgraph.policy import Policy
 from memgraph.report import Outcome, Report, diff
-from memgraph.rules.watermark import unlearned_turns, with_watermark
+from memgraph.rules.watermark import unlearned_turns, with_watermark, without_progress
 from memgraph.state import Saved, SaveInput
 from memgraph.storage import MemoryStorage
+from memgraph.text.episodes import episodes_of
 
 _JITTER_SECONDS = 0.01
 _MAX_JITTER_FACTOR = 10
@@ -32,6 +33,9 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     policy = runtime.context.policy
     storage = runtime.context.require_storage(origin.storage)
     try:
+        episodes = episodes_of(_learned_turns(state), thread=origin.thread, policy=policy)
+        # first, so that a crash in between loses nothing: the run is repeated, and an episode is stored once
+        storage.append_episodes(origin.scope, episodes, policy, revision=state["scrubbed"].revision)
         saved = storage.save(origin.scope, state["scrubbed"])
     except (RevisionConflictError, ForgottenError):
         stored = storage.reload(origin.scope)
@@ -46,6 +50,11 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     if not pending:
         output["outcome"] = _outcome(report)
     return output
+
+
+def _learned_turns(state: SaveInput) -> list[Turn]:
+    learned = frozenset(map(without_progress, state["changes"].message_ids))
+    return [turn for turn in state["turns"] if turn.id in learned]
 
 
 def _outcome(report: Report) -> Outcome:

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Scope
+from memgraph.storage import langgraph_episodes
 from memgraph.storage.base import MemoryStorage
-from memgraph.storage.document import DocumentCache, is_deleted, load_with_fallback, next_revision, tombstone
+from memgraph.storage.document import (
+    DocumentCache,
+    is_deleted,
+    load_with_fallback,
+    next_revision,
+    require_not_deleted,
+    tombstone,
+    was_deleted,
+)
+from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.langgraph_locks import exclusive
 from memgraph.storage.paths import folder_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 
     from langgraph.store.base import BaseStore, Item
 
-    from memgraph.models import Memory
+    from memgraph.models import Episode, Memory
+    from memgraph.policy import Policy
 
+T = TypeVar("T")
 ROOT = "memgraph"
 SHARED = "=shared"
 """The label for a scope without an agent; no agent name may contain `=`."""
@@ -40,6 +52,11 @@ class LangGraphStorage(MemoryStorage):
       same memory at the same time, one overwrites the other**: learn in one process only, or use `postgresql:`
       or `sqlite:`.
 
+    Each episode is an item in namespace `("memgraph", user, agent, "episodes")`. An append reads only the items that
+    it may add; a recall after a change reads all of them. The stores of PostgreSQL and SQLite write the episodes of an
+    update together or not at all; in any other store, a process that is killed may leave some of them, and the run that
+    is repeated appends the rest.
+
     Calls block. The event loop of an asynchronous store must run in another thread.
 
     Args:
@@ -51,6 +68,7 @@ class LangGraphStorage(MemoryStorage):
         self._store = store
         self._name = f"langgraph:{'' if store is None else type(store).__qualname__}"
         self._cache = DocumentCache()
+        self._episodes: EpisodeCache[str] = EpisodeCache()
 
     @property
     def name(self) -> str:
@@ -71,23 +89,61 @@ class LangGraphStorage(MemoryStorage):
             return load_with_fallback(scope, lambda each: self._read(store, each))
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
-        return self._replace(scope, lambda stored: next_revision(scope, stored, memory))
+        return self._locked(
+            scope, lambda store: self._write(store, scope, next_revision(scope, self._read(store, scope), memory))
+        )
 
     def delete(self, scope: Scope) -> Memory:
-        return self._replace(scope, tombstone)
+        def delete_all(store: BaseStore) -> Memory:
+            deleted = tombstone(self._read(store, scope))
+            langgraph_episodes.delete_episodes(store, _namespace(scope))
+            return self._write(store, scope, deleted)
+
+        deleted = self._locked(scope, delete_all)
+        self._episodes.clear()
+        return deleted
+
+    def append_episodes(
+        self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
+    ) -> None:
+        def append(store: BaseStore) -> None:
+            if revision is not None:
+                require_not_deleted(scope, self._read(store, scope), revision)
+            langgraph_episodes.append_episodes(store, _namespace(scope), episodes, policy)
+
+        if episodes:
+            self._locked(scope, append)
+
+    def episodes(self, scope: Scope) -> tuple[Episode, ...]:
+        with self._open() as store:
+            return self._episodes.visible(
+                scope, partial(self._read_episodes, store), was_deleted=lambda: was_deleted(self._read(store, scope))
+            )
+
+    def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:
+        removed = self._locked(scope, lambda store: langgraph_episodes.remove_episodes(store, _namespace(scope), ids))
+        self._episodes.clear()
+        return removed
 
     def scopes(self) -> Iterator[Scope]:
         with self._open() as store:
             found = list(self._scopes(store))
         yield from found
 
-    def _replace(self, scope: Scope, change: Callable[[Memory | None], Memory]) -> Memory:
-        namespace = _namespace(scope)
-        with self._open() as opened, exclusive(opened, ".".join(namespace)) as store:
-            stored, data = self._cache.serialize(change(self._read(store, scope)), self._document_name(scope))
-            value = {"user_id": scope.user_id, "agent_name": scope.agent_name, "document": data.decode()}
-            store.put(namespace, KEY, value, index=False, ttl=None)
+    def _locked(self, scope: Scope, change: Callable[[BaseStore], T]) -> T:
+        with self._open() as opened, exclusive(opened, ".".join(_namespace(scope))) as store:
+            return change(store)
+
+    def _write(self, store: BaseStore, scope: Scope, memory: Memory) -> Memory:
+        stored, data = self._cache.serialize(memory, self._document_name(scope))
+        value = {"user_id": scope.user_id, "agent_name": scope.agent_name, "document": data.decode()}
+        store.put(_namespace(scope), KEY, value, index=False, ttl=None)
         return stored
+
+    def _read_episodes(self, store: BaseStore, scope: Scope) -> tuple[Episode, ...]:
+        snapshot = langgraph_episodes.read_episodes(store, _namespace(scope), self._episodes.get(scope))
+        self._episodes.put(scope, snapshot)
+        return snapshot.episodes
 
     def _read(self, store: BaseStore, scope: Scope) -> Memory | None:
         item = store.get(_namespace(scope), KEY, refresh_ttl=False)

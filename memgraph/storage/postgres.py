@@ -8,13 +8,26 @@ from typing import TYPE_CHECKING, Any
 from memgraph.errors import RevisionConflictError
 from memgraph.models import Scope
 from memgraph.storage.base import MemoryStorage
-from memgraph.storage.document import DocumentCache, is_deleted, load_with_fallback, next_revision, serialize
+from memgraph.storage.document import (
+    DocumentCache,
+    is_deleted,
+    load_with_fallback,
+    next_revision,
+    require_not_deleted,
+    serialize,
+    tombstone,
+    was_deleted,
+)
+from memgraph.storage.episode_sql import EpisodeTable
+from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.postgres_pool import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
-    from memgraph.models import Memory
+    from memgraph.models import Episode, Memory
+    from memgraph.policy import Policy
+    from memgraph.storage.episode_sql import EpisodeVersion, Execute
     from memgraph.storage.postgres_pool import Connection
 
 MIGRATIONS = (
@@ -28,7 +41,31 @@ MIGRATIONS = (
         PRIMARY KEY (user_id, agent_name)
     )
     """,
+    """
+    CREATE TABLE memgraph_episode (
+        user_id text COLLATE "C" NOT NULL,
+        agent_name text COLLATE "C" NOT NULL,
+        number bigint NOT NULL,  -- in the order in which they were appended
+        id text COLLATE "C" NOT NULL,
+        written_at text COLLATE "C" NOT NULL,  -- '' is unknown
+        document json NOT NULL,
+        PRIMARY KEY (user_id, agent_name, number),
+        UNIQUE (user_id, agent_name, id)
+    )
+    """,
+    "CREATE INDEX memgraph_episode_by_age ON memgraph_episode (user_id, agent_name, written_at, number)",
+    """
+    CREATE TABLE memgraph_episode_log (
+        user_id text COLLATE "C" NOT NULL,
+        agent_name text COLLATE "C" NOT NULL,
+        appended bigint NOT NULL,  -- how many there ever were
+        removals bigint NOT NULL,  -- how often some were removed
+        total bigint NOT NULL,  -- how many there are
+        PRIMARY KEY (user_id, agent_name)
+    )
+    """,
 )
+EPISODES = EpisodeTable("memgraph_", r"%(\1)s")
 SELECT = """
     SELECT revision, document::text FROM memgraph_memory
     WHERE user_id = %(user_id)s AND agent_name = %(agent_name)s
@@ -56,7 +93,7 @@ WRITE_NOTHING = """
 
 
 class PostgresStorage(MemoryStorage):
-    """One row per user in a PostgreSQL database, for any number of machines.
+    """One row per user, and one per episode, in a PostgreSQL database, for any number of machines.
 
     The revision is compared and incremented in a single statement, so two writers can race and exactly one of
     them wins. If the connection breaks before a save is confirmed, the retry first checks whether that save
@@ -81,6 +118,7 @@ class PostgresStorage(MemoryStorage):
             max_connections=max_connections,
         )
         self._cache = DocumentCache()
+        self._episodes: EpisodeCache[EpisodeVersion] = EpisodeCache()
 
     @property
     def name(self) -> str:
@@ -94,6 +132,42 @@ class PostgresStorage(MemoryStorage):
 
     def check_writable(self, scope: Scope) -> None:  # noqa: ARG002 - one table for all
         self._database.run(lambda db, _: db.execute(WRITE_NOTHING))
+
+    def delete(self, scope: Scope) -> Memory:
+        while True:
+            deleted = self._database.run(lambda db, _: self._delete(db, scope))
+            self._episodes.clear()
+            if deleted:  # or another writer was faster: delete that, too
+                return deleted
+
+    def append_episodes(
+        self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
+    ) -> None:
+        def append(db: Connection, _: bool) -> None:  # noqa: FBT001 - as run calls it
+            with db.transaction():
+                EPISODES.lock(_execute(db), scope)
+                if revision is not None:
+                    require_not_deleted(scope, self._read(db, scope), revision)
+                EPISODES.append(_execute(db), scope, episodes, policy)
+
+        if episodes:
+            self._database.run(append)
+
+    def episodes(self, scope: Scope) -> tuple[Episode, ...]:
+        return self._database.run(
+            lambda db, _: self._episodes.visible(
+                scope, partial(self._read_episodes, db), was_deleted=lambda: was_deleted(self._read(db, scope))
+            )
+        )
+
+    def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:
+        def remove(db: Connection, _: bool) -> int:  # noqa: FBT001
+            with db.transaction():
+                return EPISODES.remove(_execute(db), scope, ids)
+
+        removed = self._database.run(remove)
+        self._episodes.clear()
+        return removed
 
     def scopes(self) -> Iterator[Scope]:
         rows = self._database.run(lambda db, _: db.execute(SELECT_SCOPES.encode()).fetchall())
@@ -116,6 +190,16 @@ class PostgresStorage(MemoryStorage):
             stored = self._read(db, scope)  # another writer was faster: next_revision decides what that means
         raise RevisionConflictError(scope, memory.revision)
 
+    def _delete(self, db: Connection, scope: Scope) -> Memory | None:
+        with db.transaction():
+            EPISODES.delete(_execute(db), scope)
+            return self._write(db, scope, tombstone(self._read(db, scope)))
+
+    def _read_episodes(self, db: Connection, scope: Scope) -> tuple[Episode, ...]:
+        snapshot = EPISODES.read(_execute(db), scope, self._episodes.get(scope))
+        self._episodes.put(scope, snapshot)
+        return snapshot.episodes
+
     def _read(self, db: Connection, scope: Scope) -> Memory | None:
         row = db.execute(SELECT, _key(scope)).fetchone()
         return self._decode(scope, *row) if row else None
@@ -130,6 +214,10 @@ class PostgresStorage(MemoryStorage):
     def _decode(self, scope: Scope, revision: int, document: str) -> Memory:
         memory = self._cache.decode(document.encode(), self._document_name(scope))
         return memory.model_copy(update={"revision": revision})
+
+
+def _execute(db: Connection) -> Execute:
+    return lambda statement, values: db.execute(statement.encode(), values)
 
 
 def _key(scope: Scope) -> dict[str, Any]:

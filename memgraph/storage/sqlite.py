@@ -11,16 +11,28 @@ from memgraph.errors import ConfigError, RevisionConflictError, StorageError
 from memgraph.models import Scope
 from memgraph.storage.atomic_file import check_writable, wrap_os_errors
 from memgraph.storage.base import MemoryStorage
-from memgraph.storage.document import DocumentCache, is_deleted, load_with_fallback, next_revision, tombstone
+from memgraph.storage.document import (
+    DocumentCache,
+    is_deleted,
+    load_with_fallback,
+    next_revision,
+    require_not_deleted,
+    tombstone,
+    was_deleted,
+)
+from memgraph.storage.episode_sql import EpisodeTable
+from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.paths import absolute, default_folder, path_of_url
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from memgraph.models import Memory
+    from memgraph.models import Episode, Memory
+    from memgraph.policy import Policy
+    from memgraph.storage.episode_sql import EpisodeVersion
 
 BUSY_TIMEOUT_SECONDS = 30.0
 DATABASE = "memory.db"
@@ -40,7 +52,29 @@ MIGRATIONS = (
         PRIMARY KEY (user_id, agent_name)
     )
     """,
+    """
+    CREATE TABLE episode (
+        user_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,
+        number INTEGER NOT NULL,  -- in the order in which they were appended
+        id TEXT NOT NULL,
+        written_at TEXT NOT NULL,  -- '' is unknown
+        document TEXT NOT NULL,
+        PRIMARY KEY (user_id, agent_name, number),
+        UNIQUE (user_id, agent_name, id)
+    );
+    CREATE INDEX episode_by_age ON episode (user_id, agent_name, written_at, number);
+    CREATE TABLE episode_log (
+        user_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,
+        appended INTEGER NOT NULL,  -- how many there ever were
+        removals INTEGER NOT NULL,  -- how often some were removed
+        total INTEGER NOT NULL,  -- how many there are
+        PRIMARY KEY (user_id, agent_name)
+    )
+    """,
 )
+EPISODES = EpisodeTable()
 SELECT = "SELECT revision, CAST(document AS BLOB) FROM memory WHERE user_id = :user_id AND agent_name = :agent_name"
 SELECT_SCOPES = "SELECT user_id, agent_name FROM memory ORDER BY user_id, agent_name"
 INSERT = """
@@ -58,7 +92,7 @@ WRITE_NOTHING = "DELETE FROM memory WHERE FALSE"
 
 
 class SqliteStorage(MemoryStorage):
-    """One row per user in a SQLite file, for any number of threads and processes on one machine.
+    """One row per user, and one per episode, in a SQLite file, for any number of threads and processes on one machine.
 
     The revision is compared and incremented in a single statement, inside a transaction that also reads the
     last deletion, so two writers can race and exactly one of them wins. A connection lives for one operation:
@@ -74,6 +108,7 @@ class SqliteStorage(MemoryStorage):
         self._name = f"sqlite:{self._path}"
         self._busy_timeout = busy_timeout
         self._cache = DocumentCache()
+        self._episodes: EpisodeCache[EpisodeVersion] = EpisodeCache()
 
     @property
     def name(self) -> str:
@@ -98,7 +133,36 @@ class SqliteStorage(MemoryStorage):
 
     def delete(self, scope: Scope) -> Memory:
         with self._writing() as db:
-            return self._write(db, scope, tombstone(self._read(db, scope)))
+            EPISODES.delete(db.execute, scope)
+            deleted = self._write(db, scope, tombstone(self._read(db, scope)))
+        self._episodes.clear()
+        return deleted
+
+    def append_episodes(
+        self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
+    ) -> None:
+        if not episodes:
+            return
+        with self._writing() as db:
+            if revision is not None:
+                require_not_deleted(scope, self._read(db, scope), revision)
+            EPISODES.append(db.execute, scope, episodes, policy)
+
+    def episodes(self, scope: Scope) -> tuple[Episode, ...]:
+        if not self._has_content():
+            return ()
+        with self._reading() as db:
+            return self._episodes.visible(
+                scope, partial(self._read_episodes, db), was_deleted=lambda: was_deleted(self._read(db, scope))
+            )
+
+    def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:
+        if not self._has_content():
+            return 0
+        with self._writing() as db:
+            removed = EPISODES.remove(db.execute, scope, ids)
+        self._episodes.clear()
+        return removed
 
     def check_writable(self, scope: Scope) -> None:  # noqa: ARG002 - one file for all
         check_writable(self._path.parent)
@@ -121,6 +185,11 @@ class SqliteStorage(MemoryStorage):
             return None
         memory = self._cache.decode(row[1], self._document_name(scope))
         return memory.model_copy(update={"revision": row[0]})
+
+    def _read_episodes(self, db: sqlite3.Connection, scope: Scope) -> tuple[Episode, ...]:
+        snapshot = EPISODES.read(db.execute, scope, self._episodes.get(scope))
+        self._episodes.put(scope, snapshot)
+        return snapshot.episodes
 
     def _write(self, db: sqlite3.Connection, scope: Scope, memory: Memory) -> Memory:
         stored, data = self._cache.serialize(memory, self._document_name(scope))

@@ -156,6 +156,71 @@ def test_another_storage_than_that_of_the_run_is_refused() -> None:
     assert storage.load(ADA).revision == 0
 
 
+# -- episodes -------------------------------------------------------------------------------------
+
+
+def kept(storage: MemoryStorage) -> list[tuple[str, str]]:
+    return [(episode.thread_id, episode.message_id) for episode in storage.episodes(ADA)]
+
+
+def test_the_turns_that_were_learned_are_kept_word_for_word() -> None:
+    """Also if nothing was learned from them. The other turns are kept with the next batch."""
+    storage = open_storage("memory:")
+
+    save(storage, scrubbed=Memory(threads=LEARNED), turns=(*TURNS, turn("m3")))
+
+    assert kept(storage) == [("t1", "m1")]
+
+
+def test_a_turn_learned_in_parts_is_kept_with_its_first_part() -> None:
+    storage = open_storage("memory:")
+
+    save(storage, changes=update(message_ids=("m1#chars=1000",)))
+
+    assert kept(storage) == [("t1", "m1")]
+
+
+def test_a_lost_race_keeps_each_turn_once(waits: list[tuple[float, float]]) -> None:
+    """The turns are appended before the save that lost, and again with the next one."""
+    storage = open_storage("memory:")
+    storage.save(ADA, Memory())
+
+    save(storage)
+    save(storage, scrubbed=Memory(facts=(DOG,), threads=LEARNED, revision=1))
+
+    assert (len(waits), kept(storage)) == (1, [("t1", "m1")])
+
+
+def test_a_crash_before_the_save_loses_no_episode() -> None:
+    """The run is repeated after a restart."""
+    storage = open_storage("memory:")
+    crashing = MeddlingStorage(lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    crashing.append_episodes = storage.append_episodes  # type: ignore[method-assign]
+
+    with pytest.raises(KeyboardInterrupt):
+        save(crashing)
+
+    assert kept(storage) == [("t1", "m1")]
+
+
+def test_nothing_is_kept_if_episodes_are_off() -> None:
+    storage = open_storage("memory:")
+
+    output = save(storage, Policy(episodes="off"))
+
+    assert (kept(storage), output["outcome"]) == ([], "learned")
+
+
+def test_a_run_from_before_a_deletion_keeps_no_episode() -> None:
+    """What its user deleted does not come back word for word."""
+    storage = open_storage("memory:")
+    storage.save(ADA, Memory())
+    storage.delete(ADA)
+
+    assert save(storage)["outcome"] == "forgotten"
+    assert kept(storage) == []
+
+
 # -- a memory that was deleted meanwhile ----------------------------------------------------------
 
 

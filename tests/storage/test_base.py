@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Deletion, Fact, Memory, Scope, Watermark
+from memgraph.models import Deletion, Episode, Fact, Memory, Scope, Watermark
+from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
 from memgraph.storage.document import (
     is_deleted,
@@ -163,3 +164,18 @@ def test_the_default_deletion_also_deletes_what_is_saved_meanwhile() -> None:
 def test_a_storage_lists_no_scopes_by_default() -> None:
     with pytest.raises(StorageError, match="CachingStorage cannot list its memories"):
         CachingStorage().scopes()
+
+
+def test_a_custom_storage_without_episodes_works_and_reports_it_once(caplog: pytest.LogCaptureFixture) -> None:
+    storage = CachingStorage()
+
+    storage.append_episodes(ADA, [], Policy())
+    silent = len(caplog.records)
+    for _ in range(2):
+        storage.append_episodes(ADA, [Episode(id="e", text="Hello.")], Policy())
+
+    assert (list(storage.episodes(ADA)), storage.remove_episodes(ADA, ["e"])) == ([], 0)
+    assert (silent, [record.message for record in caplog.records]) == (
+        0,
+        [f"{storage.name} keeps no episodes: only facts and summaries are stored"],
+    )

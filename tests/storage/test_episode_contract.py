@@ -14,18 +14,12 @@ from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 ADA = Scope("ada")
 BOT = Scope("ada", "bot")
 POLICY = Policy()
-
-
-@pytest.fixture(params=["file", "memory"])
-def storage(request: pytest.FixtureRequest, url_for: Callable[[str], Any]) -> Iterator[MemoryStorage]:
-    with open_storage(url_for(request.param)) as opened:
-        yield opened
 
 
 def said(text: str, at: str = "2026-05-03T09:00:00Z") -> Episode:
@@ -133,7 +127,7 @@ def test_a_long_user_id_has_episodes_of_its_own(storage: MemoryStorage) -> None:
     assert (ids(storage, one), ids(storage, other)) == (["e"], [])
 
 
-@pytest.mark.parametrize("scheme", ["file"])
+@pytest.mark.parametrize("scheme", ["file", "sqlite", "postgresql"])
 def test_another_instance_sees_what_was_appended(scheme: str, url_for: Callable[[str], Any]) -> None:
     with open_storage(url_for(scheme)) as one, open_storage(url_for(scheme)) as other:
         for number in range(3):

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memgraph.errors import ConfigError, DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Episode, Fact, Memory, Scope
+from memgraph.policy import Policy
 from memgraph.storage import open_storage
 from memgraph.storage.postgres import PostgresStorage
 
@@ -67,6 +68,19 @@ def test_8_processes_create_the_tables_once(
     assert [learner.returncode for learner in learners] == [0] * 8
     with open_storage(postgres_url) as storage:
         assert len(storage.load(ADA).facts) == 8
+
+
+def test_tables_from_before_episodes_are_upgraded(postgres: PostgresServer, storage: PostgresStorage) -> None:
+    """Their memories stay."""
+    saved = storage.save(ADA, KNOWN)
+    storage.close()
+    postgres.execute("DROP TABLE memgraph_episode, memgraph_episode_log")
+    postgres.execute("UPDATE memgraph_schema SET version = 1")
+
+    storage.append_episodes(ADA, [Episode(id="e", text="Hello.")], Policy())
+
+    assert [episode.id for episode in storage.episodes(ADA)] == ["e"]
+    assert storage.load(ADA) == saved
 
 
 def test_tables_of_a_later_version_are_not_changed(postgres: PostgresServer, storage: PostgresStorage) -> None:

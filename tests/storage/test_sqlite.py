@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memgraph.errors import DamagedMemoryError, StorageError
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Episode, Fact, Memory, Scope
+from memgraph.policy import Policy
 from memgraph.storage import sqlite as sqlite_storage
 from memgraph.storage.sqlite import SqliteStorage
 
@@ -178,6 +179,20 @@ def test_removed_text_is_overwritten_in_the_file(
     assert b"engine" not in b"".join(file.read_bytes() for file in path.parent.iterdir())
 
 
+def test_a_file_from_before_episodes_is_upgraded(storage: SqliteStorage, path: Path) -> None:
+    """Its memories stay; only reading it is enough."""
+    saved = storage.save(ADA, KNOWN)
+    execute(path, "DROP TABLE episode")
+    execute(path, "DROP TABLE episode_log")
+    execute(path, "PRAGMA user_version = 1")
+
+    assert list(storage.episodes(ADA)) == []
+    storage.append_episodes(ADA, [Episode(id="e", text="Hello.")], Policy())
+
+    assert [episode.id for episode in storage.episodes(ADA)] == ["e"]
+    assert storage.load(ADA) == saved
+
+
 def test_a_file_of_a_later_version_is_left_unchanged(storage: SqliteStorage, path: Path) -> None:
     """It may have columns and rules that this version does not know."""
     saved = storage.save(ADA, KNOWN)
@@ -189,6 +204,9 @@ def test_a_file_of_a_later_version_is_left_unchanged(storage: SqliteStorage, pat
         lambda: storage.save(ADA, saved),
         lambda: storage.delete(ADA),
         lambda: list(storage.scopes()),
+        lambda: storage.episodes(ADA),
+        lambda: storage.append_episodes(ADA, [Episode(id="e", text="Hello.")], Policy()),
+        lambda: storage.remove_episodes(ADA, ["e"]),
     )
     for act in acts:
         with pytest.raises(StorageError, match="later version of memgraph"):
