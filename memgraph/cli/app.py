@@ -24,6 +24,7 @@ from memgraph.cli import (
     step,
     transfer,
     update,
+    worker,
 )
 from memgraph.cli.errors import BAD_INPUT, UsageError
 from memgraph.cli.output import Output
@@ -51,6 +52,7 @@ COMMANDS = (
     audit,
     draw,
     jobs,
+    worker,
     review,
     index,
     serve,

@@ -18,6 +18,11 @@ OutboxOption = Annotated[
     str | None, typer.Option("--outbox", metavar="URL", help="Outbox of pending conversations: a file, sqlite:FILE.")
 ]
 
+RUN_THEM = (
+    "A running agent, `memgraph serve` or `memgraph worker` that uses this outbox learns them when they are due; "
+    "`memgraph worker --once` learns them now."
+)
+
 AgentFilterOption = Annotated[
     str | None, typer.Option("--agent", metavar="AGENT", help="Only conversations with this agent.")
 ]
@@ -30,9 +35,9 @@ def register(app: typer.Typer) -> None:
 
 
 def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
-    """List conversations that are pending, in review or failed.
+    """List conversations that are pending, in review or failed, and what each waits for.
 
-    Read-only: jobs are run by the processes that submit conversations.
+    Read-only: conversations are learned by agents, by `memgraph serve` and by `memgraph worker`.
     """
     now = time.time()
     with open_outbox(ctx, outbox) as opened:
@@ -40,7 +45,9 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
         in_review = [held.job for held in opened.in_review()]
         name = opened.name
     if pending:
-        _list(ctx, f"Pending in {name}:", [(job, _describe_status(job, now)) for job in pending])
+        _list(ctx, f"Pending in {name}:", [(job, _describe_status(job, now, ctx.storage.name)) for job in pending])
+        if not all(job.running for job in pending):
+            ctx.output.line(RUN_THEM, "dim")
     else:
         ctx.output.line(f"No pending conversations in {name}.")
     if in_review:
@@ -71,7 +78,7 @@ def retry(
 ) -> None:
     """Requeue failed conversations.
 
-    Without --user, requeues all of them. They are run by the processes that submit conversations.
+    Without --user, requeues all of them. `memgraph worker --once` learns them now.
     """
     from memgraph.cli.format import pluralize
     from memgraph.errors import IdentityError
@@ -106,13 +113,15 @@ def _list(ctx: CommandContext, title: str, jobs: list[tuple[Job, str]]) -> None:
         ctx.output.line(f"{owner}: {submissions}, {one_line(status)}", indent=2)
 
 
-def _describe_status(job: Job, now: float) -> str:
+def _describe_status(job: Job, now: float, storage: str) -> str:
+    """Describe what *job* waits for; *storage* is the one that this command uses."""
     if job.running:
         return "running"
+    needs = f", needs a worker of {job.storage}" if job.storage not in ("", storage) else ""
     due = f"due in {job.due_at - now:.0f} s" if job.due_at > now else "due now"
-    if not job.attempts:
-        return due
-    return f"{due}, failed {'once' if job.attempts == 1 else f'{job.attempts} times'}: {job.error}"
+    if job.attempts:
+        return f"{due}{needs}, failed {'once' if job.attempts == 1 else f'{job.attempts} times'}: {job.error}"
+    return f"{due}{', unless the conversation goes on' if job.due_at > now else ''}{needs}"
 
 
 def _dump_job(job: Job) -> dict[str, Any]:
@@ -125,6 +134,7 @@ def _dump_job(job: Job) -> dict[str, Any]:
         "last_at": format_time(job.last_at),
         "due_at": format_time(job.due_at) if math.isfinite(job.due_at) else None,
         "running": job.running,
+        "storage": job.storage or None,
         "tries": job.attempts,
         "error": job.error,
     }

@@ -1,0 +1,154 @@
+"""memgraph worker: a process that runs the jobs of an outbox."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import sys
+import threading
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.jobs import OutboxOption, open_outbox
+from memgraph.cli.output import one_line
+from memgraph.errors import MemgraphError, OutboxError
+
+if TYPE_CHECKING:
+    from memgraph.background import Outbox
+
+logger = logging.getLogger("memgraph.worker")
+
+HEALTH_SECONDS = 5.0
+"""Interval at which the health file is touched."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    add_command(app, worker)
+
+
+def worker(
+    ctx: CommandContext,
+    *,
+    once: Annotated[
+        bool, typer.Option("--once", help="Learn from everything that is pending now, without waiting for quiet; exit.")
+    ] = False,
+    health: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Touch FILE every 5 s while the outbox can be reached."),
+    ] = None,
+    outbox: OutboxOption = None,
+) -> None:
+    """Learn from the conversations in an outbox until stopped.
+
+    Any number of workers may run, in addition to agents and servers that use the same outbox. They learn with the
+    model of their own settings, not of the process that submitted. SIGTERM and Ctrl-C finish running
+    updates; a second one abandons them, and another worker takes over. With --json, each line of the log is a JSON
+    object.
+    """
+    from memgraph.background.background_invoker import BackgroundInvoker
+    from memgraph.cli.update import print_disabled, resolve_model
+
+    settings = resolve_model(ctx, ctx.settings)
+    if not settings.enabled:
+        print_disabled(ctx)
+        return
+    opened = open_outbox(ctx, outbox)
+    with opened, _log_to_stdout(as_json=ctx.output.as_json), _sigterm_interrupts():
+        invoker = BackgroundInvoker(settings=settings, outbox=opened, storage=ctx.storage)
+        fields = {"outbox": opened.name, "storage": ctx.storage.name, "model": settings.model_name}
+        _log("started", fields)
+        is_clean = True
+        try:
+            if once:
+                is_clean = invoker.flush()
+            else:
+                _wait(opened, Path(health) if health else None)
+        except KeyboardInterrupt:
+            _log("stopping", {"running": invoker.stats().running})
+        invoker.close(threading.TIMEOUT_MAX)
+        _log("stopped", invoker.stats().to_json())
+    if not is_clean:
+        raise MemgraphError(f"not everything in {opened.name} was learned: see `memgraph pending`")
+
+
+def _wait(outbox: Outbox, health: Path | None) -> NoReturn:
+    """Wait until interrupted, while the threads of the invoker run the jobs."""
+    while True:
+        if health:
+            _touch_if_reachable(health, outbox)
+        time.sleep(HEALTH_SECONDS)
+
+
+def _touch_if_reachable(health: Path, outbox: Outbox) -> None:
+    """Touch *health*, unless the outbox cannot be reached, which the threads of the invoker log."""
+    try:
+        outbox.next_due(now=time.time())
+    except OutboxError:
+        return
+    health.touch()
+
+
+@contextmanager
+def _sigterm_interrupts() -> Generator[None]:
+    """Let SIGTERM raise KeyboardInterrupt, as Ctrl-C does."""
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+@contextmanager
+def _log_to_stdout(*, as_json: bool) -> Generator[None]:
+    """Write the log of the package to stdout, which is what processes in containers do."""
+    root = logging.getLogger("memgraph")
+    handler, level = logging.StreamHandler(sys.stdout), root.level
+    handler.setFormatter(JsonFormatter() if as_json else LineFormatter())
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+
+
+def _log(message: str, fields: Mapping[str, object]) -> None:
+    text = " ".join(f"{name}={value!r}" for name, value in fields.items())
+    logger.info("worker %s: %s", message, text, extra={"memgraph": fields})
+
+
+class LineFormatter(logging.Formatter):
+    """Formats a record as one line without control characters."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{_time(record)} {record.levelname:<7} {one_line(super().format(record))}"
+
+
+class JsonFormatter(logging.Formatter):
+    """Formats a record as one JSON object on one line, with the counts that a record of memgraph carries."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "memgraph", {}),
+        }
+        if record.exc_info:
+            entry["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(entry, default=str)
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
