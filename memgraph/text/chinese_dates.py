@@ -1,0 +1,109 @@
+"""Chinese date phrases, such as 上周五 and 三天前: patterns, and the days that they mean."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from memgraph.text.dates import Days, days_of
+from memgraph.text.relative_days import Resolver, day_at, in_some_year, month_at, unit_at, week_at, weekend_at
+
+_DIGITS = "一二三四五六七八九"
+_DAY_OFFSETS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "後": 2, "大后": 3, "大後": 3}
+_YEAR_OFFSETS = {"大前": -3, "前": -2, "去": -1, "今": 0, "明": 1, "后": 2, "後": 2}
+_OFFSETS = {"上上": -2, "上": -1, "这": 0, "這": 0, "本": 0, "下": 1, "下下": 2}
+_UNITS = {"天": "day", "日": "day", "月": "month", "年": "year"}
+
+
+# -- the days of a match --------------------------------------------------------------------------
+
+
+def _near_day(match: re.Match[str], today: date) -> Days:
+    return day_at(today, _DAY_OFFSETS[match["which"]])
+
+
+def _ago(match: re.Match[str], today: date) -> Days | None:
+    return unit_at(today, _UNITS.get(match["unit"], "week"), -_number(match["number"]))
+
+
+def _uncertain(match: re.Match[str], today: date) -> None:
+    del match, today
+
+
+def _week(match: re.Match[str], today: date) -> Days:
+    offset, day = _OFFSETS[match["which"]], match["day"]
+    if not day:
+        return week_at(today, offset)
+    if day == "末":
+        return weekend_at(today, offset)
+    return day_at(week_at(today, offset).first, 6 if day in "日天" else _DIGITS.index(day))
+
+
+def _month(match: re.Match[str], today: date) -> Days | None:
+    month = month_at(today, _OFFSETS[match["which"]])
+    return month and _day_or_month(month.first, match)
+
+
+def _year(match: re.Match[str], today: date) -> Days | None:
+    year = int(match["number"]) if match["number"] else today.year + _YEAR_OFFSETS[match["which"]]
+    if not match["month"]:
+        return days_of(f"{year:04}")
+    month = days_of(f"{year:04}-{_number(match['month']):02}")
+    return month and _day_or_month(month.first, match)
+
+
+def _day_or_month(first: date, match: re.Match[str]) -> Days | None:
+    """Return the day that *match* names of the month that begins on *first*, or the month if it names none."""
+    month = first.isoformat()[:7]
+    return days_of(f"{month}-{_number(match['day']):02}" if match["day"] else month)
+
+
+def _named_day(match: re.Match[str], today: date) -> Days | None:
+    return in_some_year(match, today, _number(match["month"]), _number(match["day"]))
+
+
+def _named_month(match: re.Match[str], today: date) -> Days | None:
+    return in_some_year(match, today, _number(match["month"]))
+
+
+def _number(text: str) -> int:
+    """Return a number, in digits or as 一 to 九十九.
+
+    Raises:
+        ValueError: If it is not a number, such as 两三, "two or three".
+    """
+    if text.isdecimal():
+        return int(text)
+    tens, ten, ones = text.replace("两", "二").replace("兩", "二").rpartition("十")
+    if len(tens) > 1 or len(ones) > 1:
+        raise ValueError(text)
+    count = _DIGITS.index(tens) + 1 if tens else 1
+    return (10 * count if ten else 0) + (_DIGITS.index(ones) + 1 if ones else 0)
+
+
+# -- patterns -------------------------------------------------------------------------------------
+
+_NUMBER = rf"(?:\d{{1,3}}|[{_DIGITS}两兩十]{{1,3}})"
+_WEEKS = "周|週|星期|礼拜|禮拜"
+_WHICH = "(?P<which>上上|上|这|這|本|下下|下)[个個]?"
+_WEEKDAY = r"(?P<day>[一二三四五六日天末](?![次个個天遍回本直起样樣些家人份部篇]))"  # 上周三次 is not 上周三
+_BEFORE = "(?:之前|以前|前)"
+_WORD = "(?<![以之从從目然最午今前提聪聰过過])"  # the 前 of 以前 and the 后 of 然后 belong to these words
+_MONTH = rf"(?P<month>{_NUMBER})月"
+_DAY = rf"(?P<day>{_NUMBER})[日号號]"
+_YEAR = rf"(?:(?<!\d)(?P<number>(?:19|20)\d\d)\s?|{_WORD}(?P<which>大前|前|去|今|明|[后後]))年"
+_NOT_A_YEAR = "(?![轻輕纪紀龄齡代级級前]|以前|之前)"
+_ALONE = rf"(?<![\d.{_DIGITS}两兩十几幾多数數])"
+_START = rf"(?<![\d年个個月{_DIGITS}十])"
+CHINESE: tuple[tuple[str, Resolver], ...] = (
+    (rf"{_WORD}(?P<which>大?前|昨|今|明|大?[后後])(?:天(?!性)|日)", _near_day),
+    (r"(?P<which>昨|今|明)[晚早晨夜]", _near_day),
+    (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?(?P<unit>天|日|{_WEEKS}|(?<=[个個])月|年){_BEFORE}(?![后後])", _ago),
+    (rf"[几幾数數多半][个個]?(?:天|日|{_WEEKS}|月|年){_BEFORE}", _uncertain),
+    (rf"(?<![早晚以]){_WHICH}(?:{_WEEKS}){_WEEKDAY}?", _week),
+    (rf"{_WHICH}月(?![球亮台])(?:{_DAY})?", _month),
+    (rf"{_YEAR}{_NOT_A_YEAR}(?:\s?的?{_MONTH}份?(?:{_DAY})?)?", _year),
+    (rf"{_START}{_MONTH}{_DAY}", _named_day),
+    (rf"(?<=[在从從到自于於]){_MONTH}(?![\d{_DIGITS}十])", _named_month),
+    (rf"{_START}{_MONTH}(?=[份初中底末])", _named_month),
+)

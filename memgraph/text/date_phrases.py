@@ -1,0 +1,72 @@
+"""Date phrases: the days that "two weeks ago", "last Friday" or 上个月 mean on the day on which they are written.
+
+Only common phrases are read, and only if they are clear: "a few days ago", "next Friday" and a birthday have no date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+from memgraph.text.chinese_dates import CHINESE
+from memgraph.text.dates import covering_date
+from memgraph.text.english_dates import ENGLISH
+from memgraph.text.relative_days import Resolver
+
+
+class DateMention(NamedTuple):
+    """Where a text names a date, and which."""
+
+    start: int
+    end: int
+    date: str | None
+    """A partial date, as precise as the phrase; None if it is not certain."""
+
+
+def find_dates(text: str, today: date) -> tuple[DateMention, ...]:
+    """Return the dates that *text* names, in its order; *today* is the day on which it was written."""
+    found = sorted(_matches(text), key=lambda pair: (pair[1].start(), -pair[1].end()))
+    mentions: list[DateMention] = []
+    for resolve, match in found:
+        if not mentions or match.start() >= mentions[-1].end:
+            mentions.append(DateMention(match.start(), match.end(), _resolve(resolve, match, today)))
+    return tuple(mentions)
+
+
+def resolve_date(text: str, today: date) -> str | None:
+    """Return the partial date that *text* names; None if it names none, several, or one that is not certain."""
+    dates = {mention.date for mention in find_dates(text, today)}
+    return dates.pop() if len(dates) == 1 else None
+
+
+PATTERNS = (
+    # a space in a pattern stands for a line break too
+    *((re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE), resolve) for pattern, resolve in ENGLISH),
+    *((re.compile(pattern), resolve) for pattern, resolve in CHINESE),
+)
+
+_APPROXIMATE = re.compile(
+    r"(?:\b(?:about|around|roughly|approximately|almost|nearly|over|more than|less than|at least|maybe|probably)\s+"
+    r"|大约|大概|差不多|将近|快|超过|至少|不到|约|可能)$",
+    re.IGNORECASE,
+)
+_OR_SO = re.compile(r"\s?(?:or so\b|左右|前[后後])", re.IGNORECASE)
+
+
+def _matches(text: str) -> Iterator[tuple[Resolver, re.Match[str]]]:
+    for pattern, resolve in PATTERNS:
+        for match in pattern.finditer(text):
+            yield resolve, match
+
+
+def _resolve(resolve: Resolver, match: re.Match[str], today: date) -> str | None:
+    text = match.string
+    if _APPROXIMATE.search(text[max(0, match.start() - 20) : match.start()]) or _OR_SO.match(text, match.end()):
+        return None
+    try:
+        days = resolve(match, today)
+    except (ValueError, OverflowError):  # such as 30 February, or 9,000 years ago
+        return None
+    return covering_date(days) if days else None

@@ -1,0 +1,230 @@
+"""Relative and incomplete dates in English and Chinese."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph.text.date_phrases import find_dates, resolve_date
+from memgraph.text.dates import days_of
+
+THURSDAY = date(2023, 5, 25)
+DATES = st.dates(date(1970, 1, 1), date(2100, 12, 31))
+FEW = st.integers(1, 60)
+NUMERALS = "一二三四五六七八九"
+WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My father passed away two days ago.", "2023-05-23"),
+        ("I ran this morning", "2023-05-25"),
+        ("I moved yesterday", "2023-05-24"),
+        ("Last night we danced", "2023-05-24"),
+        ("the day before yesterday", "2023-05-23"),
+        ("We leave the day after tomorrow", "2023-05-27"),
+        ("twenty-two days ago", "2023-05-03"),
+        ("We met two weeks\nago", "2023-05"),
+        ("last week", "2023-05"),
+        ("three months ago", "2023-02"),
+        ("next month", "2023-06"),
+        ("A year ago I quit.", "2022"),
+        ("last year", "2022"),
+        ("this weekend", "2023-05"),
+        ("I saw her last Friday", "2023-05-19"),
+        ("last Thursday", "2023-05-18"),
+        ("this Friday", "2023-05-26"),
+        ("On Monday I started a new job", "2023-05-22"),
+        ("I will see him on Monday", "2023-05-29"),
+        ("I moved in March", "2023-03"),
+        ("I moved in October", "2022-10"),
+        ("I'm going to move in October", "2023-10"),
+        ("last December", "2022-12"),
+        ("next January", "2024-01"),
+        ("on May 3rd we married", "2023-05-03"),
+        ("The exam is scheduled for 9 June", "2023-06-09"),
+        ("the 3rd of May", "2023-05-03"),
+        ("May 3, 2021", "2021-05-03"),
+        ("in May 2021", "2021-05"),
+        ("since 2019", "2019"),
+        ("2021-05-03", "2021-05-03"),
+        ("今天很累", "2023-05-25"),
+        ("我昨天搬家了", "2023-05-24"),
+        ("昨晚", "2023-05-24"),
+        ("前天", "2023-05-23"),
+        ("大前天", "2023-05-22"),
+        ("明天", "2023-05-26"),
+        ("後天", "2023-05-27"),
+        ("上周", "2023-05"),
+        ("上周五", "2023-05-19"),
+        ("上星期天", "2023-05-21"),
+        ("下下周三", "2023-06-07"),
+        ("上個月", "2023-04"),
+        ("上个月5号", "2023-04-05"),
+        ("去年", "2022"),
+        ("前年", "2021"),
+        ("三天前", "2023-05-22"),
+        ("二十三天前", "2023-05-02"),
+        ("两周前", "2023-05"),
+        ("三个月以前", "2023-02"),
+        ("五年前", "2018"),
+        ("3月5日我去了北京", "2023-03-05"),
+        ("三月五号", None),
+        ("12月25日要去北京", "2023-12-25"),
+        ("我在三月搬家了", "2023-03"),
+        ("2023年5月", "2023-05"),
+        ("2023年5月3日", "2023-05-03"),
+        ("去年三月", "2022-03"),
+        ("三年前年轻的时候", "2020"),
+    ],
+)
+def test_phrase_has_the_date_that_it_means(text: str, expected: str | None) -> None:
+    """As precise as the phrase: a week is within a month, so its month is known."""
+    assert resolve_date(text, THURSDAY) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a few days ago",
+        "a couple of weeks ago",
+        "about two days ago",
+        "two days ago or so",
+        "2-3 days ago",
+        "1.5 years ago",
+        "half a year ago",
+        "one or two years ago",
+        "two and a half years ago",
+        "next Friday",
+        "last March",
+        "My birthday is on May 3rd",
+        "I was born in March",
+        "I swim every day in June",
+        "on February 30, 2023",
+        "yesterday or today",
+        "几年前",
+        "两三天前",
+        "半年前",
+        "大约三天前",
+        "三天左右",
+        "我的生日是5月3日",
+        "2023年13月",
+    ],
+)
+def test_uncertain_date_is_none(text: str) -> None:
+    """No date is better than a wrong one."""
+    assert resolve_date(text, THURSDAY) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I may go, and this may be fine",
+        "They march on; the march went well",
+        "over the last week",
+        "the last year of school",
+        "I have 3 cats and 2 dogs",
+        "version 2.5 of 2024",
+        "以前天天跑步",
+        "然后天黑了",
+        "三月前线",
+        "年轻",
+    ],
+)
+def test_words_that_only_look_like_dates_are_not_found(text: str) -> None:
+    """The word "may" is also a verb, and 以前天天 does not contain 前天."""
+    assert find_dates(text, THURSDAY) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("上周一起去了", "2023-05"), ("上周三次", "2023-05"), ("上周一去了", "2023-05-15")]
+)
+def test_number_after_a_week_is_a_weekday_only_if_it_counts_nothing(text: str, expected: str) -> None:
+    assert resolve_date(text, THURSDAY) == expected
+
+
+def test_mentions_are_in_the_order_of_the_text() -> None:
+    """The longest phrase at a place counts."""
+    text = "I moved two days ago, and start next month."
+
+    mentions = find_dates(text, THURSDAY)
+
+    assert [(text[one.start : one.end], one.date) for one in mentions] == [
+        ("two days ago", "2023-05-23"),
+        ("next month", "2023-06"),
+    ]
+
+
+def test_weekend_of_which_was_told_on_a_monday_is_the_one_before() -> None:
+    monday = date(2023, 7, 31)
+
+    assert resolve_date("This weekend was great.", monday) == "2023-07"
+    assert resolve_date("This weekend we will sail.", monday) == "2023-08"
+
+
+@given(DATES, FEW)
+def test_days_ago_is_that_many_days_before(today: date, count: int) -> None:
+    expected = (today - timedelta(days=count)).isoformat()
+
+    assert resolve_date(f"I moved {count} days ago", today) == expected
+    assert resolve_date(f"我{count}天前搬家了", today) == expected
+
+
+@given(DATES, FEW)
+def test_date_of_weeks_ago_contains_the_day_that_many_weeks_before(today: date, count: int) -> None:
+    """If the week lies in two years, there is none."""
+    day = today - timedelta(weeks=count)
+
+    days = days_of(resolve_date(f"{count} weeks ago", today) or "")
+
+    assert days is None or days.first <= day <= days.last
+    assert days is not None or (day - timedelta(days=6)).year < (day + timedelta(days=6)).year
+
+
+@given(DATES, FEW)
+def test_months_and_years_ago_are_whole_ones(today: date, count: int) -> None:
+    months = today.year * 12 + today.month - 1 - count
+
+    assert resolve_date(f"{count} months ago", today) == f"{months // 12:04}-{months % 12 + 1:02}"
+    assert resolve_date(f"{count}年前", today) == f"{today.year - count:04}"
+
+
+@given(DATES, st.integers(0, 6))
+def test_last_weekday_is_within_the_seven_days_before(today: date, weekday: int) -> None:
+    day = date.fromisoformat(resolve_date(f"last {WEEKDAYS[weekday]}", today) or "")
+
+    assert day.weekday() == weekday
+    assert 1 <= (today - day).days <= 7
+
+
+@given(DATES, st.integers(0, 6))
+def test_chinese_weekday_of_last_week_is_in_the_week_before(today: date, weekday: int) -> None:
+    day = date.fromisoformat(resolve_date(f"上周{'一二三四五六日'[weekday]}", today) or "")
+
+    assert day.weekday() == weekday
+    assert (today - timedelta(days=today.weekday()) - day).days == 7 - weekday
+
+
+@given(DATES, st.dates(date(1990, 1, 1), date(2060, 12, 31)))
+def test_full_dates_do_not_depend_on_the_day(today: date, day: date) -> None:
+    texts = [day.isoformat(), f"{day:%B} {day.day}, {day.year}", f"{day.year}年{day.month}月{day.day}日"]
+
+    assert {resolve_date(text, today) for text in texts} == {day.isoformat()}
+
+
+@given(
+    st.text(st.sampled_from("0123456789 ago last next this week day years in on May 天前上下周个月年五日号.,-/")), DATES
+)
+def test_any_text_has_certain_partial_dates_or_none(text: str, today: date) -> None:
+    """And mentions do not overlap."""
+    mentions = find_dates(text, today)
+
+    assert all(one.date is None or days_of(one.date) for one in mentions)
+    assert all(one.start < one.end for one in mentions)
+    assert all(before.end <= after.start for before, after in pairwise(mentions))
