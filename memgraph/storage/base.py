@@ -145,7 +145,7 @@ class MemoryStorage(ABC):
     def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:  # noqa: ARG002 - none is kept
         """Remove the episodes of exactly *scope* with these ids, and return how many were stored.
 
-        `delete` removes all of them.
+        All of them are removed by `delete`, and by `save` if the memory that it stores is a tombstone.
 
         Raises:
             StorageError: If nothing could be written.

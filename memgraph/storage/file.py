@@ -14,6 +14,7 @@ from memgraph.storage.document import (
     DocumentCache,
     encode,
     is_deleted,
+    is_tombstone,
     latest_deletion,
     load_with_fallback,
     next_revision,
@@ -121,8 +122,6 @@ class FileStorage(MemoryStorage):
                     known = (state.memory or Memory()).model_copy(update={"revision": state.revision})
                     if user_id_file:
                         self._write_user_id(scope, user_id_file)
-                    episode_file.delete_episodes(self._layout.episodes(scope))
-                    self._episodes.clear()
                     return self._write(scope, path, tombstone(known), state.data)
             except RevisionConflictError:
                 continue  # edited meanwhile: delete the edit, too
@@ -181,6 +180,9 @@ class FileStorage(MemoryStorage):
     def _write(self, scope: Scope, path: Path, memory: Memory, expected: bytes | None) -> Memory:
         """Replace the document at *path*, unless it was edited since *expected* was read."""
         last_good = _last_good(path)
+        if is_tombstone(memory):  # first, since a process may be killed in between
+            episode_file.delete_episodes(self._layout.episodes(scope))
+            self._episodes.clear()
         stored, data = self._cache.serialize(memory, str(path))
         if not compare_and_replace(path, data, expected=expected, copy=last_good):
             raise RevisionConflictError(scope, memory.revision - 1)

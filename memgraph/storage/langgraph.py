@@ -13,6 +13,7 @@ from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     DocumentCache,
     is_deleted,
+    is_tombstone,
     load_with_fallback,
     next_revision,
     require_not_deleted,
@@ -94,14 +95,7 @@ class LangGraphStorage(MemoryStorage):
         )
 
     def delete(self, scope: Scope) -> Memory:
-        def delete_all(store: BaseStore) -> Memory:
-            deleted = tombstone(self._read(store, scope))
-            langgraph_episodes.delete_episodes(store, _namespace(scope))
-            return self._write(store, scope, deleted)
-
-        deleted = self._locked(scope, delete_all)
-        self._episodes.clear()
-        return deleted
+        return self._locked(scope, lambda store: self._write(store, scope, tombstone(self._read(store, scope))))
 
     def append_episodes(
         self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
@@ -135,6 +129,9 @@ class LangGraphStorage(MemoryStorage):
             return change(store)
 
     def _write(self, store: BaseStore, scope: Scope, memory: Memory) -> Memory:
+        if is_tombstone(memory):  # first, since a process may be killed in between
+            langgraph_episodes.delete_episodes(store, _namespace(scope))
+            self._episodes.clear()
         stored, data = self._cache.serialize(memory, self._document_name(scope))
         value = {"user_id": scope.user_id, "agent_name": scope.agent_name, "document": data.decode()}
         store.put(_namespace(scope), KEY, value, index=False, ttl=None)

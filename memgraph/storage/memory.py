@@ -13,6 +13,7 @@ from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     DocumentCache,
     is_deleted,
+    is_tombstone,
     load_with_fallback,
     next_revision,
     require_not_deleted,
@@ -58,8 +59,6 @@ class InMemoryStorage(MemoryStorage):
 
     def delete(self, scope: Scope) -> Memory:
         with self._lock:
-            self._stored_episodes.pop(scope, None)
-            self._episodes.clear()
             return self._write(scope, tombstone(self._read(scope)))
 
     def append_episodes(
@@ -100,4 +99,7 @@ class InMemoryStorage(MemoryStorage):
     def _write(self, scope: Scope, memory: Memory) -> Memory:
         stored, data = self._cache.serialize(memory, self._document_name(scope))
         self._documents[scope] = data
+        if is_tombstone(memory):
+            self._stored_episodes.pop(scope, None)
+            self._episodes.clear()
         return stored

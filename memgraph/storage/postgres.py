@@ -11,11 +11,11 @@ from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     DocumentCache,
     is_deleted,
+    is_tombstone,
     load_with_fallback,
     next_revision,
     require_not_deleted,
     serialize,
-    tombstone,
     was_deleted,
 )
 from memgraph.storage.episode_sql import EpisodeTable
@@ -133,13 +133,6 @@ class PostgresStorage(MemoryStorage):
     def check_writable(self, scope: Scope) -> None:  # noqa: ARG002 - one table for all
         self._database.run(lambda db, _: db.execute(WRITE_NOTHING))
 
-    def delete(self, scope: Scope) -> Memory:
-        while True:
-            deleted = self._database.run(lambda db, _: self._delete(db, scope))
-            self._episodes.clear()
-            if deleted:  # or another writer was faster: delete that, too
-                return deleted
-
     def append_episodes(
         self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
     ) -> None:
@@ -190,11 +183,6 @@ class PostgresStorage(MemoryStorage):
             stored = self._read(db, scope)  # another writer was faster: next_revision decides what that means
         raise RevisionConflictError(scope, memory.revision)
 
-    def _delete(self, db: Connection, scope: Scope) -> Memory | None:
-        with db.transaction():
-            EPISODES.delete(_execute(db), scope)
-            return self._write(db, scope, tombstone(self._read(db, scope)))
-
     def _read_episodes(self, db: Connection, scope: Scope) -> tuple[Episode, ...]:
         snapshot = EPISODES.read(_execute(db), scope, self._episodes.get(scope))
         self._episodes.put(scope, snapshot)
@@ -205,6 +193,21 @@ class PostgresStorage(MemoryStorage):
         return self._decode(scope, *row) if row else None
 
     def _write(self, db: Connection, scope: Scope, memory: Memory) -> Memory | None:
+        """Return *memory* as it was stored, or None if another writer was faster; a tombstone also removes episodes."""
+        if not is_tombstone(memory):
+            return self._write_document(db, scope, memory)
+        from psycopg import Rollback
+
+        written = None
+        with db.transaction() as transaction:
+            EPISODES.delete(_execute(db), scope)
+            written = self._write_document(db, scope, memory)
+            if written is None:
+                raise Rollback(transaction)
+        self._episodes.clear()
+        return written
+
+    def _write_document(self, db: Connection, scope: Scope, memory: Memory) -> Memory | None:
         stored, data = self._cache.serialize(memory, self._document_name(scope))
         row = _key(scope) | {"revision": stored.revision, "document": data.decode()}
         if not db.execute(UPDATE if stored.revision > 1 else INSERT, row).rowcount:

@@ -14,6 +14,7 @@ from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     DocumentCache,
     is_deleted,
+    is_tombstone,
     load_with_fallback,
     next_revision,
     require_not_deleted,
@@ -133,10 +134,7 @@ class SqliteStorage(MemoryStorage):
 
     def delete(self, scope: Scope) -> Memory:
         with self._writing() as db:
-            EPISODES.delete(db.execute, scope)
-            deleted = self._write(db, scope, tombstone(self._read(db, scope)))
-        self._episodes.clear()
-        return deleted
+            return self._write(db, scope, tombstone(self._read(db, scope)))
 
     def append_episodes(
         self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
@@ -196,6 +194,9 @@ class SqliteStorage(MemoryStorage):
         row = _key(scope) | {"revision": stored.revision, "document": data.decode()}
         if not db.execute(UPDATE if stored.revision > 1 else INSERT, row).rowcount:
             raise RevisionConflictError(scope, memory.revision - 1)
+        if is_tombstone(memory):
+            EPISODES.delete(db.execute, scope)
+            self._episodes.clear()
         return stored
 
     # -- the file ---------------------------------------------------------------------------------

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memgraph.errors import ForgottenError
+from memgraph.errors import ForgottenError, RevisionConflictError
 from memgraph.models import Episode, Fact, Memory, Scope, timestamp
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage, open_storage
+from memgraph.storage.document import tombstone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -226,6 +227,30 @@ def test_a_deletion_removes_the_episodes(storage: MemoryStorage) -> None:
     storage.delete(ADA)
 
     assert (ids(storage), ids(storage, bob)) == ([], ["e2"])
+
+
+def test_so_does_a_saved_tombstone(storage: MemoryStorage) -> None:
+    """A deletion that is based on a revision, such as that of an HTTP request."""
+    saved = storage.save(ADA, Memory(facts=(Fact(content="Likes tea."),)))
+    storage.append_episodes(ADA, [said("e1")], POLICY)
+    deletion = tombstone(saved).model_copy(update={"revision": saved.revision})
+
+    storage.save(ADA, deletion)
+    storage.append_episodes(ADA, [said("e2")], POLICY, revision=storage.load(ADA).revision)
+    storage.save(ADA, storage.load(ADA))
+
+    assert ids(storage) == ["e2"]
+
+
+def test_a_deletion_that_loses_the_race_removes_no_episode(storage: MemoryStorage) -> None:
+    loaded = storage.load(ADA)
+    storage.append_episodes(ADA, [said("e1")], POLICY)
+    storage.save(ADA, loaded)
+
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, tombstone(loaded).model_copy(update={"revision": loaded.revision}))
+
+    assert ids(storage) == ["e1"]
 
 
 def test_deleted_episodes_do_not_remain_on_disk(storage: MemoryStorage, tmp_path: Path) -> None:
