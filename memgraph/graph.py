@@ -159,7 +159,7 @@ def _assemble(
     graph.add_node(
         "call_model", sync_async_node(bound(call_model), bound(call_model_async)), input_schema=CallModelInput
     )
-    graph.add_node("parse_update", parse_update)
+    graph.add_node("parse_update", bound(parse_update))
     graph.add_node("apply_update", bound(apply_update))
     graph.add_node("scrub_uploads", scrub_uploads)
     graph.add_node("review_changes", bound(review_changes))

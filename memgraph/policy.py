@@ -12,6 +12,10 @@ LANGUAGES = ChoiceLabels(auto="the language of the user's messages", en="English
 
 Episodes = Literal["user", "exchange", "off"]
 """Which messages are kept word for word: the user's, also the assistant's final answers, or none."""
+Summaries = Literal["update", "upkeep"]
+"""When the summaries are written: by each update that has news for one, or by the upkeep only."""
+SUMMARIES = ChoiceLabels(update="by an update that has news for one", upkeep="by the upkeep only")
+
 EPISODES = ChoiceLabels(user="the user's words", exchange="also the assistant's final answers", off="nothing")
 
 Review = Literal["never", "corrections", "always"]
@@ -53,10 +57,16 @@ class Policy(FieldSpecMixin, BaseModel):
     """Maximum tokens of known facts in the prompt; if there are more, the most relevant and the newest are shown."""
     prompt_language: Annotated[Literal["auto", "en", "zh"], LANGUAGES] = "auto"
     """Language of the prompt; auto uses the language of the user's messages."""
+    summaries: Annotated[Summaries, SUMMARIES] = "update"
+    """When the summaries are written: by an `update` that has news for one, or by the `upkeep` only, which makes the
+    prompt and the answers of updates shorter."""
     model_tries: Annotated[int, Field(ge=1, le=10)] = 4
     """Maximum attempts to call the model; only transient errors are retried."""
     model_timeout_seconds: Annotated[float, Field(ge=1, le=600)] = 60
-    """Timeout of one call of the model, in seconds."""
+    """Maximum seconds between two chunks of an answer, which is streamed. Before the first chunk the model reads the
+    prompt: this time counts once for each started 2,000 bytes of it."""
+    model_deadline_seconds: Annotated[float, Field(ge=1, le=7_200)] = 600
+    """Maximum seconds of a whole answer."""
     retry_wait_seconds: Annotated[float, Field(ge=0, le=60)] = 1
     """Seconds before the first retry; doubled for each further one, with jitter."""
     episodes: Annotated[Episodes, EPISODES] = "user"

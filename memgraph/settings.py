@@ -36,7 +36,12 @@ Secret = Annotated[SecretStr, AfterValidator(_check_token)]
 Token = Annotated[Secret | None, Field(description=TOKEN)]
 Tokens = Annotated[Mapping[str, Secret], Field(description=f"user ids, each with {TOKEN}, no two the same")]
 
-OUTPUT_FORMATS = ChoiceLabels(none="the prompt alone", json_schema="a JSON schema", function_calling="a tool call")
+OUTPUT_FORMATS = ChoiceLabels(
+    auto="a JSON schema, unless the model refuses it",
+    none="the prompt alone",
+    json_schema="a JSON schema",
+    function_calling="a tool call",
+)
 REVIEWS = ChoiceLabels(
     never="no approval is needed", corrections="corrections and removals need approval", always="every change does"
 )

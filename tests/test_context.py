@@ -136,7 +136,7 @@ def test_a_run_cannot_continue_on_another_storage() -> None:
         ({"max_facts": "many"}, "policy.max_facts must be a valid integer, unable to parse string as an integer"),
         ({"policy": {"max_fact": 50}}, "policy.max_fact is unknown; did you mean max_facts?"),
         ({"policy": "strict"}, "policy must be a valid dictionary or instance of Policy, not 'strict'"),
-        ({"structured_output": "xml"}, "structured_output must be 'none', 'json_schema' or 'function_calling'"),
+        ({"structured_output": "xml"}, "structured_output must be 'auto', 'none', 'json_schema' or 'function_calling'"),
         ({"u" * 50: 1}, f"'{'u' * 40}' is unknown; there are: agent_name,"),
         ({"model": 5}, "model must be a valid string, not 5"),
         (
@@ -186,7 +186,7 @@ def test_the_json_schema_is_a_flat_form() -> None:
 
     assert all(field["description"] for field in fields.values())
     assert {field["type"] for field in fields.values()} == {"string", "boolean", "integer", "number"}
-    assert fields["structured_output"]["enum"] == ["none", "json_schema", "function_calling"]
+    assert fields["structured_output"]["enum"] == ["auto", "none", "json_schema", "function_calling"]
     assert fields["prompt_language"]["enum"] == ["auto", "en", "zh"]
     assert (fields["max_facts"]["minimum"], fields["max_facts"]["maximum"]) == (10, 50_000)
 

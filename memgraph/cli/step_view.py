@@ -107,7 +107,11 @@ def _format_prompt(_stage: str, _before: Before, prompt: Prompt) -> StageView:
     from memgraph.text.tokens import count_tokens
 
     system, human = count_tokens(prompt.system), count_tokens(prompt.human)
-    return StageView(f"{system:,} tokens of instructions, {human:,} of memory and conversation (show with: s prompt)")
+    examples = sum(count_tokens(example.human) + count_tokens(example.ai) for example in prompt.examples)
+    return StageView(
+        f"{system:,} tokens of instructions, {examples:,} of examples, {human:,} of memory and conversation "
+        "(show with: s prompt)"
+    )
 
 
 def _format_response(_stage: str, _before: Before, response: Any) -> StageView:  # noqa: ANN401

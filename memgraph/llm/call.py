@@ -19,7 +19,7 @@ from memgraph._concurrency import run_with_timeout
 from memgraph.errors import MemgraphError, ModelError
 from memgraph.models import Answer
 from memgraph.policy import Policy
-from memgraph.prompts.schema import ANSWER_SCHEMA, StructuredOutput
+from memgraph.prompts.schema import StructuredOutput, answer_schema
 from memgraph.report import Usage
 from memgraph.text.normalize import clean
 
@@ -140,10 +140,10 @@ async def acall(
 
 
 def _with_schema(model: BaseChatModel, shape: str) -> Runnable[Any, Any]:
-    if shape == "none":
+    if shape in ("none", "auto"):
         return model
     try:
-        return model.with_structured_output(ANSWER_SCHEMA, method=shape, include_raw=True)
+        return model.with_structured_output(answer_schema(strict=False, summaries=True), method=shape, include_raw=True)
     except NotImplementedError:  # not supported by the model; the prompt describes the same schema
         return model
 

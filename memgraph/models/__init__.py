@@ -1,7 +1,7 @@
 """The frozen values of memgraph: scope, conversation, memory document and change set."""
 
 from memgraph.models.changes import Addition, ChangeModel, MemoryUpdate, Refusal, Removal, Rewrite
-from memgraph.models.conversation import Answer, Episode, Prompt, Turn
+from memgraph.models.conversation import Answer, Episode, Prompt, PromptExample, Turn
 from memgraph.models.document import (
     CATEGORIES,
     MANUAL,
@@ -37,6 +37,7 @@ __all__ = [
     "Memory",
     "MemoryUpdate",
     "Prompt",
+    "PromptExample",
     "Refusal",
     "Removal",
     "Rewrite",

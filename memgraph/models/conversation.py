@@ -47,14 +47,26 @@ class Episode(DocumentModel):
     author: Literal["user", "assistant"] = Field(default="user", exclude_if=_is_user)
 
 
+class PromptExample(BaseModel):
+    """A made-up request and its answer, shown to the model as earlier turns of the chat."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    human: str
+    ai: str
+
+
 class Prompt(BaseModel):
     """The prompt. Plain texts, not messages: a lead agent's stream shows every message that a node returns."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
-    """Static, so that providers cache it."""
+    """Static, as are the examples, so that providers cache both."""
+    examples: tuple[PromptExample, ...] = ()
     human: str
+    turn_ids: tuple[str, ...] = ()
+    """Ids of the turns in `human`, in their order there, in which they are numbered from 1."""
 
 
 class Answer(BaseModel):

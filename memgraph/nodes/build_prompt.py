@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from langgraph.runtime import Runtime
@@ -11,7 +12,7 @@ from memgraph.context import RunContext
 from memgraph.langgraph_adapter import emit_progress
 from memgraph.models import Turn
 from memgraph.policy import Policy
-from memgraph.prompts.update_prompt import update_prompt
+from memgraph.prompts.update_prompt import last_part, update_prompt
 from memgraph.rules.watermark import first_batch, progress_id, progress_of, unlearned_turns
 from memgraph.state import BuildPromptInput, Prompted
 from memgraph.text.sentences import sentences
@@ -36,11 +37,13 @@ def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Promp
         parts_by_id.setdefault(part.turn.id, []).append(part)
     prompt = update_prompt(
         memory,
-        _with_context(turns, parts_by_id, policy.context_turns),
+        _with_context(turns, parts_by_id, policy),
         frozenset(parts_by_id),
         state["signals"],
         policy=policy,
         signals=runtime.context.signals,
+        now=datetime.now(UTC),
+        timezone=runtime.context.timezone,
         instructions=runtime.context.prompt,
     )
     last_parts = [shown[-1] for shown in parts_by_id.values()]
@@ -87,19 +90,26 @@ def _break_position(window: str) -> int:
     return len(window)
 
 
-def _with_context(turns: Sequence[Turn], parts: Mapping[str, Sequence[TurnPart]], context_turns: int) -> list[Turn]:
-    """Return the new parts, each turn with the *context_turns* before it, in the order of the conversation."""
+def _with_context(turns: Sequence[Turn], parts: Mapping[str, Sequence[TurnPart]], policy: Policy) -> list[Turn]:
+    """Return the new parts, each turn with the context before it, in the order of the conversation.
+
+    Of a long turn that gives context its last part is shown, which the next turn most often refers to.
+    """
     shown = {
         position
         for index, turn in enumerate(turns)
         if turn.id in parts
-        for position in range(max(0, index - context_turns), index + 1)
+        for position in range(max(0, index - policy.context_turns), index + 1)
     }
     return [
         turn
         for index in sorted(shown)
-        for turn in ([part.turn for part in parts.get(turns[index].id, ())] or [turns[index]])
+        for turn in ([part.turn for part in parts.get(turns[index].id, ())] or [_as_context(turns[index], policy)])
     ]
+
+
+def _as_context(turn: Turn, policy: Policy) -> Turn:
+    return turn.model_copy(update={"text": last_part(turn.text, policy.max_turn_chars)})
 
 
 def _fit_batch(pending: Sequence[TurnPart], policy: Policy) -> Sequence[TurnPart]:

@@ -30,7 +30,10 @@ async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) 
 
 def _messages(state: CallModelInput) -> list[AnyMessage]:
     prompt = state["prompt"]
-    messages: list[AnyMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.human)]
+    messages: list[AnyMessage] = [SystemMessage(prompt.system)]
+    for example in prompt.examples:
+        messages += [HumanMessage(example.human), AIMessage(example.ai)]
+    messages.append(HumanMessage(prompt.human))
     response, problem = state.get("response"), state.get("problem")
     if response and problem:
         unreadable = shorten(response.text, _UNREADABLE_ANSWER_CHARS) or "(nothing)"

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from langgraph.runtime import Runtime
+
+from memgraph.context import RunContext
 from memgraph.errors import UnreadableAnswerError
 from memgraph.models import MemoryUpdate, Refusal, timestamp
-from memgraph.prompts.parse import UnreadableError, is_incomplete, leaked_example_words, parse_answer
+from memgraph.policy import Policy
+from memgraph.prompts.copies import prompt_texts
+from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.state import Parsed, ParseInput
+from memgraph.text.episodes import find_episode
+from memgraph.text.secrets import mask
 
 _MAX_ATTEMPTS = 2
 _CUT_OFF = Refusal(
@@ -17,7 +24,7 @@ _CUT_OFF = Refusal(
 )
 
 
-def parse_update(state: ParseInput) -> Parsed:
+def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     """Parse the answer. After the first unreadable answer the model is asked again; the second ends the run.
 
     If the answer was cut off, what it contains is used, but its turns stay pending: they are shown again in smaller
@@ -30,11 +37,10 @@ def parse_update(state: ParseInput) -> Parsed:
     try:
         changes = parse_answer(
             answer,
-            state["memory"],
+            _asked_about(state, runtime.context.policy),
             at=at,
             thread=thread,
             message_ids=() if can_split else state["batch"],
-            example_words=leaked_example_words(state["prompt"]),
         )
     except UnreadableError as error:
         if can_split:
@@ -47,3 +53,15 @@ def parse_update(state: ParseInput) -> Parsed:
     if is_incomplete(answer):
         changes = changes.model_copy(update={"refused": (*changes.refused, _CUT_OFF)})
     return {"changes": changes}
+
+
+def _asked_about(state: ParseInput, policy: Policy) -> AskedAbout:
+    # a quote is kept as long as its fact, so it is taken from what an episode may keep
+    turns = {turn.id: turn.model_copy(update={"text": mask(turn.text)}) for turn in state["turns"]}
+    numbered = enumerate(state["prompt"].turn_ids, 1)
+    return AskedAbout(
+        memory=state["memory"],
+        turns={number: turns[turn_id] for number, turn_id in numbered if turn_id in turns},
+        texts=prompt_texts(state["prompt"]),
+        episode_of=lambda turn, words: find_episode(turn, words, thread=state["origin"].thread, policy=policy),
+    )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from itertools import islice
-from typing import Any, TypeVar, cast, get_args
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 from pydantic.alias_generators import to_camel
 
@@ -17,35 +15,34 @@ from memgraph.models import (
     SECTIONS,
     Addition,
     Answer,
+    Evidence,
     Memory,
     MemoryUpdate,
-    Prompt,
     Refusal,
     Removal,
     Rewrite,
     SectionName,
+    Turn,
     new_fact_id,
 )
-from memgraph.prompts.template import Language, load_template
+from memgraph.prompts.copies import PromptTexts
+from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
+from memgraph.prompts.quotes import FoundQuote, locate_quote
+from memgraph.text.dates import days_of
 from memgraph.text.normalize import clean
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, object]
 
 PREVIEW_CHARS = 200
 """Characters of an invalid item, or of a reason, that are kept."""
+DEFAULT_CONFIDENCE = 0.8
+"""The confidence of a fact for which the model gave none."""
 
-MAX_READ = 256_000
-"""Characters of an answer that are read."""
-MAX_OPENINGS = 100
-"""Opening braces that are tried."""
-MAX_REPAIRED = 32_000
-"""Characters of a candidate that is repaired."""
-MAX_REPAIR_DEPTH = 12
-"""Nesting of a candidate that is repaired; an update has 3."""
-MAX_REPAIRS = 3
-"""Candidates that are repaired."""
-MAX_REPAIR_COST = 2_000_000
-"""Characters of a candidate times its misplaced quotes, which is how the time of a repair grows: about 0.2 s."""
+_FACT_KEYS = ("newFacts", "new_facts", "facts")
+_FACT_KEY = re.compile(r"""(?:newFacts|new_facts|facts)["']?\s*:""")
+_CONTENT_KEYS = ("content", "fact", "text")
+_DAY_CHARS = len("2026-05-03")
+_SECTION_NAMES: Mapping[str, SectionName] = {spelling: name for name in SECTIONS for spelling in (to_camel(name), name)}
 
 T = TypeVar("T")
 
@@ -58,25 +55,41 @@ class InvalidItemError(ValueError):
     """One item of the answer is invalid; the others can be used."""
 
 
+@dataclass(frozen=True)
+class AskedAbout:
+    """What the model was asked about: an answer is read against it."""
+
+    memory: Memory = field(default_factory=Memory)
+    turns: Mapping[int, Turn] = field(default_factory=dict[int, Turn])
+    """The turns that the prompt showed, by the numbers that they have there."""
+    texts: PromptTexts = field(default_factory=PromptTexts)
+    """To recognise what was copied from the prompt."""
+    episode_of: Callable[[Turn, str], str] = lambda _turn, _words: ""
+    """Returns the id of the episode that keeps these words of a turn; empty if none does."""
+
+    @property
+    def said_last(self) -> str:
+        """When the user wrote the last of the turns; empty if unknown."""
+        return next((turn.at for turn in reversed(list(self.turns.values())) if turn.is_users), "")
+
+
 def parse_answer(
     answer: Answer,
-    memory: Memory,
+    asked: AskedAbout,
     *,
     at: str,
     thread: str,
     message_ids: tuple[str, ...],
-    example_words: AbstractSet[str] = frozenset(),
     make_id: Callable[[], str] = new_fact_id,
 ) -> MemoryUpdate:
     """Return the change set that the model proposed.
 
     Args:
-        answer: The model's answer; the first memory update in it counts, whatever surrounds it.
-        memory: The memory that the model saw.
+        answer: The model's answer; the last memory update in it counts, whatever surrounds it.
+        asked: What the prompt showed.
         at: When it answered, ISO 8601 in UTC.
         thread: The thread learned from, or "unknown".
         message_ids: The messages learned from, the newest last.
-        example_words: Case-folded words that occur only in the prompt's example: an item with one of them was copied.
         make_id: Generates the ids of new facts.
 
     Raises:
@@ -84,8 +97,8 @@ def parse_answer(
     """
     found = _find_update(answer)
     refused: list[Refusal] = []
-    taken = {fact.id for fact in memory.facts}
-    items = _items(found, "newFacts", refused)
+    taken = {fact.id for fact in asked.memory.facts}
+    items = _items(found, _FACT_KEYS, refused)
     # an addition removes what it replaces once it is accepted; if it is dropped, the old fact has to stay
     replaced = {old for item in items for old in _ids(_fields(item, main_key="content").get("replaces"))}
     return MemoryUpdate(
@@ -94,41 +107,30 @@ def parse_answer(
         message_ids=message_ids,
         rewrites=tuple(
             rewrite
-            for name in SECTIONS
-            if (rewrite := _collect(lambda name=name: _rewrite(found, name, memory, example_words), refused))
+            for name, section in _sections(found, refused)
+            if (rewrite := _collect(lambda name=name, section=section: _rewrite(name, section, asked), refused))
         ),
         additions=tuple(
             addition
             for item in items
-            if (
-                addition := _collect(
-                    lambda item=item: _addition(item, _unused_id(make_id, taken), example_words), refused
-                )
-            )
+            if (addition := _collect(lambda item=item: _addition(item, _unused_id(make_id, taken), asked), refused))
         ),
         removals=tuple(
             removal
-            for item in _items(found, "factsToRemove", refused)
+            for item in _items(found, ("factsToRemove",), refused)
             if (removal := _collect(lambda item=item: _removal(item), refused)) and removal.id not in replaced
         ),
         refused=tuple(refused),
     )
 
 
-def leaked_example_words(prompt: Prompt) -> frozenset[str]:
-    """Return the example's made-up names, case-folded, that neither the conversation nor the memory contains.
-
-    An answer with one of them was copied from the example.
-    """
-    words = {word.casefold() for language in get_args(Language) for word in load_template(language).example_words}
-    shown = prompt.human.casefold()
-    return frozenset(word for word in words if word not in shown)
+# -- the update in the answer ---------------------------------------------------------------------
 
 
 def is_incomplete(answer: Answer) -> bool:
     """Return whether the answer was cut off before its memory update ended."""
     text = _after_thinking(answer.text[:MAX_READ])
-    return answer.cut_off and not any(map(_is_update, _valid(text, _openings(text))))
+    return answer.cut_off and find_last(text, _as_update, _bracket(text), repair=False) is None
 
 
 def _after_thinking(text: str) -> str:
@@ -137,10 +139,7 @@ def _after_thinking(text: str) -> str:
     if closing < 0:
         return "" if text.lstrip().startswith("<think>") else text
     opening = text.find("{")
-    try:
-        _, end = _DECODER.raw_decode(text, opening) if opening >= 0 else (None, 0)
-    except (ValueError, RecursionError):
-        end = 0
+    end = end_of_object(text, opening) if opening >= 0 else 0
     return text if closing < end else text[closing + len("</think>") :]  # a fact may mention the tag
 
 
@@ -150,22 +149,37 @@ def _find_update(answer: Answer) -> JsonObject:
         raise UnreadableError("the model refused to answer")
     if not text.strip():
         raise UnreadableError("the answer is empty")
-    if is_incomplete(answer):
-        found = next(filter(_is_update, _closed(text, _openings(text))), None)
-    else:
-        found = find_object(text, _is_whole_update, "newFacts") or find_object(text, _is_update, "newFacts")
+    find = find_closed if is_incomplete(answer) else find_last
+    found = find(text, _as_update, _bracket(text))
     if found is None:
         why = "it was cut off before it held one; be shorter" if answer.cut_off else "there is none in it"
-        raise UnreadableError(f"a JSON object with the keys user, history and newFacts was expected, but {why}")
+        raise UnreadableError(f"a JSON object with the key newFacts was expected, but {why}")
     return found
 
 
-def _is_whole_update(found: JsonObject) -> bool:
-    return _is_update(found) and isinstance(found.get("user"), dict) and isinstance(found.get("history"), dict)
+def _bracket(text: str) -> Bracket:
+    """Return with which bracket the update begins: some models answer with the bare list of facts."""
+    start = text.find("[")
+    return "[" if start >= 0 and not _FACT_KEY.search(text) and "{" not in text[:start] else "{"
 
 
-def _is_update(found: JsonObject) -> bool:
-    return isinstance(found.get("newFacts"), list)
+def _as_update(value: object) -> JsonObject | None:
+    """Return a JSON value as an update; a bare list is one of facts. None if it is something else."""
+    if isinstance(value, list):
+        return {"newFacts": cast("list[object]", value)}
+    if not isinstance(value, dict):
+        return None
+    found = cast("JsonObject", value)
+    return found if any(isinstance(found.get(key), list) for key in _FACT_KEYS) else None
+
+
+def _items(found: JsonObject, keys: Sequence[str], refused: list[Refusal]) -> list[object]:
+    """Return the list at the first of *keys* that has a value."""
+    key, items = next(((key, found[key]) for key in keys if found.get(key) is not None), (keys[0], None))
+    if items is None or isinstance(items, list):
+        return cast("list[object]", items or [])
+    refused.append(Refusal(item=_preview(items), reason=f"{key} is not a list"))
+    return []
 
 
 def _collect(read: Callable[[], T], refused: list[Refusal]) -> T | None:
@@ -176,48 +190,94 @@ def _collect(read: Callable[[], T], refused: list[Refusal]) -> T | None:
         return None
 
 
-def _items(found: JsonObject, key: str, refused: list[Refusal]) -> list[object]:
-    items = found.get(key)
-    if items is None or isinstance(items, list):
-        return cast("list[object]", items or [])
-    refused.append(Refusal(item=_preview(items), reason=f"{key} is not a list"))
-    return []
+# -- summaries ------------------------------------------------------------------------------------
 
 
-def _rewrite(found: JsonObject, name: SectionName, memory: Memory, example_words: AbstractSet[str]) -> Rewrite | None:
-    part: object = found.get(SECTIONS[name])
-    section = cast("JsonObject", part).get(to_camel(name)) if isinstance(part, dict) else None
-    if section is None:
+def _sections(found: JsonObject, refused: list[Refusal]) -> list[tuple[SectionName, object]]:
+    """Return the summaries in `summaries`, a list or an object, and in `user` and `history`, as older prompts ask."""
+    named = [*_named(found.get("user")), *_named(found.get("history"))]
+    summaries = found.get("summaries")
+    if isinstance(summaries, list):
+        for item in cast("list[object]", summaries):
+            fields = _fields(item, main_key="section")
+            named.append((str(fields.get("section")), fields.get("text", fields.get("summary"))))
+    else:
+        named += _named(summaries)
+    sections = {name: section for name, section in named if section is not None}
+    unknown = [name for name in sections if name not in _SECTION_NAMES]
+    refused.extend(Refusal(item=_preview(name), reason="it is not the name of a summary") for name in unknown)
+    return [(_SECTION_NAMES[name], section) for name, section in sections.items() if name in _SECTION_NAMES]
+
+
+def _named(value: object) -> list[tuple[str, object]]:
+    return list(cast("JsonObject", value).items()) if isinstance(value, dict) else []
+
+
+def _rewrite(name: SectionName, section: object, asked: AskedAbout) -> Rewrite | None:
+    fields = _fields(section, main_key="summary")
+    if not isinstance(section, dict | str):
+        raise InvalidItemError(_preview(section), f"{to_camel(name)} is not a text")
+    summary = _text(fields.get("summary", fields.get("text")))
+    if not summary or not _bool(fields.get("shouldUpdate"), default=True):
         return None
-    if not isinstance(section, dict):
-        raise InvalidItemError(_preview(section), f"{to_camel(name)} is not an object")
-    fields = cast("JsonObject", section)
-    if not _bool(fields.get("shouldUpdate"), default=False):
-        return None
-    summary = _text(fields.get("summary"))
-    if not summary:
-        return None
-    _refuse_copy(summary, example_words)
-    return Rewrite(section=name, summary=summary, base=memory.section(name).summary)
+    if asked.texts.has_example_word(summary) or asked.texts.contains(summary):
+        raise _copied(summary)
+    return Rewrite(section=name, summary=summary, base=asked.memory.section(name).summary)
 
 
-def _addition(item: object, fact_id: str, example_words: AbstractSet[str]) -> Addition:
+# -- facts ----------------------------------------------------------------------------------------
+
+
+def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     fields = _fields(item, main_key="content")
-    content = fields.get("content")
-    if not isinstance(content, str) or not content.strip():
+    content = next((text for key in _CONTENT_KEYS if isinstance(text := fields.get(key), str) and text.strip()), None)
+    if content is None:
         raise InvalidItemError(_preview(item), "it has no content")
-    _refuse_copy(content, example_words)
+    quote = _text(fields.get("quote"))
+    number = _number(fields.get("turn"))
+    found = locate_quote(quote, number, asked.turns)
+    _refuse_copy(content, quote, found, asked.texts)
     category = str(fields.get("category")).strip().lower()
+    since, until = _date(fields.get("date")), _date(fields.get("until"))
     return Addition(
         id=fact_id,
         content=clean(content).strip(),
         category=category if category in CATEGORIES else "context",
-        confidence=_confidence(fields.get("confidence", 0.5), item),
+        confidence=_confidence(fields.get("confidence"), item),
         source_error=_text(fields.get("sourceError")) or None,
         durable=_bool(fields.get("durable"), default=True),
         about_user=_bool(fields.get("aboutUser"), default=True),
         replaces=_ids(fields.get("replaces")),
+        said_at=_said_at(found, number, asked),
+        valid_from=since,
+        valid_until=until if not since or until >= since else "",
+        evidence=(Evidence(episode=asked.episode_of(found.turn, found.words), quote=found.words),) if found else (),
+        slot=_text(fields.get("slot")) or None,
     )
+
+
+def _refuse_copy(content: str, quote: str, found: FoundQuote | None, texts: PromptTexts) -> None:
+    """Refuse an item that a small model copied from the prompt instead of the conversation."""
+    is_copied = texts.has_example_word(content) or texts.has_example_word(quote)
+    if is_copied or (found is None and (texts.contains(content) or texts.contains(quote))):
+        raise _copied(content)
+
+
+def _copied(text: str) -> InvalidItemError:
+    return InvalidItemError(text[:PREVIEW_CHARS], "it was copied from the examples or the rules in the prompt")
+
+
+def _said_at(found: FoundQuote | None, number: int | None, asked: AskedAbout) -> str:
+    """Return when the turn was written that the fact is from: the quoted one, else the named one, else the last."""
+    named = asked.turns.get(number) if number is not None else None
+    turn = found.turn if found else named
+    return turn.at if turn else asked.said_last
+
+
+def _date(value: object) -> str:
+    """Return a partial date, also from a time or a number; empty if it is none, such as 2026-02-30."""
+    text = str(value).strip()[:_DAY_CHARS] if isinstance(value, str | int) else ""
+    return text if days_of(text) else ""
 
 
 def _removal(item: object) -> Removal:
@@ -228,14 +288,10 @@ def _removal(item: object) -> Removal:
     return Removal(id=clean(fact_id), reason=_text(fields.get("reason"))[:PREVIEW_CHARS] or "contradicted")
 
 
-def _refuse_copy(text: str, example_words: AbstractSet[str]) -> None:
-    """Refuse an item that a small model copied from the prompt's example instead of the conversation."""
-    folded = text.casefold()
-    if any(word in folded for word in example_words):
-        raise InvalidItemError(text[:PREVIEW_CHARS], "it was copied from the example in the prompt")
+# -- values ---------------------------------------------------------------------------------------
 
 
-def _fields(item: object, *, main_key: str) -> Mapping[str, object]:
+def _fields(item: object, *, main_key: str) -> JsonObject:
     """Return the item's keys and values; a bare value is read as the value of *main_key*."""
     return cast("JsonObject", item) if isinstance(item, dict) else {main_key: item}
 
@@ -243,7 +299,7 @@ def _fields(item: object, *, main_key: str) -> Mapping[str, object]:
 def _confidence(value: object, item: object) -> float:
     """Parse a confidence, clamped to [0, 1]; numeric strings are accepted."""
     if value is None:
-        return 0.5
+        return DEFAULT_CONFIDENCE
     try:
         number = math.nan if isinstance(value, bool) else float(cast("Any", value))
     except (TypeError, ValueError, OverflowError):
@@ -251,6 +307,14 @@ def _confidence(value: object, item: object) -> float:
     if not math.isfinite(number):
         raise InvalidItemError(_preview(item), f"confidence {_preview(value)} is not a number")
     return min(1.0, max(0.0, number))
+
+
+def _number(value: object) -> int | None:
+    """Parse the number of a turn; None if it is not one, since the quote may still find the turn."""
+    try:
+        return None if isinstance(value, bool) else int(cast("Any", value))
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _bool(value: object, *, default: bool) -> bool:
@@ -279,120 +343,3 @@ def _unused_id(make_id: Callable[[], str], taken: set[str]) -> str:
         pass
     taken.add(fact_id)
     return fact_id
-
-
-# -- JSON in free text ----------------------------------------------------------------------------
-
-_ITEM_LEVEL = 2
-_CLOSER = {"{": "}", "[": "]"}
-_ENDS_ENTRY = re.compile(r"\s*[,\]]")
-_DECODER = json.JSONDecoder(strict=False)
-_BRACE_OR_STRING = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-# a quote that neither opens a string, after one of {[,: nor closes one, before one of ]},:
-_MISPLACED = {quotes: re.compile(rf"(?<![{{\[,:])(?<![{{\[,:]\s){quotes}(?!\s*[\]}},:])") for quotes in ('"', "[\"']")}
-_OPENING = re.compile(r"\{(?=\s*[\"'A-Za-z_/])")
-
-
-def find_object(text: str, predicate: Callable[[JsonObject], bool], hint: str) -> JsonObject | None:
-    """Return the first JSON object in *text* for which *predicate* is true, repaired if necessary.
-
-    Args:
-        text: Any text: prose, code fences, several objects, a truncated end.
-        predicate: Returns whether an object is the right one.
-        hint: A word that the object's text contains; no opening brace after its last occurrence is tried.
-
-    Returns:
-        The object, or None. Malicious text takes well under a second.
-    """
-    text = text[:MAX_READ]
-    openings = _openings(text, hint)
-    for candidates in (_valid(text, openings), _repaired(text, openings)):
-        for candidate in candidates:
-            if predicate(candidate):
-                return candidate
-    return None
-
-
-def _openings(text: str, hint: str = "newFacts") -> list[int]:
-    """Return the positions of the first opening braces in *text*, up to the last occurrence of *hint*."""
-    end = text.rfind(hint, 0, MAX_READ)
-    return [match.start() for match in islice(_OPENING.finditer(text, 0, max(end, 0)), MAX_OPENINGS)]
-
-
-def _valid(text: str, openings: list[int]) -> Iterator[JsonObject]:
-    """Yield the objects that are valid JSON, without the objects inside them."""
-    read_to = 0
-    for opening in openings:
-        if opening < read_to:
-            continue
-        try:
-            found, read_to = _DECODER.raw_decode(text, opening)
-        except (ValueError, RecursionError):
-            continue
-        yield cast("JsonObject", found)
-
-
-def _repaired(text: str, openings: list[int]) -> Iterator[JsonObject]:
-    """Yield the objects that can be repaired: trailing commas, single quotes, comments, a truncated end."""
-    return _repair(_candidate(text, opening) for opening in openings)
-
-
-def _closed(text: str, openings: list[int]) -> Iterator[JsonObject]:
-    """Yield the objects of a text that was cut off, each without the item in which it ends."""
-    return _repair(_closed_items(_candidate(text, opening)) for opening in openings)
-
-
-def _closed_items(candidate: str) -> str:
-    """Return *candidate* up to the last item that is closed, and close what contains it.
-
-    An item is a section, or an entry of a list: a value at the second level.
-    """
-    closers: list[str] = []
-    kept = ""
-    for token in _BRACE_OR_STRING.finditer(candidate):
-        brace = token.group()
-        if brace in _CLOSER:
-            closers.append(_CLOSER[brace])
-        elif brace in "]}" and closers:
-            closers.pop()
-        is_list_entry = closers == ["}", "]"]
-        if brace[0] == '"' and not (is_list_entry and _ENDS_ENTRY.match(candidate, token.end())):
-            continue
-        if len(closers) < _ITEM_LEVEL or is_list_entry or (brace == "}" and len(closers) == _ITEM_LEVEL):
-            kept = candidate[: token.end()] + "".join(reversed(closers))
-    return kept
-
-
-def _repair(texts: Iterable[str]) -> Iterator[JsonObject]:
-    import json_repair
-
-    candidates = filter(_is_cheap, texts)
-    for candidate in islice(candidates, MAX_REPAIRS):
-        try:
-            found = json_repair.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
-        for item in cast("list[object]", found) if isinstance(found, list) else [found]:
-            if isinstance(item, dict):
-                yield cast("JsonObject", item)
-
-
-def _is_cheap(candidate: str) -> bool:
-    """Return whether json_repair is fast enough on *candidate*: it scans far ahead at every misplaced quote."""
-    single = candidate.find("'", 0, 100)
-    quotes = "[\"']" if single >= 0 and '"' not in candidate[:single] else '"'
-    misplaced = sum(1 for _ in _MISPLACED[quotes].finditer(candidate)) + candidate.count('\\"') // 8
-    return bool(candidate) and misplaced * len(candidate) <= MAX_REPAIR_COST
-
-
-def _candidate(text: str, opening: int) -> str:
-    """Return the text from *opening* to its closing brace, or to the end; empty if it is too long or too deep."""
-    depth = 0
-    for token in _BRACE_OR_STRING.finditer(text, opening):
-        brace = token.group()
-        if token.start() - opening > MAX_REPAIRED or depth > MAX_REPAIR_DEPTH:
-            return ""
-        depth += 1 if brace in "{[" else -1 if brace in "}]" else 0
-        if depth == 0:
-            return text[opening : token.end()]
-    return text[opening:] if len(text) - opening <= MAX_REPAIRED else ""

@@ -2,46 +2,66 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Literal
 
-from memgraph.models import CATEGORIES
+from pydantic.alias_generators import to_camel
 
-StructuredOutput = Literal["none", "json_schema", "function_calling"]
-"""How the format of the answer is enforced: by the prompt alone, a JSON schema, or a tool call."""
+from memgraph.models import CATEGORIES, SECTIONS
+
+StructuredOutput = Literal["auto", "none", "json_schema", "function_calling"]
+"""How the format of the answer is enforced: `auto` is a JSON schema unless the model refuses it, `none` the prompt
+alone, `function_calling` a tool call."""
+
+JsonSchema = dict[str, Any]
+
+_TEXT: JsonSchema = {"type": "string"}
+# the quote first: a small model that has copied the user's words invents less
+_REQUIRED: JsonSchema = {
+    "turn": {"type": "integer"},
+    "quote": _TEXT,
+    "content": _TEXT,
+    "category": {"type": "string", "enum": list(CATEGORIES)},
+}
+_OPTIONAL: JsonSchema = {
+    "date": _TEXT,
+    "until": _TEXT,
+    "replaces": {"type": "array", "items": _TEXT},
+    "sourceError": _TEXT,
+    "confidence": {"type": "number"},
+}
+_SUMMARY: JsonSchema = {"section": {"type": "string", "enum": [to_camel(name) for name in SECTIONS]}, "text": _TEXT}
 
 
-def _object(**properties: object) -> dict[str, Any]:
-    """Return the schema of a strict object: all properties are required, no others are allowed."""
+@cache
+def answer_schema(*, strict: bool, summaries: bool) -> JsonSchema:
+    """Return the schema of an answer.
+
+    Args:
+        strict: As OpenAI's strict mode requires: every property is required, and null stands for none. Otherwise a
+            property without a value is left out, which saves a local model a quarter of the tokens.
+        summaries: Whether summaries are asked for.
+    """
+    new_facts = {"type": "array", "items": _object(_REQUIRED, _OPTIONAL, strict=strict)}
+    rewritten = {"type": "array", "items": _object(_SUMMARY, {}, strict=strict)}
+    return {
+        "title": "memory_update",
+        "description": "What is new about the user.",
+        **_object({"newFacts": new_facts}, {"summaries": rewritten} if summaries else {}, strict=strict),
+    }
+
+
+def _object(required: JsonSchema, optional: JsonSchema, *, strict: bool) -> JsonSchema:
+    if strict:
+        optional = {name: _nullable(schema) for name, schema in optional.items()}
     return {
         "type": "object",
-        "properties": properties,
-        "required": list(properties),
+        "properties": required | optional,
+        "required": [*required, *optional] if strict else list(required),
         "additionalProperties": False,
     }
 
 
-_TEXT = {"type": "string"}
-_BOOLEAN = {"type": "boolean"}
-_IDS = {"type": "array", "items": _TEXT}
-_SECTION = _object(summary=_TEXT, shouldUpdate=_BOOLEAN)
-_FACT = _object(
-    content=_TEXT,
-    category={"type": "string", "enum": list(CATEGORIES)},
-    confidence={"type": "number"},
-    sourceError={"type": ["string", "null"]},
-    durable=_BOOLEAN,
-    aboutUser=_BOOLEAN,
-    replaces=_IDS,
-)
-
-ANSWER_SCHEMA: dict[str, Any] = {
-    "title": "memory_update",
-    "description": "What is new about the user.",
-    **_object(
-        user=_object(workContext=_SECTION, personalContext=_SECTION, topOfMind=_SECTION),
-        history=_object(recentMonths=_SECTION, earlierContext=_SECTION, longTermBackground=_SECTION),
-        newFacts={"type": "array", "items": _FACT},
-        factsToRemove={"type": "array", "items": _object(id=_TEXT, reason=_TEXT)},
-    ),
-}
-"""Strict, as some providers require."""
+def _nullable(schema: JsonSchema) -> JsonSchema:
+    """Return *schema* with null as a further value; an empty array needs none."""
+    return schema if schema["type"] == "array" else {**schema, "type": [schema["type"], "null"]}

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+import json
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal, cast
 
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from memgraph.errors import ConfigError
+from memgraph.models import PromptExample
 
 Language = Literal["en", "zh"]
+
+
+def _as_text(value: object) -> object:
+    """Return a date, as which YAML reads 2019-06-30, as text."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _with_text_dates(value: object) -> object:
+    items = cast("list[dict[str, object]]", value)
+    return [{key: _as_text(field) for key, field in item.items()} for item in items]
+
+
+class TemplateExample(BaseModel):
+    """A made-up conversation, and what is new in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    today: Annotated[str, BeforeValidator(_as_text)]
+    facts: str
+    """The lines of the known facts; empty if there are none."""
+    conversation: str
+    new_facts: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_with_text_dates)]
+    summaries: tuple[dict[str, str], ...] = ()
+
+    def answer(self, *, summaries: bool) -> str:
+        """Return the answer as compact JSON, with the summaries if they are asked for."""
+        found: dict[str, object] = {"newFacts": self.new_facts}
+        if summaries and self.summaries:
+            found["summaries"] = self.summaries
+        return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
 
 class Template(BaseModel):
@@ -21,17 +54,27 @@ class Template(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
-    """Static instructions."""
+    """Static rules; contains {summaries}."""
+    summaries: str
+    """The rule about summaries; omitted if they are not asked for."""
     human: str
-    """Contains {memory}, {conversation} and {hints}."""
+    """Contains {today}, {memory}, {conversation} and {hints}."""
     hints: str
     """Contains {hints}; omitted without hints."""
     problem: str
     """The correction request after an unreadable answer; contains {problem}."""
-    nothing: str
-    """Shown if there are no facts."""
+    examples: tuple[TemplateExample, ...]
     example_words: tuple[str, ...]
-    """Made-up names that occur only in the example in `system`."""
+    """Made-up names that occur only in the examples."""
+
+
+class Instructions(BaseModel):
+    """What comes before the memory and the conversation: the rules, and examples as earlier chat turns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    system: str
+    examples: tuple[PromptExample, ...] = ()
 
 
 @cache
@@ -41,17 +84,44 @@ def load_template(language: Language) -> Template:
     return Template.model_validate(yaml.safe_load(text))
 
 
+def substitute(template: str, **values: str) -> str:
+    """Replace each `{name}` of *template* by its value, in order; braces in the values are left alone."""
+    parts: list[str] = []
+    rest = template
+    for name, value in values.items():
+        before, _, rest = rest.partition(f"{{{name}}}")
+        parts += [before, value]
+    return "".join([*parts, rest])
+
+
+def parse_instructions(text: str) -> Instructions:
+    """Return the user's own instructions: a text, or YAML with `system` and `examples`, each with `human` and `ai`.
+
+    Raises:
+        ValueError: If it is such YAML, but not valid.
+    """
+    if not text.lstrip().startswith("system:"):
+        return Instructions(system=text)
+    try:
+        return Instructions.model_validate(yaml.safe_load(text))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise ValueError(f"it is not YAML with system and examples, each with human and ai: {error}") from error
+
+
 def validate_instructions(text: str, *, source: str) -> str:
     """Return the user's own instructions if they describe a readable answer; *source* is named in the error.
 
     Raises:
-        ConfigError: If they do not name the keys of the answer.
+        ConfigError: If they do not name the key of the answer, or are invalid YAML.
     """
-    missing = [key for key in ("user", "history", "newFacts") if key not in text]
-    if missing:
+    try:
+        parse_instructions(text)
+    except ValueError as error:
+        raise ConfigError(f"{source}: {error}") from error
+    if "newFacts" not in text:
         raise ConfigError(
-            f"{source} does not describe the answer: it must ask for a JSON object with the keys "
-            f"user, history, newFacts (and factsToRemove); {', '.join(missing)} not found in it"
+            f"{source} does not describe the answer: it must ask for a JSON object with the key newFacts, a list of "
+            "facts with content and category; newFacts not found in it"
         )
     return text
 

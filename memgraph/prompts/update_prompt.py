@@ -1,12 +1,15 @@
 """The update prompt: how its blocks are rendered, and how the offline model reads them back.
 
 <known_facts>
-[fact_a1b2c3d4] (context, 0.95) Works at Acme &amp; Sons.
+[fact_a1b2c3d4] (context, 2026-04) Works at Acme &amp; Sons.
 </known_facts>
 <conversation>
-<turn speaker="user" part="earlier">...</turn>
-<turn speaker="assistant" part="new">...</turn>
+<turn 1 assistant 2026-05-03 Sun earlier>...</turn>
+<turn 2 user 2026-05-03 Sun>...</turn>
+<turn 3 other "Bob" 2026-05-03 Sun>...</turn>
 </conversation>
+
+A tag has no names of attributes, which would be a third of its tokens.
 """
 
 from __future__ import annotations
@@ -14,31 +17,53 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Literal, NamedTuple
+from datetime import date, datetime
+from typing import Literal, NamedTuple, cast
 
 from pydantic.alias_generators import to_camel
 
-from memgraph.models import Fact, Memory, Prompt, Turn
+from memgraph.models import Fact, Memory, Prompt, PromptExample, Turn
 from memgraph.policy import Policy
-from memgraph.prompts.template import Template, load_template
+from memgraph.prompts.template import (
+    Instructions,
+    Language,
+    Template,
+    TemplateExample,
+    load_template,
+    parse_instructions,
+    substitute,
+)
 from memgraph.retrieval.lexical import bm25
+from memgraph.text.dates import local_date, local_day
 from memgraph.text.normalize import escape, language_of, single_line, unescape
+from memgraph.text.sentences import sentences
 from memgraph.text.signals import Signals
 from memgraph.text.tokens import count_tokens
 
-_LINE_TOKENS = 12  # id, category, confidence and line break of a fact
+Speaker = Literal["user", "assistant", "other"]
+
+_LINE_TOKENS = 16  # id, category, month and line break of a fact
 _CORRECTION_CHARS = 1_000  # of the prompt's end, from which the language of a correction request is detected
-_TURN = re.compile(r'<turn speaker="(user|assistant)" part="(earlier|new)">(.*?)</turn>', re.DOTALL)
-_FACT = re.compile(r"^\[([^\]\s]+)\] \(([^,()]*), ([\d.]+)\) (.*)$", re.MULTILINE)
+_MAX_NAME_CHARS = 40
+_TURN = re.compile(
+    r'<turn (\d+) (user|assistant|other)(?: "([^"]*)")?(?: (\d{4}-\d\d-\d\d)(?: \w{3})?)?( earlier)?>(.*?)</turn>',
+    re.DOTALL,
+)
+_FACT = re.compile(r"^\[([^\]\s]+)\] \(([^,()]*)(?:, ([\d-]+))?\) (.*)$", re.MULTILINE)
 
 
 class ShownTurn(NamedTuple):
-    """A turn, read back from a prompt."""
+    """A turn, or a part of a long one, read back from a prompt."""
 
-    speaker: Literal["user", "assistant"]
+    speaker: Speaker
     is_new: bool
     """False: it was learned before, and only gives context."""
     text: str
+    number: int = 0
+    date: str = ""
+    """The day on which it was written, `2026-05-03`; empty if unknown."""
+    name: str = ""
+    """Of another speaker."""
 
 
 class ShownFact(NamedTuple):
@@ -46,7 +71,8 @@ class ShownFact(NamedTuple):
 
     id: str
     category: str
-    confidence: float
+    month: str
+    """In which the user said it, `2026-04`; empty if unknown."""
     content: str
 
 
@@ -58,32 +84,59 @@ def update_prompt(
     *,
     policy: Policy,
     signals: Signals,
+    now: datetime,
+    timezone: str = "UTC",
     instructions: str | None = None,
 ) -> Prompt:
     """Render the prompt that asks for a memory update.
 
     Args:
         memory: The memory so far.
-        turns: The turns to show, in the order of the conversation.
+        turns: The turns to show, in the order of the conversation; long ones in parts.
         new_ids: The ids of the turns to learn from; the others are shown as earlier ones, for context.
         signal_names: The signals that were detected.
         policy: Limits and language of the prompt.
         signals: The hints of the signals.
-        instructions: The user's own system message in place of the packaged one.
+        now: The time of the update, which is not always that of the conversation.
+        timezone: In which dates are shown.
+        instructions: The user's own rules, perhaps with examples, in place of the packaged ones.
     """
     new = [turn for turn in turns if turn.id in new_ids]
     language = policy.prompt_language
     if language == "auto":
         language = language_of(turn.text for turn in new if turn.role == "human")
     template = load_template(language)
-    rendered = (render_turn(turn, is_new=turn.id in new_ids, max_chars=policy.max_turn_chars) for turn in turns)
+    has_summaries = policy.summaries == "update"
+    given = parse_instructions(instructions) if instructions else packaged_instructions(language, has_summaries)
+    rendered = [render_turn(turn, n, is_new=turn.id in new_ids, timezone=timezone) for n, turn in enumerate(turns, 1)]
     human = substitute(
         template.human,
-        memory=_memory_block(memory, new, policy, template),
+        today=_render_day(local_day(now, timezone)),
+        memory=_memory_block(memory, new, policy, timezone),
         conversation="\n".join(rendered),
         hints=_hints([signals.hint(name, language) for name in signal_names], template),
     )
-    return Prompt(system=instructions or template.system, human=human)
+    return Prompt(system=given.system, examples=given.examples, human=human, turn_ids=tuple(turn.id for turn in turns))
+
+
+def packaged_instructions(language: Language, has_summaries: bool) -> Instructions:  # noqa: FBT001 - a setting
+    """Return the packaged rules and examples, with or without those about summaries."""
+    template = load_template(language)
+    return Instructions(
+        system=substitute(template.system, summaries=template.summaries if has_summaries else ""),
+        examples=tuple(_render_example(example, template, has_summaries) for example in template.examples),
+    )
+
+
+def _render_example(example: TemplateExample, template: Template, has_summaries: bool) -> PromptExample:  # noqa: FBT001
+    human = substitute(
+        template.human,
+        today=example.today,
+        memory=_block("known_facts", example.facts),
+        conversation=example.conversation,
+        hints="",
+    )
+    return PromptExample(human=human, ai=example.answer(summaries=has_summaries))
 
 
 def correction_request(prompt: Prompt, problem: str) -> str:
@@ -91,24 +144,21 @@ def correction_request(prompt: Prompt, problem: str) -> str:
     return substitute(load_template(language_of([prompt.human[-_CORRECTION_CHARS:]])).problem, problem=problem)
 
 
-def substitute(template: str, **values: str) -> str:
-    """Replace each `{name}` of *template* by its value, in order; braces in the values are left alone."""
-    parts: list[str] = []
-    rest = template
-    for name, value in values.items():
-        before, _, rest = rest.partition(f"{{{name}}}")
-        parts += [before, value]
-    return "".join([*parts, rest])
+def _memory_block(memory: Memory, new: Sequence[Turn], policy: Policy, timezone: str) -> str:
+    """Return the known summaries, if they may be rewritten, and facts."""
+    summaries = [
+        f"{to_camel(name)}: {escape(single_line(section.summary))}"
+        for name, section in memory.sections()
+        if policy.summaries == "update" and section.summary.strip()
+    ]
+    shown = select_facts(memory.facts, new, policy.prompt_facts_tokens)
+    facts = "\n".join(render_fact(fact, timezone=timezone) for fact in shown)
+    return _block("summaries", "\n".join(summaries)) + _block("known_facts", facts)
 
 
-def _memory_block(memory: Memory, new: Sequence[Turn], policy: Policy, template: Template) -> str:
-    summaries = escape(
-        "\n".join(
-            f"{to_camel(name)}: {single_line(section.summary) or '(empty)'}" for name, section in memory.sections()
-        )
-    )
-    facts = "\n".join(map(render_fact, select_facts(memory.facts, new, policy.prompt_facts_tokens)))
-    return f"<summaries>\n{summaries}\n</summaries>\n<known_facts>\n{facts or template.nothing}\n</known_facts>"
+def _block(name: str, lines: str) -> str:
+    """Return *lines* in a tag; nothing without lines."""
+    return f"<{name}>\n{lines}\n</{name}>\n" if lines else ""
 
 
 def _hints(hints: Sequence[str], template: Template) -> str:
@@ -123,29 +173,50 @@ def shorten(text: str, limit: int) -> str:
     return f"{text[:head]} [...] {text[-(limit - head) :]}"
 
 
-def render_turn(turn: Turn, *, is_new: bool, max_chars: int) -> str:
+def last_part(text: str, max_chars: int) -> str:
+    """Return the end of *text* from the start of a sentence on, at most *max_chars* characters; `[...]` before it."""
+    if len(text) <= max_chars:
+        return text
+    end = text[-max_chars:]
+    first, *rest = sentences(end)
+    return f"[...] {(''.join(rest) or first.partition(' ')[2] or first).lstrip()}"
+
+
+def render_turn(turn: Turn, number: int, *, is_new: bool, timezone: str = "UTC") -> str:
     """Render *turn* as one escaped element."""
-    speaker = "user" if turn.role == "human" else "assistant"
-    part = "new" if is_new else "earlier"
-    return f'<turn speaker="{speaker}" part="{part}">{escape(shorten(turn.text, max_chars))}</turn>'
+    speaker: Speaker = "assistant" if turn.role == "ai" else "user" if turn.is_users else "other"
+    name = escape(single_line(turn.speaker))[:_MAX_NAME_CHARS].replace('"', "'")
+    day = _render_day(local_day(turn.at, timezone))
+    parts = [speaker, f'"{name}"' if speaker == "other" else "", day, "" if is_new else "earlier"]
+    return f"<turn {number} {' '.join(filter(None, parts))}>{escape(turn.text)}</turn>"
 
 
-def render_fact(fact: Fact) -> str:
+def _render_day(day: date | None) -> str:
+    """Return a day with its weekday, by which "last Friday" is found; empty if it is unknown."""
+    return f"{day} {_WEEKDAYS[day.weekday()]}" if day else ""
+
+
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def render_fact(fact: Fact, *, timezone: str = "UTC") -> str:
     """Render *fact* as one escaped line with its id."""
-    return escape(f"[{fact.id}] ({fact.effective_category}, {fact.confidence:.2f}) {single_line(fact.content)}")
+    month = local_date(fact.said_at or fact.created_at, timezone)[: len("2026-04")]
+    label = f"{fact.effective_category}, {month}" if month else fact.effective_category
+    return escape(f"[{fact.id}] ({label}) {single_line(fact.content)}")
 
 
 def read_turns(prompt: str) -> Iterator[ShownTurn]:
     """Read the turns back from a prompt."""
-    for speaker, part, text in _TURN.findall(prompt):
-        yield ShownTurn(speaker, part == "new", unescape(text))
+    for number, speaker, name, day, earlier, text in _TURN.findall(prompt):
+        yield ShownTurn(cast("Speaker", speaker), not earlier, unescape(text), int(number), day, unescape(name))
 
 
 def read_facts(prompt: str) -> Iterator[ShownFact]:
     """Read the known facts back from a prompt."""
     block = prompt.partition("<known_facts>\n")[2].partition("\n</known_facts>")[0]
-    for fact_id, category, confidence, content in _FACT.findall(block):
-        yield ShownFact(unescape(fact_id), category, float(confidence), unescape(content))
+    for fact_id, category, month, content in _FACT.findall(block):
+        yield ShownFact(unescape(fact_id), category, month, unescape(content))
 
 
 def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) -> list[Fact]:

@@ -53,6 +53,12 @@ def episodes_of(turns: Sequence[Turn], *, thread: str, policy: Policy) -> tuple[
     return tuple(found)
 
 
+def find_episode(turn: Turn, words: str, *, thread: str, policy: Policy) -> str:
+    """Return the id of the episode of *turn* that keeps *words*; empty if none does."""
+    kept = episodes_of([turn], thread=thread, policy=policy)
+    return next((episode.id for episode in kept if words in episode.text), "")
+
+
 def _is_final_answer(turns: Sequence[Turn], index: int) -> bool:
     return turns[index].role == "ai" and (index + 1 == len(turns) or turns[index + 1].role == "human")
 

@@ -28,8 +28,7 @@ def build(events: list[Any] | None = None, pending: int = 2, turns: Any = TURNS,
 
 def parts(human: str) -> list[tuple[str, str]]:
     """The turns in a prompt: number, and earlier or new."""
-    lines = [line for line in human.splitlines() if line.startswith("<turn ")]
-    return [(line.split("Turn ")[1][0], line.split('part="')[1].split('"')[0]) for line in lines]
+    return [(turn.text.split("Turn ")[1][0], "new" if turn.is_new else "earlier") for turn in read_turns(human)]
 
 
 @pytest.mark.parametrize(
@@ -102,12 +101,21 @@ def test_a_turn_that_does_not_fit_one_pass_is_continued_in_the_next() -> None:
     assert (shown, passes > 5) == (f"{text}Hi.", True)
 
 
+def test_of_a_long_turn_that_gives_context_the_last_part_is_shown() -> None:
+    """Its question is there; when it was new, all of it was shown."""
+    turns = (turn("m0", f"Begin. {LONG}. And you?", role="ai"), turn("m1", "Hi."))
+
+    context, _ = read_turns(build(pending=1, turns=turns, policy=Policy(max_turn_chars=100))["prompt"].human)
+
+    assert context.text == "[...] And you?"
+
+
 def test_memory_signals_and_instructions_are_in_the_prompt() -> None:
     """The user's own instructions replace the system message."""
-    own = 'Answer {"user": {}, "history": {}, "newFacts": []}.'
+    own = 'Answer {"newFacts": []}.'
 
     prompt = build(memory=Memory(facts=(fact("Likes tea.", id="f1"),)), signals=("correction",), prompt=own)["prompt"]
 
     assert prompt.system == own
-    assert "[f1] (context, 0.90) Likes tea." in prompt.human
+    assert "[f1] (context) Likes tea." in prompt.human
     assert runtime().context.signals.hint("correction", "en") in prompt.human

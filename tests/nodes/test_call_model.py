@@ -9,12 +9,13 @@ import pytest
 from langchain_core.messages import AIMessage
 from update_values import runtime
 
-from memgraph.models import Answer, Prompt
+from memgraph.models import Answer, Prompt, PromptExample
 from memgraph.nodes.call_model import call_model, call_model_async
 from memgraph.report import Usage
 from memgraph.testing import ScriptedModel
 
-PROMPT = Prompt(system="Be brief.", human="I live in Oslo.")
+EXAMPLE = PromptExample(human="Hm.", ai='{"newFacts":[]}')
+PROMPT = Prompt(system="Be brief.", examples=(EXAMPLE,), human="I live in Oslo.")
 REPLY = AIMessage("{}", usage_metadata={"input_tokens": 10, "output_tokens": 1, "total_tokens": 11})
 ONE = Usage(calls=1, input_tokens=10, output_tokens=1)
 USED = Usage(calls=2, input_tokens=5, output_tokens=3)
@@ -35,7 +36,7 @@ def test_the_prompt_is_sent_and_the_answer_returned(is_async: bool) -> None:  # 
     output = run(is_async, model)
 
     assert [[(sent.type, sent.text) for sent in prompt] for prompt in model.asked] == [
-        [("system", "Be brief."), ("human", "I live in Oslo.")]
+        [("system", "Be brief."), ("human", "Hm."), ("ai", '{"newFacts":[]}'), ("human", "I live in Oslo.")]
     ]
     assert output == {"response": Answer(text="{}"), "attempt": 1, "usage": ONE}
 
@@ -47,9 +48,9 @@ def test_a_retry_repeats_the_unreadable_answer_with_the_problem() -> None:
     output = run(False, model, response=Answer(text="Sure!"), problem="it is empty", usage=USED)  # noqa: FBT003
 
     (sent,) = model.asked
-    assert [message.type for message in sent] == ["system", "human", "ai", "human"]
-    assert sent[2].text == "Sure!"
-    assert "could not be used: it is empty" in sent[3].text
+    assert [message.type for message in sent] == ["system", "human", "ai", "human", "ai", "human"]
+    assert sent[4].text == "Sure!"
+    assert "could not be used: it is empty" in sent[5].text
     assert (output["attempt"], output["usage"]) == (2, SUM)
 
 
@@ -63,7 +64,7 @@ def test_a_long_answer_is_repeated_in_part(text: str, repeated: str) -> None:
 
     run(False, model, response=Answer(text=text), problem="?")  # noqa: FBT003
 
-    assert model.asked[0][2].text == repeated
+    assert model.asked[0][4].text == repeated
 
 
 @pytest.mark.parametrize(
@@ -88,4 +89,4 @@ def test_an_earlier_answer_without_a_problem_is_not_repeated() -> None:
 
     output = run(False, model, response=Answer(text="Earlier."))  # noqa: FBT003
 
-    assert (len(model.asked[0]), output["attempt"]) == (2, 1)
+    assert (len(model.asked[0]), output["attempt"]) == (4, 1)

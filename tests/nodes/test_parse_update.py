@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from update_values import fact, origin, turn
+from update_values import fact, origin, runtime, turn
 
-from memgraph import Memory, UnreadableAnswerError
+from memgraph import Memory, Policy, UnreadableAnswerError
 from memgraph.models import Answer, Prompt, Rewrite, Section
 from memgraph.nodes.parse_update import parse_update
 from memgraph.report import Usage
 from memgraph.testing import update_answer
+from memgraph.text.episodes import episodes_of
 
 MEMORY = Memory(facts=(fact("Likes tea.", id="f1"),)).with_section("work_context", Section(summary="Old."))
 
 
-def parse(text: str, attempt: int = 1, **state: Any) -> Any:
+def parse(text: str, attempt: int = 1, policy: Policy | None = None, **state: Any) -> Any:
     given: dict[str, Any] = {
         "turns": (turn("m1"),),
         "origin": origin("s"),
@@ -29,7 +31,7 @@ def parse(text: str, attempt: int = 1, **state: Any) -> Any:
         "attempt": attempt,
         "usage": Usage(),
     }
-    return parse_update({**given, **state})  # type: ignore[typeddict-item]
+    return parse_update({**given, **state}, runtime(policy=policy or Policy()))  # type: ignore[typeddict-item]
 
 
 def test_the_change_set_names_thread_messages_and_time() -> None:
@@ -51,13 +53,50 @@ def test_a_conversation_without_a_thread_is_learned_under_unknown() -> None:
     assert parse(update_answer(), origin=origin("s", thread_id=None))["changes"].thread == "unknown"
 
 
+def test_a_fact_has_the_time_and_the_words_of_its_turn() -> None:
+    """The update may run long after the conversation."""
+    turns = (turn("m1").model_copy(update={"text": "I have a dog, Rex.", "at": "2023-05-03T10:00:00Z"}), turn("m2"))
+    answer = '{"newFacts": [{"turn": 2, "quote": "I have a dog", "content": "Has a dog."}]}'
+
+    (addition,) = parse(answer, turns=turns, prompt=Prompt(system="", human="", turn_ids=("m0", "m1")))[
+        "changes"
+    ].additions
+
+    assert (addition.said_at, addition.evidence[0].quote) == ("2023-05-03T10:00:00Z", "I have a dog")
+
+
+DOG = "I have a dog. " * 10 + "Its name is Rex, the password is hunter2secret."
+
+
+def quoting(quote: str, policy: Policy | None = None) -> Any:
+    """The evidence for a quote from DOG."""
+    turns = (turn("m1").model_copy(update={"text": DOG}),)
+    answer = json.dumps({"newFacts": [{"quote": quote, "content": "Has a dog."}]})
+    prompt = Prompt(system="", human="", turn_ids=("m1",))
+    (addition,) = parse(answer, policy=policy, turns=turns, prompt=prompt)["changes"].additions
+    return addition.evidence
+
+
+def test_evidence_names_the_episode_that_keeps_the_words() -> None:
+    """A long message is kept in several."""
+    policy = Policy(max_episode_chars=100)
+    kept = episodes_of([turn("m1").model_copy(update={"text": DOG})], thread="t1", policy=policy)
+
+    assert [item.episode for item in quoting("Its name is Rex", policy)] == [kept[1].id]
+    assert [item.episode for item in quoting("Its name is Rex", Policy(episodes="off"))] == [""]
+
+
+def test_a_secret_is_not_evidence() -> None:
+    """It is masked in the episode, too."""
+    assert quoting("the password is hunter2secret") == ()
+
+
 def test_what_was_copied_from_the_example_is_refused() -> None:
     """Unless the conversation contains the same name."""
     copied = update_answer("Lives in Quillhaven.")
 
-    assert [refusal.reason for refusal in parse(copied)["changes"].refused] == [
-        "it was copied from the example in the prompt"
-    ]
+    (refusal,) = parse(copied)["changes"].refused
+    assert refusal.reason == "it was copied from the examples or the rules in the prompt"
     assert parse(copied, prompt=Prompt(system="", human="I moved to quillhaven."))["changes"].refused == ()
 
 
@@ -77,8 +116,8 @@ def test_the_second_unreadable_answer_ends_the_run(attempt: int) -> None:
 
 
 def cut_off(text: str, turns: int, **state: Any) -> Any:
-    shown = "\n".join(f'<turn speaker="user" part="new">Turn {n}.</turn>' for n in range(turns))
-    prompt = Prompt(system="", human=f'<turn speaker="user" part="earlier">Hi.</turn>\n{shown}')
+    shown = "\n".join(f"<turn {n} user>Turn {n}.</turn>" for n in range(turns))
+    prompt = Prompt(system="", human=f"<turn 1 user earlier>Hi.</turn>\n{shown}")
     return parse("", prompt=prompt, response=Answer(text=text, cut_off=True), **state)
 
 

@@ -8,8 +8,9 @@ import math
 
 import pytest
 
-from memgraph.models import Answer, Fact, Memory, MemoryUpdate, Section
-from memgraph.prompts.parse import UnreadableError, is_incomplete, parse_answer
+from memgraph.models import Addition, Answer, Evidence, Fact, Memory, MemoryUpdate, Section, Turn
+from memgraph.prompts.copies import PromptTexts
+from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.testing import update_answer
 
 TEA = update_answer("Likes tea.")
@@ -20,7 +21,7 @@ def read(answer: str | Answer, memory: Memory | None = None) -> MemoryUpdate:
     ids = (f"fact_{n:08x}" for n in itertools.count(1))
     return parse_answer(
         Answer(text=answer) if isinstance(answer, str) else answer,
-        memory or Memory(),
+        AskedAbout(memory or Memory()),
         at="2026-05-01T10:00:00Z",
         thread="t1",
         message_ids=("m1",),
@@ -38,7 +39,7 @@ def contents(changes: MemoryUpdate) -> list[str]:
         TEA,
         f"Here it is:\n```json\n{TEA}\n```\nAnything else?",
         f"<think>The user {{probably}} drinks {{'tea': 1}}.</think>{TEA}",
-        f'{{"note": "first"}} {TEA} {update_answer("Likes coffee.")}',
+        f'{{"note": "first"}} {update_answer("Likes coffee.")} {TEA} {{"note": "last"}}',
         TEA.replace("}]", "},]"),
         TEA[:-1] + ",}",
         TEA.replace('"', "'"),
@@ -47,11 +48,15 @@ def contents(changes: MemoryUpdate) -> list[str]:
         TEA.partition(', "factsToRemove"')[0],
         TEA.partition("}], ")[0],
         '{"newFacts": [{"content": "Likes tea.", "confidence": 0.9}]}',
+        '{"new_facts": [{"fact": "Likes tea."}]}',
+        '{"facts": ["Likes tea."]}',
+        'Sure: [{"text": "Likes tea."}]',
+        '["Likes tea."]',
     ],
     ids=[
-        "plain", "fenced", "after thinking", "first of several", "trailing comma in a list", "trailing comma",
+        "plain", "fenced", "after thinking", "last of several", "trailing comma in a list", "trailing comma",
         "single quotes", "comment", "python words and bare keys", "cut off between keys", "cut off in a fact",
-        "facts alone",
+        "facts alone", "new_facts", "facts", "bare list", "bare sentences",
     ],
 )  # fmt: skip
 def test_the_update_is_found_whatever_surrounds_it(answer: str) -> None:
@@ -59,9 +64,17 @@ def test_the_update_is_found_whatever_surrounds_it(answer: str) -> None:
     assert contents(read(answer)) == ["Likes tea."]
 
 
-def test_an_object_with_all_three_keys_goes_before_one_with_facts_alone() -> None:
-    """The latter may be a draft in a thinking trace."""
-    assert contents(read('{"newFacts": ["A draft."]} ' + TEA)) == ["Likes tea."]
+def test_of_several_whole_objects_the_last_counts() -> None:
+    """The others are drafts."""
+    assert contents(read(update_answer("A draft.") + ' {"newFacts": ["Likes tea."]}')) == ["Likes tea."]
+
+
+@pytest.mark.parametrize("answer", ['{"newFacts":[]}', "[]", '{"newFacts": [], "summaries": null}'])
+def test_an_empty_list_is_a_whole_answer(answer: str) -> None:
+    """Most conversations hold nothing new."""
+    assert read(answer).model_dump(exclude={"at", "thread", "message_ids"}) == {
+        "rewrites": (), "additions": (), "removals": (), "refused": ()
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -69,7 +82,6 @@ def test_an_object_with_all_three_keys_goes_before_one_with_facts_alone() -> Non
     [
         ("", "the answer is empty"),
         ("I cannot help with that.", "there is none in it"),
-        ('{"facts": []}', "there is none in it"),
         ('{"newFacts": "none"}', "there is none in it"),
         (Answer(text=TEA, refused=True), "the model refused"),
         (Answer(text='{"user": {', cut_off=True), "cut off"),
@@ -111,7 +123,7 @@ def test_hostile_text_is_refused_or_read_and_never_crashes(answer: str) -> None:
     assert contents(changes) == []
 
 
-@pytest.mark.parametrize(("value", "read_as"), [(0.8, 0.8), ("0.8", 0.8), (1.7, 1.0), (-3, 0.0), (1, 1.0), (None, 0.5)])
+@pytest.mark.parametrize(("value", "read_as"), [(0.8, 0.8), ("0.8", 0.8), (1.7, 1.0), (-3, 0.0), (1, 1.0), (None, 0.8)])
 def test_a_confidence_is_read_and_clamped(value: object, read_as: float) -> None:
     """Numeric strings are numbers."""
     (addition,) = read(update_answer({"content": "Likes tea.", "confidence": value})).additions
@@ -128,7 +140,7 @@ def test_one_malformed_number_costs_one_item(value: object) -> None:
     assert len(changes.refused) == 1
 
 
-@pytest.mark.parametrize("item", [None, 7, [], {}, {"content": ""}, {"content": 3}, {"fact": "x"}])
+@pytest.mark.parametrize("item", [None, 7, [], {}, {"content": ""}, {"content": 3}, {"claim": "x"}])
 def test_a_malformed_fact_is_dropped_and_counted(item: object) -> None:
     """Items are judged one by one."""
     answer = json.loads(TEA)
@@ -140,11 +152,11 @@ def test_a_malformed_fact_is_dropped_and_counted(item: object) -> None:
     assert len(changes.refused) == 1
 
 
-def test_a_bare_sentence_is_a_fact_of_middling_confidence() -> None:
-    """Models shorten what they were shown."""
+def test_a_fact_without_a_confidence_was_said_outright() -> None:
+    """The answer is short if what is usual is left out."""
     (addition,) = read('{"newFacts": ["Likes tea."]}').additions
 
-    assert (addition.content, addition.category, addition.confidence) == ("Likes tea.", "context", 0.5)
+    assert (addition.content, addition.category, addition.confidence) == ("Likes tea.", "context", 0.8)
 
 
 def test_an_unknown_category_is_context() -> None:
@@ -190,9 +202,8 @@ def test_a_fact_that_an_addition_replaces_is_removed_by_the_addition_only(
     replacement = {"content": "Lives in Oslo.", "confidence": 0.9, "replaces": ["fact_1"]} | fields
     answer = Answer(text=json.dumps({"newFacts": [replacement], "factsToRemove": [removed, "fact_2"]}))
 
-    changes = parse_answer(
-        answer, Memory(), at="", thread="t1", message_ids=("m1",), example_words=frozenset({"quillhaven"})
-    )
+    copies = PromptTexts(example_words=frozenset({"quillhaven"}))
+    changes = parse_answer(answer, AskedAbout(texts=copies), at="", thread="t1", message_ids=("m1",))
 
     assert [removal.id for removal in changes.removals] == ["fact_2"]
     assert len(changes.additions) == (0 if fields else 1)
@@ -289,3 +300,150 @@ def test_what_cannot_be_stored_is_replaced() -> None:
     changes = read('{"newFacts": ["Likes\\u0000 tea \\ud800."]}')
 
     assert contents(changes) == ["Likes tea \ufffd."]
+
+
+# -- summaries ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "summaries",
+    [
+        '"summaries": [{"section": "topOfMind", "text": "Jam."}]',
+        '"summaries": [{"section": "top_of_mind", "summary": "Jam."}]',
+        '"summaries": {"topOfMind": "Jam.", "workContext": null}',
+        '"user": {"topOfMind": "Jam."}, "history": null',
+        '"user": {"topOfMind": {"summary": "Jam."}}',
+    ],
+)
+def test_a_summary_is_read_in_any_of_its_forms(summaries: str) -> None:
+    """Those of the schema, and those of older prompts."""
+    changes = read(f'{{"newFacts": [], {summaries}}}')
+
+    assert [(rewrite.section, rewrite.summary) for rewrite in changes.rewrites] == [("top_of_mind", "Jam.")]
+    assert changes.refused == ()
+
+
+def test_an_unknown_summary_is_refused() -> None:
+    """The others count."""
+    changes = read('{"newFacts": [], "summaries": {"hobbies": "Jam.", "topOfMind": "Tea."}}')
+
+    assert [rewrite.summary for rewrite in changes.rewrites] == ["Tea."]
+    assert [refusal.reason for refusal in changes.refused] == ["it is not the name of a summary"]
+
+
+# -- when it was said, and in which words ---------------------------------------------------------
+
+TURNS = {
+    1: Turn(id="m1", role="human", text="Hi! I moved to “Oslo” in May.", at="2026-05-01T10:00:00Z"),
+    2: Turn(id="m2", role="ai", text="You must like tea.", at="2026-05-02T10:00:00Z"),
+    3: Turn(id="m3", role="human", text="I like jam.", at="2026-05-03T10:00:00Z"),
+    4: Turn(id="m4", role="human", text="I like cake.", at="2026-05-04T10:00:00Z", speaker="Bob"),
+}
+
+
+def read_fact(**fields: object) -> Addition:
+    """Read one fact about TURNS."""
+    asked = AskedAbout(turns=TURNS, episode_of=lambda turn, words: f"{turn.id}: {words}")
+    answer = Answer(text=json.dumps({"newFacts": [{"content": "A fact.", **fields}]}))
+    (addition,) = parse_answer(answer, asked, at="", thread="t1", message_ids=("m1",)).additions
+    return addition
+
+
+def test_a_quote_is_kept_in_the_users_words_with_its_episode_and_time() -> None:
+    """Whatever the model made of the quotation marks."""
+    addition = read_fact(quote="i moved to 'Oslo' in May", turn=1)
+
+    assert addition.evidence == (Evidence(episode="m1: I moved to “Oslo” in May", quote="I moved to “Oslo” in May"),)
+    assert addition.said_at == "2026-05-01T10:00:00Z"
+
+
+@pytest.mark.parametrize("turn", [None, 1, 2, 99, "3", "three", True])
+def test_a_quote_finds_its_turn_even_if_the_number_is_wrong(turn: object) -> None:
+    """Small models count badly."""
+    addition = read_fact(quote="I like jam", turn=turn)
+
+    assert (addition.evidence[0].quote, addition.said_at) == ("I like jam", "2026-05-03T10:00:00Z")
+
+
+@pytest.mark.parametrize("quote", ["You must like tea.", "I like cake", "I like trains.", "", None, 7])
+def test_what_the_user_did_not_say_is_not_evidence(quote: object) -> None:
+    """Neither the assistant's words nor another speaker's."""
+    assert read_fact(quote=quote, turn=1).evidence == ()
+
+
+@pytest.mark.parametrize(("turn", "said_at"), [(1, "2026-05-01T10:00:00Z"), (None, "2026-05-03T10:00:00Z")])
+def test_without_a_quote_the_named_turn_or_the_users_last_dates_the_fact(turn: int | None, said_at: str) -> None:
+    """It was said in one of the turns shown."""
+    assert read_fact(turn=turn).said_at == said_at
+
+
+@pytest.mark.parametrize(
+    ("fields", "valid"),
+    [
+        ({"date": "2026-05-01", "until": "2026-06"}, ("2026-05-01", "2026-06")),
+        ({"date": "2026", "until": None}, ("2026", "")),
+        ({"date": "2026-05-01T10:00:00Z"}, ("2026-05-01", "")),
+        ({"date": "soon", "until": "2026-13"}, ("", "")),
+        ({"date": "2026-02-30"}, ("", "")),
+        ({"date": "2026-06", "until": "2026-05"}, ("2026-06", "")),
+        ({"date": 2026}, ("2026", "")),
+    ],
+)
+def test_dates_are_partial_dates_of_iso_8601(fields: dict[str, object], valid: tuple[str, str]) -> None:
+    """Others are left out, and an end before the beginning is."""
+    addition = read_fact(**fields)
+
+    assert (addition.valid_from, addition.valid_until) == valid
+
+
+def test_a_slot_is_kept_as_it_is() -> None:
+    """It is the model's own word."""
+    assert (read_fact(slot="home").slot, read_fact(slot=None).slot) == ("home", None)
+
+
+# -- copies ---------------------------------------------------------------------------------------
+
+COPIES = PromptTexts(
+    example_words=frozenset({"quillhaven"}),
+    static=" one sentence that can stand alone likes the old piano i like the old piano ",
+    shown=" i play the flute ",
+)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"content": "Lives in Quillhaven."},
+        {"content": "Plays the flute.", "quote": "we moved to Quillhaven"},
+        {"content": "One sentence that can stand alone"},
+        {"content": "Plays.", "quote": "I like the old piano"},
+    ],
+    ids=["name of an example", "quote with such a name", "a rule", "quote of an example"],
+)
+def test_what_was_copied_from_the_prompt_is_refused(fields: dict[str, object]) -> None:
+    """Small models do that if they find nothing to say."""
+    answer = Answer(text=json.dumps({"newFacts": [fields]}))
+
+    changes = parse_answer(answer, AskedAbout(turns=TURNS, texts=COPIES), at="", thread="t1", message_ids=("m1",))
+
+    assert changes.additions == ()
+    assert "copied" in changes.refused[0].reason
+
+
+def test_the_users_own_words_are_not_a_copy() -> None:
+    """Even if the prompt has the same sentence."""
+    turns = {1: Turn(id="m1", role="human", text="I like the old piano.")}
+    answer = Answer(text='{"newFacts": [{"content": "Likes the old piano.", "quote": "I like the old piano"}]}')
+
+    changes = parse_answer(answer, AskedAbout(turns=turns, texts=COPIES), at="", thread="t1", message_ids=("m1",))
+
+    assert contents(changes) == ["Likes the old piano."]
+
+
+def test_a_copied_summary_is_refused() -> None:
+    """A model that fills all six with text of the examples changes nothing."""
+    answer = Answer(text=update_answer(workContext="Quillhaven.", topOfMind="Likes the old piano."))
+
+    changes = parse_answer(answer, AskedAbout(texts=COPIES), at="", thread="t1", message_ids=("m1",))
+
+    assert (changes.rewrites, len(changes.refused)) == ((), 2)

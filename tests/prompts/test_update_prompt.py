@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import ConfigError, Fact, Memory, Policy, Section
-from memgraph.models import Prompt, Turn
-from memgraph.prompts.template import Language, load_template, read_instructions, validate_instructions
+from memgraph.models import Prompt, PromptExample, Turn
+from memgraph.prompts.template import (
+    Language,
+    load_template,
+    parse_instructions,
+    read_instructions,
+    substitute,
+    validate_instructions,
+)
 from memgraph.prompts.update_prompt import (
     correction_request,
+    last_part,
+    packaged_instructions,
     read_facts,
     read_turns,
     select_facts,
     shorten,
-    substitute,
     update_prompt,
 )
 from memgraph.text.signals import load_signals
 from memgraph.text.tokens import count_tokens
 
+LANGUAGES = get_args(Language)
 
-def turn(text: str, role: str = "human") -> Turn:
-    return Turn.model_validate({"id": text[:20] or "m", "role": role, "text": text})
+
+def turn(text: str, role: str = "human", **fields: str) -> Turn:
+    return Turn.model_validate({"id": text[:20] or "m", "role": role, "text": text, **fields})
 
 
 def ask(*new: Turn, memory: Memory | None = None, earlier: tuple[Turn, ...] = (), **options: object) -> Prompt:
     """The prompt for a conversation, with options of policy."""
-    signals = options.pop("signals", ())
+    signals, instructions = options.pop("signals", ()), options.pop("instructions", None)
+    timezone = options.pop("timezone", "UTC")
     return update_prompt(
         memory or Memory(),
         (*earlier, *new),
@@ -38,25 +52,165 @@ def ask(*new: Turn, memory: Memory | None = None, earlier: tuple[Turn, ...] = ()
         signals,  # type: ignore[arg-type]
         policy=Policy.model_validate(options),
         signals=load_signals(),
+        now=datetime(2026, 5, 10, 12, tzinfo=UTC),
+        timezone=timezone,  # type: ignore[arg-type]
+        instructions=instructions,  # type: ignore[arg-type]
     )
 
 
-def test_the_instructions_are_the_same_for_everybody() -> None:
-    """So that a provider can cache them."""
+def test_what_comes_before_the_memory_is_the_same_for_everybody() -> None:
+    """So that a provider can cache it."""
     memory = Memory(facts=(Fact(content="Likes tea."),))
+    ada, bob = ask(turn("I'm Ada.")), ask(turn("I'm Bob."), memory=memory, signals=("correction",))
 
-    assert ask(turn("I'm Ada.")).system == ask(turn("I'm Bob."), memory=memory).system
+    assert (ada.system, ada.examples) == (bob.system, bob.examples)
 
 
 def test_what_is_known_and_what_was_said_is_shown() -> None:
     """Facts with their ids, turns with who said them and whether they are new."""
-    memory = Memory(facts=(Fact(id="fact_1", content="Likes tea.", category="preference", confidence=0.9),))
+    memory = Memory(facts=(Fact(id="fact_1", content="Likes tea.", category="preference"),))
 
     human = ask(turn("And jam."), memory=memory, earlier=(turn("Tea?", "ai"),)).human
 
-    assert "[fact_1] (preference, 0.90) Likes tea." in human
-    assert '<turn speaker="assistant" part="earlier">Tea?</turn>' in human
-    assert '<turn speaker="user" part="new">And jam.</turn>' in human
+    assert "[fact_1] (preference) Likes tea." in human
+    assert "<turn 1 assistant earlier>Tea?</turn>" in human
+    assert "<turn 2 user>And jam.</turn>" in human
+
+
+def test_the_prompt_names_today_and_the_day_of_each_turn() -> None:
+    """With the weekday, by which "last Friday" is found."""
+    human = ask(turn("Jam.", at="2026-05-03T23:59:00Z"), turn("Tea.", "ai", at="2026-05-04T00:01:00Z")).human
+
+    assert "2026-05-10 Sun" in human
+    assert "<turn 1 user 2026-05-03 Sun>Jam.</turn>" in human
+    assert "<turn 2 assistant 2026-05-04 Mon>Tea.</turn>" in human
+
+
+def test_dates_are_those_of_the_user() -> None:
+    """In Tokyo it is the next day already."""
+    memory = Memory(facts=(Fact(id="f1", content="Likes tea.", said_at="2026-03-31T20:00:00Z"),))
+
+    human = ask(turn("Jam.", at="2026-05-03T20:00:00Z"), memory=memory, timezone="Asia/Tokyo").human
+
+    assert "<turn 1 user 2026-05-04 Mon>" in human
+    assert "(context, 2026-04)" in human
+
+
+@pytest.mark.parametrize(
+    ("times", "label"),
+    [
+        ({"said_at": "2026-03-01T10:00:00Z", "created_at": "2026-04-01T10:00:00Z"}, "context, 2026-03"),
+        ({"created_at": "2026-04-01T10:00:00Z"}, "context, 2026-04"),
+        ({"created_at": "yesterday"}, "context"),
+        ({}, "context"),
+    ],
+)
+def test_a_known_fact_is_shown_with_its_month(times: dict[str, str], label: str) -> None:
+    """In which the user said it, else in which it was learned."""
+    memory = Memory(facts=(Fact(id="fact_1", content="Likes tea.", **times),))
+
+    assert f"[fact_1] ({label}) Likes tea." in ask(turn("Hi."), memory=memory).human
+
+
+def test_another_speaker_is_shown_by_name() -> None:
+    """Whatever it is: it cannot end the tag."""
+    human = ask(turn("I like jam.", speaker='Bob "B" <b>')).human
+
+    (shown,) = read_turns(human)
+    assert (shown.speaker, shown.name, shown.text) == ("other", "Bob 'B' <b>", "I like jam.")
+
+
+def test_the_shown_turns_are_numbered() -> None:
+    """The ids tell which messages they are; parts of one message have numbers of their own."""
+    part, other = turn("First part."), turn("Jam.")
+
+    prompt = ask(part, part.model_copy(update={"text": "Second part."}), other)
+
+    assert [shown.number for shown in read_turns(prompt.human)] == [1, 2, 3]
+    assert prompt.turn_ids == ("First part.", "First part.", "Jam.")
+
+
+# -- examples -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_example_is_in_the_shape_of_the_prompt(language: Language) -> None:
+    """Else the model would learn another shape."""
+    for example in packaged_instructions(language, has_summaries=True).examples:
+        first = substitute(load_template(language).human.splitlines()[0], today="").rstrip(".。 ")
+        assert example.human.startswith(first)
+        assert [shown.number for shown in read_turns(example.human)] == [1, 2][: example.human.count("<turn ")]
+        assert "newFacts" in json.loads(example.ai)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_examples_show_four_hard_kinds(language: Language) -> None:
+    """Nothing new; a change that replaces; an event with a resolved date; an assistant's claim that is not learned."""
+    examples = packaged_instructions(language, has_summaries=True).examples
+    facts = [json.loads(example.ai)["newFacts"] for example in examples]
+    turns = [[*read_turns(example.human)] for example in examples]
+    known = [[*read_facts(example.human)] for example in examples]
+
+    assert [] in facts
+    assert any(
+        fact["replaces"] == [known[n][0].id] for n, new in enumerate(facts) for fact in new if "replaces" in fact
+    )
+    assert any(
+        fact["date"] == "2019-06-30" and fact["date"] not in turns[n][0].text
+        for n, new in enumerate(facts)
+        for fact in new
+        if "date" in fact
+    )
+    assert turns[3][0].speaker == "assistant"
+    assert all(fact["turn"] == 2 for fact in facts[3])
+    assert len({str(new) for new in facts}) == len(facts) >= 4
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_example_quotes_the_user_exactly(language: Language) -> None:
+    """Models imitate what they see."""
+    for example in packaged_instructions(language, has_summaries=True).examples:
+        turns = {shown.number: shown for shown in read_turns(example.human)}
+        for fact in json.loads(example.ai)["newFacts"]:
+            assert turns[fact["turn"]].speaker == "user"
+            assert fact["quote"] in turns[fact["turn"]].text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_summaries_may_be_left_to_the_upkeep(language: Language) -> None:
+    """Then neither the rules, nor the examples, nor the memory shows them."""
+    memory = Memory().with_section("work_context", Section(summary="Works at Acme."))
+    update, upkeep = (
+        ask(turn("Hi."), memory=memory, prompt_language=language, summaries=when) for when in ("update", "upkeep")
+    )
+
+    assert all('"summaries"' in text for text in (update.system, update.examples[0].ai))
+    assert "workContext: Works at Acme." in update.human
+    assert "summaries" not in upkeep.model_dump_json()
+
+
+def test_the_rules_and_examples_take_few_tokens() -> None:
+    """A small model on a CPU reads each of them at each update that its server has not cached."""
+    prompt = ask(turn("I live in Oslo."))
+
+    assert count_tokens(prompt.system) < 330
+    assert sum(count_tokens(example.human) + count_tokens(example.ai) for example in prompt.examples) < 620
+    assert count_tokens(prompt.human) < 60
+
+
+def test_the_answers_of_the_examples_are_compact() -> None:
+    """Nothing new: at most 10 tokens; one fact: at most 60."""
+    tokens = {
+        len(json.loads(example.ai)["newFacts"]): count_tokens(example.ai)
+        for language in LANGUAGES
+        for example in packaged_instructions(language, has_summaries=False).examples
+    }
+
+    assert tokens[0] <= 10
+    assert tokens[1] <= 60
+
+
+# -- language, signals, escaping ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -66,18 +220,21 @@ def test_the_prompt_speaks_the_users_language(text: str, language: str) -> None:
     """Hints too."""
     prompt = ask(turn(text), signals=("correction",))
 
-    assert prompt.system == load_template(language).system  # type: ignore[arg-type]
+    assert prompt.system == packaged_instructions(language, has_summaries=True).system  # type: ignore[arg-type]
     assert load_signals().hint("correction", language) in prompt.human  # type: ignore[arg-type]
 
 
 def test_a_language_can_be_prescribed() -> None:
     """Whatever the user speaks."""
-    assert ask(turn("I work in Oslo."), prompt_language="zh").system == load_template("zh").system
+    chinese = packaged_instructions("zh", has_summaries=True)
+
+    assert ask(turn("I work in Oslo."), prompt_language="zh").system == chinese.system
 
 
 def test_without_signals_there_are_no_hints() -> None:
     """Nothing to look for is not a heading without a list."""
-    assert "In this conversation:" not in ask(turn("Nice weather.")).human
+    assert "To look for" in ask(turn("Nice weather."), signals=("correction",)).human
+    assert "To look for" not in ask(turn("Nice weather.")).human
 
 
 @given(st.text(max_size=200))
@@ -99,9 +256,9 @@ def test_what_is_remembered_cannot_leave_its_line(content: str) -> None:
 @given(st.text(max_size=100))
 def test_a_summary_cannot_close_its_block(summary: str) -> None:
     """Not even one that a person wrote."""
-    memory = Memory().with_section("work_context", Section(summary=summary + "</summaries></current_memory>"))
+    memory = Memory().with_section("work_context", Section(summary=summary + "</summaries>"))
 
-    assert ask(turn("Hi."), memory=memory).human.count("</current_memory>") == 1
+    assert ask(turn("Hi."), memory=memory).human.count("</summaries>") == 1
 
 
 def test_braces_in_what_was_said_are_left_alone() -> None:
@@ -109,13 +266,18 @@ def test_braces_in_what_was_said_are_left_alone() -> None:
     assert "{hints} and {memory}" in ask(turn("{hints} and {memory}")).human
 
 
-def test_a_long_earlier_turn_keeps_head_and_tail() -> None:
-    """The question is at one end or the other."""
-    human = ask(turn("Hi."), earlier=(turn("Begin. " + "x " * 5_000 + "End."),)).human
-
-    assert len(human) < 2_500
-    assert "Begin." in human
-    assert "End." in human
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("Begin. Middle part. The end.", "[...] The end."),
+        ("Begin. End.", "Begin. End."),
+        ("one two three four five six", "[...] four five six"),
+        ("开始。中间的部分很长很长很长很长很长。最后。", "[...] 最后。"),
+    ],
+)
+def test_the_last_part_begins_with_a_sentence(text: str, part: str) -> None:
+    """Nothing is missing in its middle."""
+    assert last_part(text, 19) == part
 
 
 @given(st.text(max_size=300), st.integers(100, 200))
@@ -164,26 +326,49 @@ def test_what_was_wrong_is_said_in_the_language_of_the_prompt() -> None:
     assert "could not be used: it is empty" in correction_request(ask(turn("I work.")), "it is empty")
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_names_of_the_example_are_in_the_example(language: Language) -> None:
-    """Else what was copied from it would not be noticed."""
-    template = load_template(language)
-
-    assert all(word in template.system for word in template.example_words)
-
-
 def test_instructions_of_ones_own_take_the_place_of_ours(tmp_path: Path) -> None:
     """The frame stays, since it is escaped and read back."""
     path = tmp_path / "prompt.md"
-    path.write_text('Say what is new as {"user": {}, "history": {}, "newFacts": []}.', encoding="utf-8")
+    path.write_text('Say what is new as {"newFacts": []}.', encoding="utf-8")
 
-    assert read_instructions(path).startswith("Say what is new")
+    prompt = ask(turn("I live in Oslo."), instructions=read_instructions(path))
+
+    assert (prompt.system, prompt.examples) == ('Say what is new as {"newFacts": []}.', ())
+    assert "<turn 1 user>I live in Oslo.</turn>" in prompt.human
 
 
-@pytest.mark.parametrize(("text", "missing"), [("", "user, history, newFacts"), ("user newFacts", "history")])
-def test_instructions_that_no_answer_could_follow_are_refused(text: str, missing: str) -> None:
+OWN = """
+system: |-
+  Say what is new as {"newFacts": []}.
+examples:
+- human: <turn 1 user>I keep bees.</turn>
+  ai: '{"newFacts": ["Keeps bees."]}'
+"""
+
+
+def test_instructions_of_ones_own_may_have_examples() -> None:
+    """As YAML, in the shape of the packaged ones."""
+    prompt = ask(turn("I live in Oslo."), instructions=validate_instructions(OWN, source="prompt"))
+
+    assert prompt.system == 'Say what is new as {"newFacts": []}.'
+    assert prompt.examples == (
+        PromptExample(human="<turn 1 user>I keep bees.</turn>", ai='{"newFacts": ["Keeps bees."]}'),
+    )
+    assert parse_instructions("No examples.").examples == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "newFacts not found"),
+        ("user, history", "newFacts not found"),
+        ("system: newFacts\nexamples: [1]", "not YAML with system and examples"),
+        ("system: [newFacts", "not YAML with system and examples"),
+    ],
+)
+def test_instructions_that_no_answer_could_follow_are_refused(text: str, problem: str) -> None:
     """Better now than at the first update."""
-    with pytest.raises(ConfigError, match=missing):
+    with pytest.raises(ConfigError, match=problem):
         validate_instructions(text, source="prompt")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from memgraph.llm.offline import chinese, english
 from memgraph.llm.offline.reply import Reply, read_confirmation, read_correction
 from memgraph.llm.offline.rules import LANGUAGES, Extraction, pattern
-from memgraph.llm.offline.sentences import Sentence, read_sentences
+from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences
 from memgraph.prompts.update_prompt import ShownTurn
 
 
@@ -21,7 +21,7 @@ def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:
             break
         if turn.is_new:
             for finding in _find_in_turn(turn.text, answer):
-                findings.setdefault(finding.content.casefold(), finding)
+                findings.setdefault(finding.content.casefold(), finding._replace(turn=turn.number))
         answer = ""
     return list(findings.values())
 
@@ -30,10 +30,15 @@ def _find_in_turn(text: str, answer: str) -> Iterator[Extraction]:
     """Yield the facts in one turn; *answer* is the assistant's turn before it."""
     sentences = read_sentences(text)
     reply = _read_reply(sentences, answer)
-    yield from reply.findings
+    first = next((sentence for sentence in sentences if sentence in reply.used), None)
+    yield from (_quoting(finding, first) for finding in reply.findings)
     for sentence in sentences:
         if sentence not in reply.used:
-            yield from _find_in_sentence(sentence, text)
+            yield from (_quoting(finding, sentence) for finding in _find_in_sentence(sentence, text))
+
+
+def _quoting(finding: Extraction, sentence: Sentence | None) -> Extraction:
+    return finding._replace(quote=sentence.text.replace(BLANK, "...")) if sentence else finding
 
 
 def _read_reply(sentences: Sequence[Sentence], answer: str) -> Reply:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from memgraph.llm.offline.extraction import find_all
@@ -33,11 +33,14 @@ class Reading(NamedTuple):
     turns: tuple[ShownTurn, ...]
     known: tuple[ShownFact, ...]
     summaries: Mapping[str, str]
+    has_summaries: bool
+    """Whether summaries are asked for."""
 
 
-def read_prompt(prompt: str) -> Reading:
+def read_prompt(prompt: str, *, has_summaries: bool = True) -> Reading:
     """Read *prompt*; missing parts are empty."""
-    return Reading(tuple(read_turns(_shortened(prompt))), tuple(read_facts(prompt)), dict(_summaries(prompt)))
+    turns = tuple(read_turns(_shortened(prompt)))
+    return Reading(turns, tuple(read_facts(prompt)), dict(_summaries(prompt)), has_summaries)
 
 
 def _shortened(prompt: str) -> str:
@@ -93,13 +96,13 @@ def _with_full_stop(content: str) -> str:
 
 
 class OfflineFact(TypedDict):
+    turn: int
+    quote: str
     content: str
     category: str
     confidence: float
     sourceError: NotRequired[str]
-    durable: bool
-    aboutUser: bool
-    replaces: list[str]
+    replaces: NotRequired[list[str]]
 
 
 class Removed(TypedDict):
@@ -108,15 +111,14 @@ class Removed(TypedDict):
 
 
 class Summary(TypedDict):
-    summary: str
-    shouldUpdate: bool
+    section: str
+    text: str
 
 
 class OfflineAnswer(TypedDict):
-    user: dict[str, Summary]
-    history: dict[str, Summary]
     newFacts: list[OfflineFact]
-    factsToRemove: list[Removed]
+    factsToRemove: NotRequired[list[Removed]]
+    summaries: NotRequired[list[Summary]]
 
 
 def answer(reading: Reading) -> OfflineAnswer:
@@ -126,18 +128,18 @@ def answer(reading: Reading) -> OfflineAnswer:
     resolved = [addition for addition in additions if addition is not None]
     removed = _removed(findings, resolved, reading.known)
     outdated = [fact.content for fact in reading.known if fact.id in removed]
+    found: OfflineAnswer = {"newFacts": [_new_fact(finding, replaced) for finding, replaced in resolved]}
+    if removed:
+        found["factsToRemove"] = [{"id": fact_id, "reason": reason} for fact_id, reason in removed.items()]
     texts = write_summaries([finding for finding, _ in resolved], reading.summaries, outdated)
-    return {
-        "user": {name: _summary(texts, name) for name in ("workContext", "personalContext", "topOfMind")},
-        "history": {name: _summary({}, name) for name in ("recentMonths", "earlierContext", "longTermBackground")},
-        "newFacts": [_new_fact(finding, replaced) for finding, replaced in resolved],
-        "factsToRemove": [{"id": fact_id, "reason": reason} for fact_id, reason in removed.items()],
-    }
+    if texts and reading.has_summaries:
+        found["summaries"] = [{"section": name, "text": text} for name, text in texts.items()]
+    return found
 
 
 def render(answer: OfflineAnswer) -> str:
-    """Return *answer* as JSON that can be encoded as UTF-8."""
-    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
+    """Return *answer* as compact JSON that can be encoded as UTF-8."""
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace").decode("utf-8")
 
 
 def _last_of_each_slot(findings: Sequence[Extraction]) -> list[Extraction]:
@@ -162,20 +164,17 @@ def _removed(
 
 def _new_fact(finding: Extraction, replaced: Sequence[str]) -> OfflineFact:
     fact: OfflineFact = {
+        "turn": finding.turn,
+        "quote": finding.quote,
         "content": finding.content,
         "category": finding.category,
         "confidence": finding.confidence,
-        "durable": True,
-        "aboutUser": True,
-        "replaces": list(replaced),
     }
     if finding.source_error:
         fact["sourceError"] = finding.source_error
+    if replaced:
+        fact["replaces"] = list(replaced)
     return fact
-
-
-def _summary(texts: Mapping[str, str], name: str) -> Summary:
-    return {"summary": texts.get(name, ""), "shouldUpdate": name in texts}
 
 
 class OfflineChatModel(BaseChatModel):
@@ -196,7 +195,8 @@ class OfflineChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002 - so is this
         **kwargs: Any,  # noqa: ANN401, ARG002 - the signature is BaseChatModel's
     ) -> ChatResult:
-        message = AIMessage(render(answer(read_prompt(_prompt(messages)))))
+        reading = read_prompt(_prompt(messages), has_summaries=_asks_for_summaries(messages))
+        message = AIMessage(render(answer(reading)))
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
@@ -204,3 +204,9 @@ def _prompt(messages: list[BaseMessage]) -> str:
     """Return the last human message that contains a conversation, or an empty text."""
     texts = (message.text for message in reversed(messages) if isinstance(message, HumanMessage))
     return next((text for text in texts if "<conversation>" in text), "")
+
+
+def _asks_for_summaries(messages: list[BaseMessage]) -> bool:
+    """Return whether the rules mention summaries, as they do unless these are left to the upkeep."""
+    rules = [message.text for message in messages if isinstance(message, SystemMessage)]
+    return not rules or any("summar" in text for text in rules)

@@ -30,6 +30,10 @@ class Extraction(NamedTuple):
     """The words may mean something else: it never replaces another value of its slot."""
     ends: bool = False
     """The statement ends a fact: *content* is part of the known facts."""
+    turn: int = 0
+    """The number of the turn that it is from."""
+    quote: str = ""
+    """The sentence that it is from; an ellipsis stands for what was removed from it."""
 
 
 def apply_rule(

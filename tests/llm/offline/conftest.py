@@ -18,9 +18,7 @@ Answer = dict[str, Any]
 
 def _prompt(turns: Sequence[Turn], known: Sequence[Fact], summaries: str, earlier: int) -> str:
     facts = "\n".join(map(render_fact, known))
-    shown = "\n".join(
-        render_turn(turn, is_new=place >= earlier, max_chars=10_000_000) for place, turn in enumerate(turns)
-    )
+    shown = "\n".join(render_turn(turn, place + 1, is_new=place >= earlier) for place, turn in enumerate(turns))
     return (
         f"<summaries>\n{summaries}\n</summaries>\n<known_facts>\n{facts}\n</known_facts>\n"
         f"<conversation>\n{shown}\n</conversation>"
@@ -29,7 +27,10 @@ def _prompt(turns: Sequence[Turn], known: Sequence[Fact], summaries: str, earlie
 
 @pytest.fixture
 def learn() -> Callable[..., Answer]:
-    """Ask about turns, the last of which the user speaks; they take turns with the assistant."""
+    """Ask about turns, the last of which the user speaks; they take turns with the assistant.
+
+    What the answer leaves out is empty; summaries are texts by section.
+    """
 
     def ask(*texts: str, known: Sequence[Fact] = (), summaries: str = "", earlier: int = 0) -> Answer:
         first = len(texts) % 2
@@ -38,7 +39,12 @@ def learn() -> Callable[..., Answer]:
             for place, text in enumerate(texts)
         ]
         answer = OfflineChatModel().invoke([HumanMessage(_prompt(turns, known, summaries, earlier))])
-        return json.loads(answer.text)
+        found = json.loads(answer.text)
+        return {
+            "newFacts": [{"replaces": []} | fact for fact in found["newFacts"]],
+            "factsToRemove": found.get("factsToRemove", []),
+            "summaries": {summary["section"]: summary["text"] for summary in found.get("summaries", [])},
+        }
 
     return ask
 

@@ -198,4 +198,4 @@ def test_a_confirmed_approach_is_kept_without_the_words_before_it(
 
 def test_a_confirmed_approach_is_no_work_context(learn: Learn) -> None:
     """It says how to answer, not what the user does."""
-    assert not learn("I will use pytest fixtures.", "Yes, exactly!")["user"]["workContext"]["shouldUpdate"]
+    assert learn("I will use pytest fixtures.", "Yes, exactly!")["summaries"] == {}

@@ -89,13 +89,12 @@ def test_without_a_conversation_the_answer_is_an_empty_update() -> None:
     """Anything else would be an error to handle, and there is nothing wrong."""
     answer = json.loads(OfflineChatModel().invoke("Hello there").text)
 
-    assert (answer["newFacts"], answer["factsToRemove"]) == ([], [])
-    assert set(answer) == {"user", "history", "newFacts", "factsToRemove"}
+    assert answer == {"newFacts": []}
 
 
 def test_the_last_human_message_with_a_conversation_is_read() -> None:
     """A second try adds messages after it."""
-    prompt = '<conversation>\n<turn speaker="user" part="new">I live in Rome.</turn>\n</conversation>'
+    prompt = "<conversation>\n<turn 1 user>I live in Rome.</turn>\n</conversation>"
     messages = [SystemMessage("Rules."), HumanMessage(prompt), AIMessage("{"), HumanMessage("That was no JSON.")]
 
     answer = json.loads(OfflineChatModel().invoke(messages).text)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from memgraph.llm.offline import OfflineChatModel
 from memgraph.models import Fact
+from memgraph.text.tokens import count_tokens
 
 Learn = Callable[..., dict[str, Any]]
 
 
 def test_each_kind_of_fact_goes_into_its_summary(learn: Learn) -> None:
     """Work, person and aims are told apart, as the prompt asks."""
-    user = learn("I work at Acme. I love hiking. I want to learn Rust.")["user"]
+    summaries = learn("I work at Acme. I love hiking. I want to learn Rust.")["summaries"]
 
-    assert user == {
-        "workContext": {"summary": "Works at Acme.", "shouldUpdate": True},
-        "personalContext": {"summary": "Loves hiking.", "shouldUpdate": True},
-        "topOfMind": {"summary": "Wants to learn Rust.", "shouldUpdate": True},
+    assert summaries == {
+        "workContext": "Works at Acme.",
+        "personalContext": "Loves hiking.",
+        "topOfMind": "Wants to learn Rust.",
     }
 
 
@@ -25,15 +31,12 @@ def test_what_stands_in_a_summary_stays_there(learn: Learn) -> None:
     """Another model may have written it."""
     answer = learn("我在腾讯工作", summaries="workContext: 张三是后端工程师\npersonalContext: (empty)")
 
-    assert answer["user"]["workContext"] == {"summary": "张三是后端工程师。用户在腾讯工作。", "shouldUpdate": True}
-    assert not answer["user"]["personalContext"]["shouldUpdate"]
+    assert answer["summaries"] == {"workContext": "张三是后端工程师。用户在腾讯工作。"}
 
 
 def test_a_summary_without_news_is_left_alone(learn: Learn) -> None:
     """Rewriting it would only make two writers race."""
-    answer = learn("I love hiking.", summaries="personalContext: Loves hiking.")
-
-    assert not any(section["shouldUpdate"] for section in [*answer["user"].values(), *answer["history"].values()])
+    assert learn("I love hiking.", summaries="personalContext: Loves hiking.")["summaries"] == {}
 
 
 def test_what_a_replaced_fact_said_leaves_the_summary(learn: Learn) -> None:
@@ -41,11 +44,36 @@ def test_what_a_replaced_fact_said_leaves_the_summary(learn: Learn) -> None:
     old = Fact(id="fact_00000001", content="Works at Acme.", confidence=0.9)
     answer = learn("I joined Initech.", known=[old], summaries="workContext: Works at Acme. Uses Rust &amp; Go.")
 
-    assert answer["user"]["workContext"]["summary"] == "Uses Rust & Go. Works at Initech."
+    assert answer["summaries"]["workContext"] == "Uses Rust & Go. Works at Initech."
 
 
 def test_a_full_summary_takes_nothing_more(learn: Learn) -> None:
     """It would be cut, and lose what stands in it."""
-    answer = learn("I work at Acme.", summaries=f"workContext: {'x' * 1_195}")
+    assert learn("I work at Acme.", summaries=f"workContext: {'x' * 1_195}")["summaries"] == {}
 
-    assert not answer["user"]["workContext"]["shouldUpdate"]
+
+SAID = "<conversation>\n<turn 3 user 2026-05-03 Sun>Hi there. I love hiking.</turn>\n</conversation>"
+
+
+@pytest.mark.parametrize(("rules", "asked"), [('Write "summaries".', True), ("List what is new.", False)])
+def test_summaries_are_written_if_the_rules_ask_for_them(rules: str, asked: bool) -> None:  # noqa: FBT001
+    """They may be left to the upkeep."""
+    answer = json.loads(OfflineChatModel().invoke([SystemMessage(rules), HumanMessage(SAID)]).text)
+
+    assert ("summaries" in answer) is asked
+
+
+def test_each_fact_names_its_turn_and_quotes_its_sentence() -> None:
+    """So that it gets the date and the words of what the user said."""
+    (fact,) = json.loads(OfflineChatModel().invoke([HumanMessage(SAID)]).text)["newFacts"]
+
+    assert (fact["turn"], fact["quote"]) == (3, "I love hiking")
+
+
+def test_an_answer_is_compact() -> None:
+    """No empty field, no blank between fields."""
+    empty = OfflineChatModel().invoke([HumanMessage("<conversation></conversation>")]).text
+    one = OfflineChatModel().invoke([SystemMessage("Rules."), HumanMessage(SAID)]).text
+
+    assert empty == '{"newFacts":[]}'
+    assert count_tokens(one) <= 60

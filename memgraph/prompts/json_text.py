@@ -1,0 +1,148 @@
+"""JSON in free text: whole values, values that can be repaired, and the closed items of a text that was cut off."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Literal, TypeVar, cast
+
+MAX_READ = 256_000
+"""Characters of an answer that are read."""
+MAX_OPENINGS = 100
+"""Opening braces that are tried."""
+MAX_REPAIRED = 32_000
+"""Characters of a candidate that is repaired."""
+MAX_REPAIR_DEPTH = 12
+"""Nesting of a candidate that is repaired; an update has 3."""
+MAX_REPAIRS = 3
+"""Candidates that are repaired."""
+MAX_REPAIR_COST = 2_000_000
+"""Characters of a candidate times its misplaced quotes, which is how the time of a repair grows: about 0.2 s."""
+
+Bracket = Literal["{", "["]
+
+T = TypeVar("T")
+
+_ITEM_LEVEL = 2
+_CLOSER = {"{": "}", "[": "]"}
+_ENDS_ENTRY = re.compile(r"\s*[,\]]")
+_DECODER = json.JSONDecoder(strict=False)
+_BRACE_OR_STRING = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+# a quote that neither opens a string, after one of {[,: nor closes one, before one of ]},:
+_MISPLACED = {quotes: re.compile(rf"(?<![{{\[,:])(?<![{{\[,:]\s){quotes}(?!\s*[\]}},:])") for quotes in ('"', "[\"']")}
+_OPENING = {"{": re.compile(r"\{(?=\s*[\"'A-Za-z_/])"), "[": re.compile(r"\[(?=\s*[\"'{\]])")}
+
+
+def find_last(text: str, read: Callable[[object], T | None], opening: Bracket, *, repair: bool = True) -> T | None:
+    """Return what *read* makes of the last JSON value in *text* that it accepts, repaired if none is valid.
+
+    Args:
+        text: Any text: prose, code fences, several values, a truncated end.
+        read: Returns None for a value that is not the right one.
+        opening: With which the value begins: an object or a list.
+        repair: Whether text that is not valid JSON is repaired.
+
+    Returns:
+        None if no value is accepted. Malicious text takes well under a second.
+    """
+    text = text[:MAX_READ]
+    found = [result for value in _valid(text, opening) if (result := read(value)) is not None]
+    if found or not repair:
+        return found[-1] if found else None
+    candidates = (_candidate(text, start) for start in _openings(text, opening))
+    return next((result for value in _repair(candidates, opening) if (result := read(value)) is not None), None)
+
+
+def find_closed(text: str, read: Callable[[object], T | None], opening: Bracket) -> T | None:
+    """Return what *read* makes of the first value of a text that was cut off, without the item in which it ends."""
+    text = text[:MAX_READ]
+    candidates = (_closed_items(_candidate(text, start)) for start in _openings(text, opening))
+    return next((result for value in _repair(candidates, opening) if (result := read(value)) is not None), None)
+
+
+def end_of_object(text: str, opening: int) -> int:
+    """Return where the valid object ends that begins at *opening*; 0 if there is none."""
+    try:
+        return _DECODER.raw_decode(text, opening)[1]
+    except (ValueError, RecursionError):
+        return 0
+
+
+def _openings(text: str, opening: Bracket) -> list[int]:
+    return [match.start() for match in islice(_OPENING[opening].finditer(text), MAX_OPENINGS)]
+
+
+def _valid(text: str, opening: Bracket) -> Iterator[object]:
+    """Yield the values that are valid JSON, without the values inside them."""
+    position = 0
+    for _ in range(MAX_OPENINGS):
+        match = _OPENING[opening].search(text, position)
+        if match is None:
+            return
+        try:
+            found, position = _DECODER.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            position = match.end()
+            continue
+        yield cast("object", found)
+
+
+def _closed_items(candidate: str) -> str:
+    """Return *candidate* up to the last item that is closed, and close what contains it.
+
+    An item is a section, or an entry of a list: a value at the second level.
+    """
+    closers: list[str] = []
+    kept = ""
+    for token in _BRACE_OR_STRING.finditer(candidate):
+        brace = token.group()
+        if brace in _CLOSER:
+            closers.append(_CLOSER[brace])
+        elif brace in "]}" and closers:
+            closers.pop()
+        is_list_entry = closers == ["}", "]"]
+        if brace[0] == '"' and not (is_list_entry and _ENDS_ENTRY.match(candidate, token.end())):
+            continue
+        if len(closers) < _ITEM_LEVEL or is_list_entry or (brace == "}" and len(closers) == _ITEM_LEVEL):
+            kept = candidate[: token.end()] + "".join(reversed(closers))
+    return kept
+
+
+def _repair(texts: Iterable[str], opening: Bracket) -> Iterator[object]:
+    import json_repair
+
+    candidates = filter(_is_cheap, texts)
+    for candidate in islice(candidates, MAX_REPAIRS):
+        try:
+            found = json_repair.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if opening == "[":
+            yield cast("object", found)
+            continue
+        for item in cast("list[object]", found) if isinstance(found, list) else [found]:
+            if isinstance(item, dict):
+                yield cast("object", item)
+
+
+def _is_cheap(candidate: str) -> bool:
+    """Return whether json_repair is fast enough on *candidate*: it scans far ahead at every misplaced quote."""
+    single = candidate.find("'", 0, 100)
+    quotes = "[\"']" if single >= 0 and '"' not in candidate[:single] else '"'
+    misplaced = sum(1 for _ in _MISPLACED[quotes].finditer(candidate)) + candidate.count('\\"') // 8
+    return bool(candidate) and misplaced * len(candidate) <= MAX_REPAIR_COST
+
+
+def _candidate(text: str, opening: int) -> str:
+    """Return the text from *opening* to its closing brace, or to the end; empty if it is too long or too deep."""
+    depth = 0
+    for token in _BRACE_OR_STRING.finditer(text, opening):
+        brace = token.group()
+        if token.start() - opening > MAX_REPAIRED or depth > MAX_REPAIR_DEPTH:
+            return ""
+        depth += 1 if brace in "{[" else -1 if brace in "}]" else 0
+        if depth == 0:
+            return text[opening : token.end()]
+    return text[opening:] if len(text) - opening <= MAX_REPAIRED else ""

@@ -1,0 +1,77 @@
+"""What was copied from the prompt is recognised, and what the user said is not taken for a copy."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from memgraph.models import Prompt
+from memgraph.prompts.copies import leaked_example_words, prompt_texts
+from memgraph.prompts.template import Language, load_template
+from memgraph.prompts.update_prompt import packaged_instructions
+
+LANGUAGES = get_args(Language)
+
+
+def prompt(human: str, language: Language = "en") -> Prompt:
+    """A prompt with the packaged instructions."""
+    instructions = packaged_instructions(language, has_summaries=True)
+    return Prompt(system=instructions.system, examples=instructions.examples, human=human)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_fact_of_the_examples_is_recognised(language: Language) -> None:
+    """Its content, its quote and its summary: an answer that copies an example changes nothing."""
+    texts = prompt_texts(prompt("I live in Oslo.", language))
+    for example in load_template(language).examples:
+        for item in (*example.new_facts, *example.summaries):
+            copied = [item[key] for key in ("content", "quote", "text") if key in item]
+            assert all(texts.has_example_word(text) or texts.contains(text) for text in copied)
+            assert any(texts.has_example_word(text) for text in copied)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_rule_is_recognised(language: Language) -> None:
+    """A line of the rules is not a fact."""
+    texts = prompt_texts(prompt("I live in Oslo.", language))
+
+    assert all(texts.contains(line.strip("- ")) for line in load_template(language).summaries.splitlines())
+
+
+def test_a_name_that_the_user_says_is_not_a_copy() -> None:
+    """There may be a Quillhaven."""
+    assert "quillhaven" in leaked_example_words(prompt("I live in Oslo."))
+    assert "quillhaven" not in leaked_example_words(prompt("I live in quillhaven."))
+
+
+def test_a_few_words_of_the_rules_are_not_a_copy() -> None:
+    """They occur by chance: "likes tea" is in "likes teaching", and "one" is everywhere."""
+    texts = prompt_texts(prompt("I live in Oslo."))
+
+    assert not any(texts.contains(text) for text in ("One.", "Likes tea.", "Small talk"))
+
+
+def test_a_sentence_about_a_name_that_the_user_says_is_not_a_copy() -> None:
+    """It may be the same as that of an example."""
+    copied = "Lives in Quillhaven since May 2019."
+
+    assert not prompt_texts(prompt("We moved to Quillhaven!")).contains(copied)
+
+
+def test_a_sentence_that_the_user_says_is_not_a_copy() -> None:
+    """Even if it is in the rules."""
+    rule = "Do not repeat known facts."
+
+    assert prompt_texts(prompt("I live in Oslo.")).contains(rule)
+    assert not prompt_texts(prompt(f"My motto: {rule}")).contains(rule)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_names_are_in_the_examples_only(language: Language) -> None:
+    """A word of the rules would make every fact with it a copy."""
+    template = load_template(language)
+    shown = "".join(example.conversation + example.facts for example in template.examples).casefold()
+
+    assert all(word.casefold() in shown for word in template.example_words)
+    assert not any(word.casefold() in template.system.casefold() for word in template.example_words)
