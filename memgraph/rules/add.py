@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from memgraph.models import CATEGORIES, MANUAL, Addition, Fact, learned_source
+from memgraph.models import CATEGORIES, MANUAL, Addition, Evidence, Fact, learned_source
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
+from memgraph.text.dates import days_of, is_before
 from memgraph.text.normalize import fact_key, is_placeholder
 from memgraph.text.sentences import cut_at_sentence
+
+MAX_EVIDENCE = 3
+"""Maximum number of quotes of a fact, the earliest ones."""
+MAX_QUOTE_CHARS = 400
 
 
 def add(draft: Draft) -> Draft:
@@ -60,6 +66,7 @@ def _add_fact(draft: Draft, addition: Addition) -> Draft:
     if len(content) > draft.policy.max_fact_chars and not addition.edited_by_user:
         content = cut_at_sentence(content, draft.policy.max_fact_chars, len).strip()
     category = addition.category if addition.category in CATEGORIES else "context"
+    valid_from, valid_until = _valid_dates(addition)
     fact = Fact(
         id=addition.id,
         content=content,
@@ -69,24 +76,55 @@ def _add_fact(draft: Draft, addition: Addition) -> Draft:
         source=MANUAL if addition.edited_by_user else learned_source(draft.changes.thread),
         source_error=addition.source_error if category == "correction" else None,
         replaces=tuple(old for old in addition.replaces if draft.memory.fact(old)),
+        said_at=addition.said_at,
+        evidence=merge_evidence((), addition.evidence),
+        slot=addition.slot,
+        valid_from=valid_from,
+        valid_until=valid_until,
     )
     return replace(draft, memory=draft.memory.with_facts((*draft.memory.facts, fact)))
 
 
 def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
-    """Note that a learned fact was repeated; a manual fact stays as written."""
+    """Note that a learned fact was repeated, with the new quotes; a manual fact stays as written.
+
+    It keeps the time at which it was said first.
+    """
     fact = draft.memory.fact(fact_id)
     if fact is None or fact.is_manual:
         return draft
+    known_dates = (fact.valid_from, fact.valid_until)
+    valid_from, valid_until = known_dates if any(known_dates) else _valid_dates(addition)
     confirmed = fact.model_copy(
         update={
             "confidence": max(fact.confidence, addition.confidence),
             "confirmations": fact.confirmations + 1,
             "last_confirmed_at": draft.changes.at,
+            "said_at": min(filter(None, (fact.said_at, addition.said_at)), default=""),
+            "evidence": merge_evidence(fact.evidence, addition.evidence),
+            "slot": fact.slot or addition.slot,
+            "valid_from": valid_from,
+            "valid_until": valid_until,
         }
     )
     facts = tuple(confirmed if known.id == fact_id else known for known in draft.memory.facts)
     return replace(draft, memory=draft.memory.with_facts(facts))
+
+
+def merge_evidence(known: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Return *known* and those of *new* that quote something else, at most MAX_EVIDENCE, each cut to its limit."""
+    merged = {fact_key(one.quote): one for one in known}
+    for one in new:
+        quote = one.quote.strip()[:MAX_QUOTE_CHARS]
+        if quote and len(merged) < MAX_EVIDENCE:
+            merged.setdefault(fact_key(quote), one.model_copy(update={"quote": quote}))
+    return tuple(merged.values())
+
+
+def _valid_dates(addition: Addition) -> tuple[str, str]:
+    """Return from when and until when *addition* is true; empty for a date that does not exist or an end before it."""
+    start, end = (date if days_of(date) else "" for date in (addition.valid_from, addition.valid_until))
+    return start, "" if is_before(end, start) else end
 
 
 def _remove_replaced(draft: Draft, addition: Addition, *, by: str) -> Draft:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from update_values import AT, addition, contents, draft, fact
 
-from memgraph.models import Addition, Fact, Memory
+from memgraph.models import Addition, Evidence, Fact, Memory
 from memgraph.policy import Policy
-from memgraph.rules.add import add, rejection_reason
+from memgraph.rules.add import MAX_EVIDENCE, add, merge_evidence, rejection_reason
 
 
 def reasons(result: object) -> list[tuple[str, str]]:
@@ -263,3 +263,102 @@ def test_a_replacement_worded_as_a_fact_that_was_just_replaced_is_added() -> Non
     result = add(draft(Memory(facts=(oslo, dog)), additions=(rome, back)))
 
     assert contents(result.memory) == ["Lives in Rome.", "Lives in Oslo."]
+
+
+# -- dates and evidence ---------------------------------------------------------------------------
+
+QUOTE = Evidence(episode="e1", quote="I moved to Oslo two days ago.")
+
+
+def test_new_fact_has_the_dates_and_quotes_of_what_was_said() -> None:
+    """They may be years before the update that learned it."""
+    proposed = addition(
+        "Lives in Oslo.",
+        said_at="2023-05-03T10:00:00Z",
+        valid_from="2023-05-01",
+        valid_until="2024",
+        evidence=(QUOTE,),
+        slot="home",
+    )
+
+    (learned,) = add(draft(additions=(proposed,))).memory.facts
+
+    assert (learned.said_at, learned.valid_from, learned.valid_until) == ("2023-05-03T10:00:00Z", "2023-05-01", "2024")
+    assert (learned.evidence, learned.slot) == ((QUOTE,), "home")
+    assert learned.created_at == AT
+
+
+@pytest.mark.parametrize(
+    ("valid_from", "valid_until", "expected"),
+    [
+        ("2023-02-30", "2024", ("", "2024")),
+        ("soon", "", ("", "")),
+        ("2023-05", "2022", ("2023-05", "")),
+        ("2023-05", "2023", ("2023-05", "2023")),
+    ],
+)
+def test_impossible_dates_are_dropped(valid_from: str, valid_until: str, expected: tuple[str, str]) -> None:
+    """A model counts days badly; the fact itself is kept."""
+    proposed = addition("Lives in Oslo.", valid_from=valid_from, valid_until=valid_until)
+
+    (learned,) = add(draft(additions=(proposed,))).memory.facts
+
+    assert (learned.valid_from, learned.valid_until) == expected
+
+
+@pytest.mark.parametrize(
+    ("known", "repeated", "earliest"),
+    [
+        ("2023-05-03T10:00:00Z", "2026-05-01T10:00:00Z", "2023-05-03T10:00:00Z"),
+        ("2026-05-01T10:00:00Z", "2023-05-03T10:00:00Z", "2023-05-03T10:00:00Z"),
+        ("", "2023-05-03T10:00:00Z", "2023-05-03T10:00:00Z"),
+        ("2023-05-03T10:00:00Z", "", "2023-05-03T10:00:00Z"),
+        ("", "", ""),
+    ],
+)
+def test_confirmed_fact_was_said_when_it_was_said_first(known: str, repeated: str, earliest: str) -> None:
+    """An old conversation may be imported after a new one."""
+    memory = Memory(facts=(fact("Lives in Oslo.", said_at=known),))
+
+    result = add(draft(memory, additions=(addition("Lives in Oslo.", said_at=repeated),)))
+
+    assert result.memory.facts[0].said_at == earliest
+
+
+def test_confirmation_adds_quotes_and_what_was_unknown() -> None:
+    """The dates that are known stay."""
+    memory = Memory(facts=(fact("Lives in Oslo.", evidence=[QUOTE], valid_from="2023-05"),))
+    again = Evidence(episode="e2", quote="Oslo is home now.")
+    proposed = addition("Lives in Oslo.", evidence=(again,), valid_from="2024", slot="home")
+
+    (confirmed,) = add(draft(memory, additions=(proposed,))).memory.facts
+
+    assert confirmed.evidence == (QUOTE, again)
+    assert (confirmed.valid_from, confirmed.slot) == ("2023-05", "home")
+
+
+def test_same_quote_is_kept_once() -> None:
+    """A conversation that is learned again brings the same words, perhaps spaced differently."""
+    again = Evidence(episode="e2", quote="I moved to  Oslo two days ago. ")
+
+    assert merge_evidence((QUOTE,), (again,)) == (QUOTE,)
+
+
+def test_quotes_are_few_and_short() -> None:
+    """They are stored with every fact."""
+    new = [Evidence(episode=f"e{number}", quote=f"{number} " + "x" * 1_000) for number in range(9)]
+
+    merged = merge_evidence((QUOTE,), [Evidence(quote=" "), *new])
+
+    assert [one.episode for one in merged] == ["e1", "e0", "e1"]
+    assert len(merged) == MAX_EVIDENCE
+    assert max(len(one.quote) for one in merged) == 400
+
+
+def test_manual_fact_keeps_its_dates() -> None:
+    """A person wrote it."""
+    memory = Memory(facts=(fact("Lives in Oslo.", source="manual"),))
+
+    result = add(draft(memory, additions=(addition("Lives in Oslo.", said_at=AT, evidence=(QUOTE,)),)))
+
+    assert result.memory == memory
