@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from http import HTTPStatus
 
 from memgraph.api.problems import ProblemError
 from memgraph.editing import Change
-from memgraph.models import Memory
+from memgraph.models import Episode, Memory
 from memgraph.storage.document import serialize
+from memgraph.storage.episodes import encode_episode
 
 DIGEST_CHARS = 16
 
@@ -17,19 +19,28 @@ _TAG = re.compile(r'(W/)?"([!#-~\x80-\xff]*)"')
 ANY = "*"
 
 
-def etag_of(memory: Memory) -> str:
-    """Return the strong ETag of *memory*: its revision and a hash of its content.
+State = Memory | Sequence[Episode]
+"""What a response shows: a memory, or all episodes of a scope."""
+
+
+def etag_of(state: State) -> str:
+    """Return the strong ETag of *state*: the revision or the number of episodes, and a hash of the content.
 
     The revision is not enough: an agent without a memory of its own reads its user's at revision 0, and an emptied
     storage starts again at 1.
     """
-    _, data = serialize(memory)
-    return f'"{memory.revision}-{hashlib.sha256(data).hexdigest()[:DIGEST_CHARS]}"'
+    if isinstance(state, Memory):
+        return _format_etag(state.revision, serialize(state)[1])
+    return _format_etag(len(state), "".join(map(encode_episode, state)).encode())
 
 
-def matches_if_none_match(memory: Memory, if_none_match: str | None) -> bool:
-    """Whether the client has *memory* already, according to If-None-Match."""
-    return if_none_match is not None and _names(if_none_match, etag_of(memory), weak=True)
+def _format_etag(number: int, data: bytes) -> str:
+    return f'"{number}-{hashlib.sha256(data).hexdigest()[:DIGEST_CHARS]}"'
+
+
+def matches_if_none_match(state: State, if_none_match: str | None) -> bool:
+    """Whether the client has *state* already, according to If-None-Match."""
+    return if_none_match is not None and _names(if_none_match, etag_of(state), weak=True)
 
 
 def require_if_match(if_match: str | None, change: Change, *, needed: bool = True) -> Change:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
-from memgraph.api.preconditions import etag_of
+from memgraph.api.preconditions import State, etag_of
 from memgraph.api.problems import problem_docs
 from memgraph.models import timestamp
 from memgraph.storage.document import serialize
@@ -25,22 +25,24 @@ _ETAG = {"ETag": {"description": "The state of the memory.", "schema": {"type": 
 
 
 def json_response(
-    document: BaseModel, memory: Memory | None = None, status: int = HTTPStatus.OK, **headers: str
+    document: BaseModel, state: State | None = None, status: int = HTTPStatus.OK, **headers: str
 ) -> Response:
-    """Return *document* as a response, with the ETag of *memory* if it is about one."""
-    tag = {"ETag": etag_of(memory)} if memory else {}
+    """Return *document* as a response, with the ETag of the *state* that it shows, if any."""
+    tag = {"ETag": etag_of(state)} if state is not None else {}
     body = document.model_dump_json(by_alias=True)
     return Response(body, int(status), headers={**_PRIVATE, **tag, **headers}, media_type=JSON)
 
 
-def document_response(memory: Memory, **headers: str) -> Response:
-    """Return *memory* as it is stored, unknown keys included."""
-    return Response(serialize(memory)[1], headers={**_PRIVATE, "ETag": etag_of(memory), **headers}, media_type=JSON)
+def document_response(memory: Memory, exported: Memory | None = None, **headers: str) -> Response:
+    """Return *exported*, or *memory* as it is stored, unknown keys included, with the ETag of *memory*."""
+    return Response(
+        serialize(exported or memory)[1], headers={**_PRIVATE, "ETag": etag_of(memory), **headers}, media_type=JSON
+    )
 
 
-def not_modified(memory: Memory) -> Response:
-    """Return a 304 response: the client has *memory* already."""
-    return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={**_PRIVATE, "ETag": etag_of(memory)})
+def not_modified(state: State) -> Response:
+    """Return a 304 response: the client has *state* already."""
+    return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={**_PRIVATE, "ETag": etag_of(state)})
 
 
 def etag_header_docs(status: int = HTTPStatus.OK) -> dict[int | str, dict[str, Any]]:

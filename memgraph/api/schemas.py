@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from memgraph._validation import unknown_key
 from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
-from memgraph.models import Fact, Section
+from memgraph.models import Episode, Fact, Section
 from memgraph.review import Proposal
 
 Category = Literal["preference", "knowledge", "context", "behavior", "goal", "correction"]
@@ -66,7 +66,23 @@ class PageQuery(ScopeQuery):
 
     limit: int = Field(default=50, ge=1, le=500, description="Maximum number of items.")
     offset: int = Field(default=0, ge=0, le=1_000_000, description="Number of items to skip.")
+
+
+class FactQuery(PageQuery):
+    """Which facts to list."""
+
     category: str | None = Field(default=None, max_length=100, description="Only facts of this category.")
+
+
+class EpisodeQuery(PageQuery):
+    """Which episodes to list."""
+
+    thread_id: ThreadId | None = Field(default=None, description="Only those of this conversation.")
+    since: str | None = Field(
+        default=None,
+        max_length=40,
+        description="Only those since a time, or a year, month or day in the time zone of the settings: 2026-05.",
+    )
 
 
 class ImportQuery(ScopeQuery):
@@ -194,6 +210,14 @@ class FactPage(RevisionResponse):
     facts: list[Fact]
 
 
+class EpisodePage(ResponseModel):
+    """A page of episodes, the oldest first."""
+
+    total: int = Field(description="Number of episodes in all, or of those that the query selects.")
+    next_offset: int | None = Field(description="The offset of the next page; null on the last one.")
+    episodes: list[Episode]
+
+
 class FactResponse(RevisionResponse):
     """A fact."""
 
@@ -211,7 +235,7 @@ class ImportResponse(RevisionResponse):
     """The result of an import."""
 
     counts: dict[str, int] = Field(
-        description="Numbers of facts added, confirmed and removed, and of rewritten summaries."
+        description="Numbers of facts added, confirmed and removed, of rewritten summaries, and of episodes added."
     )
     backup: str | None = Field(description="The name of the backup; null if the memory was empty or is unchanged.")
 

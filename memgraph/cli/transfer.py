@@ -11,9 +11,11 @@ from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_co
 from memgraph.cli.io import backup_path, display_name, read_documents, read_input, write_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memgraph.cli.output import Output
     from memgraph.importers import ImportReport
-    from memgraph.models import Memory, Scope
+    from memgraph.models import Episode, Memory, Scope
 
 
 def register(app: typer.Typer) -> None:
@@ -31,18 +33,23 @@ def export(
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Output file; default: stdout.")
     ] = None,
 ) -> None:
-    """Export a memory as JSON."""
+    """Export a memory as JSON, with its episodes."""
     from memgraph.cli.format import dump_memory
     from memgraph.cli.output import format_json
+    from memgraph.editing import with_episodes
     from memgraph.models import Scope
 
-    memory = ctx.storage.load(Scope(user, agent))
+    scope = Scope(user, agent)
+    episodes = ctx.storage.episodes(scope)
+    memory = with_episodes(ctx.storage.load(scope), episodes)
     if file is None:
         typer.echo(format_json(dump_memory(memory)))
         return
     write_memory(Path(file), memory)
     ctx.output.line(f"Wrote {file}.")
-    ctx.output.result({"file": file, "revision": memory.revision, "facts": len(memory.facts)})
+    ctx.output.result(
+        {"file": file, "revision": memory.revision, "facts": len(memory.facts), "episodes": len(episodes)}
+    )
 
 
 def import_(
@@ -83,26 +90,30 @@ def import_(
 ) -> None:
     """Import FILE into a memory.
 
-    Adds facts that are not known yet, and fills empty summaries.
+    Adds facts and episodes that are not known yet, and fills empty summaries. No episode is ever replaced.
     """
-    from memgraph.editing import update_memory
+    from memgraph.editing import missing_episodes, take_episodes, update_memory
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
     imported, report = read_memory(file, system, of)
     if report:
         show_report(ctx.output, report)
-    pending = PendingImport(imported, backup_path(scope) if replace else None, trusted=trusted)
+    imported, episodes = take_episodes(imported)
+    stored = ctx.storage.episodes(scope)
+    new = missing_episodes(stored, episodes, ctx.settings.policy)
+    pending = PendingImport(imported, backup_path(scope) if replace else None, trusted=trusted, episodes=stored)
     if dry_run:
         saved = pending.preview(ctx.storage.load(scope))
         ctx.output.line("Nothing was changed (--dry-run).", "bold")
     else:
         saved = update_memory(ctx.storage, scope, pending.apply)
-        _print_counts(ctx, scope, pending.counts(saved), pending.saved_backup)
+        ctx.storage.append_episodes(scope, new, ctx.settings.policy)
+        _print_counts(ctx, scope, pending.counts(saved) | {"episodes": len(new)}, pending.saved_backup)
         _warn_if_over_limit(ctx, saved)
     ctx.output.result(
         {
-            "counts": pending.counts(saved),
+            "counts": {**pending.counts(saved), "episodes": len(new)},
             "backup": None if dry_run else pending.saved_backup,
             "revision": saved.revision,
             "dry_run": dry_run,
@@ -138,12 +149,16 @@ class PendingImport:
         imported: The imported memory.
         backup: Backup file of the memory to replace; None merges instead.
         trusted: See `merge_memory`.
+        episodes: The stored episodes, for the backup.
     """
 
-    def __init__(self, imported: Memory, backup: Path | None, *, trusted: bool) -> None:
+    def __init__(
+        self, imported: Memory, backup: Path | None, *, trusted: bool, episodes: Sequence[Episode] = ()
+    ) -> None:
         self._imported = imported
         self._backup = backup
         self._trusted = trusted
+        self._episodes = episodes
         self._before = imported
 
     def preview(self, memory: Memory) -> Memory:
@@ -156,9 +171,11 @@ class PendingImport:
 
     def apply(self, memory: Memory) -> Memory:
         """Return the result, and write a backup of *memory* if it is replaced."""
+        from memgraph.editing import with_episodes
+
         result = self.preview(memory)
         if self._backup and not memory.is_empty:
-            write_memory(self._backup, memory)
+            write_memory(self._backup, with_episodes(memory, self._episodes))
         return result
 
     @property
@@ -191,7 +208,9 @@ def _print_counts(ctx: CommandContext, scope: Scope, counts: dict[str, int], bac
     from memgraph.cli.format import pluralize
 
     facts = f"{pluralize(counts['added'], 'fact')} added, {counts['removed']} removed"
-    ctx.output.line(f"{facts}, {pluralize(counts['rewritten'], 'summary')} changed, in {ctx.storage.location(scope)}.")
+    episodes = f", {pluralize(counts['episodes'], 'episode')} added" if counts["episodes"] else ""
+    summaries = f"{pluralize(counts['rewritten'], 'summary')} changed"
+    ctx.output.line(f"{facts}, {summaries}{episodes}, in {ctx.storage.location(scope)}.")
     if backup:
         ctx.output.line(f"Backup of the previous memory: {backup}")
         ctx.output.line("To restore it, import it with --replace --trusted.")

@@ -5,7 +5,14 @@ A fact that a person wrote or edited has the source "manual"; learning never rem
 
 from __future__ import annotations
 
-from memgraph.editing.documents import merge_memory, read_document, replace_memory
+from memgraph.editing.documents import (
+    merge_memory,
+    missing_episodes,
+    read_document,
+    replace_memory,
+    take_episodes,
+    with_episodes,
+)
 from memgraph.editing.facts import add_fact, edit_fact, edit_section, find_fact, remove_fact
 from memgraph.editing.update import Change, update_memory
 
@@ -16,8 +23,11 @@ __all__ = [
     "edit_section",
     "find_fact",
     "merge_memory",
+    "missing_episodes",
     "read_document",
     "remove_fact",
     "replace_memory",
+    "take_episodes",
     "update_memory",
+    "with_episodes",
 ]

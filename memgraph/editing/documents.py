@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
+from memgraph._validation import field_errors
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.models import DocumentModel, Fact, Memory, learned_source
+from memgraph.models import DocumentModel, Episode, Fact, Memory, learned_source
+from memgraph.policy import Policy
 from memgraph.storage.document import decode
 from memgraph.text.normalize import fact_key
+from memgraph.text.secrets import mask
 
 MAX_FACTS = 100_000
 """Maximum number of facts of a document, and of a memory after an import. They take 5 s of CPU."""
 MAX_THREADS = 100_000
 """Maximum number of watermarks of a document."""
+
+EPISODES = "episodes"
+"""The key of an export that holds the episodes. A stored document does not have it."""
+_EPISODES = TypeAdapter(tuple[Episode, ...])
 
 _Part = TypeVar("_Part", bound=DocumentModel)
 
@@ -41,6 +51,40 @@ def read_document(data: bytes, name: str) -> Memory:
         if count > limit:
             raise EditError(f"{name} has {count:,} {kind}; at most {limit:,} can be imported")
     return memory
+
+
+def with_episodes(memory: Memory, episodes: Sequence[Episode]) -> Memory:
+    """Return *memory* with *episodes* under the key `episodes`, for an export or a backup; unchanged without any."""
+    if not episodes:
+        return memory
+    return memory.model_copy(update={EPISODES: [episode.model_dump(by_alias=True) for episode in episodes]})
+
+
+def take_episodes(memory: Memory) -> tuple[Memory, tuple[Episode, ...]]:
+    """Return an imported memory without its key `episodes`, and what it holds, with secrets masked.
+
+    Raises:
+        EditError: If one of them is not an episode.
+    """
+    extra = memory.model_extra or {}
+    if EPISODES not in extra:
+        return memory, ()
+    try:
+        episodes = _EPISODES.validate_python(extra[EPISODES])
+    except ValidationError as error:
+        first = field_errors(error)[0]
+        raise EditError(f"{EPISODES}.{first.path}: {first.message}") from None
+    without = memory.model_copy()  # which copies the dict of its unknown keys
+    (without.model_extra or {}).pop(EPISODES, None)
+    return without, tuple(episode.model_copy(update={"text": mask(episode.text)}) for episode in episodes if episode.id)
+
+
+def missing_episodes(stored: Sequence[Episode], imported: Sequence[Episode], policy: Policy) -> list[Episode]:
+    """Return those of *imported* that are not *stored*; none if *policy* keeps no episodes."""
+    if policy.episodes == "off":
+        return []
+    known = {episode.id for episode in stored}
+    return [episode for episode in imported if episode.id not in known]
 
 
 def merge_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -> Memory:

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from memgraph.models import Episode, Turn
+from memgraph.models import Episode, Turn, timestamp
+from memgraph.text.dates import days_of, local_date, parse_time
 from memgraph.text.secrets import mask
 from memgraph.text.sentences import cut_at_sentence, split_text
 
@@ -57,6 +58,34 @@ def find_episode(turn: Turn, words: str, *, thread: str, policy: Policy) -> str:
     """Return the id of the episode of *turn* that keeps *words*; empty if none does."""
     kept = episodes_of([turn], thread=thread, policy=policy)
     return next((episode.id for episode in kept if words in episode.text), "")
+
+
+def select_episodes(
+    episodes: Sequence[Episode], *, thread: str | None = None, since: str | None = None, timezone: str = "UTC"
+) -> Sequence[Episode]:
+    """Return the episodes of one thread, or since a date.
+
+    Args:
+        episodes: Any episodes.
+        thread: None selects all threads.
+        since: A time, or a year, month or day such as `2026-05`, of which those of the first day are included. None
+            selects all times; otherwise, episodes of an unknown time are left out.
+        timezone: In which a day of *since* begins, such as `Europe/Lisbon`.
+
+    Raises:
+        ValueError: If *since* is not a date.
+    """
+    if thread is not None:
+        episodes = [episode for episode in episodes if episode.thread_id == thread]
+    if since is None:
+        return episodes
+    if days := days_of(since):
+        first = days.first.isoformat()
+        return [episode for episode in episodes if local_date(episode.at, timezone) >= first]
+    moment = parse_time(since)
+    if moment is None:
+        raise ValueError(f"{since[:40]!r} is not a date: write 2026, 2026-05, 2026-05-03 or 2026-05-03T09:00:00Z")
+    return [episode for episode in episodes if episode.at >= timestamp(moment)]
 
 
 def _is_final_answer(turns: Sequence[Turn], index: int) -> bool:

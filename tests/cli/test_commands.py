@@ -241,7 +241,7 @@ def test_an_invalid_import_changes_nothing(with_facts: Any, document: Path, data
 
 
 def test_import_warns_above_max_facts(with_facts: Any) -> None:
-    many = {"facts": [{"content": f"Fact {number}"} for number in range(101)]}
+    many = {"facts": [{"content": f"Fact {number}"} for number in range(2_001)]}
 
     assert "max_facts" in with_facts("import", "-", "-u", "ada", stdin=json.dumps(many).encode()).err
 

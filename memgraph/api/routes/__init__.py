@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from memgraph.api.routes import conversations, documents, facts, recall, reviews, service, summaries, transfer
+from memgraph.api.routes import (
+    conversations,
+    documents,
+    episodes,
+    facts,
+    recall,
+    reviews,
+    service,
+    summaries,
+    transfer,
+)
 
 ROUTERS = tuple(
-    module.router for module in (documents, facts, summaries, recall, transfer, conversations, reviews, service)
+    module.router
+    for module in (documents, facts, episodes, summaries, recall, transfer, conversations, reviews, service)
 )

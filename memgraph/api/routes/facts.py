@@ -18,7 +18,7 @@ from memgraph.api.responses import (
     json_response,
     not_modified,
 )
-from memgraph.api.schemas import FactCreate, FactPage, FactResponse, FactUpdate, PageQuery, ScopeQuery
+from memgraph.api.schemas import FactCreate, FactPage, FactQuery, FactResponse, FactUpdate, ScopeQuery
 from memgraph.editing import add_fact, edit_fact, find_fact, remove_fact, update_memory
 from memgraph.errors import EditError
 from memgraph.models import Fact, Memory, Scope
@@ -31,7 +31,7 @@ FACT_NOT_FOUND = problem_docs(HTTPStatus.NOT_FOUND)
 
 @router.get("/facts", response_model=FactPage, responses={**etag_header_docs(), **NOT_MODIFIED_DOCS})
 def list_facts(
-    query: Annotated[PageQuery, Query()],
+    query: Annotated[FactQuery, Query()],
     services: ServicesDep,
     principal: PrincipalDep,
     if_none_match: IfNoneMatch = None,

@@ -13,7 +13,15 @@ from memgraph.api.preconditions import require_if_match
 from memgraph.api.problems import ProblemError, problem_docs
 from memgraph.api.responses import CONDITIONAL_PROBLEMS, JSON, document_response, etag_header_docs, json_response
 from memgraph.api.schemas import BackupInfo, BackupList, ImportQuery, ImportResponse, ScopeQuery
-from memgraph.editing import merge_memory, read_document, replace_memory, update_memory
+from memgraph.editing import (
+    merge_memory,
+    missing_episodes,
+    read_document,
+    replace_memory,
+    take_episodes,
+    update_memory,
+    with_episodes,
+)
 from memgraph.models import Memory
 from memgraph.report import diff
 
@@ -39,9 +47,11 @@ DOCUMENT_BODY: dict[str, Any] = {
 
 @router.get("/export", response_model=Memory, responses=etag_header_docs())
 def export(query: Annotated[ScopeQuery, Query()], services: ServicesDep, principal: PrincipalDep) -> Response:
-    """Download a memory as it is stored."""
-    memory = services.storage.load(principal.scope(query.user_id, query.agent_name))
-    return document_response(memory, **{"Content-Disposition": 'attachment; filename="memory.json"'})
+    """Download a memory with its episodes. The ETag is that of the memory."""
+    scope = principal.scope(query.user_id, query.agent_name)
+    memory = services.storage.load(scope)
+    exported = with_episodes(memory, services.storage.episodes(scope))
+    return document_response(memory, exported, **{"Content-Disposition": 'attachment; filename="memory.json"'})
 
 
 @router.post(
@@ -59,10 +69,13 @@ def import_document(
 ) -> Response:
     """Import a document, after it was validated as a whole. A memory that changes is backed up first.
 
-    Only mode=replace requires If-Match, since merging overwrites nothing.
+    Episodes that are not stored yet are added in either mode. Only mode=replace requires If-Match, since merging
+    overwrites nothing.
     """
     scope = principal.scope(query.user_id, query.agent_name)
-    imported = read_document(data, "the body")
+    imported, episodes = take_episodes(read_document(data, "the body"))
+    stored = services.storage.episodes(scope)
+    new = missing_episodes(stored, episodes, services.settings.policy)
     is_replacing = query.mode == "replace"
     before: list[Memory] = []
     backups: list[str] = []
@@ -72,12 +85,13 @@ def import_document(
         before[:], backups[:] = [memory], []  # a conflict calls this again
         changed = (replace_memory if is_replacing else merge_memory)(memory, imported, trusted=query.trusted)
         if changed != memory and not memory.is_empty:
-            services.backups.save(scope, memory, name)
+            services.backups.save(scope, with_episodes(memory, stored), name)
             backups[:] = [name]
         return changed
 
     memory = update_memory(services.storage, scope, require_if_match(if_match, change, needed=is_replacing))
-    counts = diff(before[0], memory).counts
+    services.storage.append_episodes(scope, new, services.settings.policy)
+    counts = {**diff(before[0], memory).counts, "episodes": len(new)}
     backup = backups[0] if backups else None
     return json_response(ImportResponse(revision=memory.revision, counts=counts, backup=backup), memory)
 

@@ -1,0 +1,64 @@
+"""memgraph episodes: list what a user said, word for word."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memgraph.models import Episode
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    add_command(app, episodes)
+
+
+def episodes(
+    ctx: CommandContext,
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Only this conversation.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DATE", help="Only since this date: 2026, 2026-05, 2026-05-03.")
+    ] = None,
+) -> None:
+    """List what USER said, word for word, by day.
+
+    These are the episodes that the memory keeps; memgraph config shows which and for how long.
+    """
+    from memgraph.errors import EditError
+    from memgraph.models import Scope
+    from memgraph.text.episodes import select_episodes
+
+    scope = Scope(user, agent)
+    stored = ctx.storage.episodes(scope)
+    try:
+        selected = select_episodes(stored, thread=thread, since=since, timezone=ctx.settings.timezone)
+    except ValueError as error:
+        raise EditError(f"--since: {error}") from None
+    if selected:
+        _show(ctx, selected)
+    else:
+        ctx.output.line(f"No episodes of user {scope}{' match' if stored else ''} in {ctx.storage.location(scope)}.")
+    ctx.output.result({"total": len(stored), "episodes": [each.model_dump(by_alias=True) for each in selected]})
+
+
+def _show(ctx: CommandContext, selected: Sequence[Episode]) -> None:
+    from memgraph.cli.format import pluralize
+    from memgraph.cli.output import one_line
+    from memgraph.text.dates import local_date
+
+    ctx.output.line(pluralize(len(selected), "episode"), "bold")
+    for day, said in groupby(selected, lambda episode: local_date(episode.at, ctx.settings.timezone)):
+        ctx.output.line(day or "unknown day", "cyan")
+        for episode in said:
+            author = "assistant: " if episode.author == "assistant" else ""
+            ctx.output.line(f"{one_line(episode.thread_id)}  {author}{one_line(episode.text)}", indent=2)
