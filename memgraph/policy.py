@@ -80,3 +80,15 @@ class Policy(FieldSpecMixin, BaseModel):
     """Days after which an episode is evicted; default: never."""
     max_races: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Maximum number of conflicts with other writers before an update fails."""
+
+    @property
+    def kept_words(self) -> str:
+        """What is kept word for word, for how long, and how to change that, in one line for people."""
+        if self.episodes == "off" or not self.max_episodes:
+            return "no words of a conversation are kept, only facts and summaries"
+        whose = "the user's own words" if self.episodes == "user" else "the user's own words and the final answers"
+        time = f"for {self.episode_days:,} days" if self.episode_days else "without a time limit"
+        return (
+            f"{whose} are kept, {time}, at most {self.max_episodes:,} episodes per memory "
+            "(episodes: off keeps none; episode_days and max_episodes limit them; memgraph forget deletes them)"
+        )

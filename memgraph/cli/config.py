@@ -38,6 +38,7 @@ def config(
         "model": choice.name,
         "model_reason": choice.reason,
         "storage": ctx.storage.name,
+        "kept_words": loaded.settings.policy.kept_words,
         "settings": {name: _describe_setting(ctx, name) for name in type(loaded.settings).model_fields},
     }
     _show(ctx, document)
@@ -76,6 +77,7 @@ def _show(ctx: CommandContext, document: dict[str, Any]) -> None:
     if not ctx.settings.model_name:
         line("         An agent's memory learns with the agent's own model unless model_name is set.", "dim")
     line(f"Storage: {document['storage']}")
+    line(f"Kept:    {document['kept_words']}")
     line()
     for name, setting in document["settings"].items():
         value = "none" if setting["value"] is None else str(setting["value"])

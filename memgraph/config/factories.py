@@ -64,6 +64,7 @@ def make_context(settings: Settings) -> Context:
     """
     from memgraph.context import AllowedChoices, Context
     from memgraph.prompts.template import read_instructions
+    from memgraph.storage.episodes import log_kept_words
     from memgraph.text.signals import load_signals
 
     allowed = AllowedChoices(
@@ -78,10 +79,13 @@ def make_context(settings: Settings) -> Context:
     if choice.is_fallback:
         warn_of_fallback(choice.reason)
 
+    storage = make_storage(settings)
+    if settings.enabled:
+        log_kept_words(storage.name, settings.policy.kept_words)
     return Context(
         enabled=settings.enabled,
         model=choice.name,
-        storage=make_storage(settings),
+        storage=storage,
         policy=settings.policy,
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,

@@ -16,6 +16,7 @@ from memgraph.report import Outcome, Report, diff
 from memgraph.rules.watermark import unlearned_turns, with_watermark, without_progress
 from memgraph.state import Saved, SaveInput
 from memgraph.storage import MemoryStorage
+from memgraph.storage.episodes import log_kept_words
 from memgraph.text.episodes import episodes_of
 
 _JITTER_SECONDS = 0.01
@@ -34,6 +35,7 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     storage = runtime.context.require_storage(origin.storage)
     try:
         episodes = episodes_of(_learned_turns(state), thread=origin.thread, policy=policy)
+        log_kept_words(storage.name, policy.kept_words)
         # first, so that a crash in between loses nothing: the run is repeated, and an episode is stored once
         storage.append_episodes(origin.scope, episodes, policy, revision=state["scrubbed"].revision)
         saved = storage.save(origin.scope, state["scrubbed"])

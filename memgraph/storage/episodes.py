@@ -5,6 +5,8 @@ They are read when a memory is recalled, and never on the way of an update: appe
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,6 +19,8 @@ from memgraph._cache import LRUCache
 from memgraph.models import Episode, Scope, timestamp
 from memgraph.policy import Policy
 from memgraph.storage.document import repair_surrogates
+
+logger = logging.getLogger("memgraph.storage")
 
 V = TypeVar("V")
 _Key = tuple[str, str]
@@ -73,6 +77,12 @@ def within_limits(episodes: Sequence[Episode], policy: Policy, now: datetime) ->
     return allowed[max(0, len(allowed) - policy.max_episodes) :]
 
 
+@functools.lru_cache(maxsize=64)
+def log_kept_words(storage: str, kept_words: str) -> None:
+    """Log, once a process, what *storage* keeps word for word: `Policy.kept_words`."""
+    logger.info("%s: %s", storage, kept_words)
+
+
 # -- the cache ------------------------------------------------------------------------------------
 
 
@@ -97,7 +107,7 @@ class _Merged:
 class EpisodeCache(Generic[V]):
     """Recently read episodes, so that unchanged ones are not parsed again, and callers get the same object.
 
-    Whoever reads compares the version first, so stale episodes are never returned. The storage clears it when episodes
+    A reader compares the version first, so stale episodes are never returned. The storage clears it when episodes
     are removed.
     """
 

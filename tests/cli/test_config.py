@@ -49,6 +49,24 @@ def test_the_model_that_learns_is_shown_with_the_reason(memgraph: Any, monkeypat
     assert memgraph("config", "--json").json["model_reason"] == "ANTHROPIC_API_KEY is set"
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "kept"),
+    [
+        ("MAX_EPISODES", "500", "the user's own words are kept, without a time limit, at most 500 episodes per memory"),
+        ("EPISODE_DAYS", "30", "the user's own words are kept, for 30 days, at most 10,000 episodes per memory"),
+        ("EPISODES", "exchange", "the user's own words and the final answers are kept, without a time limit"),
+        ("EPISODES", "off", "no words of a conversation are kept, only facts and summaries"),
+    ],
+)
+def test_what_is_kept_word_for_word_is_shown(
+    memgraph: Any, monkeypatch: pytest.MonkeyPatch, setting: str, value: str, kept: str
+) -> None:
+    monkeypatch.setenv(f"MEMGRAPH_{setting}", value)
+
+    assert f"Kept:    {kept}" in memgraph("config").out
+    assert kept in memgraph("config", "--json").json["kept_words"]
+
+
 def test_invalid_memories_are_reported(memgraph: Any, tmp_path: Path) -> None:
     """Before an agent starts with them."""
     (tmp_path / "memgraph.yaml").write_text("memories: [{name: notes, type: smple}]")

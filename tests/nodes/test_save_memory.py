@@ -211,6 +211,19 @@ def test_nothing_is_kept_if_episodes_are_off() -> None:
     assert (kept(storage), output["outcome"]) == ([], "learned")
 
 
+def test_what_is_kept_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Before it is kept: with the storage, the limits, and how to switch it off."""
+    caplog.set_level("INFO", "memgraph")
+    storage = open_storage("memory:")
+
+    for revision in range(2):
+        save(storage, Policy(episode_days=30), scrubbed=Memory(revision=revision))
+
+    (line,) = [record.message for record in caplog.records]
+    assert line.startswith(f"{storage.name}: the user's own words are kept, for 30 days, at most 10,000 episodes")
+    assert "episodes: off keeps none" in line
+
+
 def test_a_run_from_before_a_deletion_keeps_no_episode() -> None:
     """What its user deleted does not come back word for word."""
     storage = open_storage("memory:")
