@@ -15,6 +15,7 @@ from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from memgraph.models import Episode, Fact, Section
 from memgraph.review import Proposal
+from memgraph.text.dates import UtcTime
 
 Category = Literal["preference", "knowledge", "context", "behavior", "goal", "correction"]
 Text = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -178,6 +179,11 @@ class ConversationCreate(RequestModel):
         description="Oldest message first: the new messages, or all of them.",
     )
     thread_id: ThreadId | None = Field(default=None, description="The id of the conversation; empty counts as absent.")
+    at: UtcTime | None = Field(
+        default=None,
+        description="When messages without a time of their own were written: ISO 8601 (UTC if it has no zone), or "
+        "seconds or milliseconds since 1970; default: now.",
+    )
 
 
 def to_messages(items: Sequence[str | Message]) -> list[AnyMessage]:

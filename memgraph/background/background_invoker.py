@@ -15,7 +15,7 @@ from memgraph.background.outbox import Job, Outbox
 from memgraph.background.reviews import PendingReview, decide_review, in_review
 from memgraph.background.runner import JobRunner, Limits, OnError, OnUpdate
 from memgraph.background.schedule import DebouncePolicy
-from memgraph.background.serialization import dump_messages, validate_key, validate_messages
+from memgraph.background.serialization import dump_submission, validate_key, validate_messages
 from memgraph.background.shared import REGISTRY, WorkerGroup
 from memgraph.config import make_storage
 from memgraph.errors import ConfigError, NotInReviewError, OutboxError
@@ -24,6 +24,7 @@ from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from types import TracebackType
 
     from langchain_core.messages import MessageLikeRepresentation
@@ -119,7 +120,14 @@ class BackgroundInvoker(Invoker):
 
     # -- submitting --
 
-    def submit(self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None) -> None:
+    def submit(
+        self,
+        messages: Sequence[MessageLikeRepresentation],
+        scope: Scope,
+        thread_id: str | None = None,
+        *,
+        at: datetime | None = None,
+    ) -> None:
         """Submit *messages*; once this returns they will be learned from, even if the process dies.
 
         Args:
@@ -127,6 +135,7 @@ class BackgroundInvoker(Invoker):
                 wait are merged by message id; the later version counts.
             scope: Owner of the memory.
             thread_id: Id of the conversation, 1-256 characters; empty counts as absent.
+            at: When messages without a time of their own were written, in UTC if it has no zone; None is now.
 
         Raises:
             IdentityError: If an id is not allowed.
@@ -140,20 +149,25 @@ class BackgroundInvoker(Invoker):
         key, valid = validate_key(scope, thread_id), validate_messages(messages)
         if not valid:
             return
-        due = group.runner.submit(key, dump_messages(valid))
+        due = group.runner.submit(key, dump_submission(valid, at, group.runner.now()))
         if not self._immediate:
             group.worker.schedule_wakeup(due)
         elif error := drain_conversation(group.runner, key):
             raise error
 
     async def asubmit(
-        self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None
+        self,
+        messages: Sequence[MessageLikeRepresentation],
+        scope: Scope,
+        thread_id: str | None = None,
+        *,
+        at: datetime | None = None,
     ) -> None:
         """Submit without ever blocking the event loop, see `submit`."""
         if self._group is not None:
             key, group = validate_key(scope, thread_id), self._open()
             await asyncio.wrap_future(
-                group.executor.submit(key.scope, lambda: self.submit(messages, key.scope, key.thread_id))
+                group.executor.submit(key.scope, lambda: self.submit(messages, key.scope, key.thread_id, at=at))
             )
 
     # -- running --

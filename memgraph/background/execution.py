@@ -16,11 +16,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from memgraph.background.outbox import Claim, ConversationKey
+from memgraph.background.outbox import Claim, ConversationKey, Submission
 from memgraph.background.planning import Plan, SubmissionView, last_deletion, plan_learning
 from memgraph.background.resume import INTERRUPT, resume_with_changes
 from memgraph.background.reviews import StoredProposal, decided_changes, is_proposal
-from memgraph.background.serialization import load_messages, load_raw
+from memgraph.background.serialization import load_messages, load_raw, submission_time, with_submission_time
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
 from memgraph.models import Memory, MemoryUpdate
@@ -173,7 +173,7 @@ class UpdateExecutor:
         job = _Job(
             key,
             [
-                SubmissionView(each.at, load_raw(each.messages), each.is_forgotten, claim.deletion)
+                SubmissionView(each.at, _load_submission(each), each.is_forgotten, claim.deletion)
                 for each in claim.submissions
             ],
             persist_merged,
@@ -280,6 +280,12 @@ class _ModelErrorHandler(BaseCallbackHandler):
     def on_llm_error(self, error: BaseException, **kwargs: object) -> None:
         del kwargs
         self._on_model_error(error)
+
+
+def _load_submission(submission: Submission) -> list[Raw]:
+    """Return the messages, those without a time with that of the submission: the update may run much later."""
+    at = submission_time(None, submission.at)
+    return with_submission_time(load_raw(submission.messages), at, submission.at)
 
 
 def _read_proposal(interrupts: Sequence[Any]) -> Proposal | None:

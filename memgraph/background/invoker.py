@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 from memgraph._concurrency import run_in_thread
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from types import TracebackType
 
     from langchain_core.messages import MessageLikeRepresentation
@@ -54,7 +55,14 @@ class Invoker(Protocol):
     Each runs the method on a thread of its own, which goes on if the awaiting task is cancelled.
     """
 
-    def submit(self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None) -> None:
+    def submit(
+        self,
+        messages: Sequence[MessageLikeRepresentation],
+        scope: Scope,
+        thread_id: str | None = None,
+        *,
+        at: datetime | None = None,
+    ) -> None:
         """Submit *messages*; once this returns they will be learned from, even if the process dies.
 
         Args:
@@ -62,6 +70,7 @@ class Invoker(Protocol):
                 wait are merged by message id; the later version counts.
             scope: Owner of the memory.
             thread_id: Id of the conversation, 1-256 characters; empty counts as absent.
+            at: When messages without a time of their own were written, in UTC if it has no zone; None is now.
 
         Raises:
             IdentityError: If an id is not allowed.
@@ -72,7 +81,12 @@ class Invoker(Protocol):
         ...
 
     async def asubmit(
-        self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None
+        self,
+        messages: Sequence[MessageLikeRepresentation],
+        scope: Scope,
+        thread_id: str | None = None,
+        *,
+        at: datetime | None = None,
     ) -> None:
         """Submit without ever blocking the event loop, see `submit`."""
         ...

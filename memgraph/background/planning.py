@@ -9,12 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any
 
-from memgraph.background.serialization import Raw
+from memgraph.background.serialization import Raw, is_same_text, with_first_time
 from memgraph.models import UNKNOWN_THREAD, Memory
-
-M = TypeVar("M", bound=Mapping[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,42 +69,43 @@ def deleted_at(memory: Memory) -> float:
         return float("-inf")
 
 
-def merge_all(submissions: Sequence[Sequence[M]]) -> list[M]:
+def merge_all(submissions: Sequence[Sequence[Raw]]) -> list[Raw]:
     """Merge *submissions*, the earliest first, into one conversation."""
-    return reduce(merge, submissions, list[M]())
+    return reduce(merge, submissions, list[Raw]())
 
 
-def merge(pending: Sequence[M], new: Sequence[M]) -> list[M]:
+def merge(pending: Sequence[Raw], new: Sequence[Raw]) -> list[Raw]:
     """Append *new* to *pending*, keeping each message that is in both only once.
 
-    - Messages with the same id are the same message; the later version replaces the earlier one.
+    - Messages with the same id are the same message; the later version replaces the earlier one, but keeps the time of
+      the first submission.
     - Messages without ids are matched if *new* starts with the end of *pending*, as far as that reaches; if *new*
       contains all of *pending*; and next to messages that match by id.
     - A new message goes to the end, unless a pending one follows it: a history that starts earlier, or has something
       in between, keeps its order.
     """
     new = _last_versions(new)
-    result, insertions, tail = list(pending), dict[int, list[M]](), list[M]()
-    block, furthest = list[M](), -1
+    result, insertions, tail = list(pending), dict[int, list[Raw]](), list[Raw]()
+    block, furthest = list[Raw](), -1
     for message, position in zip(new, _find_positions(pending, new), strict=True):
         if position is None:
             block.append(message)
             continue
-        result[position] = message
+        result[position] = with_first_time(message, result[position])
         if position > furthest:
             insertions.setdefault(position, []).extend(block)
         else:
             tail.extend(block)
         block, furthest = [], max(furthest, position)
-    merged = list[M]()
+    merged = list[Raw]()
     for position, message in enumerate(result):
         merged += [*insertions.get(position, ()), message]
     return [*merged, *tail, *block]
 
 
 def order_for_watermark(
-    conversation: Sequence[M], submissions: Sequence[Sequence[M]], known: Collection[str]
-) -> list[M]:
+    conversation: Sequence[Raw], submissions: Sequence[Sequence[Raw]], known: Collection[str]
+) -> list[Raw]:
     """Reorder *conversation* so that no new message precedes one that was learned already.
 
     A memory takes everything before the last message it knows as learned. That is true of each submission, and of
@@ -134,15 +133,15 @@ def message_id(message: Mapping[str, Any]) -> str | None:
     return message.get("id") or None
 
 
-def _last_versions(messages: Sequence[M]) -> list[M]:
+def _last_versions(messages: Sequence[Raw]) -> list[Raw]:
     """Return *messages* with the last version of each at the position of the first."""
-    seen: dict[object, M] = {}
+    seen: dict[object, Raw] = {}
     for position, message in enumerate(messages):
         seen[message_id(message) or position] = message
     return list(seen.values())
 
 
-def _find_positions(pending: Sequence[M], new: Sequence[M]) -> list[int | None]:
+def _find_positions(pending: Sequence[Raw], new: Sequence[Raw]) -> list[int | None]:
     """Return the index in *pending* of each message of *new*; None for one that is not there."""
     by_id = {own: index for index, message in enumerate(pending) if (own := message_id(message))}
     positions = [by_id.get(message_id(message) or "") for message in new]
@@ -164,7 +163,7 @@ def _find_positions(pending: Sequence[M], new: Sequence[M]) -> list[int | None]:
     return positions
 
 
-def _find_overlap(pending: Sequence[M], new: Sequence[M]) -> int | None:
+def _find_overlap(pending: Sequence[Raw], new: Sequence[Raw]) -> int | None:
     """Return the index in *pending* of the first of *new*, negative if *new* starts earlier; None without overlap."""
     for start in range(len(pending) - len(new), 0):
         if all(_is_same_message(*pair) for pair in zip(pending, new[-start:], strict=False)):
@@ -176,6 +175,6 @@ def _find_overlap(pending: Sequence[M], new: Sequence[M]) -> int | None:
     return None
 
 
-def _is_same_message(one: M, other: M) -> bool:
+def _is_same_message(one: Raw, other: Raw) -> bool:
     own, others = message_id(one), message_id(other)
-    return own == others if own or others else one == other
+    return own == others if own or others else is_same_text(one, other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, cast
 
@@ -13,8 +14,10 @@ from pydantic_core import PydanticSerializationError
 
 from memgraph.background.outbox import ConversationKey
 from memgraph.errors import ConversationError, IdentityError
-from memgraph.models import Scope, validate_id
+from memgraph.models import Scope, timestamp, validate_id
 from memgraph.state import to_messages
+from memgraph.text.dates import parse_time
+from memgraph.text.message import SUBMITTED_AT, stated_time
 
 Raw = Mapping[str, Any]
 """A message as JSON."""
@@ -60,6 +63,16 @@ def dump_messages(messages: Sequence[BaseMessage]) -> str:
     return f"[{','.join(_to_json(_strip_media(message)) for message in messages)}]"
 
 
+def dump_submission(messages: Sequence[BaseMessage], at: object, now: float) -> str:
+    """Return *messages*, submitted at *now*, as JSON; those without a time have the time *at*, unless it is None.
+
+    Raises:
+        ConversationError: If *at* is not a time.
+    """
+    text = dump_messages(messages)
+    return text if at is None else dump_raw(with_submission_time(load_raw(text), submission_time(at, now), now))
+
+
 def load_raw(text: str) -> list[Raw]:
     """Parse the JSON of `dump_messages` without creating message objects."""
     return json.loads(text)
@@ -73,6 +86,70 @@ def dump_raw(raw: Sequence[Raw]) -> str:
 def load_messages(raw: Sequence[Raw]) -> list[AnyMessage]:
     """Create message objects from *raw* messages."""
     return _adapter().validate_python(list(raw))
+
+
+# -- times: a message without a time of its own has that of its first submission ------------------
+
+
+def submission_time(at: object, now: float) -> datetime:
+    """Return the time of a submission that was made at *now* and given the time *at*; a later one is ignored.
+
+    Raises:
+        ConversationError: If *at* is neither None nor a time.
+    """
+    moment = datetime.fromtimestamp(now, tz=UTC)
+    if at is None:
+        return moment
+    given = parse_time(at)
+    if given is None:
+        raise ConversationError(f"at is {at!r:.80}, which is not a time since 1970: pass a datetime")
+    return min(given, moment)
+
+
+def with_submission_time(raw: Sequence[Raw], at: datetime, now: float) -> list[Raw]:
+    """Return *raw* messages with the time *at* in those that have no time before *now*."""
+    latest = datetime.fromtimestamp(now, tz=UTC)
+    return [message if _has_time(message, latest) else _with_time(message, timestamp(at)) for message in raw]
+
+
+def with_first_time(message: Raw, earlier: Raw) -> Raw:
+    """Return *message*; if it only has the time of its submission, with the time of its *earlier* version."""
+    known, stated = _submitted_at(earlier) or _own_time(earlier), _submitted_at(message)
+    return _with_time(message, timestamp(known)) if stated and known and known < stated else message
+
+
+def is_same_text(one: Raw, other: Raw) -> bool:
+    """Return whether two messages without ids are equal but for the times of their submission."""
+    return one.get("content") == other.get("content") and _without_time(one) == _without_time(other)
+
+
+def _has_time(message: Raw, latest: datetime) -> bool:
+    return (_submitted_at(message) or _own_time(message, latest)) is not None
+
+
+def _own_time(message: Raw, latest: datetime | None = None) -> datetime | None:
+    return stated_time(message.get("additional_kwargs"), message.get("response_metadata"), now=latest)
+
+
+def _submitted_at(message: Raw) -> datetime | None:
+    return parse_time(_extra(message).get(SUBMITTED_AT))
+
+
+def _with_time(message: Raw, at: str) -> Raw:
+    return {**message, "additional_kwargs": {**_extra(message), SUBMITTED_AT: at}}
+
+
+def _without_time(message: Raw) -> Raw:
+    extra = {key: value for key, value in _extra(message).items() if key != SUBMITTED_AT}
+    return {**message, "additional_kwargs": extra}
+
+
+def _extra(message: Raw) -> Mapping[str, object]:
+    extra: object = message.get("additional_kwargs")
+    return cast("Mapping[str, object]", extra) if isinstance(extra, Mapping) else {}
+
+
+# -- JSON -----------------------------------------------------------------------------------------
 
 
 def _to_json(message: BaseMessage) -> str:

@@ -30,8 +30,10 @@ from memgraph.background.serialization import (
     dump_messages,
     load_messages,
     load_raw,
+    submission_time,
     validate_key,
     validate_messages,
+    with_submission_time,
 )
 from memgraph.errors import ConfigError, NotInReviewError
 from memgraph.models import Scope
@@ -39,6 +41,7 @@ from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from types import TracebackType
 
     from langchain_core.messages import MessageLikeRepresentation
@@ -93,7 +96,14 @@ class ServerInvoker(Invoker):
 
     # -- submitting --
 
-    def submit(self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None) -> None:
+    def submit(
+        self,
+        messages: Sequence[MessageLikeRepresentation],
+        scope: Scope,
+        thread_id: str | None = None,
+        *,
+        at: datetime | None = None,
+    ) -> None:
         """Submit *messages*; once this returns, the server has them.
 
         Args:
@@ -101,24 +111,32 @@ class ServerInvoker(Invoker):
                 wait are merged by message id; the later version counts.
             scope: Owner of the memory. A server with authentication uses the authenticated user instead.
             thread_id: Id of the conversation, 1-256 characters; empty counts as absent.
+            at: When messages without a time of their own were written, in UTC if it has no zone; None is now.
 
         Raises:
             IdentityError: If an id is not allowed.
             ConversationError: If *messages* is not a conversation.
             OutboxError: If the server cannot be reached or rejects them; they will not be learned from.
         """
-        key, raw = validate_key(scope, thread_id), _to_raw(messages)
+        now = self._now()
+        key, raw = validate_key(scope, thread_id), _to_raw(messages, at, now)
         if self._enabled and raw:
-            self._client.run(self._protocol.submit(key, raw, self._now()))
+            self._client.run(self._protocol.submit(key, raw, now))
             self._count()
 
     async def asubmit(
-        self, messages: Sequence[MessageLikeRepresentation], scope: Scope, thread_id: str | None = None
+        self,
+        messages: Sequence[MessageLikeRepresentation],
+        scope: Scope,
+        thread_id: str | None = None,
+        *,
+        at: datetime | None = None,
     ) -> None:
         """Submit without ever blocking the event loop, see `submit`."""
-        key, raw = validate_key(scope, thread_id), await asyncio.to_thread(_to_raw, messages)
+        now = self._now()
+        key, raw = validate_key(scope, thread_id), await asyncio.to_thread(_to_raw, messages, at, now)
         if self._enabled and raw:
-            await self._client.arun(self._protocol.submit(key, raw, self._now()))
+            await self._client.arun(self._protocol.submit(key, raw, now))
             self._count()
 
     # -- running --
@@ -279,13 +297,14 @@ class ServerInvoker(Invoker):
         return [run for run in self._client.run(self._protocol.runs(thread)) or () if run.is_ours]
 
 
-def _to_raw(messages: Sequence[MessageLikeRepresentation]) -> list[Raw]:
-    """Return *messages* as JSON that the graph on the server accepts.
+def _to_raw(messages: Sequence[MessageLikeRepresentation], at: datetime | None, now: float) -> list[Raw]:
+    """Return *messages* as JSON that the graph on the server accepts, with the time of the submission.
 
     It accepts neither chunks nor messages with custom roles, which memory does not learn from anyway.
     """
     complete = (message_chunk_to_message(message) for message in validate_messages(messages))
-    return load_raw(dump_messages([message for message in complete if not isinstance(message, ChatMessage)]))
+    raw = load_raw(dump_messages([message for message in complete if not isinstance(message, ChatMessage)]))
+    return with_submission_time(raw, submission_time(at, now), now)
 
 
 def _mark_as_learned(storage: MemoryStorage, key: ConversationKey, messages: list[Raw]) -> None:

@@ -230,11 +230,12 @@ def read_message(
 
 
 def time_of(message: BaseMessage, *, now: datetime | None = None) -> datetime | None:
-    """Return when *message* was written, if it has a time that is not before 1970 or after *now*.
+    """Return when *message* was written, if it has a time that is not before 1970 or after *now*."""
+    return stated_time(_additional(message), cast("object", message.response_metadata), now=now)
 
-    The first valid one of TIME_KEYS counts, in `additional_kwargs` and then in `response_metadata`.
-    """
-    metadata = (_additional(message), cast("object", message.response_metadata))
+
+def stated_time(*metadata: object, now: datetime | None = None) -> datetime | None:
+    """Return the first valid time among TIME_KEYS of *metadata*, which are mappings; anything else has none."""
     values = (
         cast("Mapping[str, object]", data).get(key)
         for data in metadata

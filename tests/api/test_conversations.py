@@ -49,6 +49,26 @@ def test_a_submitted_conversation_is_learned(ada: TestClient, app: MountedApp, s
     assert "Paris" in storage.load(ME).facts[0].content
 
 
+def test_conversation_is_learned_at_its_own_time(ada: TestClient, app: MountedApp, storage: MemoryStorage) -> None:
+    """An application may submit what was said long ago."""
+    ada.post("conversations", json={**CONVERSATION, "at": "2023-05-08T13:56:00+02:00"})
+
+    app.services.invoker.flush()
+
+    (fact,) = storage.load(ME).facts
+    assert fact.said_at == "2023-05-08T11:56:00Z"
+    assert ada.get("facts").json()["facts"][0]["saidAt"] == "2023-05-08T11:56:00Z"
+
+
+@pytest.mark.parametrize("at", ["soon", True, -5, "1969-01-01"])
+def test_conversation_with_an_impossible_time_is_refused(ada: TestClient, at: object) -> None:
+    """The answer names the field."""
+    refused = ada.post("conversations", json={**CONVERSATION, "at": at})
+
+    assert refused.status_code == 422
+    assert "must be a time since 1970" in refused.text
+
+
 def test_a_conversation_called_manual_is_learned_as_any_other(
     ada: TestClient, app: MountedApp, storage: MemoryStorage
 ) -> None:
@@ -88,7 +108,7 @@ def test_deleting_a_memory_discards_its_pending_jobs(ada: TestClient, app: Mount
 
 
 def test_a_full_queue_is_a_temporary_problem(ada: TestClient, app: MountedApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise QueueFullError("the outbox", 1)
 
     monkeypatch.setattr(app.services.invoker, "submit", refuse)

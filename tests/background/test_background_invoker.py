@@ -7,6 +7,7 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,15 @@ def test_immediate_update_is_done_when_submit_returns(graph: Any, say: Any, lear
         invoker.submit(say(1), ADA, "t1")
 
         assert learned() == ["turn-1"]
+
+
+def test_replayed_conversation_is_learned_at_its_own_time(graph: Any, storage: Any, say: Any) -> None:
+    """The time of the update is not the time of the talk."""
+    with BackgroundInvoker(graph, outbox="memory:", immediate=True) as invoker:
+        invoker.submit(say(1), ADA, "t1", at=datetime(2023, 5, 8, 13, 56, tzinfo=UTC))
+        asyncio.run(invoker.asubmit(say(2), ADA, "t1", at=datetime(2023, 5, 9, 13, 56, tzinfo=UTC)))
+
+    assert [fact.said_at for fact in storage.load(ADA).facts] == ["2023-05-08T13:56:00Z", "2023-05-09T13:56:00Z"]
 
 
 def test_failed_immediate_update_raises_and_keeps_the_job(storage: Any, url: str, say: Any) -> None:

@@ -121,3 +121,45 @@ def test_harmless_order_is_kept() -> None:
 
     assert order_for_watermark(merge_all(views), views, set()) == merge_all(views)
     assert order_for_watermark(merge_all(views), views, {"2"}) == merge_all(views)
+
+
+# -- times of submission --------------------------------------------------------------------------
+
+
+def dated(text: str, at: str) -> list[dict[str, Any]]:
+    """Messages as `parse` makes them, submitted at a time."""
+    return [{**message, "additional_kwargs": {"submitted_at": at}} for message in parse(text)]
+
+
+def submitted(messages: Any) -> list[str]:
+    return [f"{show([message])} {message['additional_kwargs'].get('submitted_at', '')}".strip() for message in messages]
+
+
+@pytest.mark.parametrize("words", ["a1 b2", "a b"])
+def test_message_has_the_time_of_its_first_submission(words: str) -> None:
+    """Agents submit the whole conversation after each turn, with ids or without."""
+    last = words.replace("a", "c").split()[0].replace("1", "3")
+    merged = merge(dated(words, "2026-05-01T10:00:00Z"), dated(f"{words} {last}", "2026-05-01T11:00:00Z"))
+
+    first, second = words.split()
+    assert submitted(merged) == [
+        f"{first} 2026-05-01T10:00:00Z",
+        f"{second} 2026-05-01T10:00:00Z",
+        f"{last} 2026-05-01T11:00:00Z",
+    ]
+
+
+def test_earlier_of_two_times_of_submission_counts() -> None:
+    """A later submission may name the time of the conversation."""
+    merged = merge(dated("a1", "2026-05-01T10:00:00Z"), dated("a1", "2023-05-08T13:56:00Z"))
+
+    assert submitted(merged) == ["a1 2023-05-08T13:56:00Z"]
+
+
+def test_time_of_the_message_itself_is_kept() -> None:
+    """It came with the first version only."""
+    own = [{**parse("a1")[0], "additional_kwargs": {"timestamp": "2023-05-08T13:56:00Z"}}]
+
+    (merged,) = merge(own, dated("x1", "2026-05-01T10:00:00Z"))
+
+    assert (merged["content"], merged["additional_kwargs"]["submitted_at"]) == ("x", "2023-05-08T13:56:00Z")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -89,6 +90,39 @@ def test_three_submissions_are_one_run(runner: Any, model: Any, say: Any) -> Non
 
     assert runner.run_all() == 1
     assert model.seen == [["turn-0", "turn-1", "turn-2"]]
+
+
+def test_message_was_written_when_it_was_submitted_first(runner: Any, clock: Any, storage: Any, say: Any) -> None:
+    """The job runs an hour later; meanwhile the whole conversation was submitted again."""
+    clock.time = datetime(2024, 5, 1, 10, tzinfo=UTC).timestamp()
+    runner.add(say(1))
+    clock.sleep(600)
+    runner.add(say(1, 2))
+    clock.sleep(3_600)
+
+    runner.run_all()
+
+    said = {episode.text: episode.at for episode in storage.episodes(ADA)}
+    assert said == {"turn-1": "2024-05-01T10:00:00Z", "turn-2": "2024-05-01T10:10:00Z"}
+
+
+def test_time_of_the_first_submission_survives_a_failed_attempt(
+    make_runner: Any, clock: Any, storage: Any, say: Any
+) -> None:
+    """Submissions are merged before the first attempt; a later one brings the messages again."""
+    model = ScriptedModel(ValueError("down"), update_answer("learned later"))
+    runner = make_runner(graph=build_graph(model=model, storage=storage, policy=POLICY))
+    clock.time = datetime(2024, 5, 1, 10, tzinfo=UTC).timestamp()
+    for number in (1, 2):
+        runner.add(say(number))
+        clock.sleep(60)
+    runner.run_all()
+    clock.sleep(3_600)
+    runner.add(say(1, 2))
+
+    runner.run_all()
+
+    assert [episode.at for episode in storage.episodes(ADA)] == ["2024-05-01T10:00:00Z", "2024-05-01T10:01:00Z"]
 
 
 def test_resubmitted_history_is_learned_once(runner: Any, say: Any, learned: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
 
 import httpx
 import pytest
@@ -177,3 +179,31 @@ def test_messages_are_preserved_by_the_server() -> None:
     assert read[1].name == "ada"
     assert isinstance(read[2], AIMessage)
     assert read[2].tool_calls[0]["args"] == {"at": 1}
+
+
+class _FixedClock:
+    def now(self) -> float:
+        return datetime(2024, 5, 1, 10, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (None, "2024-05-01T10:00:00Z"),
+        (datetime(2023, 5, 8, 13, 56, tzinfo=UTC), "2023-05-08T13:56:00Z"),
+        (datetime(2024, 5, 2, tzinfo=UTC), "2024-05-01T10:00:00Z"),
+    ],
+)
+def test_messages_have_the_time_of_their_submission(at: datetime | None, expected: str) -> None:
+    """The server runs the update later; a time in the future is ignored."""
+    sent: list[dict[str, Any]] = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        sent.extend(json.loads(request.content or "{}").get("input", {}).get("messages", []))
+        return httpx.Response(200, json=[])
+
+    client = httpx.Client(base_url="http://memory.test", transport=httpx.MockTransport(respond))
+    with ServerInvoker(SyncLangGraphClient(client), clock=_FixedClock()) as invoker:
+        invoker.submit(HELLO, ADA, "t1", at=at)
+
+    assert sent[0]["additional_kwargs"] == {"submitted_at": expected}

@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from update_values import ADA, AT, runtime, turn
+from update_values import ADA, runtime, turn
 
 from memgraph import IdentityError, Scope, open_storage
 from memgraph.nodes.filter_messages import filter_messages
 from memgraph.report import Report
 from memgraph.state import Origin
 
+MAY_8 = "2023-05-08T13:56:00Z"
 SAID = [HumanMessage("I live in Oslo.", id="m1"), AIMessage("Nice!", id="m2"), HumanMessage("ok", id="m3")]
 
 
@@ -20,11 +21,11 @@ def test_turns_owner_and_an_empty_report_are_written() -> None:
     """An acknowledgement is not a turn; the report of an earlier run on the thread is cleared."""
     storage = open_storage("memory:")
 
-    output = filter_messages({"messages": SAID}, runtime(storage, at=AT))
+    output = filter_messages({"messages": SAID}, runtime(storage, at=MAY_8))
 
     said = (turn("m1"), turn("m2", "Nice!", role="ai"))
     assert output == {
-        "turns": tuple(each.model_copy(update={"at": AT}) for each in said),
+        "turns": tuple(each.model_copy(update={"at": MAY_8}) for each in said),
         "origin": Origin(scope=ADA, thread_id="t1", storage=storage.name),
         "report": Report(),
     }
@@ -82,11 +83,11 @@ def test_an_invalid_thread_id_is_an_error() -> None:
 
 def test_message_with_its_own_time_keeps_it() -> None:
     """A conversation of 2023 that is imported today was held in 2023."""
-    said = HumanMessage("I live in Oslo.", id="m1", additional_kwargs={"timestamp": "2023-05-08T13:56:00Z"})
+    said = HumanMessage("I live in Oslo.", id="m1", additional_kwargs={"timestamp": "2023-05-07T10:00:00Z"})
 
-    output = filter_messages({"messages": [said]}, runtime(at=AT))
+    output = filter_messages({"messages": [said]}, runtime(at=MAY_8))
 
-    assert [each.at for each in output["turns"]] == ["2023-05-08T13:56:00Z"]
+    assert [each.at for each in output["turns"]] == ["2023-05-07T10:00:00Z"]
 
 
 @pytest.mark.parametrize("at", [None, datetime.now(UTC) + timedelta(days=400)])

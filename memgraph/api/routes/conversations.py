@@ -45,7 +45,7 @@ def submit(
     messages = to_messages(body.messages)
     if not services.settings.enabled:
         raise ProblemError(HTTPStatus.CONFLICT, "MemoryOff", "memory is off (enabled: false): nothing is learned")
-    services.invoker.submit(messages, scope, body.thread_id)
+    services.invoker.submit(messages, scope, body.thread_id, at=body.at)
     return json_response(
         SubmissionAccepted(messages=len(messages), thread_id=body.thread_id or None), status=HTTPStatus.ACCEPTED
     )
