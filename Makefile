@@ -43,8 +43,8 @@ mutation: .venv/mutation ## Change the code of rules/, nodes/ and retrieval/ in 
 	$(BIN)/mutmut export-cicd-stats
 	$(BIN)/python benchmarks/mutation_score.py mutants/mutmut-cicd-stats.json
 
-chat: .venv/package ## Chat in the terminal with memory of earlier chats
-	@$(MEMGRAPH) chat --user you
+chat: .venv/package ## Chat in the terminal with memory of earlier chats; MODEL=NAME chooses the chat model
+	@$(MEMGRAPH) chat --user you $(if $(MODEL),--model '$(MODEL)')
 
 dev: .venv/dev ## Run the graphs and the HTTP API on a local LangGraph Server
 	@echo "Server: http://127.0.0.1:$(PORT). Graphs: memory_update, memory_recall, lead_agent, research_team."

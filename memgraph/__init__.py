@@ -16,6 +16,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+    """The version of the installed package."""
+
     from memgraph.agents.middleware import MemoryMiddleware
     from memgraph.agents.nodes import MemoryState, capture_memory, inject_memory, with_memory
     from memgraph.agents.offline_agent import answer_from_memory
@@ -173,11 +176,24 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - attributes of a module have any type
-    if name not in __all__:
+    if name == "__version__":
+        value = _installed_version()
+    elif name in __all__:
+        value = getattr(importlib.import_module(f"memgraph.{_MODULES.get(name, 'errors')}"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"memgraph.{_MODULES.get(name, 'errors')}"), name)
     globals()[name] = value
     return value
+
+
+def _installed_version() -> str:
+    """Return the version of the installed package; "0" if it runs without being installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("langgraph-memgraph")
+    except PackageNotFoundError:
+        return "0"
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,10 @@ def test_all_is_sorted_and_importable() -> None:
     """Every public name can be imported under the name it has."""
     assert memgraph.__all__ == sorted(memgraph.__all__)
     assert all(getattr(memgraph, name).__name__ == name for name in memgraph.__all__)
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert memgraph.__version__ == version("langgraph-memgraph")
 
 
 def test_nothing_else_is_public() -> None:

@@ -11,10 +11,11 @@ from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
+from memgraph import __version__
 from memgraph.api.auth import Authenticator, AuthMiddleware
 from memgraph.api.docs import docs_routes
 from memgraph.api.middleware import LocalHostMiddleware, MaxBodySizeMiddleware, NoSniffMiddleware
-from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, package_version, prefix_openapi
+from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, prefix_openapi
 from memgraph.api.problem_handlers import install_problem_handlers
 from memgraph.api.problems import ProblemDocument, problem
 from memgraph.api.routes import ROUTERS
@@ -73,7 +74,7 @@ def create_app(
     services = Services(settings, storage=storage)
     inner = FastAPI(
         title="memgraph",
-        version=package_version(),
+        version=__version__,
         description=DESCRIPTION,
         docs_url=None,  # FastAPI's pages load scripts from another host
         redoc_url=None,

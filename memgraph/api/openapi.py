@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -46,14 +45,3 @@ def prefix_openapi(document: dict[str, Any], mounted_at: str) -> dict[str, Any]:
     components["schemas"] = {f"{PREFIX}{name}": schema for name, schema in components["schemas"].items()}
     paths = {f"{mounted_at}{path}": item for path, item in prefixed["paths"].items()}
     return {"openapi": prefixed["openapi"], "info": {}, "paths": paths, "components": components}
-
-
-@cache
-def package_version() -> str:
-    """Return the installed version of the package; "0" if it runs without being installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("langgraph-memgraph")
-    except PackageNotFoundError:
-        return "0"

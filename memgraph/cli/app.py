@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Annotated, Any, Protocol
 
 import typer
+from typer.core import TyperGroup
 
 from memgraph.cli import (
     audit,
@@ -21,10 +23,12 @@ from memgraph.cli import (
     recall,
     review,
     serve,
+    setup,
     show,
     step,
     transfer,
     update,
+    users,
     worker,
 )
 from memgraph.cli.errors import BAD_INPUT, UsageError
@@ -32,47 +36,65 @@ from memgraph.cli.output import Output
 
 HELP = "Long-term memory for agents: learn from conversations, inspect and correct what is remembered."
 
+
+class CommandModule(Protocol):
+    """A module of this package that has commands."""
+
+    def register(self, app: typer.Typer) -> None:
+        """Add the commands to *app*."""
+        ...
+
+
+class GroupedCommands(TyperGroup):
+    """Lists the commands under headings, as only the help texts that rich renders do by themselves."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer does not export the classes
+        """Write a section for each heading; the columns of all sections are aligned."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        shown = [(name, command) for name, command in commands if command and not command.hidden]
+        width = max(len(name) for name, _ in shown)
+        for title in COMMANDS:
+            rows = [
+                (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
+                for name, command in shown
+                if getattr(command, "rich_help_panel", None) == title
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
 # Plain help texts: rendering them with rich takes three times as long.
 app = typer.Typer(
     name="memgraph",
     help=HELP,
-    add_completion=False,
+    cls=GroupedCommands,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
-COMMANDS = (
-    chat,
-    update,
-    step,
-    show,
-    episodes,
-    recall,
-    fact,
-    forget,
-    transfer,
-    audit,
-    draw,
-    jobs,
-    worker,
-    review,
-    index,
-    serve,
-    config,
-    bench,
+COMMANDS: Mapping[str, tuple[CommandModule, ...]] = MappingProxyType(
+    {
+        "Learn and recall": (chat, update, step, recall),
+        "Inspect and correct": (show, episodes, users, fact, forget, audit, transfer),
+        "Background updates": (jobs, review, worker),
+        "Set up and run": (setup, config, index, serve, draw, bench),
+    }
 )
-for command in COMMANDS:
-    command.register(app)
+"""Modules with commands, by the heading under which the help lists them."""
+
+for heading, modules in COMMANDS.items():
+    for module in modules:
+        known = len(app.registered_commands), len(app.registered_groups)
+        module.register(app)
+        for added in (*app.registered_commands[known[0] :], *app.registered_groups[known[1] :]):
+            added.rich_help_panel = heading
 
 
 def _print_version(value: bool) -> None:  # noqa: FBT001 - the signature of a typer callback
     if value:
-        from importlib.metadata import PackageNotFoundError, version
+        from memgraph import __version__
 
-        try:
-            typer.echo(f"memgraph {version('langgraph-memgraph')}")
-        except PackageNotFoundError:
-            typer.echo("memgraph (not installed)")
+        typer.echo(f"memgraph {__version__}")
         raise typer.Exit
 
 

@@ -59,8 +59,13 @@ def audit(
     """Find problems in a memory.
 
     Reports duplicates, contradictions, secrets and similar problems in the memory of USER, or in FILE.
+
+        memgraph audit --user ada
+        memgraph audit --user ada --fix
+        memgraph audit export.json --from mem0
     """
     from memgraph.cli.transfer import read_memory, show_report
+    from memgraph.cli.users import load_existing
     from memgraph.errors import EditError
     from memgraph.models import Scope
 
@@ -75,7 +80,7 @@ def audit(
         _show(ctx, memory, file or "")
         return
     scope = Scope(user, agent)
-    memory = ctx.storage.load(scope)
+    memory = load_existing(ctx.storage, scope)
     findings = _show(ctx, memory, ctx.storage.location(scope), fixing=fix)
     if fix:
         _fix(ctx, scope, memory, findings, yes=yes)

@@ -35,6 +35,9 @@ def bench(
 
     Writes benchmarks/RESULTS.md, offline, in about 20 minutes. With --quick or PART the results go to a temporary
     folder. Your settings and memories are not used.
+
+        memgraph bench --quick
+        memgraph bench update recall
     """
     import subprocess
     import sys

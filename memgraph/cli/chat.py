@@ -78,6 +78,9 @@ def chat(
     """Chat with memory of earlier chats.
 
     One message per line; Ctrl-D ends the chat. Without a configured model provider, answers only quote the memory.
+
+        memgraph chat --user ada
+        memgraph chat --user ada --model claude-haiku-4-5
     """
     from uuid import uuid4
 

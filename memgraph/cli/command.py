@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,7 +79,8 @@ def _common(
 def add_command(app: typer.Typer, function: Callable[..., None], *, name: str | None = None) -> None:
     """Register *function* as a command of *app*, adding the common options.
 
-    Its first parameter receives the CommandContext; typer sees the others.
+    Its first parameter receives the CommandContext; typer sees the others. Its docstring is the help text; the command
+    lines in it are printed as examples.
     """
 
     @functools.wraps(function)
@@ -99,4 +101,21 @@ def add_command(app: typer.Typer, function: Callable[..., None], *, name: str | 
     common = list(inspect.signature(_common, eval_str=True).parameters.values())
     call.__signature__ = inspect.Signature([*own, *common])  # pyright: ignore[reportAttributeAccessIssue]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *common)}
-    app.command(name)(call)
+    app.command(name, help=_format_help(inspect.getdoc(function) or ""))(call)
+
+
+def _format_help(text: str) -> str:
+    """Return a docstring as help text, with examples that are not wrapped.
+
+    Examples are the paragraphs of command lines. Their indentation is not a sign of them: Python removes it if
+    nothing else follows the first line.
+    """
+    return "\n\n".join(
+        "\n".join(("\b", "Examples:", *(f"  {line.strip()}" for line in paragraph.splitlines())))
+        if all(map(_EXAMPLE.match, paragraph.splitlines()))
+        else paragraph
+        for paragraph in text.split("\n\n")
+    )
+
+
+_EXAMPLE = re.compile(r"\s*(?:echo .* \| )?memgraph \S")

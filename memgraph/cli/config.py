@@ -24,6 +24,9 @@ def config(
     """Show the effective settings and their sources.
 
     Passwords and keys are redacted.
+
+        memgraph config
+        memgraph config --template > memgraph.yaml
     """
     if template:
         _show_template(ctx)

@@ -28,7 +28,11 @@ def draw(
     *,
     form: Annotated[DrawFormat, typer.Option("--form", help="Mermaid source, ASCII art, or both.")] = DrawFormat.BOTH,
 ) -> None:
-    """Print the graph of a memory update."""
+    """Print the graph of a memory update.
+
+    memgraph draw
+    memgraph draw --form mermaid > update.mmd
+    """
     from memgraph.graph import build_graph
 
     graph = build_graph(review=ctx.settings.review).get_graph()

@@ -33,6 +33,9 @@ def episodes(
     """List what USER said, word for word, by day.
 
     These are the episodes that the memory keeps; memgraph config shows which and for how long.
+
+        memgraph episodes --user ada
+        memgraph episodes --user ada --since 2026-05
     """
     from memgraph.errors import EditError
     from memgraph.models import Scope

@@ -48,6 +48,8 @@ def handle_errors(output: Output, *, debug: bool) -> Generator[None]:
             raise
         output.error(type(error).__name__, str(error))
         raise typer.Exit(BAD_INPUT if isinstance(error, INPUT_ERRORS) else FAILURE) from None
+    finally:
+        output.end_line()  # a spinner hides the cursor
 
 
 def _silence(descriptor: int) -> None:

@@ -38,7 +38,10 @@ def add(
     confidence: Annotated[float, typer.Option(metavar="NUMBER", help=CONFIDENCE_HELP)] = 1.0,
     avoid: Annotated[str | None, typer.Option(metavar="TEXT", help=AVOID_HELP)] = None,
 ) -> None:
-    """Add a fact about USER."""
+    """Add a fact about USER.
+
+    memgraph fact add "Prefers tea." --user ada --category preference
+    """
     from memgraph.editing import add_fact
 
     added: list[Fact] = []
@@ -63,7 +66,10 @@ def edit(
     confidence: Annotated[float | None, typer.Option(metavar="NUMBER", help=CONFIDENCE_HELP)] = None,
     avoid: Annotated[str | None, typer.Option(metavar="TEXT", help=AVOID_HELP)] = None,
 ) -> None:
-    """Edit a fact about USER; it becomes a manual fact."""
+    """Edit a fact about USER; it becomes a manual fact.
+
+    memgraph fact edit fact_a1b2c3d4 --content "Prefers green tea." --user ada
+    """
     from memgraph.editing import edit_fact, find_fact
 
     def change(memory: Memory) -> Memory:
@@ -74,7 +80,10 @@ def edit(
 
 
 def remove(ctx: CommandContext, fact_id: FactId, *, user: UserOption, agent: AgentOption = None) -> None:
-    """Remove a fact about USER."""
+    """Remove a fact about USER.
+
+    memgraph fact remove fact_a1b2c3d4 --user ada
+    """
     from memgraph.editing import find_fact, remove_fact
 
     removed: list[Fact] = []

@@ -31,6 +31,9 @@ def forget(
     """Delete a memory permanently. Its pending conversations are discarded by the processes that submitted them.
 
     Without --agent, deletes the memory that all agents of USER share.
+
+        memgraph forget --user ada
+        memgraph forget --user ada --agent coder --yes
     """
     from memgraph.background.drain import forget_submissions
     from memgraph.background.planning import last_deletion

@@ -29,7 +29,10 @@ def index(
     ctx: CommandContext,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a memory of type file in memgraph.yaml.")],
 ) -> None:
-    """Index new and changed documents of the file memory NAME."""
+    """Index new and changed documents of the file memory NAME.
+
+    memgraph index handbook
+    """
     memory = _open_file_memory(ctx, name)
     with _show_progress(ctx.output) as progress:
         report = memory.index(progress)

@@ -38,6 +38,9 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
     """List conversations that are pending, in review or failed, and what each waits for.
 
     Read-only: conversations are learned by agents, by `memgraph serve` and by `memgraph worker`.
+
+        memgraph pending
+        memgraph pending --outbox sqlite:outbox.db
     """
     now = time.time()
     with open_outbox(ctx, outbox) as opened:
@@ -79,6 +82,9 @@ def retry(
     """Requeue failed conversations.
 
     Without --user, requeues all of them. `memgraph worker --once` learns them now.
+
+        memgraph retry
+        memgraph retry --user ada
     """
     from memgraph.cli.format import pluralize
     from memgraph.errors import IdentityError

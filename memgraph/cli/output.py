@@ -46,11 +46,13 @@ class Output:
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
         self._open_line = False
+        self._step: WaitingLine | None = None
 
     def line(self, text: str = "", style: str = "", *, indent: int = 0) -> None:
         """Write a human-readable line."""
         if self.as_json:
             return
+        self.end_line()
         from rich.padding import Padding
         from rich.text import Text
 
@@ -67,8 +69,27 @@ class Output:
             self._out.file.flush()
             self._open_line = True
 
+    def begin_step(self, text: str) -> None:
+        """Write the beginning of a line that may take long to finish, or another one instead of that.
+
+        At a terminal, the seconds that pass are shown next to it.
+        """
+        if self.as_json:
+            return
+        if not self._out.is_terminal:
+            self.end_line()
+            self.begin_line(text)
+        elif self._step:
+            self._step.change(text)
+        else:
+            self._step = WaitingLine(self._out, text)
+
     def end_line(self, text: str = "") -> None:
-        """Finish the line that `begin_line` started, if any."""
+        """Finish the line that `begin_line` or `begin_step` started, if any."""
+        if self._step:
+            self._step.stop()
+            self._out.print(sanitize(f"{self._step.text}{text}"), soft_wrap=True)
+            self._step = None
         if self._open_line:
             self._open_line = False
             self._out.print(sanitize(text), soft_wrap=True)
@@ -94,3 +115,30 @@ class Output:
         from rich.console import Console
 
         return Console(markup=False, highlight=False, emoji=False)
+
+
+class WaitingLine:
+    """A line at a terminal that shows a spinner and the seconds that pass, until it is stopped.
+
+    Args:
+        console: The terminal.
+        text: What takes time.
+    """
+
+    def __init__(self, console: Console, text: str) -> None:
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        self.text = text
+        columns = (TextColumn("{task.description}", markup=False), SpinnerColumn(), TimeElapsedColumn())
+        self._live = Progress(*columns, console=console, transient=True)
+        self._task = self._live.add_task(sanitize(text), total=None)
+        self._live.start()
+
+    def change(self, text: str) -> None:
+        """Show another text; the seconds count on."""
+        self.text = text
+        self._live.update(self._task, description=sanitize(text))
+
+    def stop(self) -> None:
+        """Remove the line."""
+        self._live.stop()

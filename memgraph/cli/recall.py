@@ -25,7 +25,11 @@ def recall(
         typer.Option(metavar="TOKENS", min=1, help="Maximum tokens; default: max_injection_tokens."),
     ] = None,
 ) -> None:
-    """Print the memory that is injected for QUESTION."""
+    """Print the memory that is injected for QUESTION.
+
+    memgraph recall "Where does she live?" --user ada
+    memgraph recall "Plan dinner." --user ada --budget 500
+    """
     from memgraph.models import Memory, Scope
     from memgraph.retrieval.recall import make_recall_pipeline
     from memgraph.text.tokens import count_tokens

@@ -36,6 +36,10 @@ def review(
     """List changes in review, or decide them with --user.
 
     At a terminal, asks about each change. Only accepted changes are saved, at once and without another model call.
+
+        memgraph review
+        memgraph review --user ada
+        memgraph review --user ada --accept
     """
     _check(user, agent, accept=accept, reject=reject)
     with open_outbox(ctx, outbox) as opened:

@@ -41,6 +41,9 @@ def serve(
     """Serve the HTTP API until stopped.
 
     If no token is configured (MEMGRAPH_API_TOKEN), generates and prints one.
+
+        memgraph serve
+        memgraph serve --port 9000
     """
     from memgraph.errors import ConfigError
 

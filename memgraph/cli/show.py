@@ -18,12 +18,17 @@ def register(app: typer.Typer) -> None:
 
 
 def show(ctx: CommandContext, *, user: UserOption, agent: AgentOption = None) -> None:
-    """Show the memory of USER."""
+    """Show the memory of USER.
+
+    memgraph show --user ada
+    memgraph show --user ada --json
+    """
     from memgraph.cli.format import dump_memory
+    from memgraph.cli.users import load_existing
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
-    memory = ctx.storage.load(scope)
+    memory = load_existing(ctx.storage, scope)
     _show(ctx, scope, memory)
     ctx.output.result(dump_memory(memory))
 
@@ -33,7 +38,7 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
 
     line = ctx.output.line
     if memory.is_empty:
-        line(f"No memory for user {scope} in {ctx.storage.location(scope)}.")
+        line(f"Nothing is known about {format_scope(scope)} in {ctx.storage.location(scope)}.")
         return
     line(
         f"Memory of {format_scope(scope)}, revision {memory.revision}, last changed {memory.last_updated or 'unknown'}",

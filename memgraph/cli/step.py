@@ -44,6 +44,8 @@ def step(
 
     Shows each stage of learning from FILE before and after, and lets you edit it; nothing is saved before the last
     node runs. Commands are read from stdin, typed or piped; h lists them.
+
+        memgraph step talk.json --user ada
     """
     from memgraph.cli.conversation import read_conversation
     from memgraph.cli.format import format_scope, pluralize

@@ -33,15 +33,19 @@ def export(
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Output file; default: stdout.")
     ] = None,
 ) -> None:
-    """Export a memory as JSON, with its episodes."""
+    """Export a memory as JSON, with its episodes.
+
+    memgraph export --user ada --output ada.json
+    """
     from memgraph.cli.format import dump_memory
     from memgraph.cli.output import format_json
+    from memgraph.cli.users import load_existing
     from memgraph.editing import with_episodes
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
     episodes = ctx.storage.episodes(scope)
-    memory = with_episodes(ctx.storage.load(scope), episodes)
+    memory = with_episodes(load_existing(ctx.storage, scope), episodes)
     if file is None:
         typer.echo(format_json(dump_memory(memory)))
         return
@@ -91,6 +95,9 @@ def import_(
     """Import FILE into a memory.
 
     Adds facts and episodes that are not known yet, and fills empty summaries. No episode is ever replaced.
+
+        memgraph import ada.json --user ada
+        memgraph import export.json --user ada --from mem0 --dry-run
     """
     from memgraph.editing import missing_episodes, take_episodes, update_memory
     from memgraph.models import Scope

@@ -60,7 +60,12 @@ def update(
     model: ModelOption = None,
     review: Annotated[bool, typer.Option("--review", help="Ask about each change before it is saved.")] = False,
 ) -> None:
-    """Learn from the conversation in FILE."""
+    """Learn from the conversation in FILE.
+
+    memgraph update talk.json --user ada
+    memgraph update talk.json --user ada --model gpt-4.1-mini --review
+    echo "User: I live in Lisbon." | memgraph update - --user ada
+    """
     from memgraph.cli.conversation import read_conversation
     from memgraph.cli.format import format_scope, pluralize
     from memgraph.cli.update_view import Progress, dump_result, show_result
@@ -163,6 +168,7 @@ def _ask(output: Output, final: dict[str, Any], progress: Progress) -> Answer | 
     from memgraph.review import Proposal
 
     (question,) = final[_INTERRUPT]
+    output.end_line()
     proposal = Proposal.model_validate(question.value)
     answer: Answer | None = None
     try:

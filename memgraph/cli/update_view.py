@@ -83,14 +83,20 @@ NOTES: Mapping[str, Callable[[NodeOutput], str]] = MappingProxyType(
 """One-line descriptions of node outputs."""
 
 
+WAITING_NODE = "call_model"
+"""The node that may take minutes."""
+
+
 class Progress:
-    """Prints the nodes of a run from LangGraph's task events."""
+    """Prints the nodes of a run from LangGraph's task events; from the second pass on, a running total instead."""
 
     def __init__(self, output: Output) -> None:
         self.nodes: list[dict[str, Any]] = []
         """Name and seconds of each node that ran."""
         self._output = output
         self._started = 0.0
+        self._turns = 0
+        self._is_long = False
 
     def follow(self, event: dict[str, Any]) -> None:
         """Handle the start or end of a task; tasks that are not update nodes are ignored."""
@@ -100,13 +106,36 @@ class Progress:
             self._end(event["name"], event["result"] or {})
         else:
             self._started = time.perf_counter()
-            self._output.begin_line(f"  {event['name']:<16}")
+            if not self._is_long:
+                self._begin(event["name"])
+
+    def _begin(self, name: str) -> None:
+        begin = self._output.begin_step if name == WAITING_NODE else self._output.begin_line
+        begin(f"  {name:<16}")
 
     def _end(self, name: str, output: NodeOutput) -> None:
         seconds = time.perf_counter() - self._started
         self.nodes.append({"node": name, "seconds": round(seconds, 4)})
         note = NOTES[name](output) if output else ""
-        self._output.end_line(f"{_format_duration(seconds):>9}  {note}")
+        if not self._is_long:
+            self._output.end_line(f"{_format_duration(seconds):>9}  {note}")
+        if name == "load_memory" and output:
+            self._turns = output["pending_turns"]
+        if name == "save_memory" and "saved" in output:
+            self._end_pass(output)
+
+    def _end_pass(self, output: NodeOutput) -> None:
+        left = output["pending_turns"]
+        self._is_long = self._is_long or left > 0
+        if self._is_long:
+            self._output.begin_step(_format_total(self._turns - left, self._turns, output["report"]))
+        if not left:
+            self._output.end_line()
+
+
+def _format_total(learned: int, turns: int, report: Report) -> str:
+    added, calls = pluralize(len(report.added), "fact"), pluralize(report.usage.calls, "model call")
+    return f"  {learned:,} of {pluralize(turns, 'turn')}: {added} added, {calls}"
 
 
 def _format_duration(seconds: float) -> str:

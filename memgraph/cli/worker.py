@@ -53,6 +53,10 @@ def worker(
     model of their own settings, not of the process that submitted. SIGTERM and Ctrl-C finish running
     updates; a second one abandons them, and another worker takes over. With --json, each line of the log is a JSON
     object.
+
+        memgraph worker
+        memgraph worker --once
+        memgraph worker --json --health /tmp/healthy
     """
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.cli.update import print_disabled, resolve_model

@@ -39,7 +39,7 @@ def test_a_dry_run_changes_nothing(memgraph: Any, tmp_path: Path) -> None:
     result = memgraph("import", "mem0.json", "--from", "mem0", "--user", "ada", "--dry-run", "--replace")
 
     assert "Nothing was changed" in result.out
-    assert "No memory for user 'ada'" in memgraph("show", "--user", "ada").out
+    assert "No memory for user 'ada'" in memgraph("show", "--user", "ada").err
     assert not list(tmp_path.glob("memgraph-backup-*"))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 CONVERSATION = b"User: My name is Ada. I live in Paris. I prefer pytest.\nAssistant: Noted.\n"
 NODES = [
@@ -171,3 +173,46 @@ def test_facts_are_learned_from_the_examples(memgraph: Any, name: str) -> None:
 
     assert len(found["added"]) >= 4
     assert {"context", "preference", "goal"} <= {fact["category"] for fact in found["added"]}
+
+
+def long_conversation(turns: int) -> bytes:
+    return "".join(f"User: On day {number} I bought {number} apples.\n" for number in range(turns)).encode()
+
+
+def test_a_long_update_shows_a_running_total(memgraph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first pass, one line for each pass instead of nine."""
+    monkeypatch.setenv("MEMGRAPH_BATCH_TOKENS", "500")
+
+    result = memgraph("update", "-", "--user", "ada", "--model", "offline", stdin=long_conversation(200))
+
+    totals = [line for line in result.out.splitlines() if " of 200 turns: " in line]
+    learned = [int(line.split()[0]) for line in totals]
+    assert len(totals) > 3
+    assert learned == sorted(learned)
+    assert totals[-1] == f"  200 of 200 turns: 0 facts added, {len(totals)} model calls"
+    assert result.out.count("  call_model ") == 1
+
+
+def test_the_seconds_pass_while_a_slow_model_answers(
+    open_terminal: Any, httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    """A minute without a sign of life looks like a crash."""
+    asked, answered = threading.Event(), threading.Event()
+
+    def answer(_: Request) -> Response:
+        asked.set()
+        answered.wait(60)
+        return Response(status=400)
+
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
+    (tmp_path / "talk.txt").write_bytes(CONVERSATION)
+    model = {"OPENAI_BASE_URL": httpserver.url_for("/v1"), "OPENAI_API_KEY": "none"}
+    terminal = open_terminal("update", "talk.txt", "--user", "ada", "--model", "openai:m", **model)
+    assert asked.wait(60)
+
+    terminal.wait_for("0:00:01")
+    terminal.wait_for("0:00:02")
+    answered.set()
+
+    assert terminal.wait() == 1
+    terminal.wait_for("\x1b[?25h")  # the cursor is shown again

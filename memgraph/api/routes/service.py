@@ -6,9 +6,9 @@ from http import HTTPStatus
 
 from fastapi import APIRouter, Response
 
+from memgraph import __version__
 from memgraph._validation import redact
 from memgraph.api.dependencies import PrincipalDep, ServicesDep
-from memgraph.api.openapi import package_version
 from memgraph.api.problems import problem_docs
 from memgraph.api.responses import json_response
 from memgraph.api.schemas import ConfigResponse, ServiceInfo, StatusResponse
@@ -23,7 +23,7 @@ def status(services: ServicesDep, principal: PrincipalDep) -> Response:
     """Return whether memory is enabled and, to administrators, the state of the service."""
     return json_response(
         StatusResponse(
-            version=package_version(),
+            version=__version__,
             enabled=services.settings.enabled,
             injection_enabled=services.settings.injection_enabled,
             user_id=principal.user_id,

@@ -1,0 +1,80 @@
+"""The help texts: commands by use, an example for each, and completion in the shell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from memgraph.cli.app import COMMANDS, app
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each command, those of groups included."""
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield path
+        return
+    for name, child in children.items():
+        yield from leaves(child, (*path, name))
+
+
+PATHS = list(leaves(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_every_help_has_an_example_of_its_command(memgraph: Any, path: tuple[str, ...]) -> None:
+    """One that can be copied, on a line of its own."""
+    result = memgraph(*path, "--help")
+
+    assert result.code == 0
+    assert "\n  Examples:\n    " in result.out
+    assert f"    memgraph {' '.join(path)}" in result.out
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_the_options_of_every_example_exist(memgraph: Any, path: tuple[str, ...]) -> None:
+    """Examples are the first thing that is copied."""
+    out = memgraph(*path, "--help").out
+    examples, _, rest = out.partition("Examples:")[2].partition("\n\n")
+
+    options = [word for line in examples.splitlines() for word in line.split() if word.startswith("--")]
+
+    assert [option for option in options if option not in rest] == []
+
+
+def test_the_help_lists_every_command_once_under_a_heading(memgraph: Any) -> None:
+    out = memgraph("--help").out
+
+    headings = [line.rstrip(":") for line in out.splitlines() if line.rstrip(":") in COMMANDS]
+    listed = [line.split()[0] for line in out.partition(f"{headings[0]}:")[2].splitlines() if line.startswith("  ")]
+    assert headings == list(COMMANDS)
+    assert sorted(listed) == sorted({path[0] for path in PATHS})
+
+
+def complete(words: str, tmp_path: Path) -> list[str]:
+    """Complete the last of *words* as bash does."""
+    variables = {
+        "_MEMGRAPH_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    code = "import sys; sys.argv = ['memgraph']; from memgraph.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **variables}, cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    return done.stdout.split()
+
+
+def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
+    """After `memgraph --install-completion`."""
+    assert complete("memgraph sh", tmp_path) == ["show"]
+    assert complete("memgraph worker --he", tmp_path) == ["--health", "--help"]

@@ -1,0 +1,73 @@
+"""memgraph users lists who has a memory, and a misspelt user is an error that names them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memgraph import Memory, Scope
+from memgraph.cli.users import MAX_NAMED, UnknownUserError, load_existing
+from memgraph.storage.memory import InMemoryStorage
+
+
+@pytest.fixture
+def with_users(memgraph: Any) -> Any:
+    """Memories of ada and bob, and one that an agent has of bob."""
+    memgraph("fact", "add", "Likes tea.", "-u", "bob")
+    memgraph("fact", "add", "Uses Vim.", "-u", "bob", "--agent", "coder")
+    memgraph("fact", "add", "Likes tea.", "-u", "ada")
+    return memgraph
+
+
+def test_users_are_listed_with_their_agents(with_users: Any) -> None:
+    assert with_users("users").out.splitlines() == ["ada", "bob (agents: coder)"]
+    assert with_users("users", "--json").json["users"] == [
+        {"user_id": "ada", "agents": []},
+        {"user_id": "bob", "agents": ["coder"]},
+    ]
+
+
+def test_an_empty_storage_has_no_users(memgraph: Any) -> None:
+    result = memgraph("users")
+
+    assert (result.code, result.out.split(" in ")[0]) == (0, "No memories")
+
+
+@pytest.mark.parametrize("command", ["show", "export", "audit"])
+def test_an_unknown_user_is_an_error_that_names_the_known_ones(with_users: Any, command: str) -> None:
+    """Nothing looks like an empty memory because of a typing mistake."""
+    result = with_users(command, "--user", "typo")
+
+    assert (result.code, result.out) == (1, "")
+    assert result.err == "Error: No memory for user 'typo'. Known users: ada, bob.\n"
+
+
+def test_a_deleted_memory_is_unknown(with_users: Any) -> None:
+    with_users("forget", "-u", "ada", "--yes")
+
+    assert with_users("show", "-u", "ada").err == "Error: No memory for user 'ada'. Known users: bob.\n"
+
+
+def test_a_memory_whose_last_fact_was_removed_is_known(memgraph: Any) -> None:
+    """Only what was never there is a typing mistake."""
+    fact = memgraph("fact", "add", "Likes tea.", "-u", "ada", "--json").json["fact"]["id"]
+    memgraph("fact", "remove", fact, "-u", "ada")
+
+    result = memgraph("show", "-u", "ada")
+
+    assert result.code == 0
+    assert result.out.startswith("Nothing is known about ada in ")
+
+
+def test_an_agent_without_a_memory_of_its_own_shows_the_shared_one(with_users: Any) -> None:
+    assert "Likes tea." in with_users("show", "-u", "ada", "--agent", "planner").out
+
+
+def test_an_error_names_a_few_of_many_users() -> None:
+    storage = InMemoryStorage()
+    for number in range(MAX_NAMED + 5):
+        storage.save(Scope(f"user-{number:02}"), Memory())
+
+    with pytest.raises(UnknownUserError, match=r"user-08, user-09 and 5 more \(see `memgraph users`\)\.$"):
+        load_existing(storage, Scope("typo"))
