@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from memgraph.policy import Policy
     from memgraph.recall_graph import build_recall_graph
     from memgraph.report import Report
-    from memgraph.retrieval.fact_index import IndexCache
+    from memgraph.retrieval.index_cache import IndexCache
     from memgraph.retrieval.recall import RecallPipeline, make_recall_pipeline, rank_facts, recall
     from memgraph.retrieval.results import ScoredFact
     from memgraph.settings import Settings
@@ -134,7 +134,7 @@ _MODULES = {
     "BackgroundInvoker": "background.background_invoker",
     "Context": "context",
     "Fact": "models",
-    "IndexCache": "retrieval.fact_index",
+    "IndexCache": "retrieval.index_cache",
     "Invoker": "background.invoker",
     "Memory": "models",
     "MemoryAttachment": "attachments.config",

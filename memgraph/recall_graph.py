@@ -60,7 +60,7 @@ def build_recall_graph(
 
     Returns:
         A graph from `{"messages": [...]}` to `recalled`: the text, its length in tokens, and the selected facts
-        with their scores. Each run names its user by `context=Context(user_id=...)`.
+        and episodes with their scores. Each run names its user by `context=Context(user_id=...)`.
 
     Raises:
         ConfigError: If the storage is not a valid value.
@@ -82,7 +82,7 @@ def build_recall_graph(
     graph.add_node("recall_load", bound(recall_load))
     graph.add_node("recall_rank", bound(recall_rank))
     graph.add_node("recall_fit", bound(recall_fit))
-    graph.add_node("recall_render", recall_render)
+    graph.add_node("recall_render", bound(recall_render))
 
     graph.add_edge(START, "recall_load")
     graph.add_edge("recall_load", "recall_rank")

@@ -104,12 +104,14 @@ class Settings(Policy):
     """Maximum tokens of memory in a prompt, including tags and headings."""
     max_context_turns: Annotated[int, Field(ge=0, le=100)] = 3
     """Number of latest exchanges that facts are compared with; 0 ranks by confidence alone."""
-    similarity_weight: Annotated[float, Field(ge=0, le=1)] = 0.6
+    similarity_weight: Annotated[float, Field(ge=0, le=1)] = 0.9
     """Weight of a fact's similarity to the conversation in its rank."""
-    confidence_weight: Annotated[float, Field(ge=0, le=1)] = 0.4
+    confidence_weight: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Weight of a fact's confidence in its rank."""
     guaranteed_share: Annotated[float, Field(ge=0, le=1)] = 0.25
     """Share of the tokens that is reserved for corrections and preferences."""
+    episode_share: Annotated[float, Field(ge=0, le=1)] = 0.4
+    """Share of the remaining tokens that the user's own words have if there are more facts than fit."""
     ranker: str | None = None
     """Name of the ranker; default: `hybrid` with an embedding model, else `lexical`."""
     embedding: str | Mapping[str, Any] | None = None

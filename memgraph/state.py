@@ -17,7 +17,7 @@ from memgraph.errors import ConversationError
 from memgraph.langgraph_adapter import ValidatedValue
 from memgraph.models import UNKNOWN_THREAD, Answer, Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
 from memgraph.report import Outcome, RemovedFact, Report, Usage
-from memgraph.retrieval.results import RankedFact, RecallResult, Selection
+from memgraph.retrieval.results import Ranked, RecallResult, Selection
 from memgraph.review import Review
 
 
@@ -270,14 +270,14 @@ class MemoryLoaded(TypedDict):
     memory: Annotated[Memory, ValidatedValue]
 
 
-class FactsRanked(TypedDict):
-    """The ranked facts, the best first."""
+class MemoryRanked(TypedDict):
+    """The ranked facts and episodes, the best first."""
 
-    ranked: Annotated[list[RankedFact], ValidatedValue]
+    ranked: Annotated[Ranked, ValidatedValue]
 
 
-class FactsChosen(TypedDict):
-    """The summaries and facts that fit the token budget."""
+class MemoryChosen(TypedDict):
+    """The summaries, facts and episodes that fit the token budget."""
 
     chosen: Annotated[Selection, ValidatedValue]
 
@@ -288,7 +288,7 @@ class TextRendered(TypedDict):
     recalled: Annotated[RecallResult, ValidatedValue]
 
 
-class RecallStages(MemoryLoaded, FactsRanked, FactsChosen, TextRendered):
+class RecallStages(MemoryLoaded, MemoryRanked, MemoryChosen, TextRendered):
     """Every stage, without the conversation."""
 
 
@@ -300,7 +300,7 @@ class RankInput(Conversation, MemoryLoaded):
     """recall_rank."""
 
 
-class FitInput(MemoryLoaded, FactsRanked):
+class FitInput(Conversation, MemoryLoaded, MemoryRanked):
     """recall_fit."""
 
 

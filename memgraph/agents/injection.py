@@ -88,7 +88,7 @@ class MemoryInjector:
             return ""
 
     def _load_and_render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
-        return self._pipeline(self._storage.load(scope), messages)
+        return self._pipeline(self._storage.load(scope), messages, episodes=self._storage.episodes(scope))
 
     def _log(self, scope: Scope, error: Exception) -> None:
         if isinstance(error, TimeoutError):

@@ -89,7 +89,7 @@ class ProfileMemory(MemoryStore):
         if scope is None:
             return ()
         memory = self._storage.load(scope)
-        text = _strip_tags(self._pipeline(memory, query.messages))
+        text = _strip_tags(self._pipeline(memory, query.messages, episodes=self._storage.episodes(scope)))
         if not text:
             return ()
         item = MemoryItem(id=f"profile-{memory.revision}", content_summary=text, timestamp=_now())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.execution import UpdateResult
-    from memgraph.models import Fact, Memory, Scope
+    from memgraph.models import Episode, Fact, Memory, Scope
     from memgraph.retrieval.recall import RecallPipeline
     from memgraph.settings import Settings
 
@@ -196,6 +196,10 @@ class Chat:
         is_enabled = self.settings.enabled and self.settings.injection_enabled
         return self.ctx.storage.load(self.scope) if is_enabled else Memory()
 
+    def _load_episodes(self) -> Sequence[Episode]:
+        is_enabled = self.settings.enabled and self.settings.injection_enabled
+        return self.ctx.storage.episodes(self.scope) if is_enabled else ()
+
     def _generate_answer(self, messages: list[AnyMessage]) -> Iterator[str]:
         memory = self._load_memory()
         if self.model is None:
@@ -204,7 +208,7 @@ class Chat:
         from memgraph.agents.nodes import with_memory
         from memgraph.errors import ModelError
 
-        context = self._pipeline(memory, messages)
+        context = self._pipeline(memory, messages, episodes=self._load_episodes())
         try:
             for chunk in self.model.stream(
                 with_memory({"messages": messages, "memory_context": context}, INSTRUCTIONS)

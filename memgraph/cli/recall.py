@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.text.normalize import single_line
+
+if TYPE_CHECKING:
+    from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact
 
 
 def register(app: typer.Typer) -> None:
@@ -24,6 +29,9 @@ def recall(
         int | None,
         typer.Option(metavar="TOKENS", min=1, help="Maximum tokens; default: max_injection_tokens."),
     ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="Also print the score, similarity and matching words of each line.")
+    ] = False,
 ) -> None:
     """Print the memory that is injected for QUESTION.
 
@@ -32,19 +40,33 @@ def recall(
     """
     from memgraph.models import Memory, Scope
     from memgraph.retrieval.recall import make_recall_pipeline
-    from memgraph.text.tokens import count_tokens
 
     scope = Scope(user, agent)
     is_enabled = ctx.settings.enabled and ctx.settings.injection_enabled
     pipeline = make_recall_pipeline(ctx.settings, max_tokens=budget)
-    memory = ctx.storage.load(scope) if is_enabled else Memory()
-    text = pipeline(memory, [question])
-    for line in text.splitlines():
+    memory, episodes = (ctx.storage.load(scope), ctx.storage.episodes(scope)) if is_enabled else (Memory(), ())
+    recalled = pipeline.recall(memory, [question], episodes=episodes)
+    for line in recalled.text.splitlines():
         ctx.output.line(line)
     if not is_enabled:
         ctx.output.notice("Recall is off: enabled or injection_enabled is false.")
-    elif memory.is_empty:
+    elif memory.is_empty and not episodes:
         ctx.output.notice(f"No memory for user {scope}.")
-    elif not text:
+    elif not recalled.text:
         ctx.output.notice(f"Nothing in the memory of {scope} fits into {pipeline.max_tokens:,} tokens.")
-    ctx.output.result({"question": question, "text": text, "tokens": count_tokens(text), "budget": pipeline.max_tokens})
+    for line in format_reasons(recalled) if why else ():
+        ctx.output.line(line, "dim")
+    ctx.output.result({"question": question, **recalled.model_dump(mode="json"), "budget": pipeline.max_tokens})
+
+
+def format_reasons(recalled: RecallResult) -> Iterator[str]:
+    """Yield a line for each fact and episode that was recalled, the best first: why it was."""
+    for entry in recalled.facts:
+        yield _format_reason(entry, entry.fact.content)
+    for entry in recalled.episodes:
+        yield _format_reason(entry, f'"{entry.episode.text}"')
+
+
+def _format_reason(entry: ScoredFact | ScoredEpisode, text: str) -> str:
+    words = ", ".join(entry.matched) or "no matching word"
+    return single_line(f"{entry.score:.2f} (similarity {entry.similarity:.2f}; {words}): {text}")

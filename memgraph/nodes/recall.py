@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_origin
-from memgraph.models import Memory
-from memgraph.retrieval.recall import RecallPipeline
-from memgraph.retrieval.render import fact_lines, render
-from memgraph.retrieval.results import RankedFact, RecallResult, ScoredFact, Selection
-from memgraph.state import Conversation, FactsChosen, FactsRanked, FitInput, MemoryLoaded, RankInput, TextRendered
+from memgraph.models import Episode, Memory
+from memgraph.retrieval.fact_index import Ranking
+from memgraph.retrieval.lines import MIN_LINE_TOKENS, episode_line, fact_line
+from memgraph.retrieval.recall import RankedMemory, RecallPipeline
+from memgraph.retrieval.render import render
+from memgraph.retrieval.results import Ranked, RankedItem, RecallResult
+from memgraph.state import Conversation, FitInput, MemoryChosen, MemoryLoaded, MemoryRanked, RankInput, TextRendered
 from memgraph.text.tokens import count_tokens
 
 
@@ -23,6 +27,10 @@ class RecallContext:
     run: RunContext
     pipeline: RecallPipeline
 
+    def episodes(self) -> Sequence[Episode]:
+        """Return the episodes of the user. They are not a stage: there may be thousands, of which few are chosen."""
+        return self.run.storage.episodes(resolve_origin(self.run).scope) if self.run.enabled else ()
+
 
 def recall_load(_: Conversation, runtime: Runtime[RecallContext]) -> MemoryLoaded:
     """Load the memory; an empty one if memory is disabled."""
@@ -30,37 +38,59 @@ def recall_load(_: Conversation, runtime: Runtime[RecallContext]) -> MemoryLoade
     return {"memory": run.storage.load(resolve_origin(run).scope) if run.enabled else Memory()}
 
 
-def recall_rank(state: RankInput, runtime: Runtime[RecallContext]) -> FactsRanked:
-    """Rank the facts, the best first."""
+def recall_rank(state: RankInput, runtime: Runtime[RecallContext]) -> MemoryRanked:
+    """Rank the facts and the episodes, the best first."""
     pipeline = runtime.context.pipeline
-    indexed, ranking = pipeline.rank(state["memory"].facts, pipeline.query(state["messages"]))
+    ranked = pipeline.rank(state["memory"].facts, runtime.context.episodes(), pipeline.query(state["messages"]))
+    fact_ids = [fact.id for fact in ranked.facts.facts]
+    episode_ids = [episode.id for episode in ranked.episodes.episodes]
+    most = pipeline.max_tokens // MIN_LINE_TOKENS
     return {
-        "ranked": [
-            RankedFact(
-                id=indexed.facts[index].id,
-                score=float(ranking.scores[index]),
-                similarity=float(ranking.similarity[index]),
-            )
-            for index in ranking.order
-        ]
+        "ranked": Ranked(
+            facts=_items(ranked.fact_ranking, fact_ids, len(fact_ids)),
+            episodes=_items(ranked.episode_ranking, episode_ids, most),
+        )
     }
 
 
-def recall_fit(state: FitInput, runtime: Runtime[RecallContext]) -> FactsChosen:
-    """Select the summaries and facts that fit the budget, in the order of the stage, which a client may have edited."""
-    pipeline, memory = runtime.context.pipeline, state["memory"]
-    index_by_id = {fact.id: index for index, fact in enumerate(memory.facts)}
-    ranked = {index_by_id[entry.id]: entry for entry in state["ranked"] if entry.id in index_by_id}
-    fitted = pipeline.fit(memory, pipeline.lexical_index(memory.facts), list(ranked))
-    facts = (
-        ScoredFact(fact=memory.facts[index], score=ranked[index].score, similarity=ranked[index].similarity)
-        for index in fitted.positions
+def _items(ranking: Ranking, ids: Sequence[str], most: int) -> tuple[RankedItem, ...]:
+    return tuple(
+        RankedItem(id=ids[index], score=float(ranking.scores[index]), similarity=float(ranking.similarity[index]))
+        for index in ranking.order[:most]
     )
-    return {"chosen": Selection(summaries=fitted.summaries, facts=tuple(facts))}
 
 
-def recall_render(state: FactsChosen) -> TextRendered:
+def recall_fit(state: FitInput, runtime: Runtime[RecallContext]) -> MemoryChosen:
+    """Select what fits the budget, in the order of the stage, which a client may have edited."""
+    pipeline, memory, stage = runtime.context.pipeline, state["memory"], state["ranked"]
+    facts, episodes = pipeline.lexical_indexes(memory.facts, runtime.context.episodes())
+    ranked = RankedMemory(
+        facts,
+        _to_ranking(stage.facts, {fact.id: index for index, fact in enumerate(memory.facts)}),
+        episodes,
+        _to_ranking(stage.episodes, episodes.positions),
+    )
+    fitted = pipeline.fit(memory, ranked)
+    return {"chosen": pipeline.explain(ranked, fitted, pipeline.query(state["messages"]), pipeline.today())}
+
+
+def _to_ranking(items: Sequence[RankedItem], positions: Mapping[str, int]) -> Ranking:
+    """Return the ranking of *items*, without those that are not in the memory any more."""
+    scores, similarity = np.zeros(len(positions)), np.zeros(len(positions))
+    known = {positions[item.id]: item for item in items if item.id in positions}
+    for position, item in known.items():
+        scores[position], similarity[position] = item.score, item.similarity
+    return Ranking(list(known), scores, similarity)
+
+
+def recall_render(state: MemoryChosen, runtime: Runtime[RecallContext]) -> TextRendered:
     """Render the block that goes into a prompt."""
-    chosen = state["chosen"]
-    text = render(chosen.summaries, fact_lines([entry.fact for entry in chosen.facts]))
-    return {"recalled": RecallResult(text=text, tokens=count_tokens(text), facts=chosen.facts)}
+    chosen, timezone = state["chosen"], runtime.context.pipeline.timezone
+    lines = (
+        *(fact_line(entry.fact, timezone) for entry in sorted(chosen.facts, key=lambda entry: entry.position)),
+        *(episode_line(entry.episode, timezone) for entry in sorted(chosen.episodes, key=lambda entry: entry.position)),
+    )
+    text = render(chosen.summaries, (line for line in lines if line), today=chosen.today)
+    return {
+        "recalled": RecallResult(text=text, tokens=count_tokens(text), facts=chosen.facts, episodes=chosen.episodes)
+    }

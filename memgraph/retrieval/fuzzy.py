@@ -36,6 +36,7 @@ class Vocabulary:
 
     def __init__(self, words: Iterable[str]) -> None:
         self.ids = {word: number for number, word in enumerate(words)}
+        self._words = tuple(self.ids)
         postings: defaultdict[str, list[int]] = defaultdict(list)
         ngrams_of_words = [character_ngrams(word) for word in self.ids]
         for number, ngrams in enumerate(ngrams_of_words):
@@ -44,7 +45,7 @@ class Vocabulary:
         self._ngram_counts = np.array([len(ngrams) for ngrams in ngrams_of_words], dtype=np.float64)
         self._postings = {ngram: np.array(numbers, dtype=np.int64) for ngram, numbers in postings.items()}
 
-    def similar(self, words: Iterable[str]) -> list[tuple[str, int, float]]:
+    def similar(self, words: Iterable[str]) -> list[tuple[str, str, float]]:
         """Return the words of the vocabulary that are spelled like one of *words*.
 
             similarity = 2 * shared n-grams / (n-grams of one + n-grams of the other)
@@ -52,8 +53,8 @@ class Vocabulary:
         Only the first MAX_QUERY_TERMS of *words* are compared.
 
         Returns:
-            At most MAX_MATCHES matches, the most similar first: one of *words*, the number of a different word of
-            the vocabulary, and their similarity in [MIN_SIMILARITY, 1].
+            At most MAX_MATCHES matches, the most similar first: one of *words*, a different word of the vocabulary,
+            and their similarity in [MIN_SIMILARITY, 1].
 
         Source:
             Dice, "Measures of the Amount of Ecologic Association Between Species", 1945.
@@ -67,8 +68,8 @@ class Vocabulary:
         rows, numbers = np.nonzero(similarity >= MIN_SIMILARITY)
         values = similarity[rows, numbers]
         best = np.argsort(-values, kind="stable")[:MAX_MATCHES].tolist()
-        matches = ((query[rows[match]][0], int(numbers[match]), float(values[match])) for match in best)
-        return [(word, number, value) for word, number, value in matches if self.ids.get(word) != number]
+        matches = ((query[rows[match]][0], self._words[numbers[match]], float(values[match])) for match in best)
+        return [(word, known, value) for word, known, value in matches if word != known]
 
     def _count_shared(self, postings: Sequence[Sequence[NDArray[np.int64]]]) -> NDArray[np.int64]:
         """Count the n-grams that each of Q query words shares with each of V words of the vocabulary: shape (Q, V)."""

@@ -1,91 +1,42 @@
-"""BM25: the plain formula, and the default ranker, which adds similar words, synonyms and a boost of threads."""
+"""BM25: the plain formula, and the default ranker, which adds similar words, synonyms, dates and a boost of threads."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph.models import MANUAL, UNKNOWN_THREAD, Fact
-from memgraph.retrieval.fuzzy import Vocabulary
+from memgraph.retrieval.date_index import DateIndex
+from memgraph.retrieval.documents import Document
+from memgraph.retrieval.fuzzy import MAX_MATCHES, Vocabulary
+from memgraph.retrieval.postings import Postings, bm25_weights, count_terms
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.synonyms import load_synonyms
-from memgraph.retrieval.terms import Terms, extract_all_terms, extract_terms
-
-THREAD_WEIGHT = 0.25
-"""Weight of the mean of the best scores of a fact's thread."""
-TOP_N = 3
-"""How many scores of a thread are its best."""
-NEIGHBOUR_WEIGHT = 0.25
-"""Weight of the score of a fact learned just before or after; the next but one counts half."""
-MAX_DISTANCE = 2
-NO_THREAD = frozenset({MANUAL, UNKNOWN_THREAD, ""})
-"""Sources that are not a conversation."""
-
-
-class ThreadBoost:
-    """The threads that facts were learned from, and what they add to scores.
-
-        boosted = score + THREAD_WEIGHT * mean of the TOP_N best scores of the thread
-                        + NEIGHBOUR_WEIGHT * max(score at distance 1, score at distance 2 / 2)
-
-    Args:
-        facts: N facts in the order of the memory, which is that of learning.
-    """
-
-    def __init__(self, facts: Sequence[Fact]) -> None:
-        numbers: dict[str, int] = {}
-        has_thread = np.array([fact.source not in NO_THREAD for fact in facts], dtype=bool)
-        self._threads = np.array([numbers.setdefault(fact.source, len(numbers)) for fact in facts], dtype=np.int64)
-        self._threads[~has_thread] = -1
-        self._count = len(numbers)
-
-    def apply(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return *scores*, shape (N,), each >= 0, with what their threads add."""
-        matches = np.flatnonzero((scores > 0) & (self._threads >= 0))
-        if not len(matches):
-            return scores
-        return (
-            scores
-            + THREAD_WEIGHT * self._thread_means(scores, matches)
-            + NEIGHBOUR_WEIGHT * self._neighbour_scores(scores)
-        )
-
-    def _thread_means(self, scores: NDArray[np.float64], matches: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return for each fact the mean of the TOP_N best scores of its thread; missing ones count 0."""
-        best_first = matches[np.lexsort((-scores[matches], self._threads[matches]))]
-        threads = self._threads[best_first]
-        starts = np.searchsorted(threads, threads)
-        top = best_first[np.arange(len(threads)) - starts < TOP_N]
-        means = np.bincount(self._threads[top], scores[top], minlength=self._count) / TOP_N
-        return np.where(self._threads >= 0, means[self._threads], 0)
-
-    def _neighbour_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each fact the best score near it in its thread, divided by the distance."""
-        best = np.zeros(len(scores))
-        for distance in range(1, MAX_DISTANCE + 1):
-            is_same = (self._threads[distance:] == self._threads[:-distance]) & (self._threads[distance:] >= 0)
-            weight = is_same / distance
-            np.maximum(best[distance:], scores[:-distance] * weight, out=best[distance:])
-            np.maximum(best[:-distance], scores[distance:] * weight, out=best[:-distance])
-        return best
-
+from memgraph.retrieval.terms import Terms, extract_all_terms, extract_terms, extract_words
+from memgraph.retrieval.thread_boost import ThreadBoost
 
 Scores = NDArray[np.float64]
-"""One score for each fact, the higher the better, in the order of the facts."""
+"""One score for each document, the higher the better, in the order of the documents."""
 
 TermExtractor = Callable[[Sequence[str]], Sequence[Terms]]
 """Returns the terms of each text: `extract_all_terms`, or a cache in front of it."""
 
 K1 = 1.5
-B = 0.6
+B = 0.9
 FUZZY_WEIGHT = 0.4
 """Weight of a word that is only spelled like a query term, times their similarity."""
 SYNONYM_WEIGHT = 0.5
 """Weight of a synonym of a query term."""
+DATE_WEIGHT = 1.5
+"""Weight of a document of a date in the query, times the idf of that date."""
+
+MIN_SEGMENT = 128
+"""A smaller segment is built again together with the documents that follow it."""
+SEGMENT_RATIO = 4
+"""So is one that is not this many times as large as what follows: there are few segments, and few are built again."""
 
 
 def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> list[float]:
@@ -110,31 +61,35 @@ def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) 
     wanted = set(extract_terms(query))
     counted = [(Counter(term for term in terms if term in wanted), len(terms)) for terms in extract_all_terms(texts)]
     document_counts = Counter(term for counts, _ in counted for term in counts)
-    idf = {term: _idf(len(texts), count) for term, count in document_counts.items()}
+    weights = {term: idf(len(texts), count) for term, count in document_counts.items()}
     mean = sum(length for _, length in counted) / len(counted) if counted else 0
     return [
-        sum(idf[term] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)) for term, tf in counts.items())
+        sum(weights[term] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)) for term, tf in counts.items())
         for counts, length in counted
     ]
 
 
-def _idf(documents: int, containing: int) -> float:
+def idf(documents: int, containing: int) -> float:
+    """Return the inverse document frequency of a term that *containing* of *documents* contain."""
     return math.log(1 + (documents - containing + 0.5) / (containing + 0.5))
 
 
 class LexicalIndex:
-    """BM25 over facts, for a query expanded by similar words and synonyms.
+    """BM25 over documents, for a query expanded by similar words and synonyms.
 
         score = sum over query terms t of
                 weight(t) * idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean_length))
 
-    then facts of one thread support each other: see `ThreadBoost`.
+    then documents of one thread support each other: see `ThreadBoost`; and a document of a date that the query names
+    scores DATE_WEIGHT * idf(date) more. A term of a document counts with the weight of
+    its text. The documents are in a few segments of falling size, so that adding one costs little.
 
     Args:
-        facts: N facts in the order of the memory.
+        documents: N documents in the order in which they were said.
         k1: How soon repeating a term stops helping; 0 counts presence only.
-        b: How far long facts are discounted, from 0 (not at all) to 1.
+        b: How far long documents are discounted, from 0 (not at all) to 1.
         extract: Returns the terms of texts.
+        base: An index of the first of *documents*, whose segments are used again.
 
     Source:
         Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
@@ -142,50 +97,101 @@ class LexicalIndex:
     """
 
     def __init__(
-        self, facts: Sequence[Fact], *, k1: float = K1, b: float = B, extract: TermExtractor = extract_all_terms
+        self,
+        documents: Sequence[Document],
+        *,
+        k1: float = K1,
+        b: float = B,
+        extract: TermExtractor = extract_all_terms,
+        base: LexicalIndex | None = None,
     ) -> None:
-        counted = [Counter(terms) for terms in extract([searchable_text(fact) for fact in facts])]
-        document_counts = Counter(term for counts in counted for term in counts)
-        self._size = len(facts)
-        self._vocabulary = Vocabulary(document_counts)
-        self._idf = [_idf(self._size, count) for count in document_counts.values()]
-        self._threads = ThreadBoost(facts)
-        self._build_postings(counted, k1, b)
-
-    def _build_postings(self, counted: Sequence[Counter[str]], k1: float, b: float) -> None:
-        """Store, for term number t, the facts that contain it and its weight there: a slice of two arrays."""
-        lengths = np.array([counts.total() for counts in counted], dtype=np.float64)
-        ids = self._vocabulary.ids
-        fact = np.repeat(np.arange(self._size), [len(counts) for counts in counted])
-        term = np.fromiter((ids[word] for counts in counted for word in counts), dtype=np.int64, count=len(fact))
-        tf = np.fromiter((n for counts in counted for n in counts.values()), dtype=np.float64, count=len(fact))
-        norm = k1 * (1 - b + b * lengths / max(1.0, lengths.mean() if self._size else 1.0))
-        weight = tf * (k1 + 1) / (tf + norm[fact])
-        by_term = np.argsort(term, kind="stable")
-        self._facts, self._weights = fact[by_term], weight[by_term]
-        self._starts = np.searchsorted(term[by_term], np.arange(len(ids) + 1))
+        self._size = len(documents)
+        segments = reusable_segments(base.segments if base else (), self._size)
+        rest = documents[sum(segment.size for segment in segments) :]
+        self.segments = (*segments, *([_build_segment(rest, extract)] if rest else []))
+        total_length = sum(float(segment.lengths.sum()) for segment in self.segments)
+        mean_length = max(1.0, total_length / max(1, self._size))
+        self._weights = [bm25_weights(segment, mean_length, k1, b) for segment in self.segments]
+        self._threads = ThreadBoost([document.thread for document in documents])
+        self._dates = DateIndex([document.dates for document in documents])
 
     def scores(self, query: Query) -> Scores:
-        """Return N scores, each >= 0, in the order of the facts."""
-        scores = np.zeros(self._size)
-        for number, weight in self._weigh_terms(query).items():
-            postings = slice(self._starts[number], self._starts[number + 1])
-            scores[self._facts[postings]] += weight * self._weights[postings]
-        return self._threads.apply(scores)
+        """Return N scores, each >= 0, in the order of the documents."""
+        weights = self._weigh_terms(query)
+        parts = [
+            _score_segment(segment, weights_there, weights)
+            for segment, weights_there in zip(self.segments, self._weights, strict=True)
+        ]
+        scores = np.concatenate(parts) if parts else np.zeros(0)
+        return self._threads.apply(scores) + self._date_scores(query)
 
-    def _weigh_terms(self, query: Query) -> dict[int, float]:
-        """Return the numbers of the terms to search for, and their weights times their idf."""
+    def coverage(self, query: Query) -> float:
+        """Return the share of the idf of *query* that the document covers that has most of it, in [0, 1].
+
+        A word that no document contains counts as the rarest; a similar word or a synonym covers its part of a word.
+        """
+        own, _ = _weigh_query(query)
+        rarity = self._idf(own)
+        total = sum(weight * rarity.get(term, idf(self._size, 0)) for term, weight in own.items())
+        weights = self._weigh_terms(query)
+        covered = [_covered_weights(segment, weights).max() for segment in self.segments]
+        return min(1.0, float(max(covered)) / total) if covered and total else 0.0
+
+    def _date_scores(self, query: Query) -> Scores:
+        """Return what the dates in *query* add."""
+        matches = self._dates.find(query.dates)
+        return matches.astype(np.float64) * (DATE_WEIGHT * idf(self._size, int(matches.sum())))
+
+    def _weigh_terms(self, query: Query) -> dict[str, float]:
+        """Return the terms to search for, and their weights times their idf."""
         own, synonyms = _weigh_query(query)
-        ids, idf = self._vocabulary.ids, self._idf
-        weights = {ids[term]: weight * idf[ids[term]] for term, weight in own.items() if term in ids}
-        related = [(ids[term], weight * idf[ids[term]]) for term, weight in synonyms.items() if term in ids]
-        for term, number, similarity in self._vocabulary.similar(own):
+        found = dict.fromkeys(match for segment in self.segments for match in segment.vocabulary.similar(own))
+        similar = sorted(found, key=lambda match: match[2], reverse=True)[:MAX_MATCHES]
+        rarity = self._idf([*own, *synonyms, *(known for _, known, _ in similar)])
+        weights = {term: weight * rarity[term] for term, weight in own.items() if term in rarity}
+        related = [(term, weight * rarity[term]) for term, weight in synonyms.items() if term in rarity]
+        for term, known, similarity in similar:
             # a similar word must not count as rarer than the one that the query has
-            rarity = min(idf[ids[term]], idf[number]) if term in ids else idf[number]
-            related.append((number, own[term] * FUZZY_WEIGHT * similarity * rarity))
-        for number, weight in related:
-            weights[number] = max(weights.get(number, 0), weight)
+            value = min(rarity.get(term, math.inf), rarity[known])
+            related.append((known, own[term] * FUZZY_WEIGHT * similarity * value))
+        for term, weight in related:
+            weights[term] = max(weights.get(term, 0), weight)
         return weights
+
+    def _idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return the idf of those *terms* that a document contains."""
+        counts = {term: sum(segment.count(term) for segment in self.segments) for term in dict.fromkeys(terms)}
+        return {term: idf(self._size, count) for term, count in counts.items() if count}
+
+
+def reusable_segments(segments: Sequence[Postings], size: int) -> Sequence[Postings]:
+    """Return those of *segments* that an index of *size* documents keeps; the rest is indexed again."""
+    kept = list(segments)
+    indexed = sum(segment.size for segment in kept)
+    while kept and (indexed < size) and kept[-1].size < max(MIN_SEGMENT, SEGMENT_RATIO * (size - indexed)):
+        indexed -= kept.pop().size
+    return kept
+
+
+def _build_segment(documents: Sequence[Document], extract: TermExtractor) -> Postings:
+    texts = list(dict.fromkeys(text for document in documents for text in document.texts))
+    return Postings(count_terms(documents, dict(zip(texts, extract(texts), strict=True))))
+
+
+def _score_segment(segment: Postings, entry_weights: Scores, term_weights: dict[str, float]) -> Scores:
+    scores = np.zeros(segment.size)
+    for term, weight in term_weights.items():
+        part = segment.find(term)
+        scores[segment.documents[part]] += weight * entry_weights[part]
+    return scores
+
+
+def _covered_weights(segment: Postings, term_weights: dict[str, float]) -> Scores:
+    """Return for each document the sum of the weights of the terms that it contains, however often."""
+    covered = np.zeros(segment.size)
+    for term, weight in term_weights.items():
+        covered[segment.documents[segment.find(term)]] += weight
+    return covered
 
 
 def _weigh_query(query: Query) -> tuple[dict[str, float], dict[str, float]]:
@@ -202,6 +208,10 @@ def _weigh_query(query: Query) -> tuple[dict[str, float], dict[str, float]]:
     return own, synonyms
 
 
-def searchable_text(fact: Fact) -> str:
-    """Return the text by which *fact* is found."""
-    return f"{fact.content}\n{fact.source_error}" if fact.source_error else fact.content
+def matched_words(query: Query, document: Document) -> tuple[str, ...]:
+    """Return the words of *document* by which *query* finds it, in order, each once."""
+    own, synonyms = _weigh_query(query)
+    words = [pair for text in document.texts for pair in extract_words(text)]
+    similar = Vocabulary(dict.fromkeys(term for _, term in words)).similar(own)
+    wanted = {*own, *synonyms, *(known for _, known, _ in similar)}
+    return tuple(dict.fromkeys(word for word, term in words if term in wanted))

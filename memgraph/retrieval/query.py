@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from memgraph.models import Turn
+from memgraph.text.date_phrases import find_dates
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, MessageLikeRepresentation
@@ -29,11 +31,14 @@ class Query:
     """Texts, the oldest first, each with its weight in (0, 1]."""
 
     parts: tuple[tuple[str, float], ...] = ()
+    dates: tuple[str, ...] = ()
+    """The partial dates that the last of them names."""
 
     @classmethod
-    def from_text(cls, text: str) -> Query:
-        """Return the query of one text."""
-        return cls(((_shorten(text), 1.0),))
+    def from_text(cls, text: str, today: date | None = None) -> Query:
+        """Return the query of one text, which is written *today*; by default on the current day."""
+        short = _shorten(text)
+        return cls(((short, 1.0),), _dates_in(short, today))
 
     @property
     def text(self) -> str:
@@ -44,18 +49,27 @@ class Query:
         return any(text.strip() for text, _ in self.parts)
 
 
-def build_query(messages: Sequence[MessageLike], *, max_context_turns: int = 3) -> Query:
+def build_query(messages: Sequence[MessageLike], *, max_context_turns: int = 3, today: date | None = None) -> Query:
     """Return the query of the last exchanges of a conversation.
 
     Args:
         messages: Messages, turns or texts, the oldest first; a text alone is one human turn.
         max_context_turns: How many exchanges count, from the last back: human messages are counted,
             the final answers between them included.
+        today: The day on which the last one is written; default: the current day in UTC.
     """
     if max_context_turns < 1:
         return Query()
     turns = _last_turns([messages] if isinstance(messages, str) else messages, max_context_turns)
-    return Query(tuple(_weigh(turns, max_context_turns))[::-1])
+    parts = tuple(_weigh(turns, max_context_turns))[::-1]
+    asked = next((turn.text for turn in reversed(turns) if turn.role == "human"), "")
+    return Query(parts, _dates_in(_shorten(asked), today))
+
+
+def _dates_in(text: str, today: date | None) -> tuple[str, ...]:
+    """Return the partial dates that *text* names, written *today*."""
+    mentions = find_dates(text, today or datetime.now(UTC).date())
+    return tuple(dict.fromkeys(mention.date for mention in mentions if mention.date))
 
 
 def _weigh(turns: Sequence[Turn], exchanges: int) -> Iterator[tuple[str, float]]:

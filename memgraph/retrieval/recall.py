@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from memgraph.errors import EmbeddingError
-from memgraph.models import Fact, Memory, SectionName
-from memgraph.retrieval.budget import SUMMARIES_SHARE, fit
-from memgraph.retrieval.fact_index import IndexCache, get_ranker
+from memgraph.errors import ConfigError, EmbeddingError
+from memgraph.models import Episode, Fact, Memory, SectionName
+from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Shares, fit
+from memgraph.retrieval.index_cache import IndexCache, IndexOptions
+from memgraph.retrieval.lexical import matched_words
+from memgraph.retrieval.lines import may_miscount
 from memgraph.retrieval.query import Query, build_query
-from memgraph.retrieval.render import FACTS_HEADING, render
-from memgraph.retrieval.results import ScoredFact
+from memgraph.retrieval.rankers import get_ranker
+from memgraph.retrieval.render import render
+from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, Selection
+from memgraph.text.dates import check_timezone, local_day
 from memgraph.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
+    from memgraph.retrieval.episode_index import EpisodeIndex
     from memgraph.retrieval.fact_index import FactIndex, Ranking
+    from memgraph.retrieval.lines import Line
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.render import Summaries
 
@@ -27,12 +34,29 @@ if TYPE_CHECKING:
 _log = logging.getLogger("memgraph.recall")
 
 
+class RankedMemory(NamedTuple):
+    """A memory ordered by a query."""
+
+    facts: FactIndex
+    fact_ranking: Ranking
+    episodes: EpisodeIndex
+    episode_ranking: Ranking
+
+    def sources_of(self, position: int) -> Iterator[int]:
+        """Yield the positions of the episodes that a fact was learned from."""
+        for item in self.facts.facts[position].evidence:
+            if item.episode in self.episodes.positions:
+                yield self.episodes.positions[item.episode]
+
+
 class FittedMemory(NamedTuple):
     """What of a memory fits the budget."""
 
     summaries: Mapping[SectionName, str]
-    positions: list[int]
-    """Of the facts, the best first."""
+    facts: list[int]
+    """Positions, the best first."""
+    episodes: list[int]
+    """Positions, the best first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,63 +65,151 @@ class RecallPipeline:
 
     max_tokens: int = 2_000
     max_context_turns: int = 3
-    similarity_weight: float = 0.6
-    confidence_weight: float = 0.4
+    similarity_weight: float = 0.9
+    confidence_weight: float = 0.1
     guaranteed_share: float = 0.25
+    episode_share: float = 0.4
     ranker: str | None = None
     embeddings: Embeddings | None = None
+    timezone: str = "UTC"
     cache: IndexCache = field(default_factory=IndexCache)
 
     def __post_init__(self) -> None:
         get_ranker(self.ranker)
-
-    def __call__(self, memory: Memory, messages: Sequence[MessageLike] = ()) -> str:
-        """Return the memory text for a prompt."""
-        index, ranking = self.rank(memory.facts, self.query(messages))
-        fitted = self.fit(memory, index, ranking.order)
-        return render(fitted.summaries, [index.lines[position] for position in fitted.positions])
-
-    def query(self, messages: Sequence[MessageLike]) -> Query:
-        """Return the query of a conversation."""
-        return build_query(messages, max_context_turns=self.max_context_turns)
-
-    def rank(self, facts: Sequence[Fact], query: Query) -> tuple[FactIndex, Ranking]:
-        """Order *facts* by *query*; by words alone if the embedding model fails."""
-        weights = {"similarity_weight": self.similarity_weight, "confidence_weight": self.confidence_weight}
         try:
-            index = self.cache.index(facts, ranker=self.ranker, embeddings=self.embeddings)
-            return index, index.rank(query, **weights)
+            check_timezone(self.timezone)
+        except ValueError as error:
+            raise ConfigError(f"timezone: {error}") from error
+
+    def __call__(
+        self,
+        memory: Memory,
+        messages: Sequence[MessageLike] = (),
+        *,
+        episodes: Sequence[Episode] = (),
+        now: datetime | None = None,
+    ) -> str:
+        """Return the memory text for a prompt."""
+        today = self.today(now)
+        ranked = self.rank(memory.facts, episodes, self.query(messages, today))
+        return self.render(ranked, self.fit(memory, ranked), today)
+
+    def recall(
+        self,
+        memory: Memory,
+        messages: Sequence[MessageLike] = (),
+        *,
+        episodes: Sequence[Episode] = (),
+        now: datetime | None = None,
+    ) -> RecallResult:
+        """Return the memory text for a prompt, and why each fact and episode is in it."""
+        today = self.today(now)
+        query = self.query(messages, today)
+        ranked = self.rank(memory.facts, episodes, query)
+        fitted = self.fit(memory, ranked)
+        text = self.render(ranked, fitted, today)
+        selection = self.explain(ranked, fitted, query, today)
+        return RecallResult(text=text, tokens=count_tokens(text), facts=selection.facts, episodes=selection.episodes)
+
+    def query(self, messages: Sequence[MessageLike], today: date | None = None) -> Query:
+        """Return the query of a conversation whose last message is written *today*; default: the current day."""
+        return build_query(messages, max_context_turns=self.max_context_turns, today=today or self.today())
+
+    def today(self, now: datetime | None = None) -> date:
+        """Return the user's day."""
+        moment = now or datetime.now(UTC)
+        return local_day(moment, self.timezone) or moment.date()
+
+    def rank(self, facts: Sequence[Fact], episodes: Sequence[Episode], query: Query) -> RankedMemory:
+        """Order *facts* and *episodes* by *query*; by words alone if the embedding model fails."""
+        try:
+            return self._rank(*self._indexes(facts, episodes), query)
         except EmbeddingError as error:
-            _log.error("facts are ranked by words alone: %s", error)
-            index = self.lexical_index(facts)
-            return index, index.rank(query, **weights)
+            _log.error("memory is ranked by words alone: %s", error)
+            return self._rank(*self.lexical_indexes(facts, episodes), query)
 
-    def lexical_index(self, facts: Sequence[Fact]) -> FactIndex:
-        """Return *facts* indexed by words, which never fails."""
-        return self.cache.index(facts)
+    def _indexes(self, facts: Sequence[Fact], episodes: Sequence[Episode]) -> tuple[FactIndex, EpisodeIndex]:
+        options = IndexOptions(self.ranker, self.embeddings, self.timezone)
+        indexed = self.cache.episodes(episodes, options)
+        return self.cache.facts(facts, indexed, options), indexed
 
-    def fit(self, memory: Memory, index: FactIndex, order: Sequence[int]) -> FittedMemory:
-        """Select what fits the budget: the summaries, then facts in *order*."""
+    def lexical_indexes(self, facts: Sequence[Fact], episodes: Sequence[Episode]) -> tuple[FactIndex, EpisodeIndex]:
+        """Return *facts* and *episodes* indexed by words, which never fails."""
+        options = IndexOptions(timezone=self.timezone)
+        indexed = self.cache.episodes(episodes, options)
+        return self.cache.facts(facts, indexed, options), indexed
+
+    def _rank(self, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
+        ranking = facts.rank(query, similarity_weight=self.similarity_weight, confidence_weight=self.confidence_weight)
+        return RankedMemory(facts, ranking, episodes, episodes.rank(query))
+
+    def fit(self, memory: Memory, ranked: RankedMemory) -> FittedMemory:
+        """Select what fits the budget: the summaries, then facts and episodes in their order."""
         summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
-        positions = fit(
-            order,
-            index.costs,
-            index.guaranteed,
-            min_cost=index.min_cost,
-            max_tokens=self.max_tokens - summaries.tokens - count_tokens(FACTS_HEADING),
-            guaranteed_tokens=int(self.max_tokens * self.guaranteed_share),
+        facts, episodes = fit(
+            Candidates(ranked.fact_ranking.order, ranked.facts.line),
+            Candidates(ranked.episode_ranking.order, ranked.episodes.line),
+            guaranteed=ranked.facts.guaranteed,
+            sources_of=ranked.sources_of,
+            shares=Shares(
+                tokens=self.max_tokens - summaries.tokens,
+                guaranteed=int(self.max_tokens * self.guaranteed_share),
+                episodes=self.episode_share,
+            ),
+            count=self.cache.count_tokens,
         )
-        while positions and self._is_too_long(summaries, index, positions):
-            positions.pop()
-        return FittedMemory(summaries.texts, positions)
+        fitted = FittedMemory(summaries.texts, facts, episodes)
+        while self._is_too_long(summaries, ranked, fitted):
+            (fitted.episodes or fitted.facts).pop()
+        return fitted
 
-    def _is_too_long(self, summaries: Summaries, index: FactIndex, positions: Sequence[int]) -> bool:
+    def _is_too_long(self, summaries: Summaries, ranked: RankedMemory, fitted: FittedMemory) -> bool:
         """Recount the rendered text if the tokens of its lines may not add up; else the budget holds already."""
-        if not summaries.may_miscount and index.may_miscount.isdisjoint(positions):
+        if not (fitted.facts or fitted.episodes):
             return False
-        return (
-            count_tokens(render(summaries.texts, [index.lines[position] for position in positions])) > self.max_tokens
+        if not summaries.may_miscount and not may_miscount(self._lines(ranked, fitted)):
+            return False
+        return count_tokens(self.render(ranked, fitted, self.today())) > self.max_tokens
+
+    def explain(self, ranked: RankedMemory, fitted: FittedMemory, query: Query, today: date) -> Selection:
+        """Return what fits, and how it was found."""
+        facts, episodes = ranked.facts, ranked.episodes
+        return Selection(
+            summaries=fitted.summaries,
+            facts=tuple(
+                ScoredFact(
+                    fact=facts.facts[position],
+                    position=position,
+                    score=float(ranked.fact_ranking.scores[position]),
+                    similarity=float(ranked.fact_ranking.similarity[position]),
+                    matched=matched_words(query, facts.documents[position]),
+                )
+                for position in fitted.facts
+            ),
+            episodes=tuple(
+                ScoredEpisode(
+                    episode=episodes.episodes[position],
+                    position=position,
+                    score=float(ranked.episode_ranking.scores[position]),
+                    similarity=float(ranked.episode_ranking.similarity[position]),
+                    matched=matched_words(query, episodes.documents[position]),
+                )
+                for position in fitted.episodes
+            ),
+            today=today.isoformat(),
         )
+
+    def render(self, ranked: RankedMemory, fitted: FittedMemory, today: date) -> str:
+        """Return the block that goes into a prompt."""
+        return render(fitted.summaries, self._lines(ranked, fitted), today=today.isoformat())
+
+    def _lines(self, ranked: RankedMemory, fitted: FittedMemory) -> list[Line]:
+        """Return the lines that fit, in the order of the memory."""
+        lines = (
+            *(ranked.facts.line(position) for position in sorted(fitted.facts)),
+            *(ranked.episodes.line(position) for position in sorted(fitted.episodes)),
+        )
+        return [line for line in lines if line is not None]
 
 
 class RecallSettings(Protocol):
@@ -113,6 +225,10 @@ class RecallSettings(Protocol):
     def confidence_weight(self) -> float: ...
     @property
     def guaranteed_share(self) -> float: ...
+    @property
+    def episode_share(self) -> float: ...
+    @property
+    def timezone(self) -> str: ...
     @property
     def ranker(self) -> str | None: ...
     @property
@@ -148,6 +264,8 @@ def make_recall_pipeline(
         similarity_weight=settings.similarity_weight,
         confidence_weight=settings.confidence_weight,
         guaranteed_share=settings.guaranteed_share,
+        episode_share=settings.episode_share,
+        timezone=settings.timezone,
         ranker=settings.ranker or ("hybrid" if embeddings is not None else None),
         embeddings=embeddings,
         cache=IndexCache() if cache is None else cache,
@@ -158,6 +276,7 @@ def rank_facts(
     facts: Sequence[Fact],
     query: str | Query,
     *,
+    episodes: Sequence[Episode] = (),
     ranker: str | None = None,
     embeddings: Embeddings | None = None,
     similarity_weight: float = 1.0,
@@ -171,6 +290,7 @@ def rank_facts(
     Args:
         facts: N facts in the order of the memory: neighbours from one thread support each other.
         query: A text, or a `Query` of several with their weights. Empty: by confidence alone.
+        episodes: What the user said, the oldest first. A fact is also found by the turn before its quotes.
         ranker: "lexical" (the default), "tfidf" or "hybrid".
         embeddings: The model that "hybrid" uses.
         similarity_weight: Weight of the similarity to the query, from 0.
@@ -186,44 +306,62 @@ def rank_facts(
     """
     if isinstance(query, str):
         query = Query.from_text(query)
-    index = (IndexCache(1) if cache is None else cache).index(facts, ranker=ranker, embeddings=embeddings)
+    cache = IndexCache(1) if cache is None else cache
+    # episodes are only read for the turns before, so no embedding is made of them
+    index = cache.facts(facts, cache.episodes(episodes), IndexOptions(ranker, embeddings))
     ranking = index.rank(query, similarity_weight=similarity_weight, confidence_weight=confidence_weight)
-    return [index.scored_fact(ranking, position) for position in ranking.order]
+    return [
+        ScoredFact(
+            fact=facts[position],
+            position=position,
+            score=float(ranking.scores[position]),
+            similarity=float(ranking.similarity[position]),
+        )
+        for position in ranking.order
+    ]
 
 
 def recall(
     memory: Memory,
     messages: Sequence[MessageLike] = (),
     *,
+    episodes: Sequence[Episode] = (),
     max_tokens: int = 2_000,
     max_context_turns: int = 3,
-    similarity_weight: float = 0.6,
-    confidence_weight: float = 0.4,
+    similarity_weight: float = 0.9,
+    confidence_weight: float = 0.1,
     guaranteed_share: float = 0.25,
+    episode_share: float = 0.4,
     ranker: str | None = None,
     embeddings: Embeddings | None = None,
+    timezone: str = "UTC",
     cache: IndexCache | None = None,
+    now: datetime | None = None,
 ) -> str:
-    """Return the memory text for a prompt: the summaries, then the facts that match the conversation best.
+    """Return the memory text for a prompt: the summaries, then facts and episodes that match the conversation best.
 
     Args:
         memory: The memory of the user.
         messages: The conversation so far, the oldest first: messages, turns or texts. Without any, facts are ranked
             by confidence.
+        episodes: What the user said, the oldest first: `storage.episodes(scope)`.
         max_tokens: Maximum size of the text, tags and framing included, in tokens of cl100k_base.
-        max_context_turns: How many of the last exchanges facts are compared with.
+        max_context_turns: How many of the last exchanges facts and episodes are compared with.
         similarity_weight: Weight of the similarity of a fact to the conversation, in [0, 1].
         confidence_weight: Weight of the confidence of a fact, in [0, 1].
         guaranteed_share: Share of the tokens reserved for corrections and preferences, in [0, 1].
+        episode_share: Share of the rest that episodes have if there are more facts than fit, in [0, 1].
         ranker: "lexical" (the default), "tfidf" or "hybrid".
-        embeddings: The model that "hybrid" uses. If it fails, facts are ranked by words alone and an error is logged.
+        embeddings: The model that "hybrid" uses. If it fails, memory is ranked by words alone and an error is logged.
+        timezone: IANA name of the user's time zone, in which days are shown.
         cache: Keeps indexes between calls; without one each call builds its own.
+        now: The current time; default: that of the system.
 
     Returns:
         One `<memory>` block in which user text is escaped; "" if the memory is empty, or nothing fits.
 
     Raises:
-        ConfigError: If the ranker is unknown.
+        ConfigError: If the ranker or the time zone is unknown.
     """
     pipeline = RecallPipeline(
         max_tokens=max_tokens,
@@ -231,8 +369,10 @@ def recall(
         similarity_weight=similarity_weight,
         confidence_weight=confidence_weight,
         guaranteed_share=guaranteed_share,
+        episode_share=episode_share,
         ranker=ranker,
         embeddings=embeddings,
+        timezone=timezone,
         cache=IndexCache(1) if cache is None else cache,
     )
-    return pipeline(memory, messages)
+    return pipeline(memory, messages, episodes=episodes, now=now)

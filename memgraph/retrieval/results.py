@@ -1,4 +1,4 @@
-"""The results of recall: scored facts, what fits the budget, and the text for a prompt."""
+"""The results of recall: scored facts and episodes, what fits the budget, and the text for a prompt."""
 
 from __future__ import annotations
 
@@ -6,29 +6,52 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.models import Fact, SectionName
+from memgraph.models import Episode, Fact, SectionName
 
 
-class ScoredFact(BaseModel):
-    """A fact with its scores."""
-
+class _Scored(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    fact: Fact
     score: float
-    """What facts are ordered by, the highest first; in [0, 1]."""
+    """What items are ordered by, the highest first; in [0, 1]."""
     similarity: float
-    """To the query, in [0, 1]; 1 is the most similar fact of the memory."""
+    """To the query, in [0, 1]; 1 is the most similar item of the memory."""
+    position: int = 0
+    """In the memory: lines of one day are read in this order."""
+    matched: tuple[str, ...] = ()
+    """Words by which the query finds it: of its own text, its quotes and the turn before."""
 
 
-class RankedFact(BaseModel):
-    """The scores of a fact, by its id."""
+class ScoredFact(_Scored):
+    """A fact with its scores."""
+
+    fact: Fact
+
+
+class ScoredEpisode(_Scored):
+    """An episode with its scores."""
+
+    episode: Episode
+
+
+class RankedItem(BaseModel):
+    """The scores of a fact or an episode, by its id."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     score: float
     similarity: float
+
+
+class Ranked(BaseModel):
+    """The order of a memory, the best first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    facts: tuple[RankedItem, ...] = ()
+    episodes: tuple[RankedItem, ...] = ()
+    """Those that match the query, as many as the budget could hold."""
 
 
 class Selection(BaseModel):
@@ -40,10 +63,14 @@ class Selection(BaseModel):
     """On one line each and escaped; cut if they did not fit."""
     facts: tuple[ScoredFact, ...] = ()
     """The best first."""
+    episodes: tuple[ScoredEpisode, ...] = ()
+    """The best first."""
+    today: str = ""
+    """The date of the user's day."""
 
 
 class RecallResult(BaseModel):
-    """The memory text for a prompt, and the facts in it."""
+    """The memory text for a prompt, and the facts and episodes in it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -53,3 +80,5 @@ class RecallResult(BaseModel):
     """Size of the text in tokens of cl100k_base."""
     facts: tuple[ScoredFact, ...] = ()
     """The facts in the text with their scores; the best first."""
+    episodes: tuple[ScoredEpisode, ...] = ()
+    """The episodes in the text with their scores; the best first."""

@@ -55,6 +55,13 @@ def extract_all_terms(texts: Iterable[str]) -> list[Terms]:
     return [tuple(_split(text)) for text in folded]
 
 
+def extract_words(text: str) -> list[tuple[str, str]]:
+    """Return the words of *text* in order, each with its term; in scripts without spaces they are the same."""
+    return [
+        (term if _IS_UNSPACED.match(run) else run, term) for run in _RUN.findall(fold(text)) for term in _split(run)
+    ]
+
+
 def _split(folded: str) -> list[str]:
     terms = list[str]()
     for run in _RUN.findall(folded):

@@ -7,34 +7,34 @@ from typing import Any
 
 import numpy as np
 
-from memgraph.models import Fact
-from memgraph.retrieval.lexical import Scores, searchable_text
+from memgraph.retrieval.documents import Document
+from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.query import Query
 
 
 class TfidfIndex:
     """Cosine similarity of TF-IDF vectors.
 
-        score = cosine(tfidf(query), tfidf(fact))
+        score = cosine(tfidf(query), tfidf(document))
 
     scikit-learn's word pattern does not split Chinese into words: this ranker serves as a baseline for comparison.
 
     Args:
-        facts: N facts in any order.
+        documents: N documents in any order.
     """
 
-    def __init__(self, facts: Sequence[Fact]) -> None:
+    def __init__(self, documents: Sequence[Document]) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         self._vectorizer: Any = TfidfVectorizer()
-        self._size = len(facts)
+        self._size = len(documents)
         try:
-            self._vectors: Any = self._vectorizer.fit_transform([searchable_text(fact) for fact in facts])
-        except ValueError:  # no fact has a word
+            self._vectors: Any = self._vectorizer.fit_transform(["\n".join(document.texts) for document in documents])
+        except ValueError:  # no document has a word
             self._vectors = None
 
     def scores(self, query: Query) -> Scores:
-        """Return N scores in [0, 1], in the order of the facts."""
+        """Return N scores in [0, 1], in the order of the documents."""
         if self._vectors is None or not query:
             return np.zeros(self._size)
         cosine = (self._vectors @ self._vectorizer.transform([query.text]).T).todense()

@@ -56,7 +56,7 @@ def test_retrieval_is_recall(profile: ProfileMemory, storage: InMemoryStorage) -
     """Without tags and escapes, which the block of memories adds."""
     storage.save(ADA, Memory(facts=(Fact(content="Likes <b>tea</b> & jam.", category="preference", confidence=0.9),)))
 
-    assert recall_text(profile) == "Facts:\n- [preference | 0.90] Likes <b>tea</b> & jam."
+    assert recall_text(profile).partition("\n")[2] == "Preferences:\n- Likes <b>tea</b> & jam."
 
 
 def test_an_unknown_user_has_no_results(profile: ProfileMemory) -> None:

@@ -62,11 +62,23 @@ def test_show_as_json_is_the_document(with_facts: Any, document: Path) -> None:
 def test_recall_ranks_by_confidence(with_facts: Any) -> None:
     out = with_facts("recall", "What does Ada drink?", "-u", "ada").out
 
-    assert out.splitlines()[2:] == [
-        "Facts:",
-        "- [correction | 1.00] Use Polars. (avoid: pandas)",
-        "- [preference | 0.80] Likes tea.",
-        "</memory>",
+    assert out.splitlines()[3:] == [
+        *("Preferences:", "- Likes tea."),
+        *("Corrections:", "- Use Polars. (avoid: pandas)", "</memory>"),
+    ]
+
+
+def test_recall_tells_why_each_line_is_in_it(with_facts: Any) -> None:
+    lines = with_facts("recall", "Does Ada like tea?", "-u", "ada", "--why").out.splitlines()
+    facts = with_facts("recall", "Does Ada like tea?", "-u", "ada", "--json").json["facts"]
+
+    assert lines[-2:] == [
+        "0.98 (similarity 1.00; likes, tea): Likes tea.",
+        "0.10 (similarity 0.00; no matching word): Use Polars.",
+    ]
+    assert [(fact["fact"]["content"], fact["matched"]) for fact in facts] == [
+        ("Likes tea.", ["likes", "tea"]),
+        ("Use Polars.", []),
     ]
 
 

@@ -9,10 +9,11 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from update_values import ADA, fact, runtime
 
-from memgraph import IdentityError, Memory, MemoryStorage, open_storage
+from memgraph import IdentityError, Memory, MemoryStorage, Policy, open_storage
+from memgraph.models import Episode
 from memgraph.nodes.recall import RecallContext, recall_fit, recall_load, recall_rank, recall_render
 from memgraph.retrieval.recall import RecallPipeline
-from memgraph.retrieval.results import RankedFact, RecallResult, ScoredFact, Selection
+from memgraph.retrieval.results import Ranked, RankedItem, RecallResult, ScoredEpisode, ScoredFact, Selection
 from memgraph.text.tokens import count_tokens
 
 CHESS, TEA = fact("Plays chess", id="f1", source="t1"), fact("Likes green tea", id="f2", source="t2")
@@ -47,37 +48,92 @@ def test_facts_are_ranked_best_first() -> None:
     """By id, with plain numbers, so that a client can edit the stage."""
     ranked = recall_rank({"messages": QUESTION, "memory": MEMORY}, context())["ranked"]
 
-    assert [entry.id for entry in ranked] == ["f2", "f1"]
-    assert [entry.similarity for entry in ranked] == [1.0, 0.0]
-    assert ranked[0].score > ranked[1].score
-    assert {type(entry.score) for entry in ranked} == {float}
+    assert [entry.id for entry in ranked.facts] == ["f2", "f1"]
+    assert [entry.similarity for entry in ranked.facts] == [1.0, 0.0]
+    assert ranked.facts[0].score > ranked.facts[1].score
+    assert {type(entry.score) for entry in ranked.facts} == {float}
 
 
-def rank(*ids: str) -> list[RankedFact]:
-    return [RankedFact(id=fact_id, score=0.5, similarity=0.25) for fact_id in ids]
+def talkative_storage(count: int) -> MemoryStorage:
+    storage = open_storage("memory:")
+    said = (Episode(id=f"e{number}", thread_id="t", text=f"tea number {number}") for number in range(count))
+    storage.append_episodes(ADA, tuple(said), Policy())
+    return storage
+
+
+def test_as_many_episodes_are_ranked_as_could_fit() -> None:
+    """Not thousands, each of which a checkpointer would store."""
+    small = context(talkative_storage(100), RecallPipeline(max_tokens=90))
+
+    ranked = recall_rank({"messages": QUESTION, "memory": MEMORY}, small)["ranked"]
+
+    assert len(ranked.episodes) == 30
+
+
+def test_of_a_disabled_memory_no_episode_is_read() -> None:
+    off = context(talkative_storage(1), enabled=False, user_id=None)
+
+    assert recall_rank({"messages": QUESTION, "memory": Memory()}, off)["ranked"] == Ranked()
+
+
+def rank(*ids: str) -> Ranked:
+    return Ranked(facts=tuple(RankedItem(id=fact_id, score=0.5, similarity=0.25) for fact_id in ids))
+
+
+def fit_input(ranked: Ranked) -> Any:
+    return {"messages": QUESTION, "memory": MEMORY, "ranked": ranked}
 
 
 def test_facts_are_selected_in_the_order_of_the_stage() -> None:
     """A client may have edited it; an id that does not exist is ignored."""
-    chosen = recall_fit({"memory": MEMORY, "ranked": rank("f1", "f9", "f2")}, context())["chosen"]
+    chosen = recall_fit(fit_input(rank("f1", "f9", "f2")), context())["chosen"]
 
-    assert chosen.facts == tuple(ScoredFact(fact=known, score=0.5, similarity=0.25) for known in (CHESS, TEA))
+    assert chosen.facts == (
+        ScoredFact(fact=CHESS, position=0, score=0.5, similarity=0.25),
+        ScoredFact(fact=TEA, position=1, score=0.5, similarity=0.25, matched=("likes", "tea")),
+    )
+
+
+def test_episodes_are_selected_by_their_ids() -> None:
+    ranked = Ranked(episodes=tuple(RankedItem(id=name, score=0.5, similarity=0.5) for name in ("e7", "gone")))
+
+    chosen = recall_fit(fit_input(ranked), context(talkative_storage(9)))["chosen"]
+
+    assert [(entry.episode.id, entry.position, entry.matched) for entry in chosen.episodes] == [("e7", 7, ("tea",))]
 
 
 def test_facts_beyond_the_budget_are_left_out() -> None:
     """The first ones of the stage stay."""
-    small = context(pipeline=RecallPipeline(max_tokens=45))
+    small = context(pipeline=RecallPipeline(max_tokens=42))
 
-    chosen = recall_fit({"memory": MEMORY, "ranked": rank("f2", "f1")}, small)["chosen"]
+    chosen = recall_fit(fit_input(rank("f2", "f1")), small)["chosen"]
 
     assert [entry.fact.id for entry in chosen.facts] == ["f2"]
 
 
 def test_the_block_is_rendered_with_its_tokens_and_facts() -> None:
     """What was selected, and nothing else."""
-    chosen = Selection(summaries={}, facts=(ScoredFact(fact=TEA, score=0.5, similarity=1.0),))
+    said = Episode(id="e1", text="Tea, please", at="2026-05-03T23:30:00Z")
+    chosen = Selection(
+        facts=(ScoredFact(fact=TEA, score=0.5, similarity=1.0),),
+        episodes=(ScoredEpisode(episode=said, score=0.5, similarity=1.0),),
+        today="2026-05-05",
+    )
 
-    recalled = recall_render({"chosen": chosen})["recalled"]
+    recalled = recall_render({"chosen": chosen}, context(pipeline=RecallPipeline(timezone="Asia/Tokyo")))["recalled"]
 
-    assert "Likes green tea" in recalled.text
-    assert recalled == RecallResult(text=recalled.text, tokens=count_tokens(recalled.text), facts=chosen.facts)
+    assert "Today is 2026-05-05.\n" in recalled.text
+    assert "- Likes green tea" in recalled.text
+    assert "In the user's words:\n2026-05-04:\n- Tea, please\n" in recalled.text
+    assert recalled == RecallResult(
+        text=recalled.text, tokens=count_tokens(recalled.text), facts=chosen.facts, episodes=chosen.episodes
+    )
+
+
+def test_lines_of_one_day_are_read_in_the_order_of_the_memory() -> None:
+    """Not the best first."""
+    entries = (ScoredFact(fact=TEA, position=1, score=1, similarity=1), ScoredFact(fact=CHESS, score=0, similarity=0))
+
+    text = recall_render({"chosen": Selection(facts=entries, today="2026-05-05")}, context())["recalled"].text
+
+    assert text.index("Plays chess") < text.index("Likes green tea")

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph import Fact, Memory, recall
-from memgraph.models import CATEGORIES, SECTIONS, Section
-from memgraph.retrieval.budget import SUMMARIES_SHARE, fit
-from memgraph.retrieval.render import fact_lines, summary_line
+from memgraph.models import CATEGORIES, SECTIONS, Episode, Evidence, Section
+from memgraph.retrieval.budget import MAX_MISSES, SUMMARIES_SHARE, Candidates, Shares, fit
+from memgraph.retrieval.lines import DATED, FACTS, GROUPS, QUOTES, Line, episode_line, fact_line, render_lines
+from memgraph.retrieval.render import summary_line
 from memgraph.text.tokens import count_tokens
 
 PIECES = st.sampled_from(
@@ -24,55 +29,95 @@ PIECES = st.sampled_from(
     ]
 )
 TEXTS = st.lists(PIECES | st.text(max_size=12), max_size=12).map("".join)
-FACTS = st.builds(
+DATES = st.sampled_from(["", "2026", "2026-05", "2026-05-03T10:00:00Z", "2025-12-31T23:59:59Z", "someday"])
+SOME_FACTS = st.builds(
     Fact,
     content=TEXTS,
     category=st.sampled_from([*CATEGORIES, "odd"]),
     confidence=st.floats(0, 1),
     source=st.sampled_from(["t0", "t1", "manual"]),
     source_error=st.none() | TEXTS,
+    said_at=DATES,
+    valid_from=DATES,
+    evidence=st.lists(st.builds(Evidence, episode=st.sampled_from(["e0", "e3", "gone"]), quote=TEXTS), max_size=2).map(
+        tuple
+    ),
 )
 
 
 @st.composite
 def memories(draw: st.DrawFn) -> Memory:
-    memory = Memory(facts=tuple(draw(st.lists(FACTS, max_size=25))))
+    memory = Memory(facts=tuple(draw(st.lists(SOME_FACTS, max_size=25))))
     for name in SECTIONS:
         memory = memory.with_section(name, Section(summary=draw(TEXTS | st.just(""))))
     return memory
 
 
+@st.composite
+def conversations(draw: st.DrawFn) -> tuple[Episode, ...]:
+    said = draw(st.lists(st.tuples(TEXTS, DATES, st.sampled_from(["user", "assistant"])), max_size=12))
+    return tuple(
+        Episode(id=f"e{position}", thread_id="t", text=text, at=at, author=author)
+        for position, (text, at, author) in enumerate(said)
+    )
+
+
 # -- selection ------------------------------------------------------------------------------------
 
 
-def select(costs: list[float], budget: int, *, order: str = "", preferred: str = "", guaranteed: int = 0) -> list[int]:
-    """The positions selected; *order* and *preferred* are positions of one digit."""
+def candidates(costs: list[float], order: str = "", *, group: str = FACTS) -> Candidates:
+    """Lines that cost what is said, in the order of *order*, which is positions of one digit."""
+    lines = {position: Line(f"{cost:g}", group) for position, cost in enumerate(costs) if not math.isinf(cost)}
+    return Candidates([int(position) for position in order] or list(range(len(costs))), lines.get)
+
+
+def count(text: str) -> int:
+    """The tokens of a line of `candidates`, which is a number; headings are free."""
+    return 0 if text.endswith(":\n") else int(text)
+
+
+def select(
+    costs: list[float],
+    budget: int,
+    *,
+    order: str = "",
+    preferred: str = "",
+    guaranteed: int = 0,
+    said: list[float] | None = None,
+    share: float = 0.0,
+    sources: Mapping[int, int] = MappingProxyType({}),
+) -> tuple[list[int], list[int]]:
+    """The positions of the facts and of the episodes selected."""
     return fit(
-        [int(position) for position in order] or list(range(len(costs))),
-        costs,
-        {int(position) for position in preferred},
-        min_cost=min(costs, default=math.inf),
-        max_tokens=budget,
-        guaranteed_tokens=guaranteed,
+        candidates(costs, order),
+        candidates(said or [], group=QUOTES),
+        guaranteed={int(position) for position in preferred},
+        sources_of=lambda position: [sources[position]] if position in sources else [],
+        shares=Shares(tokens=budget, guaranteed=guaranteed, episodes=share),
+        count=count,
     )
+
+
+def select_facts(costs: list[float], budget: int, **options: Any) -> list[int]:
+    return select(costs, budget, **options)[0]
 
 
 @pytest.mark.parametrize(("budget", "selected"), [(0, []), (9, []), (10, [0]), (19, [0]), (20, [0, 1]), (99, [0, 1])])
 def test_a_fact_that_fits_exactly_is_selected(budget: int, selected: list[int]) -> None:
-    assert select([10, 10], budget) == selected
+    assert select_facts([10, 10], budget) == selected
 
 
 def test_facts_are_selected_in_order() -> None:
-    assert select([10, 10, 10], 20, order="201") == [2, 0]
+    assert select_facts([10, 10, 10], 20, order="201") == [2, 0]
 
 
 def test_a_fact_that_does_not_fit_blocks_no_other() -> None:
-    assert select([5, 50, 5, 7], 17) == [0, 2, 3]
+    assert select_facts([5, 50, 5, 7], 17) == [0, 2, 3]
 
 
-def test_a_fact_of_infinite_cost_is_never_selected() -> None:
-    assert select([math.inf, 5], 10**9) == [1]
-    assert select([math.inf], 10**9) == []
+def test_a_fact_without_a_line_is_never_selected() -> None:
+    assert select_facts([math.inf, 5], 10**9) == [1]
+    assert select_facts([math.inf], 10**9) == []
 
 
 @pytest.mark.parametrize(
@@ -80,41 +125,89 @@ def test_a_fact_of_infinite_cost_is_never_selected() -> None:
 )
 def test_preferred_facts_fill_their_share_first(guaranteed: int, selected: list[int]) -> None:
     """The share is within the budget, and the result in order of rank."""
-    assert select([10, 10, 10, 10], 20, preferred="23", guaranteed=guaranteed) == selected
+    assert select_facts([10, 10, 10, 10], 20, preferred="23", guaranteed=guaranteed) == selected
 
 
 def test_the_rest_of_the_budget_is_open_to_every_fact() -> None:
     """Preferred ones included."""
-    assert select([10, 10, 10, 10], 30, order="3210", preferred="32", guaranteed=10) == [3, 2, 1]
+    assert select_facts([10, 10, 10, 10], 30, order="3210", preferred="32", guaranteed=10) == [3, 2, 1]
 
 
 def test_an_unused_share_is_open_to_every_fact() -> None:
-    assert select([10, 10, 30], 20, preferred="2", guaranteed=20) == [0, 1]
+    assert select_facts([10, 10, 30], 20, preferred="2", guaranteed=20) == [0, 1]
 
 
 def test_the_result_is_in_order_of_rank() -> None:
     """Not preferred facts first."""
-    assert select([10, 10, 10], 30, order="012", preferred="2", guaranteed=10) == [0, 1, 2]
+    assert select_facts([10, 10, 10], 30, order="012", preferred="2", guaranteed=10) == [0, 1, 2]
 
 
 def test_a_negative_budget_selects_nothing() -> None:
     """The summaries and the frame may take more than there is."""
-    assert select([1, 1], -5, preferred="1", guaranteed=10) == []
+    assert select([3, 3], -5, preferred="1", guaranteed=10, said=[3], share=0.5) == ([], [])
 
 
-def test_the_search_ends_when_nothing_can_fit() -> None:
-    """Or a recall over 10,000 facts would look at all of them."""
+def test_the_search_ends_after_many_lines_that_do_not_fit() -> None:
+    """Or a recall over 10,000 facts would count the tokens of all of them."""
     looked_at = list[int]()
+    lines = [Line("10", FACTS), *(Line("99", FACTS) for _ in range(10_000))]
+    facts = Candidates(range(len(lines)), lambda position: (looked_at.append(position), lines[position])[1])
+    shares = Shares(tokens=25, guaranteed=0, episodes=0)
 
-    class Costs(list[float]):
-        def __getitem__(self, position: int) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-            looked_at.append(position)
-            return super().__getitem__(position)
+    selected = fit(
+        facts, Candidates([], lambda _: None), guaranteed=set(), sources_of=lambda _: [], shares=shares, count=count
+    )
 
-    costs = Costs([10, 10, 10, 10, 10])
+    assert selected == ([0], [])
+    assert max(looked_at) <= MAX_MISSES + 1
 
-    assert fit(range(5), costs, set(), min_cost=10, max_tokens=25, guaranteed_tokens=0) == [0, 1]
-    assert set(looked_at) == {0, 1}
+
+# -- facts and episodes ---------------------------------------------------------------------------
+
+
+def test_episodes_have_their_share_if_facts_would_fill_the_rest() -> None:
+    assert select([10] * 9, 50, said=[10] * 9, share=0.4) == ([0, 1, 2], [0, 1])
+
+
+def test_the_share_is_of_what_the_guaranteed_leave() -> None:
+    assert select([10] * 9, 60, preferred="0", guaranteed=10, said=[10] * 9, share=0.4) == ([0, 1, 2, 3], [0, 1])
+
+
+def test_without_episodes_facts_have_everything() -> None:
+    assert select([10] * 9, 50, share=0.4) == ([0, 1, 2, 3, 4], [])
+
+
+def test_what_facts_leave_is_for_episodes() -> None:
+    assert select([10], 50, said=[10] * 9, share=0.4) == ([0], [0, 1, 2, 3])
+
+
+def test_what_episodes_leave_is_for_facts() -> None:
+    assert select([10] * 9, 50, said=[10], share=0.4) == ([0, 1, 2, 3], [0])
+
+
+def test_an_episode_that_a_selected_fact_rests_on_is_left_out() -> None:
+    """It would say the same again."""
+    assert select([10] * 2, 40, said=[10] * 9, share=0.5, sources={0: 0, 1: 2}) == ([0, 1], [1, 3])
+
+
+def test_a_heading_costs_once_in_its_group() -> None:
+    """The same day in another group has a heading of its own."""
+    lines = [Line("- a\n", DATED, "2026-05-03"), Line("- b\n", DATED, "2026-05-03")]
+    quotes = [Line("- c\n", QUOTES, "2026-05-03"), Line("- d\n", QUOTES, "2026-05-03")]
+    needed = count_tokens(render_lines([*lines, *quotes]))
+
+    def fits(tokens: int) -> tuple[list[int], list[int]]:
+        return fit(
+            Candidates(range(2), lines.__getitem__),
+            Candidates(range(2), quotes.__getitem__),
+            guaranteed=set(),
+            sources_of=lambda _: [],
+            shares=Shares(tokens=tokens, guaranteed=0, episodes=0.5),
+            count=count_tokens,
+        )
+
+    assert fits(needed) == ([0, 1], [0, 1])
+    assert sum(map(len, fits(needed - 1))) == 3
 
 
 def test_summaries_may_take_half() -> None:
@@ -125,37 +218,62 @@ def test_summaries_may_take_half() -> None:
 
 
 @settings(max_examples=150)
-@given(memories(), TEXTS, st.integers(1, 700), st.floats(0, 1))
-def test_no_memory_exceeds_the_budget(memory: Memory, question: str, max_tokens: int, share: float) -> None:
-    """Tags and framing counted, CJK, emoji and code included."""
-    text = recall(memory, [question], max_tokens=max_tokens, guaranteed_share=share)
+@given(memories(), conversations(), TEXTS, st.integers(1, 700), st.tuples(st.floats(0, 1), st.floats(0, 1)))
+def test_no_memory_exceeds_the_budget(
+    memory: Memory, episodes: tuple[Episode, ...], question: str, max_tokens: int, shares: tuple[float, float]
+) -> None:
+    """Tags, framing and headings counted, CJK, emoji and code included."""
+    options = {"guaranteed_share": shares[0], "episode_share": shares[1]}
+
+    text = recall(memory, [question], episodes=episodes, max_tokens=max_tokens, **options)
 
     assert count_tokens(text) <= max_tokens
 
 
+HEADINGS = {"User Context:", "History:", *(group.strip() for group in GROUPS)}
+
+
 @settings(max_examples=150)
-@given(memories(), TEXTS, st.integers(1, 700))
-def test_no_memory_breaks_out_of_its_block(memory: Memory, question: str, max_tokens: int) -> None:
+@given(memories(), conversations(), TEXTS, st.integers(1, 700))
+def test_no_memory_breaks_out_of_its_block(
+    memory: Memory, episodes: tuple[Episode, ...], question: str, max_tokens: int
+) -> None:
     """One opening, one closing tag, and every line one of ours."""
-    lines = recall(memory, [question], max_tokens=max_tokens).split("\n")
+    lines = recall(memory, [question], episodes=episodes, max_tokens=max_tokens).split("\n")
 
     assert lines == [""] or (lines[0], lines[-1]) == ("<memory>", "</memory>")
-    assert all(line.startswith("- ") or line in {"User Context:", "History:", "Facts:"} for line in lines[2:-1])
+    assert all(
+        line.startswith("- ") or line in HEADINGS or re.fullmatch(r"\d{4}(-\d\d){0,2}:", line) for line in lines[3:-1]
+    )
     assert not any("<" in line or ">" in line for line in lines[1:-1])
+
+
+@settings(max_examples=100)
+@given(memories(), conversations(), TEXTS)
+def test_days_ascend_within_each_group(memory: Memory, episodes: tuple[Episode, ...], question: str) -> None:
+    facts, _, quotes = recall(memory, [question], episodes=episodes).partition(QUOTES)
+
+    for group in (facts, quotes):
+        days = re.findall(r"^(\d{4}(?:-\d\d){0,2}):$", group, re.MULTILINE)
+        assert days == sorted(set(days))
 
 
 @settings(max_examples=200)
 @given(
     st.lists(
-        FACTS.map(lambda fact: fact_lines([fact])[0]) | TEXTS.map(lambda text: summary_line("Work", text.strip("\n"))),
+        SOME_FACTS.map(fact_line) | TEXTS.map(lambda text: episode_line(Episode(id="e", text=text, at="2026-05-03"))),
         max_size=8,
-    )
+    ),
+    TEXTS,
 )
-def test_tokens_of_lines_add_up(lines: list[str]) -> None:
-    """Why a fact's tokens need to be counted once only: no token spans the end of a line and what follows."""
-    lines = [line for line in lines if "\n" not in line[:-1] and "\r" not in line]
+def test_tokens_of_lines_and_headings_add_up(lines: list[Line | None], summary: str) -> None:
+    """Why a line's tokens need to be counted once only: no token spans the end of a line and what follows."""
+    known = [line for line in lines if line]
+    headings = {(line.group, heading) for line in known for heading in line.headings}
+    above = summary_line("Work", " ".join(summary.split()))
+    parts = [above, *(heading for _, heading in headings), *(line.text for line in known)]
 
-    assert count_tokens("".join(lines)) == sum(map(count_tokens, lines))
+    assert count_tokens(above + render_lines(known)) == sum(map(count_tokens, parts))
 
 
 @pytest.mark.parametrize("run", ["a", "茶", "🙂", "=", " a", "\u0301", "9"])

@@ -1,31 +1,21 @@
-"""Facts indexed for recall: what holds for every ranker, the costs of facts, and the cache of indexes."""
+"""Facts indexed for recall: what holds for every ranker, and the lines of facts."""
 
 from __future__ import annotations
 
-import gc
-import math
-import threading
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from memgraph import Fact, IndexCache, Memory, ScoredFact, Section, rank_facts, recall
+from memgraph import Fact, IndexCache, Memory, ScoredFact, rank_facts, recall
 from memgraph.errors import ConfigError, EmbeddingError
-from memgraph.retrieval.fact_index import (
-    GUARANTEED_CATEGORIES,
-    MAX_TEXT_BYTES,
-    RANKERS,
-    FactIndex,
-    TextCache,
-    get_ranker,
-)
+from memgraph.models import Episode, Evidence
+from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES, FactIndex
 from memgraph.retrieval.lexical import LexicalIndex
+from memgraph.retrieval.lines import fact_line
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.render import fact_lines
-from memgraph.text.tokens import count_tokens
+from memgraph.retrieval.rankers import RANKERS, get_ranker
 
 Rank = Callable[..., list[ScoredFact]]
 FACTS = [
@@ -45,10 +35,6 @@ def rank(request: pytest.FixtureRequest, letters: Embeddings) -> Rank:
 
 def contents(ranked: list[ScoredFact]) -> list[str]:
     return [entry.fact.content for entry in ranked]
-
-
-def facts(*contents: str) -> tuple[Fact, ...]:
-    return tuple(Fact(id=f"fact_{position:08x}", content=content) for position, content in enumerate(contents))
 
 
 # -- every ranker ---------------------------------------------------------------------------------
@@ -127,7 +113,7 @@ def test_the_newest_of_equals_is_first(rank: Rank) -> None:
 
 
 def index(*of: Fact) -> FactIndex:
-    return FactIndex(of, get_ranker(None))
+    return IndexCache().facts(of)
 
 
 def ranking(indexed: FactIndex, query: str, similarity: float = 1.0, confidence: float = 0.0) -> Any:
@@ -136,7 +122,7 @@ def ranking(indexed: FactIndex, query: str, similarity: float = 1.0, confidence:
 
 def test_the_score_is_the_weighted_mean_of_similarity_and_confidence() -> None:
     indexed = index(Fact(content="jazz opal", confidence=0.5), Fact(content="jazz", confidence=1.0), Fact(content="x"))
-    raw = LexicalIndex(indexed.facts).scores(Query.from_text("jazz")).tolist()
+    raw = LexicalIndex(indexed.documents).scores(Query.from_text("jazz")).tolist()
 
     found = ranking(indexed, "jazz", 3.0, 1.0)
 
@@ -208,26 +194,17 @@ def test_a_superseded_fact_ranks_below_any_current_fact_of_the_same_score() -> N
     assert ranking(index(old, new, other), "").order == [1, 2, 0]
 
 
-def test_costs_are_the_tokens_of_the_lines() -> None:
-    indexed = index(
-        Fact(content="Likes tea"), Fact(content="Speaks 中文", category="preference", source_error="French")
-    )
+def test_a_fact_has_the_line_of_its_content() -> None:
+    indexed = index(Fact(content="Likes tea"), Fact(content="Speaks 中文", category="preference"))
 
-    assert indexed.lines == tuple(fact_lines(indexed.facts))
-    assert indexed.costs == tuple(map(count_tokens, indexed.lines))
-    assert indexed.min_cost == min(indexed.costs)
+    assert [indexed.line(0), indexed.line(1)] == [fact_line(fact) for fact in indexed.facts]
 
 
-def test_facts_that_must_not_be_selected_cost_infinitely() -> None:
+def test_facts_that_must_not_be_selected_have_no_line() -> None:
     """Without content, or superseded."""
     indexed = index(Fact(id="old", content="a"), Fact(content=" \u200b"), Fact(content="b", replaces=("old",)))
 
-    assert [math.isinf(cost) for cost in indexed.costs] == [True, True, False]
-
-
-def test_without_facts_the_lowest_cost_is_infinite() -> None:
-    assert index().min_cost == math.inf
-    assert index().costs == ()
+    assert [indexed.line(position) is None for position in range(3)] == [True, True, False]
 
 
 def test_corrections_and_preferences_are_guaranteed() -> None:
@@ -237,16 +214,18 @@ def test_corrections_and_preferences_are_guaranteed() -> None:
     assert {"correction", "preference"} == GUARANTEED_CATEGORIES
 
 
-def test_facts_with_unbroken_text_may_be_miscounted() -> None:
-    assert index(Fact(content="a" * 600), Fact(content="tea " * 300), Fact(content="x")).may_miscount == {0}
+def test_a_fact_is_found_by_its_quotes() -> None:
+    facts = [*FACTS, Fact(content="Owns an animal", evidence=(Evidence(quote="My hamster is called Biscuit."),))]
+
+    assert contents(rank_facts(facts, "Biscuit"))[0] == "Owns an animal"
 
 
-def test_a_scored_fact_has_the_scores_of_its_position() -> None:
-    indexed = index(Fact(content="jazz", confidence=0.5), Fact(content="tea", confidence=0.9))
+def test_a_fact_is_found_by_the_turn_before_its_quote() -> None:
+    said = [Episode(id="e1", thread_id="t", text="Any pets?"), Episode(id="e2", thread_id="t", text="Two.")]
+    facts = [*FACTS, Fact(content="Has two", evidence=(Evidence(episode="e2", quote="Two."),))]
 
-    entry = indexed.scored_fact(ranking(indexed, "jazz", 1.0, 1.0), 0)
-
-    assert (entry.fact.content, entry.score, entry.similarity) == ("jazz", 0.75, 1.0)
+    assert contents(rank_facts(facts, "pets", episodes=said))[0] == "Has two"
+    assert contents(rank_facts(facts, "pets"))[0] != "Has two"
 
 
 # -- errors ---------------------------------------------------------------------------------------
@@ -271,216 +250,3 @@ def test_hybrid_whose_server_is_down_says_so(down: Embeddings) -> None:
 
 def test_none_is_the_default_ranker() -> None:
     assert get_ranker(None) is get_ranker("lexical") is not get_ranker("tfidf")
-
-
-# -- terms and token counts -----------------------------------------------------------------------
-
-
-def test_terms_and_tokens_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, counted = TextCache(), list[str]()
-    monkeypatch.setattr(
-        "memgraph.retrieval.fact_index.count_tokens", lambda text: (counted.append(text), count_tokens(text))[1]
-    )
-
-    assert texts.extract_terms(["Green teas", "cats"]) == [("green", "tea"), ("cat",)]
-    assert texts.count_tokens(["Green teas", "cats"]) == [count_tokens("Green teas"), count_tokens("cats")]
-    assert texts.count_tokens(["cats", "dogs"]) == [count_tokens("cats"), count_tokens("dogs")]
-    assert counted == ["Green teas", "cats", "dogs"]
-    assert len(texts) == 5
-
-
-def test_text_is_bounded_in_bytes() -> None:
-    """A text counts with its terms, which take more room than itself."""
-    texts = TextCache(max_bytes=100_000)
-
-    for number in range(1_000):
-        texts.extract_terms([f"A fact of number {number} about {number} things"])
-        texts.count_tokens([f"A fact of number {number} about {number} things"])
-
-    assert 100 < len(texts._terms) < 200
-    assert 200 < len(texts._token_counts) < 400
-    assert texts._terms.total_bytes <= 100_000
-    assert texts._token_counts.total_bytes <= 100_000
-
-
-def test_text_of_ten_thousand_facts_is_kept() -> None:
-    """Or every change of a large memory would analyse all of it again."""
-    texts = TextCache()
-    many = [f"Fact number {number} about a topic of about the usual length" for number in range(10_000)]
-
-    texts.extract_terms(many)
-    texts.count_tokens(many)
-
-    assert len(texts) == 20_000
-    assert MAX_TEXT_BYTES == 32 * 1024 * 1024
-
-
-def test_a_changed_memory_analyses_only_its_new_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, cache = list[str](), IndexCache()
-    monkeypatch.setattr(
-        "memgraph.retrieval.fact_index.count_tokens", lambda text: (asked.append(text), count_tokens(text))[1]
-    )
-    _ = cache.index(facts("tea", "cats")).costs
-
-    _ = cache.index(facts("tea", "cats", "chess")).costs
-
-    assert [line.split("] ")[1] for line in asked] == ["tea\n", "cats\n", "chess\n"]
-
-
-# -- the cache ------------------------------------------------------------------------------------
-
-
-def test_an_index_is_built_once_for_a_set_of_facts() -> None:
-    """Also if the document was loaded again."""
-    cache = IndexCache()
-
-    assert cache.index(facts("tea", "cats")) is cache.index(list(facts("tea", "cats")))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"content": "coffee"},
-        {"category": "goal"},
-        {"confidence": 0.1},
-        {"source": "t"},
-        {"replaces": ("fact_00000001",)},
-    ],
-)
-def test_any_change_of_a_fact_builds_it_anew(change: dict[str, object]) -> None:
-    cache, (tea, cats) = IndexCache(), facts("tea", "cats")
-    before = cache.index((tea, cats))
-
-    assert cache.index((tea.model_copy(update=change), cats)) is not before
-
-
-def test_a_list_that_changed_is_noticed() -> None:
-    """A list may be changed in position; only a tuple is known by being the same."""
-    cache, growing = IndexCache(), [*facts("tea")]
-    cache.index(growing)
-    growing.append(Fact(content="cats"))
-
-    assert len(cache.index(growing).facts) == 2
-
-
-def test_two_users_at_one_revision_never_mix() -> None:
-    cache = IndexCache()
-    ada, bob = (Memory(revision=7, facts=facts(content)) for content in ("Ada likes tea", "Bob likes rum"))
-
-    assert "Ada" in recall(ada, ["likes"], cache=cache)
-    assert "Ada" not in recall(bob, ["likes"], cache=cache)
-
-
-def test_summaries_of_two_users_never_mix() -> None:
-    cache = IndexCache()
-    ada, bob = (Memory.model_validate({"user": {"workContext": name}}) for name in ("Ada.", "Bob."))
-
-    assert "Ada" in recall(ada, cache=cache)
-    assert "Ada" not in recall(bob, cache=cache)
-
-
-def test_no_more_is_kept_than_was_said() -> None:
-    cache = IndexCache(keep=3)
-
-    for number in range(10):
-        recall(Memory(facts=facts(f"fact {number}")), cache=cache)
-
-    assert len(cache) == 3
-
-
-def test_many_threads_may_share_a_cache() -> None:
-    cache, wrong = IndexCache(keep=2), list[str]()
-
-    def ask(name: str) -> None:
-        memory = Memory(facts=facts(*(f"{name} knows {n}" for n in range(20))))
-        wrong.extend(text for _ in range(20) if f"{name} knows 7" not in (text := recall(memory, ["7"], cache=cache)))
-
-    threads = [threading.Thread(target=ask, args=(name,)) for name in ("ada", "bob", "cy", "dee")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert wrong == []
-
-
-@pytest.mark.parametrize("kind", [list, tuple])
-def test_the_number_of_indexes_is_bounded(kind: Callable[..., Any]) -> None:
-    """32 by default; the least recently used one is evicted."""
-    cache = IndexCache()
-    memories = [kind(facts(f"fact {number}")) for number in range(33)]
-    first = cache.index(memories[0])
-    for memory in memories[1:32]:
-        cache.index(memory)
-
-    assert cache.index(memories[0]) is first
-    assert len(cache) == 32
-    cache.index(memories[32])
-    assert len(cache) == 32
-    assert cache.index(memories[0]) is first
-
-
-def test_rankers_and_models_have_indexes_of_their_own(letters: Any) -> None:
-    cache, memory = IndexCache(), facts("tea")
-
-    indexes = [cache.index(memory), cache.index(memory, ranker="tfidf"), cache.index(memory, embeddings=letters)]
-
-    assert len({id(found) for found in indexes}) == 3
-    assert cache.index(memory, ranker="lexical") is indexes[0]
-
-
-def test_summaries_are_fitted_to_each_budget() -> None:
-    cache = IndexCache()
-    memory = Memory().with_section("top_of_mind", Section(summary="One thing is said here. " * 100))
-
-    large, small = cache.summaries(memory, 500), cache.summaries(memory, 100)
-
-    assert cache.summaries(memory, 500) is large
-    assert small.tokens <= 100 < large.tokens <= 500
-
-
-def test_clear_frees_all_text_of_users(letters: Any) -> None:
-    """A deleted user leaves nothing behind in memory."""
-    cache, memory = IndexCache(), Memory(facts=facts("Likes tea")).with_section("top_of_mind", Section(summary="Tea."))
-    for ranker in RANKERS:
-        recall(memory, ["tea"], ranker=ranker, embeddings=letters, cache=cache)
-    is_alive = [weakref.ref(cache.index(memory.facts, ranker=ranker, embeddings=letters)) for ranker in RANKERS]
-    parts = (cache._indexes, cache._by_identity, cache._vectors, cache._summaries, cache._texts)
-    before = [len(part) for part in parts]
-
-    cache.clear()
-
-    gc.collect()
-    assert before == [3, 3, 1, 1, 2]
-    assert [len(part) for part in (cache, *parts)] == [0] * 6
-    assert [reference() for reference in is_alive] == [None] * 3
-
-
-def test_a_cleared_cache_works_again(letters: Any) -> None:
-    cache, memory = IndexCache(), Memory(facts=facts("Likes tea"))
-    before = recall(memory, ["tea"], ranker="hybrid", embeddings=letters, cache=cache)
-
-    cache.clear()
-
-    assert recall(memory, ["tea"], ranker="hybrid", embeddings=letters, cache=cache) == before
-
-
-def test_each_text_is_embedded_once(letters: Any) -> None:
-    """A memory that gained a fact costs one more embedding, not all of them again."""
-    cache = IndexCache()
-    cache.index(facts("tea", "cats"), ranker="hybrid", embeddings=letters)
-
-    cache.index(facts("tea", "cats", "chess"), ranker="hybrid", embeddings=letters)
-
-    assert letters.embedded == ["tea", "cats", "chess"]
-
-
-def test_a_server_that_is_down_is_not_asked_at_every_call(down: Any) -> None:
-    """Or every answer of the agent would wait for it."""
-    cache = IndexCache()
-    memory = Memory(facts=facts("tea"))
-
-    for _ in range(3):
-        recall(memory, ["tea"], ranker="hybrid", embeddings=down, cache=cache)
-
-    assert down.asked == 1

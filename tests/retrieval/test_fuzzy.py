@@ -15,7 +15,7 @@ from memgraph.retrieval.fuzzy import (
 
 
 def similar(words: list[str], *known: str) -> list[tuple[str, str, float]]:
-    return [(word, known[number], round(value, 4)) for word, number, value in Vocabulary(known).similar(words)]
+    return [(word, match, round(value, 4)) for word, match, value in Vocabulary(known).similar(words)]
 
 
 def test_bounds_are_those_that_were_measured() -> None:

@@ -6,21 +6,26 @@ import numpy as np
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from memgraph.models import Fact
+from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
-from memgraph.retrieval.hybrid import SEMANTIC_WEIGHT, HybridIndex, standardise
+from memgraph.retrieval.hybrid import MAX_LEXICAL_WEIGHT, MIN_LEXICAL_WEIGHT, HybridIndex, lexical_weight, standardise
 from memgraph.retrieval.lexical import LexicalIndex
 from memgraph.retrieval.query import Query
 
-FACTS = [
-    Fact(content="Has a cat named Dumpling"),
-    Fact(content="Prefers pytest", source_error="unittest"),
-    Fact(content="Drinks tea"),
+DOCUMENTS = [
+    Document("Has a cat named Dumpling"),
+    Document("Prefers pytest", (("I never use unittest", 0.5),)),
+    Document("Drinks tea"),
 ]
 
 
-def test_words_and_meaning_weigh_the_same() -> None:
-    assert SEMANTIC_WEIGHT == 0.5
+def test_the_weights_are_those_that_were_measured() -> None:
+    assert (MIN_LEXICAL_WEIGHT, MAX_LEXICAL_WEIGHT) == (0.3, 0.5)
+
+
+def test_words_weigh_less_if_they_cover_less_of_the_question() -> None:
+    """A match of one word among many says little, but standardised it would weigh as much as a match of all."""
+    assert (lexical_weight(0), lexical_weight(0.5), lexical_weight(1)) == pytest.approx((0.3, 0.4, 0.5))
 
 
 def test_scores_are_standardised() -> None:
@@ -31,20 +36,22 @@ def test_equal_scores_say_nothing() -> None:
     assert standardise(np.array([7.0, 7.0])).tolist() == [0, 0]
 
 
-def test_the_score_is_the_mean_of_both_less_the_lowest(letters: Embeddings) -> None:
+def test_the_score_is_the_weighted_mean_of_both_less_the_lowest(letters: Embeddings) -> None:
     query, vectors = Query.from_text("Which cat?"), EmbeddingCache(letters)
-    lexical = standardise(LexicalIndex(FACTS).scores(query))
-    cosine = vectors.embed_texts([FACTS[0].content, "Prefers pytest\nunittest", FACTS[2].content])
-    fused = 0.5 * lexical + 0.5 * standardise((cosine @ vectors.embed_query("Which cat?")).astype(np.float64))
+    words = LexicalIndex(DOCUMENTS)
+    weight = lexical_weight(words.coverage(query))
+    cosine = vectors.embed_texts([document.text for document in DOCUMENTS])
+    meaning = standardise((cosine @ vectors.embed_query("Which cat?")).astype(np.float64))
+    fused = weight * standardise(words.scores(query)) + (1 - weight) * meaning
 
-    scores = HybridIndex(FACTS, vectors).scores(query)
+    scores = HybridIndex(DOCUMENTS, vectors).scores(query)
 
     assert scores.tolist() == pytest.approx((fused - fused.min()).tolist())
     assert scores.min() == 0
     assert scores.argmax() == 0
 
 
-def test_without_facts_the_model_is_not_called(down: Embeddings) -> None:
+def test_without_documents_the_model_is_not_called(down: Embeddings) -> None:
     assert HybridIndex([], EmbeddingCache(down)).scores(Query.from_text("cat")).tolist() == []
 
 
@@ -52,6 +59,17 @@ def test_terms_come_from_the_given_extractor(letters: Embeddings) -> None:
     """So that a cache is used."""
     asked = list[str]()
 
-    HybridIndex(FACTS, EmbeddingCache(letters), extract=lambda texts: [asked.append(text) or ("x",) for text in texts])
+    HybridIndex(
+        DOCUMENTS, EmbeddingCache(letters), extract=lambda texts: [asked.append(text) or ("x",) for text in texts]
+    )
 
-    assert asked == [FACTS[0].content, "Prefers pytest\nunittest", FACTS[2].content]
+    assert asked == [text for document in DOCUMENTS for text in document.texts]
+
+
+def test_appended_documents_leave_the_scores_as_if_all_were_indexed_together(letters: Embeddings) -> None:
+    vectors = EmbeddingCache(letters)
+
+    appended = HybridIndex(DOCUMENTS, vectors, base=HybridIndex(DOCUMENTS[:2], vectors))
+
+    query = Query.from_text("Which cat?")
+    assert appended.scores(query).tolist() == pytest.approx(HybridIndex(DOCUMENTS, vectors).scores(query).tolist())

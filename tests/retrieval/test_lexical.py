@@ -5,11 +5,25 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from memgraph import Fact, IndexCache, ScoredFact, rank_facts
-from memgraph.retrieval.lexical import FUZZY_WEIGHT, K1, SYNONYM_WEIGHT, B, LexicalIndex, bm25, searchable_text
+from memgraph.retrieval.documents import Document
+from memgraph.retrieval.lexical import (
+    DATE_WEIGHT,
+    FUZZY_WEIGHT,
+    K1,
+    MIN_SEGMENT,
+    SYNONYM_WEIGHT,
+    B,
+    LexicalIndex,
+    bm25,
+    matched_words,
+    reusable_segments,
+)
 from memgraph.retrieval.query import Query
 
 CHINESE_SET = json.loads((Path(__file__).parents[2] / "benchmarks/chinese_recall.json").read_text())
@@ -25,9 +39,9 @@ def contents(ranked: list[ScoredFact]) -> list[str]:
 
 
 def scores(query: Query | str, *texts: str, k1: float = K1, b: float = B) -> list[float]:
-    """The scores of facts without a thread."""
+    """The scores of documents without a thread."""
     query = Query.from_text(query) if isinstance(query, str) else query
-    return LexicalIndex([Fact(content=text) for text in texts], k1=k1, b=b).scores(query).tolist()
+    return LexicalIndex([Document(text) for text in texts], k1=k1, b=b).scores(query).tolist()
 
 
 def idf(documents: int, containing: int) -> float:
@@ -74,20 +88,20 @@ def test_a_repeated_query_term_counts_once() -> None:
 
 
 def test_constants_are_those_that_were_measured() -> None:
-    assert (K1, B, FUZZY_WEIGHT, SYNONYM_WEIGHT) == (1.5, 0.6, 0.4, 0.5)
+    assert (K1, B, FUZZY_WEIGHT, SYNONYM_WEIGHT, DATE_WEIGHT) == (1.5, 0.9, 0.4, 0.5, 1.5)
 
 
 def test_the_ranker_scores_by_the_same_formula() -> None:
     """Words that have neither synonyms nor similar words in the memory."""
     texts = ["milk jazz", "milk milk opal jazz", "!"]
 
-    assert scores("milk opal", *texts) == pytest.approx(bm25("milk opal", texts, k1=1.5, b=0.6))
+    assert scores("milk opal", *texts) == pytest.approx(bm25("milk opal", texts, k1=1.5, b=0.9))
     assert scores("milk opal", *texts, k1=1.2, b=0.75) == pytest.approx(bm25("milk opal", texts))
 
 
 def test_short_facts_are_not_rewarded_beyond_one_term() -> None:
     """The mean length counts as at least 1, so that a memory of signs does not divide by zero."""
-    tea = idf(4, 1) * 2.5 / (1 + 1.5 * (0.4 + 0.6 * 1 / 1))
+    tea = idf(4, 1) * 2.5 / (1 + 1.5 * (0.1 + 0.9 * 1 / 1))
 
     assert scores("jazz", "jazz", "!", "!", "!") == pytest.approx([tea, 0, 0, 0])
 
@@ -124,7 +138,7 @@ def test_a_similar_word_weighs_by_its_similarity() -> None:
 def test_a_similar_word_does_not_count_as_rarer_than_the_word_of_the_query() -> None:
     """The word of the query is in three facts; a similar one, which is in one, gets its idf."""
     texts = ["opal1235", "opal1235", "opal1235", "opal1234", "jazz"]
-    tf = 2.5 / (1 + 1.5 * (0.4 + 0.6))
+    tf = 2.5 / (1 + 1.5 * (0.1 + 0.9))
 
     found = scores("opal1235", *texts)
 
@@ -134,7 +148,7 @@ def test_a_similar_word_does_not_count_as_rarer_than_the_word_of_the_query() -> 
 
 def test_a_common_similar_word_keeps_its_own_idf() -> None:
     texts = ["opal1234", "opal1234", "opal1234", "opal1235", "jazz"]
-    tf = 2.5 / (1 + 1.5 * (0.4 + 0.6))
+    tf = 2.5 / (1 + 1.5 * (0.1 + 0.9))
 
     found = scores("opal1235", *texts)
 
@@ -147,22 +161,122 @@ def test_a_word_found_in_two_ways_counts_by_the_better_one() -> None:
     assert scores("opal1234 opal1235", "opal1234", "jazz") == pytest.approx(scores("opal1234", "opal1234", "jazz"))
 
 
-def test_facts_of_a_thread_support_each_other() -> None:
+def test_documents_of_a_thread_support_each_other() -> None:
     """What was said near a match is more likely to matter than what was said elsewhere."""
-    facts = [Fact(content="jazz", source="t"), Fact(content="opal", source="t"), Fact(content="milk")]
+    documents = [Document("jazz", thread="t"), Document("opal", thread="t"), Document("milk")]
     match = scores("jazz", "jazz", "opal", "milk")[0]
 
-    found = LexicalIndex(facts).scores(Query.from_text("jazz")).tolist()
+    found = LexicalIndex(documents).scores(Query.from_text("jazz")).tolist()
 
     assert found == pytest.approx([match + 0.25 * match / 3, 0.25 * match / 3 + 0.25 * match, 0])
 
 
-def test_the_error_to_avoid_is_searched_too() -> None:
-    assert searchable_text(Fact(content="Use Polars", source_error="pandas")) == "Use Polars\npandas"
-    assert searchable_text(Fact(content="Use Polars")) == "Use Polars"
+def test_a_word_of_the_context_counts_by_the_weight_of_its_text() -> None:
+    """As a fraction of an occurrence."""
+    documents = [Document("opal", (("jazz", 0.5),)), Document("milk")]
+    tf = 0.5 * 2.5 / (0.5 + 1.5 * (0.1 + 0.9 * 1.5 / 1.25))
+
+    assert LexicalIndex(documents).scores(Query.from_text("jazz")).tolist() == pytest.approx([idf(2, 1) * tf, 0])
 
 
-def test_no_facts_have_no_scores() -> None:
+def test_a_document_of_a_date_in_the_question_scores_more() -> None:
+    """By the rarity of the date, also if no word matches."""
+    documents = [Document("opal", dates=("2026-05-03T10:00:00Z",)), Document("opal", dates=("2026-06-01",))]
+
+    assert LexicalIndex(documents).scores(Query(dates=("2026-05",))).tolist() == pytest.approx([1.5 * idf(2, 1), 0])
+
+
+# -- segments -------------------------------------------------------------------------------------
+
+MANY = [Document(f"opal{number % 7} jazz {number % 13} k{number}", thread=f"t{number // 9}") for number in range(700)]
+
+
+def test_documents_may_be_appended() -> None:
+    """The scores are those of an index of all of them."""
+    query = Query.from_text("opal3 jazz k77 k9")
+    grown = LexicalIndex(MANY[:1])
+
+    for size in (100, 130, 131, 400, 699, 700):
+        grown = LexicalIndex(MANY[:size], base=grown)
+
+    assert len(grown.segments) > 1
+    assert grown.scores(query).tolist() == pytest.approx(LexicalIndex(MANY).scores(query).tolist())
+    assert grown.coverage(query) == pytest.approx(LexicalIndex(MANY).coverage(query))
+
+
+def test_appending_a_document_analyses_few_others() -> None:
+    analysed = list[str]()
+    extract = lambda texts: [analysed.append(text) or ("x",) for text in texts]  # noqa: E731
+    grown = LexicalIndex(MANY[:600], extract=extract)
+    analysed.clear()
+
+    for size in range(601, 701):
+        grown = LexicalIndex(MANY[:size], extract=extract, base=grown)
+
+    assert len(analysed) <= 100 * MIN_SEGMENT
+
+
+def test_segments_are_few() -> None:
+    sizes = list[int]()
+    segments: list[Any] = []
+    for size in range(1, 3_000):
+        segments = list(reusable_segments(segments, size))
+        kept = sum(segment.size for segment in segments)
+        segments.append(SimpleNamespace(size=size - kept))
+        sizes.append(len(segments))
+
+    assert max(sizes) <= 5
+    assert sum(segment.size for segment in segments) == 2_999
+
+
+def test_an_index_of_the_same_documents_keeps_every_segment() -> None:
+    index = LexicalIndex(MANY[:10])
+
+    assert LexicalIndex(MANY[:10], base=index).segments == index.segments
+
+
+# -- coverage -------------------------------------------------------------------------------------
+
+
+def coverage(query: str, *texts: str) -> float:
+    return LexicalIndex([Document(text) for text in texts]).coverage(Query.from_text(query))
+
+
+def test_a_document_with_all_words_covers_the_question() -> None:
+    assert coverage("opal jazz", "opal jazz milk", "tea") == 1
+
+
+def test_coverage_is_the_share_of_the_idf_that_the_best_document_has() -> None:
+    """A word that is nowhere counts as the rarest."""
+    assert coverage("opal jazz", "opal milk", "opal", "jazz") == pytest.approx(idf(3, 1) / (idf(3, 1) + idf(3, 2)))
+    assert coverage("opal unheard", "opal", "tea") == pytest.approx(idf(2, 1) / (idf(2, 1) + idf(2, 0)))
+
+
+@pytest.mark.parametrize(("query", "texts"), [("", ["opal"]), ("opal", []), ("opal", ["tea"])])
+def test_nothing_in_common_covers_nothing(query: str, texts: list[str]) -> None:
+    assert coverage(query, *texts) == 0
+
+
+# -- why a document was found ---------------------------------------------------------------------
+
+
+def test_the_words_that_match_are_those_of_the_document() -> None:
+    """In order, each once: equal stems, synonyms and similar spelling count."""
+    document = Document("Containers and tests, containers", (("I use databases daily", 0.5),))
+
+    assert matched_words(Query.from_text("docker databse testing"), document) == ("containers", "tests", "databases")
+
+
+def test_chinese_matches_by_characters_and_pairs() -> None:
+    assert matched_words(Query.from_text("花生"), Document("对花生过敏")) == ("花", "生", "花生")
+
+
+def test_nothing_matches_nothing() -> None:
+    assert matched_words(Query.from_text("jazz"), Document("opal")) == ()
+    assert matched_words(Query(), Document("opal")) == ()
+
+
+def test_no_documents_have_no_scores() -> None:
     assert scores("jazz") == []
 
 

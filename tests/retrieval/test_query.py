@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -136,3 +137,29 @@ def test_acknowledgements_are_read_past() -> None:
     assert READ_FACTOR == 2
     assert texts(build_query([HumanMessage("question"), *thanks], max_context_turns=1)) == ["question"]
     assert texts(build_query([HumanMessage("question"), *thanks, *thanks], max_context_turns=1)) != ["question"]
+
+
+# -- dates ----------------------------------------------------------------------------------------
+
+TODAY = date(2026, 5, 20)
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("What did I do on October 13, 2023?", ("2023-10-13",)),
+        ("What did I do yesterday?", ("2026-05-19",)),
+        ("2023年5月去了哪里？", ("2023-05",)),
+        ("In May 2023, or in 2021?", ("2023-05", "2021")),
+        ("May I ask you something?", ()),
+    ],
+)
+def test_the_dates_of_a_question_are_part_of_the_query(text: str, dates: tuple[str, ...]) -> None:
+    assert Query.from_text(text, TODAY).dates == dates
+    assert build_query([text], today=TODAY).dates == dates
+
+
+def test_only_the_last_message_of_the_user_names_dates() -> None:
+    messages = [HumanMessage("It was in May 2023."), HumanMessage("And who came?"), AIMessage("In 2021?")]
+
+    assert build_query(messages, today=TODAY).dates == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from dataclasses import fields
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import Fact, IndexCache, Memory, ScoredFact, Section, Settings, rank_facts, recall
 from memgraph.errors import ConfigError
+from memgraph.models import Episode, Evidence
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.recall import RecallPipeline, make_recall_pipeline
-from memgraph.retrieval.render import FACTS_HEADING, fit_summaries
+from memgraph.retrieval.render import fit_summaries
 from memgraph.text.tokens import count_tokens
 
 TITLES = {
@@ -33,9 +35,11 @@ def memory_of(*facts: Fact, **summaries: str) -> Memory:
 
 
 def recalled(memory: Memory, *messages: Any, **options: Any) -> list[str]:
-    """The facts in the text, in their order."""
-    lines = recall(memory, messages, **options).splitlines()
-    return [line.split("] ", 1)[1] for line in lines if line.startswith("- [")]
+    """The facts in the text, the best first."""
+    text = recall(memory, messages, **options)
+    facts = [entry.fact.content for entry in RecallPipeline(**options).recall(memory, messages).facts]
+    assert all(fact in text for fact in facts)
+    return facts
 
 
 PROJECT = [
@@ -68,12 +72,16 @@ def test_a_match_outranks_confidence_also_with_answers_in_between() -> None:
 
 def test_the_block_reads_well() -> None:
     memory = memory_of(
+        Fact(content="Joined a choir.", confidence=0.7, said_at="2026-05-03T10:00:00Z"),
+        Fact(content="Moved to Oslo.", confidence=0.9, said_at="2026-05-01T10:00:00Z"),
         Fact(content="Likes tea.", category="preference", confidence=0.8),
         Fact(content="Use Polars.", category="correction", confidence=1, source_error="pandas"),
         **{name: f"{title} text." for name, title in TITLES.items()},
     )
 
-    assert recall(memory).splitlines()[2:] == [
+    said = [Episode(id="e", text="Choir was fun!", at="2026-05-03T20:00:00Z")]
+
+    assert recall(memory, ["How is choir?"], episodes=said).splitlines()[3:] == [
         "User Context:",
         "- Work: Work text.",
         "- Personal: Personal text.",
@@ -82,9 +90,17 @@ def test_the_block_reads_well() -> None:
         "- Recent: Recent text.",
         "- Earlier: Earlier text.",
         "- Background: Background text.",
-        "Facts:",
-        "- [correction | 1.00] Use Polars. (avoid: pandas)",
-        "- [preference | 0.80] Likes tea.",
+        "Preferences:",
+        "- Likes tea.",
+        "Corrections:",
+        "- Use Polars. (avoid: pandas)",
+        "2026-05-01:",
+        "- Moved to Oslo.",
+        "2026-05-03:",
+        "- Joined a choir. (uncertain)",
+        "In the user's words:",
+        "2026-05-03:",
+        "- Choir was fun!",
         "</memory>",
     ]
 
@@ -95,6 +111,22 @@ def test_it_is_framed_as_data() -> None:
     assert opening[0] == "<memory>"
     assert "data" in opening[1]
     assert "instruction" in opening[1]
+
+
+def test_the_frame_has_the_date_of_the_users_day() -> None:
+    midnight = datetime(2026, 5, 3, 23, 30, tzinfo=UTC)
+
+    def today(timezone: str) -> str:
+        return recall(memory_of(Fact(content="x")), now=midnight, timezone=timezone).splitlines()[2]
+
+    assert today("UTC") == "Today is 2026-05-03."
+    assert today("Asia/Shanghai") == "Today is 2026-05-04."
+
+
+@pytest.mark.parametrize("name", ["Mars/Olympus", "", "../etc/passwd"])
+def test_an_unknown_time_zone_is_an_error_that_names_it(name: str) -> None:
+    with pytest.raises(ConfigError, match="IANA"):
+        recall(Memory(), timezone=name)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +242,8 @@ def test_settings_describe_the_pipeline() -> None:
 
     assert (pipeline.max_tokens, pipeline.max_context_turns, pipeline.ranker) == (321, 7, "tfidf")
     assert pipeline.guaranteed_share == 0.5
-    assert (pipeline.similarity_weight, pipeline.confidence_weight) == (0.6, 0.4)
+    assert (pipeline.similarity_weight, pipeline.confidence_weight) == (0.9, 0.1)
+    assert pipeline.episode_share == 0.4
 
 
 def test_arguments_override_settings(letters: Any) -> None:
@@ -244,25 +277,29 @@ def test_recall_and_the_pipeline_have_the_same_defaults() -> None:
     assert defaults == {
         "max_tokens": 2_000,
         "max_context_turns": 3,
-        "similarity_weight": 0.6,
-        "confidence_weight": 0.4,
+        "similarity_weight": 0.9,
+        "confidence_weight": 0.1,
         "guaranteed_share": 0.25,
+        "episode_share": 0.4,
         "ranker": None,
         "embeddings": None,
+        "timezone": "UTC",
     }
 
 
 def test_every_argument_of_recall_reaches_the_pipeline(monkeypatch: pytest.MonkeyPatch, letters: Any) -> None:
     made = list[RecallPipeline]()
-    monkeypatch.setattr(RecallPipeline, "__call__", lambda pipeline, *_: made.append(pipeline) or "")
+    monkeypatch.setattr(RecallPipeline, "__call__", lambda pipeline, *_, **__: made.append(pipeline) or "")
     options = {
         "max_tokens": 1,
         "max_context_turns": 2,
         "similarity_weight": 0.1,
         "confidence_weight": 0.2,
         "guaranteed_share": 0.3,
+        "episode_share": 0.4,
         "ranker": "tfidf",
         "embeddings": letters,
+        "timezone": "Asia/Tokyo",
         "cache": IndexCache(),
     }
 
@@ -280,9 +317,10 @@ def test_with_an_embedding_the_ranker_is_hybrid(letters: Any) -> None:
 
 def line_tokens(memory: Memory) -> int:
     """The tokens of the whole memory, counted line by line."""
-    index = IndexCache().index(memory.facts)
-    frame = fit_summaries(memory, 10**6).tokens
-    return frame + count_tokens(FACTS_HEADING) + int(sum(index.costs))
+    index = IndexCache().facts(memory.facts)
+    lines = [line for position in range(len(memory.facts)) if (line := index.line(position))]
+    headings = {heading for line in lines for heading in line.headings}
+    return fit_summaries(memory, 10**6).tokens + sum(map(count_tokens, [*headings, *(line.text for line in lines)]))
 
 
 def test_what_fits_exactly_is_in_the_text() -> None:
@@ -304,19 +342,19 @@ def test_unbroken_text_is_counted_again_as_a_whole() -> None:
 
     assert everything == needed + 1
     assert "=" * 3_990 in text
-    assert text.count("- [") == 1
+    assert text.count("\n- ") == 1
     assert count_tokens(text) <= needed
-    assert recall(memory, max_tokens=everything).count("- [") == 2
+    assert recall(memory, max_tokens=everything).count("\n- ") == 2
 
 
 def test_unbroken_summaries_are_counted_again_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """The facts fill what is left to the last token, and have no unbroken text of their own."""
     contents = ["tea", "tea cat", "tea cat dog", "a b c d e", "one two three four five six", "q"] * 10
-    memory = memory_of(*(Fact(content=content) for content in contents))
+    memory = memory_of(*(Fact(content=content, confidence=0.9) for content in contents))
     memory = memory.with_section("top_of_mind", Section(summary="=" * 9_000))
 
     def excess() -> list[int]:
-        texts = {limit: recall(memory, max_tokens=limit) for limit in range(180, 210)}
+        texts = {limit: recall(memory, max_tokens=limit) for limit in range(180, 240)}
         return [limit for limit, text in texts.items() if count_tokens(text) > limit]
 
     counted_again = excess()
@@ -361,19 +399,18 @@ def test_rank_facts_uses_the_cache() -> None:
     rank_facts(SKILL_FACTS, "tests", cache=cache)
     rank_facts(SKILL_FACTS, "tests", cache=cache, ranker="tfidf")
 
-    assert len(cache) == 2
+    assert len(cache._facts) == 2
 
 
 def test_recall_is_its_steps() -> None:
     memory, pipeline = memory_of(*SKILL_FACTS, topOfMind="Tests."), RecallPipeline(max_tokens=100, max_context_turns=1)
 
     query = pipeline.query(PROJECT)
-    index, ranking = pipeline.rank(memory.facts, query)
-    fitted = pipeline.fit(memory, index, ranking.order)
+    fitted = pipeline.fit(memory, pipeline.rank(memory.facts, (), query))
 
     assert query == Query((("怎么写测试?", 1.0),))
     assert fitted.summaries == {"top_of_mind": "Tests."}
-    assert [SKILL_FACTS[position].content for position in fitted.positions] == recalled(
+    assert [SKILL_FACTS[position].content for position in fitted.facts] == recalled(
         memory, *PROJECT, max_tokens=100, max_context_turns=1
     )
 
@@ -387,3 +424,69 @@ def test_if_the_embedding_fails_facts_are_ranked_by_words(
 
     assert text == recall(Memory(facts=SKILL_FACTS), ["pytest"])
     assert "by words alone" in caplog.text
+
+
+# -- episodes -------------------------------------------------------------------------------------
+
+SAID = tuple(
+    Episode(id=f"e{day}", thread_id="t", text=text, at=f"2026-05-{day:02}T10:00:00Z")
+    for day, text in enumerate(["Any news of the harbour?", "I sold the boat to Bob", "Tea, please"], 1)
+)
+
+
+def test_what_the_user_said_is_recalled_by_its_words() -> None:
+    result = RecallPipeline().recall(Memory(), ["Who has the boat?"], episodes=SAID)
+
+    assert result.episodes[0].episode == SAID[1]
+    assert (
+        "In the user's words:\n2026-05-01:\n- Any news of the harbour?\n2026-05-02:\n- I sold the boat" in result.text
+    )
+
+
+def test_what_the_user_said_is_recalled_by_its_date() -> None:
+    result = RecallPipeline().recall(Memory(), ["What did I say on May 3, 2026?"], episodes=SAID)
+
+    assert result.episodes[0].episode == SAID[2]
+
+
+def test_what_does_not_match_is_not_recalled() -> None:
+    """Of the user's words, which may be thousands; facts fill what is left."""
+    assert recall(Memory(), ["jazz"], episodes=SAID) == ""
+    assert recall(Memory(), [], episodes=SAID) == ""
+
+
+def test_what_a_recalled_fact_rests_on_is_not_said_twice() -> None:
+    fact = Fact(content="Sold the boat", evidence=(Evidence(episode="e2", quote="I sold the boat to Bob"),))
+
+    text = recall(memory_of(fact), ["Who has the boat?"], episodes=SAID)
+
+    assert "Sold the boat" in text
+    assert "I sold the boat to Bob" not in text
+
+
+def test_the_result_tells_why_each_fact_and_episode_is_in_it() -> None:
+    facts = (Fact(id="f1", content="Plays chess", confidence=0.8), Fact(id="f2", content="Sells boats", confidence=0.9))
+
+    result = RecallPipeline().recall(Memory(facts=facts), ["Who bought the boat?"], episodes=SAID)
+
+    assert [(entry.fact.id, entry.similarity, entry.matched) for entry in result.facts] == [
+        ("f2", 1.0, ("boats",)),
+        ("f1", 0.0, ()),
+    ]
+    assert result.facts[0].score == pytest.approx(0.9 + 0.1 * 0.9)
+    assert (result.episodes[0].episode.id, result.episodes[0].matched) == ("e2", ("boat",))
+    assert result.tokens == count_tokens(result.text)
+    assert result.text == recall(Memory(facts=facts), ["Who bought the boat?"], episodes=SAID)
+
+
+def test_appended_episodes_are_recalled_from_a_cache() -> None:
+    cache = IndexCache()
+    recall(Memory(), ["tea"], episodes=SAID[:2], cache=cache)
+
+    assert "Tea, please" in recall(Memory(), ["tea"], episodes=SAID, cache=cache)
+
+
+def test_if_the_embedding_fails_episodes_are_ranked_by_words(down: Any) -> None:
+    text = recall(Memory(), ["boat"], episodes=SAID, ranker="hybrid", embeddings=down)
+
+    assert text == recall(Memory(), ["boat"], episodes=SAID) != ""

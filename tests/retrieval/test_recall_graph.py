@@ -12,8 +12,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
-from memgraph import Context, Fact, Memory, Scope, open_storage, recall
+from memgraph import Context, Fact, Memory, Policy, Scope, open_storage, recall
 from memgraph.errors import IdentityError
+from memgraph.models import Episode
 from memgraph.recall_graph import RecallGraph, build_recall_graph
 from memgraph.retrieval.recall import RecallPipeline
 from memgraph.state import RecallState
@@ -50,6 +51,17 @@ def test_it_tells_which_facts_got_in_and_how_they_scored(graph: RecallGraph) -> 
     assert [entry.similarity for entry in recalled.facts] == [1, 0]
 
 
+def test_it_tells_what_the_user_said_and_why(tmp_path: Path, graph: RecallGraph, memory: Memory) -> None:
+    said = (Episode(id="e1", thread_id="t", text="That tea from Uji was lovely.", at="2026-05-03T10:00:00Z"),)
+    open_storage(f"file:{tmp_path}").append_episodes(Scope("ada"), said, Policy())
+
+    recalled = graph.invoke(ASKED, context=ADA)["recalled"]
+
+    assert [(entry.episode, entry.similarity, entry.matched) for entry in recalled.episodes] == [(said[0], 1, ("tea",))]
+    assert recalled.text == recall(memory, ASKED["messages"], episodes=said)
+    assert "2026-05-03:\n- That tea from Uji was lovely." in recalled.text
+
+
 def test_each_step_can_be_streamed(graph: RecallGraph) -> None:
     steps = [name for update in graph.stream(ASKED, context=ADA, stream_mode="updates") for name in update]
 
@@ -65,11 +77,11 @@ def test_it_draws_as_it_reads(graph: RecallGraph) -> None:
 
 
 def test_the_recaller_limits_what_is_said(tmp_path: Path, memory: Memory) -> None:
-    graph = build_recall_graph(storage=f"file:{tmp_path}", pipeline=RecallPipeline(max_tokens=48))
+    graph = build_recall_graph(storage=f"file:{tmp_path}", pipeline=RecallPipeline(max_tokens=45))
 
     recalled = graph.invoke(ASKED, context=ADA)["recalled"]
 
-    assert recalled.tokens <= 48
+    assert recalled.tokens <= 45
     assert [entry.fact.content for entry in recalled.facts] == ["Likes green tea"]
 
 
@@ -95,9 +107,10 @@ def test_a_client_may_change_the_order_between_rank_and_fit(tmp_path: Path, memo
     graph = build_recall_graph(storage=f"file:{tmp_path}", checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}}
     graph.invoke(ASKED, config, context=ADA, interrupt_before=["recall_fit"])
-    ranked = [entry.model_dump(mode="json") for entry in graph.get_state(config).values["ranked"]]
+    ranked = graph.get_state(config).values["ranked"].model_dump(mode="json")["facts"]
+    edited = [*reversed(ranked), {"id": "gone", "score": 1, "similarity": 1}]
 
-    graph.update_state(config, {"ranked": [*reversed(ranked), {"id": "gone", "score": 1, "similarity": 1}]})
+    graph.update_state(config, {"ranked": {"facts": edited}})
     recalled = graph.invoke(None, config, context=ADA)["recalled"]
 
     assert [entry.fact.content for entry in recalled.facts] == ["Plays chess", "Likes green tea"]
@@ -164,7 +177,7 @@ def test_no_step_sees_more_than_it_names(graph: RecallGraph) -> None:
     """The data flow can be read from the signatures alone."""
     seen = {name: set(node.channels) for name, node in graph.nodes.items() if name in STEPS}
 
-    assert seen["recall_fit"] == {"memory", "ranked"}
+    assert seen["recall_fit"] == {"messages", "memory", "ranked"}
     assert seen["recall_render"] == {"chosen"}
     assert not any(keys >= RecallState.__annotations__.keys() for keys in seen.values())
 

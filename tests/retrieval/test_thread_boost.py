@@ -1,18 +1,16 @@
-"""Facts of one conversation support each other."""
+"""Documents of one conversation support each other."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from memgraph.models import Fact
-from memgraph.retrieval.lexical import NEIGHBOUR_WEIGHT, THREAD_WEIGHT, TOP_N, ThreadBoost
+from memgraph.retrieval.thread_boost import NEIGHBOUR_WEIGHT, THREAD_WEIGHT, TOP_N, ThreadBoost
 
 
 def boost(sources: str, scores: list[float]) -> list[float]:
-    """What is added to *scores* of facts whose sources are one letter each; a space is no thread."""
-    facts = [Fact(content="x", source="" if letter == " " else letter) for letter in sources]
-    added = ThreadBoost(facts).apply(np.array(scores)) - np.array(scores)
+    """What is added to *scores* of documents whose threads are one letter each; a space is no thread."""
+    added = ThreadBoost([letter.strip() for letter in sources]).apply(np.array(scores)) - np.array(scores)
     return added.round(9).tolist()
 
 
@@ -35,15 +33,15 @@ def test_a_match_supports_its_neighbours_by_their_distance() -> None:
     ]
 
 
-def test_only_the_best_neighbour_counts() -> None:
-    """The maximum over both sides and both distances, not their sum."""
+def test_all_neighbours_count() -> None:
+    """On both sides, and at both distances."""
     mean = 0.25 * (12 + 8 + 1) / 3
 
     assert boost("aaaa", [12, 1, 0, 8]) == [
         mean + 0.25 * 1,
-        mean + 0.25 * 12,
-        mean + 0.25 * 8,
-        mean + 0.25 * 0.5,
+        mean + 0.25 * (12 + 8 / 2),
+        mean + 0.25 * (8 + 1 + 12 / 2),
+        mean + 0.25 * (1 / 2),
     ]
 
 
@@ -82,16 +80,13 @@ def test_a_neighbour_at_distance_two_counts_across_another_thread() -> None:
     assert boost("aba", [12, 0, 0]) == [mean, 0, mean + 0.25 * 6]
 
 
-@pytest.mark.parametrize("source", ["manual", "unknown", ""])
-def test_facts_without_a_thread_support_nothing(source: str) -> None:
-    """A person wrote them, or nothing is known of where they come from."""
-    facts = [Fact(content="x", source=source), Fact(content="x", source=source), Fact(content="x", source="t")]
-
-    assert ThreadBoost(facts).apply(np.array([8.0, 0, 0])).tolist() == [8, 0, 0]
+def test_documents_without_a_thread_support_nothing() -> None:
+    """Nothing is known of where they come from."""
+    assert boost("  a", [8, 0, 0]) == [0, 0, 0]
 
 
-def test_facts_without_a_thread_are_not_supported_by_others() -> None:
-    """Also if they stand between facts of a thread."""
+def test_documents_without_a_thread_are_not_supported_by_others() -> None:
+    """Also if they stand between documents of a thread."""
     assert boost("a a", [12, 6, 0]) == [0.25 * 12 / 3, 0, 0.25 * 12 / 3 + 0.25 * 6]
 
 

@@ -1,0 +1,179 @@
+"""The cache of indexes: each memory is indexed once, until it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from memgraph._cache import LRUCache
+from memgraph.models import Episode, Fact, Memory
+from memgraph.retrieval.documents import Document, fact_documents
+from memgraph.retrieval.embeddings import EmbeddingCache
+from memgraph.retrieval.episode_index import EpisodeIndex
+from memgraph.retrieval.fact_index import FactIndex
+from memgraph.retrieval.rankers import DEFAULT_RANKER, get_ranker
+from memgraph.retrieval.render import Summaries, fit_summaries
+from memgraph.retrieval.text_cache import TextCache
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+MAX_INDEX_BYTES = 128 * 2**20
+"""Size of the indexes of facts, and of episodes, that an `IndexCache` keeps."""
+BYTES_PER_DOCUMENT = 1_000
+BYTES_PER_CHARACTER = 20
+"""Size of an index by its documents and their texts; measured, and rounded up."""
+_MAX_EMBEDDINGS = 4
+_NO_TURNS: Mapping[str, str] = MappingProxyType({})
+
+_fact_fields = attrgetter(
+    *("id", "content", "category", "confidence", "created_at", "source", "source_error", "replaces"),
+    *("said_at", "valid_from", "valid_until", "evidence"),
+)
+"""Everything that ranking and rendering read."""
+
+
+@dataclass(frozen=True)
+class IndexOptions:
+    """What an index depends on apart from its content."""
+
+    ranker: str | None = None
+    """The name of the ranker; None is the default one."""
+    embeddings: Embeddings | None = None
+    """The model that a ranker uses."""
+    timezone: str = "UTC"
+    """IANA name of the time zone of the days in the lines."""
+
+
+class IndexCache:
+    """Indexes of memories, by their content, so that two users at the same revision never mix.
+
+    Pass the same one to every `recall`: the facts of a memory are then indexed once, until they change, and each
+    episode once. All user text that it keeps is freed with it, or by `clear()`.
+
+    Args:
+        keep: Maximum number of indexes of facts, and of episodes, the most recently used ones.
+        max_bytes: Size of the indexes of facts, and of episodes, that are kept.
+    """
+
+    def __init__(self, keep: int = 32, *, max_bytes: int = MAX_INDEX_BYTES) -> None:
+        self._facts: LRUCache[Hashable, FactIndex] = LRUCache(keep, max_bytes=max_bytes, size_of=_size_of)
+        self._episodes: LRUCache[Hashable, EpisodeIndex] = LRUCache(keep, max_bytes=max_bytes, size_of=_size_of)
+        # an object is kept with its index, so that no other one gets its id meanwhile
+        self._facts_by_id: LRUCache[Hashable, tuple[object, FactIndex]] = LRUCache(
+            keep, max_bytes=max_bytes, size_of=_size_of_known
+        )
+        self._episodes_by_id: LRUCache[Hashable, tuple[object, EpisodeIndex]] = LRUCache(
+            keep, max_bytes=max_bytes, size_of=_size_of_known
+        )
+        self._vectors: LRUCache[int, EmbeddingCache] = LRUCache(_MAX_EMBEDDINGS)
+        self._summaries: LRUCache[Hashable, Summaries] = LRUCache(keep)
+        self._texts = TextCache()
+
+    def __len__(self) -> int:
+        return len(self._facts) + len(self._episodes)
+
+    def clear(self) -> None:
+        """Remove everything: indexes, summaries, vectors, terms and token counts."""
+        caches = (self._facts, self._episodes, self._facts_by_id, self._episodes_by_id, self._vectors, self._summaries)
+        for cache in (*caches, self._texts):
+            cache.clear()
+
+    def facts(
+        self,
+        facts: Sequence[Fact],
+        episodes: EpisodeIndex | None = None,
+        options: IndexOptions = IndexOptions(),
+    ) -> FactIndex:
+        """Return the index of *facts*; it is built if it is not cached.
+
+        Args:
+            facts: In the order of the memory.
+            episodes: The episodes that they were learned from; the turn before helps to find a fact.
+            options: What else the index depends on.
+
+        Raises:
+            ConfigError: If the ranker is unknown.
+            EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
+        """
+        build, vectors = get_ranker(options.ranker), self._vectors_of(options.embeddings)
+
+        def build_index(documents: tuple[Document, ...]) -> FactIndex:
+            index = build(documents, self._texts.extract_terms, vectors)
+            return FactIndex(facts, documents, index, timezone=options.timezone)
+
+        key = _options_key(options, vectors)
+
+        def find_by_content() -> FactIndex:
+            documents = fact_documents(facts, episodes.preceding if episodes else _NO_TURNS)
+            content = (key, documents, tuple(map(_fact_fields, facts)))
+            return self._facts.get(content, lambda: build_index(documents))
+
+        if not isinstance(facts, tuple):
+            return find_by_content()
+        return self._facts_by_id.get((key, id(facts), id(episodes)), lambda: ((facts, episodes), find_by_content()))[1]
+
+    def episodes(
+        self,
+        episodes: Sequence[Episode],
+        options: IndexOptions = IndexOptions(),
+    ) -> EpisodeIndex:
+        """Return the index of *episodes*; those that were appended to cached ones are indexed without the rest.
+
+        Raises:
+            ConfigError: If the ranker is unknown.
+            EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
+        """
+        build, vectors = get_ranker(options.ranker), self._vectors_of(options.embeddings)
+        key = _options_key(options, vectors)
+
+        def find_by_content() -> EpisodeIndex:
+            base = self._find_base(key, episodes)
+            if base and len(base.episodes) == len(episodes):
+                return base
+            extract = self._texts.extract_terms
+            index = EpisodeIndex(
+                episodes, build, extract=extract, vectors=vectors, timezone=options.timezone, base=base
+            )
+            self._episodes.put((key, episodes[-1].id if episodes else None), index)
+            return index
+
+        if not isinstance(episodes, tuple):
+            return find_by_content()
+        return self._episodes_by_id.get((key, id(episodes)), lambda: (episodes, find_by_content()))[1]
+
+    def _find_base(self, key: Hashable, episodes: Sequence[Episode]) -> EpisodeIndex | None:
+        """Return the index of the first of *episodes* that is known by the id of its last one."""
+        found = (self._episodes.get((key, episode.id)) for episode in reversed(episodes))
+        base = next((index for index in found if index is not None), None)
+        return base if base and base.episodes == tuple(episodes[: len(base.episodes)]) else None
+
+    def _vectors_of(self, embeddings: Embeddings | None) -> EmbeddingCache | None:
+        # the EmbeddingCache keeps the model alive, so that no other object gets its id meanwhile
+        return None if embeddings is None else self._vectors.get(id(embeddings), lambda: EmbeddingCache(embeddings))
+
+    def count_tokens(self, text: str) -> int:
+        """Return the tokens of *text*, a line or a heading."""
+        return self._texts.count_tokens(text)
+
+    def summaries(self, memory: Memory, max_tokens: int) -> Summaries:
+        """Return the summaries of *memory* that fit *max_tokens*: see `fit_summaries`."""
+        key = (max_tokens, tuple(section.summary for _, section in memory.sections()))
+        return self._summaries.get(key, lambda: fit_summaries(memory, max_tokens))
+
+
+def _options_key(options: IndexOptions, vectors: EmbeddingCache | None) -> Hashable:
+    return options.ranker or DEFAULT_RANKER, vectors, options.timezone
+
+
+def _size_of(_: Hashable, index: FactIndex | EpisodeIndex) -> int:
+    """Estimate the bytes of an index."""
+    characters = sum(len(text) for document in index.documents for text in document.texts)
+    return len(index.documents) * BYTES_PER_DOCUMENT + characters * BYTES_PER_CHARACTER
+
+
+def _size_of_known(key: Hashable, known: tuple[object, FactIndex | EpisodeIndex]) -> int:
+    return _size_of(key, known[1])
