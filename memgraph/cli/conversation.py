@@ -199,6 +199,10 @@ def read_conversation(data: bytes, source: str) -> list[AnyMessage]:
             (also `Human:`, `AI:`, `用户：`, `助手：`). UTF-8, with or without a byte order mark.
         source: Name of the input, for error messages.
 
+    Returns:
+        The messages, those without a time of their own with the `created_at`, `timestamp` or `date` of the object
+        around them.
+
     Raises:
         ConversationError: If the input has none of these formats, with the line or item.
     """
@@ -211,7 +215,7 @@ def read_conversation(data: bytes, source: str) -> list[AnyMessage]:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         return _read_jsonl(text, source, error)
-    return _parse_messages(_find_messages(document, source), source)
+    return _with_time(_parse_messages(_find_messages(document, source), source), document)
 
 
 def _decode(data: bytes, source: str) -> str:
@@ -231,6 +235,22 @@ def _find_messages(document: object, source: str) -> Sequence[object]:
     if not isinstance(document, list):
         raise ConversationError(f"{source} is not a conversation; {EXPECTED}")
     return cast("list[object]", document)
+
+
+def _with_time(messages: list[AnyMessage], document: object) -> list[AnyMessage]:
+    """Return *messages*, those without a time of their own with the time of the *document*, if it states one."""
+    from memgraph.models import timestamp
+    from memgraph.text.message import stated_time, time_of
+
+    at = stated_time(document)
+    if at is None:
+        return messages
+    return [
+        message
+        if time_of(message)
+        else message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, "timestamp": timestamp(at)}})
+        for message in messages
+    ]
 
 
 def _parse_messages(items: Sequence[object], source: str) -> list[AnyMessage]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from memgraph.cli.output import one_line
 from memgraph.models import Fact, Memory, Scope, SectionName
+from memgraph.text.dates import local_date
 
 TITLES: Mapping[SectionName, str] = MappingProxyType(
     {
@@ -26,6 +27,14 @@ def format_fact(fact: Fact) -> str:
     """Format a fact as recall does: `[category | 0.95] content`."""
     avoid = f" (avoid: {one_line(fact.source_error)})" if fact.source_error else ""
     return f"[{one_line(fact.category)} | {fact.confidence:.2f}] {one_line(fact.content)}{avoid}"
+
+
+def format_dates(fact: Fact, timezone: str) -> str:
+    """Format when a fact was said and is true: `(said 2023-05-08, from 2023-05-01 until 2024)`; empty if unknown."""
+    said, start, end = local_date(fact.said_at, timezone), one_line(fact.valid_from), one_line(fact.valid_until)
+    valid = " ".join([*([f"from {start}"] if start else []), *([f"until {end}"] if end else [])])
+    parts = [part for part in (f"said {said}" if said else "", valid) if part]
+    return f"({', '.join(parts)})" if parts else ""
 
 
 def format_scope(scope: Scope) -> str:

@@ -34,7 +34,7 @@ def show(ctx: CommandContext, *, user: UserOption, agent: AgentOption = None) ->
 
 
 def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
-    from memgraph.cli.format import TITLES, format_fact, format_scope, pluralize
+    from memgraph.cli.format import TITLES, format_dates, format_fact, format_scope, pluralize
 
     line = ctx.output.line
     if memory.is_empty:
@@ -54,4 +54,5 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
         line()
         line(pluralize(len(memory.facts), "fact"), "cyan")
         for fact in memory.facts:
-            line(f"{fact.id}  {format_fact(fact)}{' (manual)' if fact.is_manual else ''}", indent=2)
+            notes = [format_dates(fact, ctx.settings.timezone), "(manual)" if fact.is_manual else ""]
+            line(" ".join(filter(None, [f"{fact.id}  {format_fact(fact)}", *notes])), indent=2)

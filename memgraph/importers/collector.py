@@ -12,6 +12,7 @@ from memgraph.importers.documents import Item, as_item, select_owner
 from memgraph.importers.report import ImportReport, ImportResult, Note
 from memgraph.models import CATEGORIES, Fact, Memory, new_fact_id
 from memgraph.policy import Policy
+from memgraph.text.dates import parse_time
 from memgraph.text.normalize import clean, fact_key, single_line
 from memgraph.text.sentences import cut_at_sentence
 
@@ -119,6 +120,9 @@ class FactCollector:
     def _make_fact(self, text: str, fields: Mapping[str, object]) -> Fact:
         known = {name: value for name, value in fields.items() if value not in (None, "")}
         known = {"id": new_fact_id(), "source": self._system, "confidence": self._confidence, **known}
+        learned_at = parse_time(known.get("created_at"))
+        if learned_at:
+            known = {"said_at": learned_at, **known, "created_at": learned_at}
         category = self._convert_category(text, known.pop("category", None))
         fact = Fact.model_validate({**known, "content": self._truncate(text), "category": category})
         if category != "correction" and fact.source_error:

@@ -55,6 +55,22 @@ def test_show_prints_facts_and_location(with_facts: Any, tmp_path: Path) -> None
     assert "[correction | 1.00] Use Polars. (avoid: pandas)" in out
 
 
+def test_show_prints_when_a_fact_was_said_and_is_true(
+    with_facts: Any, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the user's time zone: 23:30 in Greenwich is the next morning in Shanghai."""
+    memory = json.loads(document.read_text())
+    memory["facts"][0] |= {"saidAt": "2023-05-08T23:30:00Z", "validFrom": "2023-05-01", "validUntil": "2024"}
+    memory["facts"][1] |= {"validUntil": "2024"}
+    document.write_text(json.dumps(memory))
+    monkeypatch.setenv("MEMGRAPH_TIMEZONE", "Asia/Shanghai")
+
+    out = with_facts("show", "-u", "ada").out
+
+    assert "Likes tea. (said 2023-05-09, from 2023-05-01 until 2024) (manual)" in out
+    assert "(avoid: pandas) (until 2024) (manual)" in out
+
+
 def test_show_as_json_is_the_document(with_facts: Any, document: Path) -> None:
     assert with_facts("show", "-u", "ada", "--json").json == json.loads(document.read_text())
 

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMe
 
 from memgraph.cli.conversation import read_conversation
 from memgraph.errors import ConversationError
+from memgraph.text.turns import turns_of
 
 CALL: dict[str, Any] = {"name": "search", "args": {"q": "x"}, "id": "c1", "type": "tool_call"}
 LANGCHAIN: list[BaseMessage] = [
@@ -58,6 +59,35 @@ def test_jsonl() -> None:
 
 def test_single_message() -> None:
     assert [message.text for message in read({"role": "user", "content": "Hi"})] == ["Hi"]
+
+
+@pytest.mark.parametrize("key", ["created_at", "timestamp", "date"])
+@pytest.mark.parametrize("at", ["2023-05-08T13:56:00Z", 1_683_554_160])
+def test_messages_keep_their_times(key: str, at: object) -> None:
+    """So that a memory of 2023 is learned from a conversation of 2023."""
+    message = {"role": "user", "content": "I live in Oslo.", key: at}
+
+    assert [turn.at for turn in turns_of(read([message]))] == ["2023-05-08T13:56:00Z"]
+    assert [turn.at for turn in turns_of(read(f"{json.dumps(message)}\n{json.dumps(message)}"))] == [
+        "2023-05-08T13:56:00Z"
+    ] * 2
+
+
+def test_date_of_a_conversation_is_that_of_messages_without_one() -> None:
+    """A time that is impossible counts as none."""
+    messages = [
+        {"role": "user", "content": "One", "timestamp": "2023-05-09"},
+        {"role": "user", "content": "Two"},
+        {"role": "user", "content": "Three", "timestamp": "soon"},
+    ]
+
+    turns = turns_of(read({"date": "2023-05-08", "messages": messages}))
+
+    assert [turn.at[:10] for turn in turns] == ["2023-05-09", "2023-05-08", "2023-05-08"]
+
+
+def test_conversation_with_an_impossible_date_is_read_without_one() -> None:
+    assert [turn.at for turn in turns_of(read({"date": "soon", "messages": OPENAI[1:2]}))] == [""]
 
 
 @pytest.mark.parametrize("dump", [messages_to_dict, dumpd, lambda messages: [item.model_dump() for item in messages]])

@@ -230,6 +230,36 @@ def test_items_of_a_real_store_are_imported() -> None:
     assert all(fact.created_at for fact in result.memory.facts)
 
 
+@pytest.mark.parametrize(
+    ("system", "export", "said_at"),
+    [
+        ("mem0", MEM0, "2025-10-01T16:00:00Z"),
+        ("langmem", LANGMEM, "2025-10-01T09:00:00Z"),
+        (
+            "deerflow",
+            {"facts": [{"content": "Likes tea.", "createdAt": "2025-10-01T09:00:00"}]},
+            "2025-10-01T09:00:00Z",
+        ),
+        ("mem0", [{"memory": "Likes tea", "created_at": 1_759_309_200}], "2025-10-01T09:00:00Z"),
+        ("mem0", [{"memory": "Likes tea", "created_at": "yesterday"}], ""),
+    ],
+)
+def test_imported_fact_was_said_when_it_was_learned_there(system: str, export: object, said_at: str) -> None:
+    """These systems learn a conversation as it goes on, and keep no other time."""
+    first = import_from(system, ("memory.json", json.dumps(export))).memory.facts[0]
+
+    assert (first.said_at, first.created_at) == (said_at, said_at)
+
+
+def test_time_at_which_an_imported_fact_was_said_is_kept() -> None:
+    """A memory of this project, as an export of DeerFlow."""
+    fact = {"content": "Likes tea.", "createdAt": "2025-10-01T09:00:00Z", "saidAt": "2023-05-08T13:56:00Z"}
+
+    (imported,) = import_from("deerflow", ("memory.json", json.dumps({"facts": [fact]}))).memory.facts
+
+    assert (imported.said_at, imported.created_at) == ("2023-05-08T13:56:00Z", "2025-10-01T09:00:00Z")
+
+
 TWO_USERS = [
     ("mem0", [{"id": "1", "memory": "Likes tea", "user_id": who} for who in ("ada", "bob")]),
     ("langmem", [{"namespace": ["m", who], "key": who, "value": {"content": "Likes tea"}} for who in ("ada", "bob")]),
