@@ -194,7 +194,11 @@ class Database:
     def reading(self) -> Generator[sqlite3.Connection | None]:
         """Yield the connection, for a single statement; None if there is no file."""
         with self._wrap_errors(), self.lock:
-            yield self._connection() if self._exists() else None
+            yield self._connection() if self.exists() else None
+
+    def exists(self) -> bool:
+        """Whether there is a file; a database in RAM exists from its first use on."""
+        return self._db is not None if self.path is None else self.path.exists()
 
     def close(self) -> None:
         """Close the connection; the next use opens it again."""
@@ -210,9 +214,6 @@ class Database:
         if self._db:
             self._inherited.append(self._db)
         self._db = self._file_id = None
-
-    def _exists(self) -> bool:
-        return self._db is not None if self.path is None else self.path.exists()
 
     def _connection(self) -> sqlite3.Connection:
         """Return the open connection; reopen it if its file was removed, since writes to that would be lost."""

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from memgraph._concurrency import DaemonExecutor
 from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS
-from memgraph.background.invoker import Invoker
-from memgraph.settings import Settings
-from memgraph.storage import MemoryStorage
+from memgraph.background.background_invoker import BackgroundInvoker
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
+
+    from memgraph.background.invoker import Invoker
 
 logger = logging.getLogger("memgraph.agents")
 
@@ -45,13 +44,15 @@ class ConversationCapture:
 
     async def acapture(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
         """Like `capture`, without blocking the event loop."""
-        future = asyncio.wrap_future(self._submit(identity, messages))
         try:
+            future = asyncio.wrap_future(self._submit(identity, messages))
             await asyncio.wait_for(asyncio.shield(future), self._wait_seconds)
         except Exception as error:  # noqa: BLE001 - as above
             self._log(identity, error)
 
     def _submit(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> Future[None]:
+        if isinstance(self._invoker, BackgroundInvoker):
+            self._invoker.start()  # here, since this thread may be the main one, which alone can handle signals
         conversation = list(messages)
         # An invoker may run the update at once: in an empty context nothing of it leaks into the agent's stream.
         return self._executor.submit(
@@ -67,21 +68,3 @@ class ConversationCapture:
             )
         else:
             logger.error("the conversation of %s was not submitted; the agent goes on", identity.scope, exc_info=error)
-
-
-def make_invoker(
-    model: str | BaseChatModel | None, storage: MemoryStorage, settings: Settings | None, invoker: Invoker | None
-) -> Invoker:
-    """Return *invoker*, or if it is None, one that runs the update in the background.
-
-    Raises:
-        ConfigError: If this process already uses the same outbox with another model or other settings.
-    """
-    if invoker is not None:
-        return invoker
-    from memgraph.background.background_invoker import BackgroundInvoker
-    from memgraph.graph import build_graph
-
-    policy, review = (settings.policy, settings.review) if settings else (None, "never")
-    graph = build_graph(model=model, storage=storage, policy=policy, review=review) if model else None
-    return BackgroundInvoker(graph, settings=settings, storage=storage)

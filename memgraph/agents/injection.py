@@ -11,15 +11,15 @@ from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import DaemonExecutor, run_in_thread
-from memgraph.config import make_storage
 from memgraph.models import Fact, Memory, Scope
 from memgraph.retrieval.recall import make_recall_pipeline, recall
 from memgraph.settings import Settings
-from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.messages import BaseMessage
+
+    from memgraph.storage import MemoryStorage
 
 logger = logging.getLogger("memgraph.agents")
 
@@ -97,12 +97,3 @@ class MemoryInjector:
             )
         else:
             logger.error("the memory of %s cannot be injected; the agent goes on without", scope, exc_info=error)
-
-
-def resolve_storage(storage: str | MemoryStorage | None, settings: Settings) -> MemoryStorage:
-    """Return *storage*, opened if it is a URL; None opens the storage of *settings*.
-
-    Raises:
-        ConfigError: If the URL does not name a storage.
-    """
-    return make_storage(settings) if storage is None else open_storage(storage)

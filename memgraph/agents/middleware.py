@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from memgraph.agents.capture import ConversationCapture, make_invoker
+from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.identity import IdentityResolver, UserIdentity
-from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector, resolve_storage
+from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector
 from memgraph.agents.messages import has_reply
+from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.agents.turn_cache import TurnCache
 from memgraph.settings import Settings
 
@@ -38,7 +39,7 @@ Response = ModelResponse[Any]
 State = AgentState[Any]
 
 
-class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
+class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
     """Injects the user's memory into model calls and learns from the conversation in the background.
 
         agent = create_agent("openai:gpt-4.1-mini", middleware=[MemoryMiddleware("sqlite:memory.db")])
@@ -61,6 +62,10 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
     Add it as the last middleware, so that memory stays at the end of the system message. Use one instance for each
     agent, and `capture=False` for agents whose messages come from other agents and not from people.
 
+    Agents may be built for each request: middlewares of equal configuration share the threads that learn, and one that
+    is dropped needs no `close`; what was submitted is learned. Conversations of one outbox and storage are learned by
+    any of its models; give each model an outbox of its own if it must see only its own agent's conversations.
+
     Args:
         storage: A storage or its URL; None is the storage of *settings*, by default files in the user's data folder.
         invoker: Receives the conversations. None is a BackgroundInvoker of the same storage;
@@ -77,7 +82,8 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
 
     Raises:
         ConfigError: If the storage cannot be opened, or if this process already has an invoker for the same outbox
-            with another model or other settings. In that case create one invoker and pass it to all agents.
+            and storage with a graph of its own, or with another value of the setting `review`. In that case create one
+            invoker and pass it to all agents.
     """
 
     def __init__(
@@ -97,12 +103,14 @@ class MemoryMiddleware(AgentMiddleware[State, Any, Any]):
         super().__init__()
         self._name = name or _default_name(inject=inject, capture=capture)
         effective = settings or Settings()
-        opened = resolve_storage(storage, effective)
+        self._resources = AgentResources(storage, settings, capture=capture, invoker=invoker, model=model)
         self._identities = IdentityResolver(effective, agent_name=agent_name)
-        self._injector = MemoryInjector(opened, effective, embeddings=embeddings, wait_seconds=wait_seconds)
+        self._injector = MemoryInjector(
+            self._resources.storage, effective, embeddings=embeddings, wait_seconds=wait_seconds
+        )
         self._turns = TurnCache()
         self._inject = inject
-        self.invoker = make_invoker(model, opened, settings, invoker) if capture and effective.enabled else None
+        self.invoker = self._resources.invoker
         self._capture = ConversationCapture(self.invoker, wait_seconds=wait_seconds) if self.invoker else None
 
     @property

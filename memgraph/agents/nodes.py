@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, SystemMessage
 from langgraph.channels import UntrackedValue
@@ -10,10 +10,11 @@ from langgraph.graph import MessagesState
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from memgraph.agents.capture import ConversationCapture, make_invoker
+from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.identity import IdentityResolver
-from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector, resolve_storage
+from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector
 from memgraph.agents.messages import has_reply
+from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.context import get_field
 from memgraph.settings import Settings
 
@@ -38,16 +39,51 @@ class MemoryState(MessagesState):
     memory_context: NotRequired[Annotated[str, UntrackedValue]]
 
 
-class InjectNode(Protocol):
-    """The type of the node inject_memory."""
+class _MemoryNode(ResourceHolder):
+    """A node that knows the identity of a run."""
 
-    def __call__(self, state: MemoryState, runtime: Runtime[Any]) -> MemoryContextUpdate: ...
+    def __init__(self, resources: AgentResources, settings: Settings, agent_name: str | None) -> None:
+        self._resources = resources
+        self._identities = IdentityResolver(settings, agent_name=agent_name)
 
 
-class CaptureNode(Protocol):
-    """The type of the node capture_memory."""
+class InjectNode(_MemoryNode):
+    """The node that `inject_memory` makes."""
 
-    def __call__(self, state: MessagesState, runtime: Runtime[Any]) -> None: ...
+    __name__ = "inject_memory"
+    """Its name in a graph."""
+
+    def __init__(
+        self, resources: AgentResources, settings: Settings, agent_name: str | None, injector: MemoryInjector
+    ) -> None:
+        super().__init__(resources, settings, agent_name)
+        self._injector = injector
+
+    def __call__(self, state: MemoryState, runtime: Runtime[Any]) -> MemoryContextUpdate:
+        """Retrieve the memory of the run's user."""
+        identity = self._identities.resolve_or_none(runtime)
+        text = self._injector.render(identity.scope, state["messages"]) if identity and identity.inject else ""
+        return {"memory_context": text}
+
+
+class CaptureNode(_MemoryNode):
+    """The node that `capture_memory` makes."""
+
+    __name__ = "capture_memory"
+    """Its name in a graph."""
+
+    def __init__(
+        self, resources: AgentResources, settings: Settings, agent_name: str | None, wait_seconds: float | None
+    ) -> None:
+        super().__init__(resources, settings, agent_name)
+        invoker = resources.invoker
+        self._capture = ConversationCapture(invoker, wait_seconds=wait_seconds) if invoker else None
+
+    def __call__(self, state: MessagesState, runtime: Runtime[Any]) -> None:
+        """Submit the conversation if it has a thread and a reply."""
+        identity = self._identities.resolve_or_none(runtime)
+        if self._capture and identity and identity.thread_id and has_reply(state["messages"]):
+            self._capture.capture(identity, state["messages"])
 
 
 def with_memory(state: MemoryState | object, system: str = "") -> list[AnyMessage]:
@@ -94,17 +130,9 @@ def inject_memory(
         ConfigError: If the storage cannot be opened.
     """
     effective = settings or Settings()
-    identities = IdentityResolver(effective, agent_name=agent_name)
-    injector = MemoryInjector(
-        resolve_storage(storage, effective), effective, embeddings=embeddings, wait_seconds=wait_seconds
-    )
-
-    def inject_memory(state: MemoryState, runtime: Runtime[Any]) -> MemoryContextUpdate:
-        identity = identities.resolve_or_none(runtime)
-        text = injector.render(identity.scope, state["messages"]) if identity and identity.inject else ""
-        return {"memory_context": text}
-
-    return inject_memory
+    resources = AgentResources(storage, settings, capture=False)
+    injector = MemoryInjector(resources.storage, effective, embeddings=embeddings, wait_seconds=wait_seconds)
+    return InjectNode(resources, effective, agent_name, injector)
 
 
 def capture_memory(
@@ -134,14 +162,5 @@ def capture_memory(
     Raises:
         ConfigError: For the same reasons as `MemoryMiddleware`.
     """
-    effective = settings or Settings()
-    identities = IdentityResolver(effective, agent_name=agent_name)
-    used = make_invoker(model, resolve_storage(storage, effective), settings, invoker)
-    conversations = ConversationCapture(used, wait_seconds=wait_seconds)
-
-    def capture_memory(state: MessagesState, runtime: Runtime[Any]) -> None:
-        identity = identities.resolve_or_none(runtime)
-        if identity and identity.thread_id and has_reply(state["messages"]):
-            conversations.capture(identity, state["messages"])
-
-    return capture_memory
+    resources = AgentResources(storage, settings, capture=True, invoker=invoker, model=model)
+    return CaptureNode(resources, settings or Settings(), agent_name, wait_seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
@@ -16,8 +16,9 @@ from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import field_errors
 from memgraph.agents.confirmation import ConfirmationRequiredError, check_confirmed, request_confirmation
 from memgraph.agents.identity import IdentityResolver, UserIdentity
-from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, resolve_storage
+from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS
 from memgraph.agents.messages import REVISION
+from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.editing import add_fact, edit_fact, remove_fact, update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
@@ -29,7 +30,6 @@ from memgraph.retrieval.recall import rank_facts
 from memgraph.rules.draft import Draft
 from memgraph.rules.evict import evict
 from memgraph.settings import Settings
-from memgraph.storage import MemoryStorage
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -241,13 +241,21 @@ def _format_fact(fact: Fact) -> str:
     return f"- {label} {one_line(fact.content)}{error}\n"
 
 
+class MemoryTools(ResourceHolder, list[BaseTool]):
+    """The tools of a memory: a list, whose `close` closes the storage if it was opened for the tools."""
+
+    def __init__(self, tools: Iterable[BaseTool], resources: AgentResources) -> None:
+        super().__init__(tools)
+        self._resources = resources
+
+
 def memory_tools(
     storage: str | MemoryStorage | None = None,
     *,
     agent_name: str | None = None,
     settings: Settings | None = None,
     wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
-) -> list[BaseTool]:
+) -> MemoryTools:
     """Make the tools memory_search, memory_add, memory_update and memory_delete.
 
         agent = create_agent(model, tools=memory_tools("sqlite:memory.db"), checkpointer=InMemorySaver())
@@ -255,7 +263,7 @@ def memory_tools(
     The user comes from the run, as with `MemoryMiddleware`: arguments from a model cannot reach another user's
     memory. Facts that the tools add have the thread as their source. A fact that a person wrote is changed or deleted
     only after the run was interrupted to ask that person and resumed by `Command(resume="yes")`, which needs a
-    checkpointer. Errors are returned to the model as text.
+    checkpointer. Errors are returned to the model as text. The list has a `close` for the storage.
 
     Args:
         storage: A storage or its URL; None is the storage of *settings*, by default files in the user's data folder.
@@ -268,13 +276,15 @@ def memory_tools(
     """
     effective = settings or Settings()
     identities = IdentityResolver(effective, agent_name=agent_name)
-    toolkit = MemoryToolkit(resolve_storage(storage, effective), effective, identities, wait_seconds)
-    return [
+    resources = AgentResources(storage, settings, capture=False)
+    toolkit = MemoryToolkit(resources.storage, effective, identities, wait_seconds)
+    tools = (
         _tool("memory_search", toolkit.search),
         _tool("memory_add", toolkit.add),
         _tool("memory_update", toolkit.update),
         _tool("memory_delete", toolkit.delete),
-    ]
+    )
+    return MemoryTools(tools, resources)
 
 
 def _tool(name: str, function: Callable[..., Answer]) -> BaseTool:

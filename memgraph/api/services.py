@@ -84,6 +84,7 @@ class Services:
         if opened is None:
             return
         opened.invoker.close()
+        opened.outbox.close()
         if self._given_storage is None:
             opened.storage.close()
         if opened.folder:
@@ -110,6 +111,7 @@ def _open(settings: Settings, storage: MemoryStorage | None) -> OpenServices:
     storage = storage or make_storage(settings)
     outbox = open_outbox(settings.outbox, storage=storage)
     invoker = BackgroundInvoker(outbox=outbox, settings=settings, storage=storage)
+    invoker.start()  # a server also runs what other processes requeue and decide
     # backups of memories that end with the process end with it too
     is_temporary = storage.name.startswith(_IN_MEMORY) and not settings.api_backups
     folder = tempfile.TemporaryDirectory(prefix="memgraph-backups-") if is_temporary else None

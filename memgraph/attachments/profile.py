@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from memgraph.agents.capture import make_invoker
-from memgraph.agents.injection import resolve_storage
 from memgraph.agents.messages import has_reply
+from memgraph.agents.resources import resolve_storage
 from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
+from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.models import Scope
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.retrieval.render import CLOSING, OPENING
@@ -102,11 +102,14 @@ class ProfileMemory(MemoryStore):
             self._invoker.submit(list(exchange.messages), scope, exchange.thread_id)
 
     def close(self) -> None:
-        """Close the invoker if this store made it; the owner of another one may still need it."""
+        """Close the invoker and the storage if this store opened them; the owner of others may still need them."""
         with self._lock:
             invoker, self._own_invoker = self._own_invoker, None
+            storage: MemoryStorage | None = vars(self).pop("_storage", None)
         if invoker:
             invoker.close()
+        if storage is not None and storage is not self._storage_override:
+            storage.close()
 
     @cached_property
     def _storage(self) -> MemoryStorage:
@@ -122,7 +125,7 @@ class ProfileMemory(MemoryStore):
         if self._invoker_override:
             return self._invoker_override
         with self._lock:
-            self._own_invoker = self._own_invoker or make_invoker(None, self._storage, self._settings, None)
+            self._own_invoker = self._own_invoker or BackgroundInvoker(settings=self._settings, storage=self._storage)
             return self._own_invoker
 
     def _scope(self, scope: Scope | None) -> Scope | None:

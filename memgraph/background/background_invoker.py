@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from memgraph._concurrency import run_in_thread
@@ -16,7 +17,7 @@ from memgraph.background.reviews import PendingReview, decide_review, in_review
 from memgraph.background.runner import JobRunner, Limits, OnError, OnUpdate
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
-from memgraph.background.shared import REGISTRY, WorkerGroup
+from memgraph.background.shared import REGISTRY, Client, WorkerConfig, WorkerGroup
 from memgraph.config import make_storage
 from memgraph.errors import ConfigError, NotInReviewError, OutboxError
 from memgraph.models import Scope
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from types import TracebackType
 
+    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import MessageLikeRepresentation
     from langgraph.graph.state import CompiledStateGraph
 
@@ -45,20 +47,28 @@ class BackgroundInvoker(Invoker):
             invoker.submit(messages, Scope("ada"), "thread-1")
 
     A submission is on disk before `submit` returns and is removed only after the memory was saved, so a process that
-    is killed resumes at its next start. Several processes can share an outbox and its work; within a process, invokers
-    of one outbox share one set of threads. A forked child has no threads until it uses the invoker. Nothing runs in
-    the context of the caller, which may be a node of a running graph.
+    is killed resumes at its next start. Several processes can share an outbox and its work: a job is run by any invoker
+    of its outbox and storage. Within a process, invokers of equal configuration share one set of threads. They start
+    with the first submission, or at once if an earlier process left jobs; a forked child has none until it submits.
+    Nothing runs in the context of the caller, which may be a node of a running graph.
+
+    Close it, or just drop it: then its threads run what is pending, and end. At interpreter exit, and on SIGTERM if
+    the process would be killed by it, running updates have 10 seconds to finish; see the setting `handle_sigterm`.
 
     Args:
         graph: The memory update; None is the one that *settings* describe.
-        outbox: The queue of conversations: a URL (`sqlite:FILE`, `postgresql://...`, `memory:`), a path, or an Outbox.
+        outbox: The queue of conversations: a URL (`sqlite:FILE`, `postgresql://...`, `memory:`), a path, or an Outbox,
+            which is not closed here.
             None is the outbox of the settings, else a file in the platform's folder for user data, one for each
             storage. Invokers with different storages may share an outbox: a job is run only for the storage that it
             was submitted for.
         settings: Delays and limits; None is the defaults, or those of the invokers that share the outbox.
             With `enabled: false` the invoker does nothing at all.
         storage: The storage of *graph*; needed only if it is not made by `build_graph`. Without it, the jobs of such a
-            graph are run by any invoker of the outbox that does not know its storage either.
+            graph are run by any invoker of the outbox that does not know its storage either. A storage that is opened
+            here, from a URL or the settings, is closed with the last invoker that uses it.
+        model: The chat model that learns if *graph* is None; None is the one of *settings*. Invokers of one outbox and
+            storage may have different models and limits, but not different graphs, or values of the setting `review`.
         immediate: Whether `submit` runs the update itself and raises its error, without any threads. For tests and
             scripts.
         on_update: Called with an UpdateResult after each update, on the thread that ran it; not for an update that is
@@ -68,7 +78,7 @@ class BackgroundInvoker(Invoker):
     Raises:
         ConfigError: If the outbox, the model or the storage cannot be opened, the storage is the one of the running
             graph (`langgraph:` without a store), which background updates cannot use, or the outbox is in use in this
-            process for the same storage with another graph or other settings.
+            process for the same storage with another graph or another `review`.
     """
 
     def __init__(
@@ -78,45 +88,62 @@ class BackgroundInvoker(Invoker):
         outbox: str | Outbox | None = None,
         settings: Settings | None = None,
         storage: str | MemoryStorage | None = None,
+        model: str | BaseChatModel | None = None,
         immediate: bool = False,
         on_update: OnUpdate | None = None,
         on_error: OnError | None = None,
     ) -> None:
         self._immediate = immediate
-        self._hooks = (on_update, on_error)
+        self._client = Client(on_update, on_error)
         self._closed = False
         self._group: WorkerGroup | None = None
         effective = settings or Settings()
         if not effective.enabled:
             return
-        own_storage = open_storage(storage) if storage is not None else None
-        known_storage = own_storage or (_storage_of(graph) if graph else make_storage(effective))
+        known_storage, opened = _find_storage(storage, graph, effective)
         if known_storage is not None and known_storage.needs_running_graph:
             raise ConfigError(
                 f"{known_storage.name} is the store of the running graph, which an update in the background does not "
                 "have: pass storage=LangGraphStorage(store) with the store that the agent is compiled with, or learn "
                 "in the run itself by build_graph(...) as its last node; on LangGraph Server pass a ServerInvoker"
             )
-        storage_name = known_storage.name if known_storage else UNKNOWN_STORAGE
         queue = open_outbox(effective.outbox if outbox is None else outbox, storage=known_storage)
-        queue = queue.for_storage(storage_name)
-        group = REGISTRY.acquire(
-            queue.name,
-            storage_name,
-            lambda: WorkerGroup(
-                make_runner(queue, effective, known_storage, graph=graph),
-                graph=graph,
-                settings=effective,
-                storage=known_storage,
-            ),
-            graph=graph,
-            settings=settings,
-            any_storage=graph is None and own_storage is None,
-        )
-        self._group = group
-        group.runner.add_hooks(on_update, on_error)
+        queue = queue.for_storage(known_storage.name if known_storage else UNKNOWN_STORAGE)
+        owned = opened if isinstance(outbox, Outbox) else [queue, *opened]
+        config = WorkerConfig(graph, effective, model)
+        with ExitStack() as unused:
+            for each in owned:
+                unused.callback(each.close)
+            self._group = REGISTRY.acquire(
+                self._client,
+                (queue.name, queue.storage),
+                config,
+                lambda: WorkerGroup(
+                    make_runner(queue, effective, known_storage, graph=graph, model=model),
+                    config,
+                    storage=known_storage,
+                    owned=owned,
+                ),
+                settings=settings,
+                any_storage=all(given is None for given in (graph, storage, settings, model)),
+            )
+            if self._group.runner.outbox is queue:
+                unused.pop_all()
         if not immediate:
-            group.worker.start()
+            REGISTRY.run_pending(self._group)
+
+    @property
+    def storage(self) -> MemoryStorage | None:
+        """The storage of the memories; None if it is not known, or the invoker is disabled."""
+        return self._group.storage if self._group else None
+
+    def start(self) -> None:
+        """Start the threads that run jobs, instead of with the first submission.
+
+        For a process that runs the jobs of others. On the main thread, it also installs the handler of SIGTERM.
+        """
+        if self._group is not None and not self._immediate:
+            REGISTRY.start(self._open())
 
     # -- submitting --
 
@@ -151,6 +178,7 @@ class BackgroundInvoker(Invoker):
             return
         due = group.runner.submit(key, dump_submission(valid, at, group.runner.now()))
         if not self._immediate:
+            REGISTRY.start(group)
             group.worker.schedule_wakeup(due)
         elif error := drain_conversation(group.runner, key):
             raise error
@@ -165,6 +193,7 @@ class BackgroundInvoker(Invoker):
     ) -> None:
         """Submit without ever blocking the event loop, see `submit`."""
         if self._group is not None:
+            self.start()
             key, group = validate_key(scope, thread_id), self._open()
             await asyncio.wrap_future(
                 group.executor.submit(key.scope, lambda: self.submit(messages, key.scope, key.thread_id, at=at))
@@ -181,6 +210,7 @@ class BackgroundInvoker(Invoker):
         """
         if self._group is None:
             return True
+        self.start()
         group = self._open()
         return drain(group.runner) if self._immediate else group.worker.flush(timeout)
 
@@ -189,7 +219,7 @@ class BackgroundInvoker(Invoker):
         if self._group is not None:
             group = self._open()
             group.runner.outbox.expedite(now=group.runner.now())
-            group.worker.wake()
+            self._wake()
 
     def forget(self, scope: Scope) -> None:
         """Delete the memory of *scope* and its jobs. Later submissions are learned from again.
@@ -228,7 +258,7 @@ class BackgroundInvoker(Invoker):
             return 0
         group = self._open()
         count = group.runner.outbox.retry(now=group.runner.now(), scope=scope, thread_id=thread_id)
-        group.worker.wake()
+        self._wake()
         return count
 
     def in_review(self) -> Sequence[PendingReview]:
@@ -255,7 +285,7 @@ class BackgroundInvoker(Invoker):
         runner = group.runner
         decided = decide_review(runner.outbox, review_id, answer, now=runner.now())
         if not self._immediate:
-            group.worker.wake()
+            self._wake()
         elif error := apply_decision(runner, decided.key):
             raise error
 
@@ -268,13 +298,12 @@ class BackgroundInvoker(Invoker):
     def close(self, timeout: float | None = None) -> None:
         """Wait at most *timeout* (30) seconds for running jobs; the others stay in the outbox for the next start.
 
-        Other invokers of this process that share the outbox keep running.
+        Other invokers of this process that share the threads keep running.
         """
         if self._group is None or self._closed:
             return
         self._closed = True
-        REGISTRY.release(self._group, CLOSE_SECONDS if timeout is None else timeout)
-        self._group.runner.remove_hooks(*self._hooks)
+        REGISTRY.release(self._group, self._client, CLOSE_SECONDS if timeout is None else timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -296,8 +325,12 @@ class BackgroundInvoker(Invoker):
         group = self._group
         if group is None or self._closed or group.runner.is_closing:
             raise OutboxError("this invoker is closed; earlier submissions are kept")
-        group.worker.ensure_started()
         return group
+
+    def _wake(self) -> None:
+        """Run jobs that were changed in the outbox."""
+        self.start()
+        self._open().worker.wake()
 
 
 def make_runner(
@@ -306,6 +339,7 @@ def make_runner(
     storage: MemoryStorage | None,
     *,
     graph: CompiledStateGraph[Any, Context, Any, Any] | None = None,
+    model: str | BaseChatModel | None = None,
 ) -> JobRunner:
     """Make a runner, which has no threads of its own.
 
@@ -314,6 +348,7 @@ def make_runner(
         settings: Delays and limits, and the graph if *graph* is None.
         storage: The storage of the graph that *settings* describe.
         graph: The memory update.
+        model: The chat model of the graph that *settings* describe, instead of theirs.
     """
     limits = Limits(
         timing=DebouncePolicy(settings.debounce_seconds, settings.max_wait_seconds),
@@ -321,14 +356,28 @@ def make_runner(
         lease_seconds=settings.lease_seconds,
         max_jobs=settings.max_queued,
     )
-    return JobRunner(outbox, UpdateExecutor(graph or _make_graph(settings, storage)), limits)
+    return JobRunner(outbox, UpdateExecutor(graph or _make_graph(settings, storage, model)), limits)
 
 
-def _make_graph(settings: Settings, storage: MemoryStorage | None) -> CompiledStateGraph[Any, Context, Any, Any]:
+def _make_graph(
+    settings: Settings, storage: MemoryStorage | None, model: str | BaseChatModel | None
+) -> CompiledStateGraph[Any, Context, Any, Any]:
     from memgraph.config import make_context
     from memgraph.graph import build_graph
 
-    return build_graph(defaults=make_context(settings).model_copy(update={"storage": storage}))
+    return build_graph(defaults=make_context(settings, model=model, storage=storage))
+
+
+def _find_storage(
+    storage: str | MemoryStorage | None, graph: CompiledStateGraph[Any, Context, Any, Any] | None, settings: Settings
+) -> tuple[MemoryStorage | None, list[MemoryStorage]]:
+    """Return the storage of the memories, None if it is not known; and what was opened here."""
+    if isinstance(storage, MemoryStorage):
+        return storage, []
+    if graph and storage is None:
+        return _storage_of(graph), []
+    opened = make_storage(settings) if storage is None else open_storage(storage)
+    return opened, [opened]
 
 
 def _storage_of(graph: CompiledStateGraph[Any, Context, Any, Any]) -> MemoryStorage | None:

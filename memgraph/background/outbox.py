@@ -264,6 +264,10 @@ class Outbox(ABC):
 
     # -- inspecting and changing jobs --
 
+    def may_have_jobs(self) -> bool:
+        """Whether there may be jobs, as far as that is known without a connection."""
+        return True
+
     @abstractmethod
     def next_due(self, *, now: float) -> float | None:
         """Return when `claim` may next find a job, in the past if it would now; None if no job is pending."""

@@ -182,7 +182,7 @@ INSERT_DELETION = """
 INSERT_FOUND_DELETION = f"""
     INSERT INTO memgraph_deletion (storage, user_id, agent_name, at)
     SELECT coalesce(%(storage)s, ''), %(user_id)s, %(agent_name)s, %(at)s
-    WHERE NOT EXISTS (SELECT FROM memgraph_job WHERE {_MATCHES_SCOPE})
+    WHERE 0 = (SELECT count(*) FROM memgraph_job WHERE {_MATCHES_SCOPE})
     ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET at = excluded.at
 """
 SELECT_DELETION = """

@@ -185,11 +185,6 @@ class JobRunner:
         self._on_update += [on_update] if on_update else []
         self._on_error += [on_error] if on_error else []
 
-    def remove_hooks(self, on_update: OnUpdate | None, on_error: OnError | None) -> None:
-        """Stop calling these."""
-        self._on_update = [hook for hook in self._on_update if hook is not on_update]
-        self._on_error = [hook for hook in self._on_error if hook is not on_error]
-
     def after_fork(self) -> None:
         """Reset a forked child: nothing runs here, and a thread of the parent may have held the lock."""
         self._lock = threading.Lock()
@@ -234,7 +229,7 @@ class JobRunner:
             if not was_held:
                 logger.warning("learned from %s, but its lease was lost to another worker", claim.key)
         for hook in self._on_update:
-            _call_hook(hook, result)
+            call_hook(hook, result)
 
     def _release(self, claim: Claim) -> None:
         try:
@@ -260,7 +255,7 @@ class JobRunner:
             fields = {**claim.key.log_fields, "tries": claim.attempts + 1, "error": type(error).__name__}
             logger.warning("update failed %s: %s; %s", _format(fields), error, consequence, extra={"memgraph": fields})
         for hook in self._on_error:
-            _call_hook(hook, claim, error)
+            call_hook(hook, claim, error)
 
     def _schedule_retry(self, claim: Claim, error: BaseException) -> str:
         """Schedule the next attempt, or make the job a dead letter; return which, for the log."""
@@ -306,7 +301,7 @@ def _format(fields: Mapping[str, object]) -> str:
     return " ".join(f"{name}={value!r}" for name, value in fields.items())
 
 
-def _call_hook(hook: Callable[..., object], *arguments: object) -> None:
+def call_hook(hook: Callable[..., object], *arguments: object) -> None:
     """Call a hook; an error in it is logged and does not affect the update."""
     try:
         hook(*arguments)

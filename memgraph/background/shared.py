@@ -1,53 +1,111 @@
-"""Shared workers: all invokers of one outbox in a process use the same runner and threads."""
+"""Shared workers: invokers of one outbox and of equal configuration use the same runner and threads in a process."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memgraph._concurrency import KeyedExecutor
+from memgraph._concurrency import KeyedExecutor, run_in_thread
 from memgraph.background import shutdown
+from memgraph.background.runner import OnError, OnUpdate, call_hook
 from memgraph.background.worker import Worker
 from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
+    from memgraph.background.execution import UpdateResult
+    from memgraph.background.outbox import Claim, Outbox
     from memgraph.background.runner import JobRunner
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
 
+MAX_IDLE_GROUPS = 8
+"""Groups without invokers and without jobs that are kept for the next invoker: making a graph takes 30 ms."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Client:
+    """The use of a worker group by one invoker. It ends when the invoker is closed or garbage-collected."""
+
+    on_update: OnUpdate | None
+    on_error: OnError | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    """What jobs are run with."""
+
+    graph: Any
+    """The graph that was passed; None if the settings and the model describe it."""
+    settings: Settings
+    model: object
+    """The chat model that was passed; None if the graph or the settings name it."""
+
+    def serves(self, graph: object, settings: Settings | None, model: object) -> bool:
+        """Whether it is what an invoker with these asks for; None is anything."""
+        return graph in (None, self.graph) and settings in (None, self.settings) and model in (None, self.model)
+
+    def can_share_jobs(self, other: WorkerConfig) -> bool:
+        """Whether each may run the jobs of the other, since both review the same."""
+        return self.graph is other.graph is None and self.settings.review == other.settings.review
+
 
 class WorkerGroup:
-    """A runner, its worker threads, and how many invokers use them.
+    """A runner, its worker threads, and the invokers that use them.
 
     Args:
         runner: Runs the jobs.
-        graph: The graph that was passed; None if the settings describe it.
-        settings: The settings that the runner was made with.
+        config: What it runs them with.
         storage: The storage of the memories; None if it is not known.
+        owned: What was opened for it, and is closed with it.
     """
 
-    def __init__(self, runner: JobRunner, *, graph: Any, settings: Settings, storage: MemoryStorage | None) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        runner: JobRunner,
+        config: WorkerConfig,
+        *,
+        storage: MemoryStorage | None,
+        owned: Sequence[Outbox | MemoryStorage] = (),
+    ) -> None:
         self.runner = runner
-        self.graph = graph
-        self.settings = settings
+        self.config = config
         self.storage = storage
-        self.worker = Worker(runner)
+        self._owned = owned
+        self._clients: tuple[weakref.ref[Client], ...] = ()
+        self.worker = Worker(runner, is_used=lambda: self.is_used, on_end=REGISTRY.close_surplus)
         self.executor = self._make_executor()
         """Runs `asubmit`, in order for each memory."""
-        self.ref_count = 0
+        runner.add_hooks(self._on_update, self._on_error)
 
-    def conflicts_with(self, graph: object, settings: Settings | None) -> bool:
-        """Whether these differ from the group's own; None matches anything."""
-        return graph not in (None, self.graph) or settings not in (None, self.settings)
+    @property
+    def queue(self) -> tuple[str, str | None]:
+        """The names of the outbox and the storage whose jobs it runs."""
+        return self.runner.outbox.name, self.runner.outbox.storage
 
-    def close(self, deadline: float, *, close_outbox: bool = True) -> None:
+    @property
+    def is_used(self) -> bool:
+        """Whether any invoker uses it."""
+        return bool(self._used_by())
+
+    def add(self, client: Client) -> None:
+        """Record that an invoker uses it."""
+        self._clients = tuple(map(weakref.ref, [*self._used_by(), client]))
+
+    def remove(self, client: Client) -> None:
+        """Record that an invoker uses it no more."""
+        self._clients = tuple(weakref.ref(other) for other in self._used_by() if other is not client)
+
+    def close(self, deadline: float) -> None:
         """Wait for the running jobs until *deadline*, by time.monotonic; jobs that take longer are abandoned."""
         self.executor.close()
-        if self.worker.close(max(0.0, deadline - time.monotonic())) and close_outbox:
-            self.runner.outbox.close()
+        if self.worker.close(max(0.0, deadline - time.monotonic())):
+            for each in self._owned:
+                each.close()
 
     def after_fork(self) -> None:
         """Reset a forked child: threads and running jobs belong to the parent."""
@@ -55,78 +113,161 @@ class WorkerGroup:
         self.runner.after_fork()
         self.worker.after_fork()
 
+    def _used_by(self) -> list[Client]:
+        return [client for reference in self._clients if (client := reference())]
+
     def _make_executor(self) -> KeyedExecutor:
         return KeyedExecutor(self.runner.limits.max_concurrency, name="memgraph-submit")
 
+    def _on_update(self, result: UpdateResult) -> None:
+        for client in self._used_by():
+            if client.on_update:
+                call_hook(client.on_update, result)
+
+    def _on_error(self, claim: Claim, error: BaseException) -> None:
+        for client in self._used_by():
+            if client.on_error:
+                call_hook(client.on_error, claim, error)
+
 
 class Registry:
-    """The worker groups of a process, by outbox and storage: a second group would double the concurrency."""
+    """The worker groups of a process.
+
+    A group may lose its invokers without being closed, for example if an agent is built for each request. It then runs
+    the jobs that are pending, unless another group does, and is kept for the next invoker of equal configuration.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._groups: dict[tuple[str, str], WorkerGroup] = {}
+        self._groups: list[WorkerGroup] = []
+
+    def __len__(self) -> int:
+        return len(self._groups)
 
     def acquire(
         self,
-        outbox: str,
-        storage: str,
+        client: Client,
+        queue: tuple[str, str | None],
+        config: WorkerConfig,
         make: Callable[[], WorkerGroup],
         *,
-        graph: object,
         settings: Settings | None,
         any_storage: bool,
     ) -> WorkerGroup:
-        """Return the group of an outbox and a storage, both by name; make it if there is none.
+        """Return the group for *client*; make it if there is none.
 
-        With *any_storage*, a group of the outbox with another storage is as good, unless its settings differ.
+        Args:
+            client: The invoker.
+            queue: See `WorkerGroup.queue`.
+            config: What the jobs of *client* are run with if *make* is called.
+            make: Makes a group.
+            settings: The settings that were passed; None matches those of any group.
+            any_storage: Whether a group of the same outbox with another storage is as good.
 
         Raises:
-            ConfigError: If it runs another graph, or has other settings.
+            ConfigError: If a group that runs the same jobs has another graph or another review.
         """
         with self._lock:
-            group = self._groups.get((outbox, storage))
-            if any_storage:
-                others = (other for (name, _), other in self._groups.items() if name == outbox)
-                group = next((each for each in others if not each.conflicts_with(graph, settings)), group)
-            if group is None:
-                group = self._groups[outbox, storage] = make()
-                shutdown.install(self.close_all)
-            elif group.conflicts_with(graph, settings):
-                raise ConfigError(
-                    f"{outbox} is in use in this process for {storage} with another graph or other settings: "
-                    "pass the same ones, or none, or close the other invoker first"
-                )
-            group.ref_count += 1
-            return group
+            same_queue = [group for group in self._groups if group.queue == queue]
+            same_outbox = [group for group in self._groups if group.queue[0] == queue[0]] if any_storage else []
+            groups = (
+                group
+                for group in (*same_queue, *same_outbox)
+                if group.config.serves(config.graph, settings, config.model)
+            )
+            found = next(groups, None)
+            if found is None:
+                _check_others(config, queue, same_queue)
+                found = make()
+            found.add(client)
+            self._groups = [*(group for group in self._groups if group is not found), found]
+        self.close_surplus()
+        return found
 
-    def release(self, group: WorkerGroup, timeout: float) -> None:
+    def start(self, group: WorkerGroup) -> None:
+        """Start the threads of *group*, and close it when the process ends."""
+        if group.worker.is_polling:
+            return
+        with self._lock:
+            if group not in self._groups:  # a forked child starts to use what it inherited
+                self._groups = [*self._groups, group]
+            shutdown.install(self.close_all, handle_sigterm=group.config.settings.handle_sigterm)
+            group.worker.start()
+
+    def run_pending(self, group: WorkerGroup) -> None:
+        """Run the jobs that an earlier process left, on a thread that ends once none is pending."""
+        is_running = any(other.worker.is_running and other.queue == group.queue for other in self._groups)
+        if group.runner.outbox.may_have_jobs() and not is_running:
+            shutdown.install(self.close_all, handle_sigterm=False)
+            group.worker.start(keep_polling=False)
+
+    def release(self, group: WorkerGroup, client: Client, timeout: float) -> None:
         """Close *group* if no other invoker uses it."""
         with self._lock:
-            group.ref_count -= 1
-            if group.ref_count:
+            group.remove(client)
+            if group.is_used:
                 return
-            self._groups = {key: other for key, other in self._groups.items() if other is not group}
-            if not self._groups:
+            self._groups = [other for other in self._groups if other is not group]
+            if not any(other.worker.is_running for other in self._groups):
                 shutdown.uninstall()
-            name = group.runner.outbox.name
-            is_shared = any(outbox == name for outbox, _ in self._groups)
-        group.close(time.monotonic() + timeout, close_outbox=not is_shared)
+        group.close(time.monotonic() + timeout)
+
+    def close_surplus(self) -> None:
+        """Close the groups that are not worth keeping, on a thread."""
+        with self._lock:
+            surplus = self._remove_surplus()
+        if surplus:
+            run_in_thread(lambda: _close_all(surplus, shutdown.EXIT_SECONDS), "memgraph-close")
 
     def close_all(self, timeout: float) -> None:
         """Close all groups within one time limit; invokers that still use them find them closed."""
-        deadline = time.monotonic() + timeout
         with self._lock:
-            groups, self._groups = list(self._groups.values()), {}
-        for group in groups:
-            group.runner.is_closing = True
-        for group in groups:
-            group.close(deadline)
+            groups, self._groups = self._groups, []
+        _close_all(groups, timeout)
 
     def after_fork(self) -> None:
-        """Reset a forked child, see `WorkerGroup.after_fork`."""
+        """Reset a forked child. Its own invokers get groups of their own, whatever the parent's are configured like."""
         self._lock = threading.Lock()
-        for group in self._groups.values():
+        for group in self._groups:
             group.after_fork()
+        self._groups = []
+
+    def _remove_surplus(self) -> list[WorkerGroup]:
+        """Remove and return unused groups: those whose jobs another one runs, and all but the last that have none."""
+        running = {group.queue for group in self._groups if group.is_used and group.worker.is_running}
+        idle, surplus = 0, list[WorkerGroup]()
+        for group in reversed(self._groups):
+            if group.is_used or group.worker.is_busy:
+                continue
+            if group.worker.is_running:
+                is_surplus = group.queue in running
+                running.add(group.queue)
+            else:
+                idle += 1
+                is_surplus = idle > MAX_IDLE_GROUPS
+            if is_surplus:
+                surplus.append(group)
+        self._groups = [group for group in self._groups if group not in surplus]
+        return surplus
+
+
+def _check_others(config: WorkerConfig, queue: tuple[str, str | None], groups: Sequence[WorkerGroup]) -> None:
+    """Raise ConfigError if one of *groups*, which run the same jobs, may not run those of *config*."""
+    in_use = [group for group in groups if group.is_used or group.worker.is_running]
+    if not all(config.can_share_jobs(group.config) for group in in_use):
+        raise ConfigError(
+            f"{queue[0]} is in use in this process for {queue[1]} with another graph or other settings: "
+            "pass the same ones, or none, or close the other invoker first"
+        )
+
+
+def _close_all(groups: Sequence[WorkerGroup], timeout: float) -> None:
+    """Close *groups* within one time limit."""
+    deadline = time.monotonic() + timeout
+    for group in groups:
+        group.runner.is_closing = True
+    for group in groups:
+        group.close(deadline)
 
 
 REGISTRY = Registry()

@@ -3,8 +3,10 @@
 Daemon threads still run while `atexit` handlers are called, so an update that waits for its model can finish. One that
 would have to start a thread cannot, and stays in the outbox. Nothing is lost either way.
 
-The SIGTERM handler is installed from the main thread only, and only if there is no other: a server that has its own,
-such as uvicorn, exits normally, which calls the `atexit` handler.
+SIGTERM is handled only if it would kill the process: the first submission installs the handler, if it comes from the
+main thread, and the setting `handle_sigterm` switches it off. A process that has a handler of its own, such as uvicorn,
+or that ignores the signal, keeps it: it accepts conversations until it exits, which calls the `atexit` handler. A
+handler that is installed later may call this one, which closes and then does what the one before it would have done.
 """
 
 from __future__ import annotations
@@ -38,11 +40,16 @@ class _SigtermHandler:
         os.kill(os.getpid(), number)
 
 
-def install(close: Close) -> None:
-    """Call *close* with a time limit when the process ends. A second call has no further effect."""
+def install(close: Close, *, handle_sigterm: bool) -> None:
+    """Call *close* with a time limit when the process ends. A second call has no further effect.
+
+    Args:
+        close: Receives the limit in seconds.
+        handle_sigterm: Whether to call it on SIGTERM, too. It has no effect on other threads than the main one.
+    """
     atexit.unregister(_at_exit)
     atexit.register(_at_exit, close)
-    if _is_main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+    if handle_sigterm and _is_main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _SigtermHandler(close))
 
 

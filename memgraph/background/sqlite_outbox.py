@@ -161,6 +161,9 @@ class SqliteOutbox(Outbox):
 
     # -- inspecting and changing jobs --
 
+    def may_have_jobs(self) -> bool:
+        return self._quick.exists()
+
     def next_due(self, *, now: float) -> float | None:
         with self._quick.reading() as db:
             if db is None:

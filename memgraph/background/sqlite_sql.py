@@ -236,7 +236,7 @@ INSERT_DELETION = """
 INSERT_FOUND_DELETION = f"""
     INSERT INTO deletion (storage, user_id, agent_name, at)
     SELECT coalesce(:storage, ''), :user_id, :agent_name, :at
-    WHERE NOT EXISTS (SELECT 1 FROM job WHERE {_MATCHES_SCOPE})
+    WHERE 0 = (SELECT count(*) FROM job WHERE {_MATCHES_SCOPE})
     ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET at = excluded.at
 """
 SELECT_DELETION = """

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memgraph.errors import OutboxError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from memgraph.background.outbox import Claim, Job
     from memgraph.background.runner import JobRunner
@@ -34,30 +34,52 @@ FLUSH_POLL_FACTOR = 20
 
 
 class Worker:
-    """Runs the jobs of *runner* on threads of its own when they are due, until it is closed."""
+    """Runs the jobs of a runner on threads of its own when they are due.
 
-    def __init__(self, runner: JobRunner) -> None:
+    Args:
+        runner: Runs the jobs.
+        is_used: Whether anybody still submits jobs. If not, the dispatcher ends once none is pending.
+        on_end: Called then, on the dispatcher's thread.
+    """
+
+    def __init__(self, runner: JobRunner, *, is_used: Callable[[], bool], on_end: Callable[[], object]) -> None:
         self._runner = runner
+        self._is_used = is_used
+        self._on_end = on_end
         self._lock = threading.Condition()
         self._woken = False
         self._running: dict[str, Claim] = {}
         self._dispatcher: threading.Thread | None = None
-        self._is_enabled = False
+        self._keep_polling = False
         self._wake_at = math.inf
         self._renew_at = 0.0
 
-    def start(self) -> None:
-        """Start the dispatcher, once; it also runs jobs that an earlier process left."""
+    @property
+    def is_running(self) -> bool:
+        """Whether the dispatcher runs."""
+        return self._dispatcher is not None
+
+    @property
+    def is_polling(self) -> bool:
+        """Whether the dispatcher runs and looks for jobs of other processes, too."""
+        return self._keep_polling and self._dispatcher is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job runs."""
+        return bool(self._running)
+
+    def start(self, *, keep_polling: bool = True) -> None:
+        """Start the dispatcher unless it runs.
+
+        Args:
+            keep_polling: Whether it goes on when no job is pending, to find those of other processes.
+        """
         with self._lock:
-            self._is_enabled = True
+            self._keep_polling = self._keep_polling or keep_polling
             if self._dispatcher is None and not self._runner.is_closing:
                 self._dispatcher = threading.Thread(target=self._dispatch, daemon=True, name="memgraph-invoker")
                 self._dispatcher.start()
-
-    def ensure_started(self) -> None:
-        """Start again in a forked child, which has no dispatcher."""
-        if self._is_enabled and self._dispatcher is None:
-            self.start()
 
     def schedule_wakeup(self, due: float) -> None:
         """Make the dispatcher check at *due* at the latest. Cheap, since every submission calls it."""
@@ -108,6 +130,7 @@ class Worker:
         self._woken = False
         self._running = {}
         self._dispatcher = None
+        self._keep_polling = False
 
     def _wait_for_progress(self, seconds: float) -> None:
         """Wait until no job runs, and then only a moment: the next one is about to start, or all have ended."""
@@ -129,7 +152,11 @@ class Worker:
         is_failing = False
         while not self._runner.is_closing:
             try:
-                wait, is_failing = self._dispatch_due(), False
+                wait, has_jobs = self._dispatch_due()
+                is_failing = False
+                if not has_jobs and self._end_if_idle():
+                    self._on_end()
+                    return
             except Exception as error:  # logged: without this thread no job would run any more
                 is_expected = isinstance(error, OutboxError)
                 level = logging.DEBUG if is_failing else logging.ERROR
@@ -140,8 +167,20 @@ class Worker:
                     self._lock.wait(wait)
                 self._woken = False
 
-    def _dispatch_due(self) -> float:
-        """Start due jobs as far as slots are free, renew leases, and return how long to wait."""
+    def _end_if_idle(self) -> bool:
+        """Return whether the dispatcher ends, since nothing runs and nobody needs it; `start` starts it again."""
+        with self._lock:
+            is_needed = self._woken or self._running or (self._keep_polling and self._is_used())
+            if not is_needed:
+                self._dispatcher = None
+            return not is_needed
+
+    def _dispatch_due(self) -> tuple[float, bool]:
+        """Start due jobs as far as slots are free, and renew leases.
+
+        Returns:
+            How long to wait for the next check, and whether any job is pending.
+        """
         runner = self._runner
         self._wake_at = math.inf  # until the next check is scheduled, every submission has to wake the dispatcher
         free_slots = self._free_slots()
@@ -157,7 +196,7 @@ class Worker:
         if free_slots and due is not None:
             wait = min(wait, max(0.0, due - now, runner.rate_limited_until - now))
         self._wake_at = now + wait
-        return wait
+        return wait, due is not None
 
     def _free_slots(self) -> int:
         with self._lock:

@@ -75,6 +75,7 @@ def worker(
             if once:
                 is_clean = invoker.flush()
             else:
+                invoker.start()
                 _wait(opened, Path(health) if health else None)
         except KeyboardInterrupt:
             _log("stopping", {"running": invoker.stats().running})

@@ -48,11 +48,18 @@ def make_storage(settings: Settings) -> MemoryStorage:
     )
 
 
-def make_context(settings: Settings) -> Context:
+def make_context(
+    settings: Settings, *, model: str | BaseChatModel | None = None, storage: MemoryStorage | None = None
+) -> Context:
     """Make the context that *settings* describe: the `defaults` of `build_graph` and `build_recall_graph`.
 
         settings = load_settings()
         graph = build_graph(defaults=make_context(settings))
+
+    Args:
+        settings: The settings.
+        model: Used instead of the one that they describe.
+        storage: Used instead of the one that they describe.
 
     Returns:
         A Context with storage, model, policy, prompt, signals, review, structured_output, timezone and what runs over
@@ -75,16 +82,18 @@ def make_context(settings: Settings) -> Context:
         },
         storages=settings.allowed_storages,
     )
-    choice = choose_model(settings)
-    if choice.is_fallback:
-        warn_of_fallback(choice.reason)
+    if model is None:
+        choice = choose_model(settings)
+        if choice.is_fallback:
+            warn_of_fallback(choice.reason)
+        model = choice.name
 
-    storage = make_storage(settings)
+    storage = storage or make_storage(settings)
     if settings.enabled:
         log_kept_words(storage.name, settings.policy.kept_words)
     return Context(
         enabled=settings.enabled,
-        model=choice.name,
+        model=model,
         storage=storage,
         policy=settings.policy,
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,

@@ -191,6 +191,16 @@ def test_by_default_learning_is_in_the_background(tmp_path: Any) -> None:
     assert [fact.content for fact in storage.load(ADA).facts] == ["Name is Ada."]
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_closed_invoker_does_not_stop_the_agent(caplog: pytest.LogCaptureFixture, *, is_async: bool) -> None:
+    """Nothing is learned, which is logged."""
+    with BackgroundInvoker(build_graph(storage="memory:"), outbox="memory:") as invoker:
+        agent = make_agent(AgentModel("Hello!"), open_storage("memory:"), invoker=invoker)
+
+    assert send(agent, is_async=is_async)["messages"][-1].content == "Hello!"
+    assert "was not submitted; the agent goes on" in caplog.text
+
+
 @pytest.mark.parametrize("make", [MemoryMiddleware, capture_memory])
 def test_the_store_of_the_running_graph_is_refused_for_learning_in_the_background(make: Any) -> None:
     """An update in the background runs in no graph, so it would never learn: the error says what to do instead."""

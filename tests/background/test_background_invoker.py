@@ -33,6 +33,7 @@ from memgraph import (
 )
 from memgraph.background.invoker import Invoker
 from memgraph.background.outbox import ConversationKey
+from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_messages, load_raw
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import ScriptedModel, update_answer
@@ -523,6 +524,63 @@ def test_jobs_of_an_earlier_process_are_run(graph: Any, url: str, say: Any, lear
 
     with BackgroundInvoker(graph, outbox=url, settings=LATER):
         wait_until(lambda: learned() == ["turn-1"])
+
+
+def dispatchers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "memgraph-invoker"]
+
+
+def test_threads_start_with_the_first_submission(graph: Any, url: str, say: Any) -> None:
+    with BackgroundInvoker(graph, outbox=url, settings=LATER) as invoker:
+        assert (invoker.pending(), invoker.failed(), invoker.in_review()) == ((), (), ())
+        assert dispatchers() == []
+
+        invoker.submit(say(1), ADA, "t1")
+        assert len(dispatchers()) == 1
+        invoker.submit(say(2), BOB, "t1")
+        assert len(dispatchers()) == 1
+    assert dispatchers() == []
+
+
+def test_threads_can_be_started_without_a_submission(graph: Any, url: str, say: Any, learned: Any) -> None:
+    """For a process that runs the jobs of others."""
+    with BackgroundInvoker(graph, outbox=url, settings=NOW) as invoker:
+        invoker.start()
+        with open_outbox(url) as other_process:
+            timing = DebouncePolicy(0, 0)
+            key, text = ConversationKey(ADA, "t1"), dump_messages(say(1))
+            other_process.enqueue(key, text, now=time.time(), timing=timing, max_jobs=9)
+        wait_until(lambda: learned() == ["turn-1"])
+
+
+def test_threads_that_run_jobs_of_an_earlier_process_end_with_them(
+    graph: Any, url: str, say: Any, learned: Any
+) -> None:
+    """Until the first submission starts them again."""
+    with BackgroundInvoker(graph, outbox=url, settings=LATER) as invoker:
+        invoker.submit(say(1), ADA, "t1")
+    with open_outbox(url) as outbox:
+        outbox.expedite(now=0)
+
+    with BackgroundInvoker(graph, outbox=url, settings=NOW) as invoker:
+        wait_until(lambda: learned() == ["turn-1"] and not dispatchers())
+        invoker.submit(say(2), ADA, "t1")
+        wait_until(lambda: learned() == ["turn-1", "turn-2"])
+
+
+def test_dropped_invoker_runs_what_is_pending_and_ends(graph: Any, url: str, say: Any, learned: Any) -> None:
+    BackgroundInvoker(graph, outbox=url, settings=NOW).submit(say(1), ADA, "t1")
+
+    wait_until(lambda: learned() == ["turn-1"] and not dispatchers())
+
+
+def test_hooks_of_a_dropped_invoker_are_not_called(graph: Any, url: str, say: Any) -> None:
+    dropped, kept = list[Any](), list[Any]()
+    with BackgroundInvoker(graph, outbox=url, settings=LATER, on_update=kept.append) as invoker:
+        BackgroundInvoker(graph, outbox=url, settings=LATER, on_update=dropped.append).submit(say(1), ADA, "t1")
+        assert invoker.flush(120)
+
+    assert (len(dropped), len(kept)) == (0, 1)
 
 
 def test_unused_invoker_creates_no_files(graph: Any, tmp_path: Path) -> None:

@@ -66,6 +66,22 @@ assert invoker.flush(120)
 invoker.close()
 sys.exit(status)
 """
+FORK_WITH_OTHER_SETTINGS = """
+submit("ada")
+invoker.flush(120)
+child = os.fork()
+if not child:
+    other = build_graph(model=ScriptedModel(answer), storage=f"sqlite:{folder}/memory.db", review="always")
+    with BackgroundInvoker(other, outbox=f"sqlite:{folder}/outbox.db") as own:
+        own.submit([HumanMessage("hello there", id="m1")], Scope("bob"), "t1")
+        own.flush(120)
+        held = len(own.in_review())
+    os._exit(0 if held == 1 else 1)
+status = os.waitpid(child, 0)[1]
+submit("eve")
+assert invoker.flush(120)
+sys.exit(status)
+"""
 NO_TIME, ENOUGH_TIME = "0.2", "120"
 """Seconds that an exit waits for running updates."""
 
@@ -136,8 +152,64 @@ def test_existing_sigterm_handler_is_kept(tmp_path: Path) -> None:
     assert (count_facts(tmp_path, ADA), pending_scopes(tmp_path)) == (1, [BOB])
 
 
+@pytest.mark.parametrize(
+    ("before", "installed"),
+    [
+        ("submit('ada')", True),
+        ("", False),
+        ("signal.signal(signal.SIGTERM, signal.SIG_IGN); submit('ada')", False),
+        ("thread = threading.Thread(target=submit, args=('ada',)); thread.start(); thread.join()", False),
+        ("invoker.start()", True),
+    ],
+    ids=["submission", "no submission", "ignored", "other thread", "start"],
+)
+def test_sigterm_handler_is_installed_by_the_first_submission(tmp_path: Path, before: str, *, installed: bool) -> None:
+    """On the main thread, and only if the signal would kill the process."""
+    check = f"""
+handler = signal.getsignal(signal.SIGTERM)
+assert (handler not in (signal.SIG_DFL, signal.SIG_IGN)) is {installed}, handler
+"""
+    process = start(f"{before}{check}", tmp_path, "at once")
+    _, errors = process.communicate(timeout=300)
+
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_sigterm_handler_can_be_switched_off(tmp_path: Path) -> None:
+    script = """
+invoker.close()
+settings = settings.model_copy(update={"handle_sigterm": False})
+invoker = BackgroundInvoker(graph, outbox=f"sqlite:{folder}/outbox.db", settings=settings)
+submit("ada")
+assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+"""
+    process = start(script, tmp_path, "at once")
+    _, errors = process.communicate(timeout=300)
+
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_later_sigterm_handler_can_call_the_one_before(tmp_path: Path) -> None:
+    """As a handler that wraps others does: updates finish, and the process ends as by the signal."""
+    script = """
+previous = signal.getsignal(signal.SIGTERM)
+def wrap(number, frame):
+    print("wrapped", flush=True)
+    previous(number, frame)
+signal.signal(signal.SIGTERM, wrap)
+"""
+    process = start(SUBMIT + script + WAIT_FOR_SIGNAL, tmp_path)
+    assert process.stdout
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    output, errors = process.communicate(timeout=300)
+
+    assert (process.returncode, output, errors) == (-signal.SIGTERM, "wrapped\n", "")
+    assert (count_facts(tmp_path, ADA), pending_scopes(tmp_path)) == (1, [BOB])
+
+
 def test_close_restores_the_sigterm_handler(tmp_path: Path) -> None:
-    script = "invoker.close()\nassert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL"
+    script = "submit('ada')\ninvoker.close()\nassert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL"
     process = start(script, tmp_path)
     _, errors = process.communicate(timeout=300)
 
@@ -152,3 +224,12 @@ def test_forked_child_has_its_own_workers(tmp_path: Path) -> None:
     assert (process.returncode, errors) == (0, "")
     assert [count_facts(tmp_path, scope) for scope in (ADA, BOB, Scope("eve"))] == [1, 1, 1]
     assert pending_scopes(tmp_path) == []
+
+
+def test_forked_child_can_open_the_outbox_with_another_configuration(tmp_path: Path) -> None:
+    """The parent's invokers are not in use in the child."""
+    process = start(FORK_WITH_OTHER_SETTINGS, tmp_path, "at once")
+    _, errors = process.communicate(timeout=300)
+
+    assert (process.returncode, errors) == (0, "")
+    assert [count_facts(tmp_path, scope) for scope in (ADA, Scope("eve"))] == [1, 1]

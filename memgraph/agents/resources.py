@@ -1,0 +1,89 @@
+"""AgentResources: opens and closes the storage and the invoker of an agent's memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from memgraph.background.background_invoker import BackgroundInvoker
+from memgraph.config import make_storage
+from memgraph.settings import Settings
+from memgraph.storage import MemoryStorage, open_storage
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from langchain_core.language_models import BaseChatModel
+
+    from memgraph.background.invoker import Invoker
+
+
+class AgentResources:
+    """The storage that an agent's memory is read from, and the invoker that learns into it.
+
+    Agents of equal configuration share the workers of an invoker and the storage that these have opened, so that
+    one for each request opens nothing of its own.
+
+    Args:
+        storage: A storage or its URL; None is the storage of *settings*.
+        settings: What is injected and learned; None is the defaults.
+        capture: Whether to learn from conversations.
+        invoker: Receives the conversations; None is a BackgroundInvoker of the same storage.
+        model: The chat model that learns if *invoker* is None.
+
+    Raises:
+        ConfigError: If the storage cannot be opened; also for the reasons of BackgroundInvoker.
+    """
+
+    def __init__(
+        self,
+        storage: str | MemoryStorage | None,
+        settings: Settings | None,
+        *,
+        capture: bool,
+        invoker: Invoker | None = None,
+        model: str | BaseChatModel | None = None,
+    ) -> None:
+        effective = settings or Settings()
+        is_enabled = capture and effective.enabled
+        self._own_invoker: BackgroundInvoker | None = None
+        if is_enabled and invoker is None:
+            self._own_invoker = BackgroundInvoker(settings=settings, storage=storage, model=model)
+        self.invoker = (invoker or self._own_invoker) if is_enabled else None
+        shared = self._own_invoker.storage if self._own_invoker else None
+        given = storage if isinstance(storage, MemoryStorage) else shared
+        self._own_storage = resolve_storage(storage, effective) if given is None else None
+        self.storage = given or self._own_storage or resolve_storage(storage, effective)
+
+    def close(self) -> None:
+        """Close what was opened here. Pending conversations stay in the outbox."""
+        if self._own_invoker:
+            self._own_invoker.close()
+        if self._own_storage:
+            self._own_storage.close()
+
+
+class ResourceHolder:
+    """A base class with the resources of an agent's memory, which also works as a context manager."""
+
+    _resources: AgentResources
+
+    def close(self) -> None:
+        """Close the invoker and the storage that were opened here. Pending conversations stay in the outbox."""
+        self._resources.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def resolve_storage(storage: str | MemoryStorage | None, settings: Settings) -> MemoryStorage:
+    """Return *storage*, opened if it is a URL; None opens the storage of *settings*.
+
+    Raises:
+        ConfigError: If the URL does not name a storage.
+    """
+    return make_storage(settings) if storage is None else open_storage(storage)
