@@ -82,8 +82,12 @@ class Settings(Policy):
     # -- the model --
     model_name: str | None = None
     """Such as `openai:gpt-4.1-mini`; default: an agent's own, else one whose provider has its key set, else offline."""
-    structured_output: Annotated[StructuredOutput, OUTPUT_FORMATS] = "none"
-    """How the format of the model's answer is enforced: by the prompt alone, a JSON schema, or a tool call."""
+    model_params: Mapping[str, Any] = Field(default_factory=dict[str, Any])
+    """Parameters of the model, such as `{temperature: 0.2, max_tokens: 1000}`. Without a temperature it is 0, unless
+    the model refuses that."""
+    structured_output: Annotated[StructuredOutput, OUTPUT_FORMATS] = "auto"
+    """How the format of the model's answer is enforced: by the prompt alone, a JSON schema, or a tool call; `auto` is a
+    JSON schema unless the model refuses it."""
     prompt_path: Path | None = None
     """A file with instructions for the model; it replaces the built-in ones."""
     signals_dir: Path | None = None

@@ -206,7 +206,7 @@ def test_make_context_takes_over_the_settings(tmp_path: Path) -> None:
 
     assert context.policy == Policy(max_facts=20)
     assert (context.model, context.prompt) == ("offline", "Answer with user, history and newFacts.")
-    assert (context.user_id, context.structured_output) == (None, "none")
+    assert (context.user_id, context.structured_output) == (None, "auto")
 
 
 def test_make_context_takes_over_what_runs_over_http_may_choose(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ class Embedder:
 
 def _is_retryable(error: BaseException) -> bool:
     """Whether another attempt may help: not for a missing package or key, nor for a request that the server refuses."""
-    from memgraph.llm.call import is_transient
+    from memgraph.llm.retry import is_transient
 
     if isinstance(error, EmbeddingError) or not isinstance(error, Exception):
         return False

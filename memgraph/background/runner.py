@@ -23,7 +23,7 @@ from memgraph.errors import (
     OutboxError,
     WrongStorageError,
 )
-from memgraph.llm.call import retry_after
+from memgraph.llm.retry import retry_after
 
 if TYPE_CHECKING:
     from memgraph.background.execution import UpdateExecutor

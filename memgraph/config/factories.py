@@ -98,6 +98,7 @@ def make_context(
         policy=settings.policy,
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
+        model_params=settings.model_params,
         structured_output=settings.structured_output,
         review=settings.review,
         timezone=settings.timezone,

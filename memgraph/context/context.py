@@ -31,7 +31,9 @@ from memgraph.text.dates import TimezoneName, UtcTime
 from memgraph.text.signals import Signals
 
 _SHOWN_CHARS = 40
-_NOT_IN_FORMS = frozenset({"policy", "signals", "allowed"})  # the limits of the policy are fields of their own
+_NOT_IN_FORMS = frozenset(
+    {"policy", "signals", "allowed", "model_params"}
+)  # the limits of the policy are fields of their own
 _HIDDEN = frozenset({"storage"})  # its URL may hold a password
 
 
@@ -142,6 +144,10 @@ class Context(BaseModel):
         "the keys user, history, newFacts and factsToRemove. Over HTTP: the name of one in the server's setting "
         "allowed_prompts.",
         json_schema_extra={"langgraph_nodes": ["build_prompt"]},
+    )
+    model_params: Annotated[Mapping[str, Any] | None, WithJsonSchema({"type": "null"})] = Field(
+        default=None,
+        description="Parameters of a model that is given by name. Only those in the defaults of a graph count.",
     )
     structured_output: StructuredOutput | None = Field(
         default=None, description="How the model is made to answer in the expected JSON shape."

@@ -16,6 +16,7 @@ from memgraph._cache import ResourceCache
 from memgraph.context.allowed import AllowedChoices
 from memgraph.context.context import Context, SubmittedContext
 from memgraph.errors import IdentityError, WrongStorageError
+from memgraph.llm.call import RefusedOptions
 from memgraph.llm.models import chat_model
 from memgraph.models import Scope, validate_id
 from memgraph.policy import Policy
@@ -48,6 +49,8 @@ class RunContext:
     signals: Signals
     enabled: bool
     structured_output: StructuredOutput
+    refused: RefusedOptions
+    """What the models of the graph have refused."""
     review: Review
     """When a person must agree: the stricter of what the run and the graph require."""
     authenticated_user_id: str | None
@@ -92,7 +95,9 @@ class ContextResolver:
 
     def __init__(self, defaults: Context) -> None:
         self._defaults = defaults
-        self._models = ResourceCache(chat_model)
+        params = dict(defaults.model_params or {})
+        self._models = ResourceCache(lambda name: chat_model(name, params))
+        self._refused = RefusedOptions()
         self._storages = ResourceCache(open_storage)
         self._signals = defaults.signals or load_signals()
         self._review: Review = strictest(defaults.review)
@@ -134,7 +139,8 @@ class ContextResolver:
             prompt=run.prompt or defaults.prompt,
             signals=run.signals or self._signals,
             enabled=True if enabled is None else enabled,
-            structured_output=run.structured_output or defaults.structured_output or "none",
+            structured_output=run.structured_output or defaults.structured_output or "auto",
+            refused=self._refused,
             review=strictest(run.review, self._review) if run.review else self._review,
             authenticated_user_id=authenticated,
             open_model=lambda: self._models(model) if isinstance(model, str) else model,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from memgraph.errors import ModelSetupError
 from memgraph.llm import OFFLINE
@@ -14,20 +15,25 @@ from memgraph.llm import OFFLINE
 _OPENAI_HOST = "api.openai.com"
 
 
-def chat_model(name: str) -> BaseChatModel:
+def chat_model(name: str, params: Mapping[str, Any] | None = None) -> BaseChatModel:
     """Create the chat model called *name*, without retries of its own, since memgraph retries.
 
     Args:
         name: `offline`; `provider:model`, such as `openai:gpt-4.1-mini`; or the name of a well-known model alone, such
             as `gpt-4.1-mini` or `claude-haiku-4-5`.
+        params: Arguments of the model's class, such as `{"max_tokens": 1000}`; `offline` has none.
 
     Raises:
-        ModelSetupError: If the name is invalid, or a package or an API key is missing.
+        ModelSetupError: If the name or a parameter is invalid, or a package or an API key is missing.
     """
     qualified = _with_provider(name)
     provider, _, model = qualified.partition(":")
     build = CHAT_MODELS.get(provider)
-    return build(model) if build else _any_provider(qualified)
+    given = {**(params or {}), "max_retries": 0}
+    try:
+        return build(model, given) if build else _any_provider(qualified, given)
+    except ValidationError as error:
+        raise ModelSetupError(f"model_params are not valid for {name!r}: {error}") from error
 
 
 def _with_provider(name: str) -> str:
@@ -39,13 +45,13 @@ def _with_provider(name: str) -> str:
     return f"{MODEL_FAMILIES[family]}:{name}" if family else name
 
 
-def _offline(_: str) -> BaseChatModel:
+def _offline(_: str, _params: Mapping[str, Any]) -> BaseChatModel:
     from memgraph.llm.offline import OfflineChatModel
 
     return OfflineChatModel()
 
 
-def _openai(model: str) -> BaseChatModel:
+def _openai(model: str, params: Mapping[str, Any]) -> BaseChatModel:
     """Create a model of OpenAI, or of the OpenAI-compatible server at OPENAI_BASE_URL."""
     from langchain_openai import ChatOpenAI
     from openai import OpenAIError
@@ -53,9 +59,9 @@ def _openai(model: str) -> BaseChatModel:
     if not model:
         raise ModelSetupError("the name of the model is missing: use openai:NAME, for example openai:gpt-4.1-mini")
     try:
-        return ChatOpenAI(model=model, max_retries=0)
+        return ChatOpenAI(model=model, **params)
     except OpenAIError as error:
-        keyless = ChatOpenAI(model=model, max_retries=0, api_key=SecretStr("none"))
+        keyless = ChatOpenAI(model=model, api_key=SecretStr("none"), **params)
         if keyless.root_client.base_url.host == _OPENAI_HOST:
             raise ModelSetupError(
                 "no key for openai: set OPENAI_API_KEY, or OPENAI_BASE_URL for an OpenAI-compatible server"
@@ -63,7 +69,7 @@ def _openai(model: str) -> BaseChatModel:
         return keyless  # a local server needs no key, but the client requires one
 
 
-def _any_provider(name: str) -> BaseChatModel:
+def _any_provider(name: str, params: Mapping[str, Any]) -> BaseChatModel:
     if ":" not in name:
         raise ModelSetupError(f"{name!r} is not a model name: use offline, or provider:model as in openai:gpt-4.1-mini")
     try:
@@ -73,12 +79,16 @@ def _any_provider(name: str) -> BaseChatModel:
             f"{name!r} needs the package langchain: pip install 'langgraph-memgraph[agents]'"
         ) from error
     try:
-        return init_chat_model(name, max_retries=0)
+        return cast("BaseChatModel", init_chat_model(name, **params))
+    except ValidationError:
+        raise
     except (ImportError, ValueError) as error:  # a missing package, an unknown provider, a missing key
         raise ModelSetupError(f"{name!r} cannot be used: {error}") from error
 
 
-CHAT_MODELS: Mapping[str, Callable[[str], BaseChatModel]] = MappingProxyType({OFFLINE: _offline, "openai": _openai})
+CHAT_MODELS: Mapping[str, Callable[[str, Mapping[str, Any]], BaseChatModel]] = MappingProxyType(
+    {OFFLINE: _offline, "openai": _openai}
+)
 """Functions that create models, by provider; all other providers are left to init_chat_model."""
 
 MODEL_FAMILIES: Mapping[str, str] = MappingProxyType(

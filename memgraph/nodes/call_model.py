@@ -6,7 +6,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
-from memgraph.llm.call import acall, call, read_answer, read_usage
+from memgraph.llm.answer import read_answer, read_usage
+from memgraph.llm.call import acall, call
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
 from memgraph.state import Answered, CallModelInput
@@ -17,14 +18,14 @@ _UNREADABLE_ANSWER_CHARS = 2_000  # of an unreadable answer that the correction 
 def call_model(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     """Call the model; after an unreadable answer, send it back with the problem."""
     context, messages = runtime.context, _messages(state)
-    message = call(context.model, messages, context.policy, context.structured_output)
+    message = call(context.model, messages, context.policy, context.structured_output, context.refused)
     return _to_answer(state, message)
 
 
 async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     """As `call_model`, without blocking a thread."""
     context, messages = runtime.context, _messages(state)
-    message = await acall(context.model, messages, context.policy, context.structured_output)
+    message = await acall(context.model, messages, context.policy, context.structured_output, context.refused)
     return _to_answer(state, message)
 
 

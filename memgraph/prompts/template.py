@@ -33,7 +33,6 @@ class TemplateExample(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    today: Annotated[str, BeforeValidator(_as_text)]
     facts: str
     """The lines of the known facts; empty if there are none."""
     conversation: str

@@ -4,12 +4,14 @@
 [fact_a1b2c3d4] (context, 2026-04) Works at Acme &amp; Sons.
 </known_facts>
 <conversation>
-<turn 1 assistant 2026-05-03 Sun earlier>...</turn>
-<turn 2 user 2026-05-03 Sun>...</turn>
-<turn 3 other "Bob" 2026-05-03 Sun>...</turn>
+<day 2026-05-02 Sat>
+<turn 1 assistant earlier>...</turn>
+<day 2026-05-03 Sun>
+<turn 2 user>...</turn>
+<turn 3 other "Bob">...</turn>
 </conversation>
 
-A tag has no names of attributes, which would be a third of its tokens.
+A tag has no names of attributes, and a day stands before its first turn: small models spend a token on each digit.
 """
 
 from __future__ import annotations
@@ -46,8 +48,7 @@ _LINE_TOKENS = 16  # id, category, month and line break of a fact
 _CORRECTION_CHARS = 1_000  # of the prompt's end, from which the language of a correction request is detected
 _MAX_NAME_CHARS = 40
 _TURN = re.compile(
-    r'<turn (\d+) (user|assistant|other)(?: "([^"]*)")?(?: (\d{4}-\d\d-\d\d)(?: \w{3})?)?( earlier)?>(.*?)</turn>',
-    re.DOTALL,
+    r'<day ([^\s>]+)[^>]*>|<turn (\d+) (user|assistant|other)(?: "([^"]*)")?( earlier)?>(.*?)</turn>', re.DOTALL
 )
 _FACT = re.compile(r"^\[([^\]\s]+)\] \(([^,()]*)(?:, ([\d-]+))?\) (.*)$", re.MULTILINE)
 
@@ -108,12 +109,11 @@ def update_prompt(
     template = load_template(language)
     has_summaries = policy.summaries == "update"
     given = parse_instructions(instructions) if instructions else packaged_instructions(language, has_summaries)
-    rendered = [render_turn(turn, n, is_new=turn.id in new_ids, timezone=timezone) for n, turn in enumerate(turns, 1)]
     human = substitute(
         template.human,
         today=_render_day(local_day(now, timezone)),
         memory=_memory_block(memory, new, policy, timezone),
-        conversation="\n".join(rendered),
+        conversation="\n".join(_render_turns(turns, new_ids, timezone)),
         hints=_hints([signals.hint(name, language) for name in signal_names], template),
     )
     return Prompt(system=given.system, examples=given.examples, human=human, turn_ids=tuple(turn.id for turn in turns))
@@ -130,8 +130,7 @@ def packaged_instructions(language: Language, has_summaries: bool) -> Instructio
 
 def _render_example(example: TemplateExample, template: Template, has_summaries: bool) -> PromptExample:  # noqa: FBT001
     human = substitute(
-        template.human,
-        today=example.today,
+        template.human.partition("\n")[2],  # today's date would only cost tokens
         memory=_block("known_facts", example.facts),
         conversation=example.conversation,
         hints="",
@@ -182,12 +181,22 @@ def last_part(text: str, max_chars: int) -> str:
     return f"[...] {(''.join(rest) or first.partition(' ')[2] or first).lstrip()}"
 
 
-def render_turn(turn: Turn, number: int, *, is_new: bool, timezone: str = "UTC") -> str:
+def _render_turns(turns: Sequence[Turn], new_ids: AbstractSet[str], timezone: str) -> Iterator[str]:
+    """Yield the turns with the day before its first one."""
+    shown = ""
+    for number, turn in enumerate(turns, 1):
+        day = _render_day(local_day(turn.at, timezone))
+        if day != shown:
+            yield f"<day {day or 'unknown'}>"
+            shown = day
+        yield render_turn(turn, number, is_new=turn.id in new_ids)
+
+
+def render_turn(turn: Turn, number: int, *, is_new: bool) -> str:
     """Render *turn* as one escaped element."""
     speaker: Speaker = "assistant" if turn.role == "ai" else "user" if turn.is_users else "other"
     name = escape(single_line(turn.speaker))[:_MAX_NAME_CHARS].replace('"', "'")
-    day = _render_day(local_day(turn.at, timezone))
-    parts = [speaker, f'"{name}"' if speaker == "other" else "", day, "" if is_new else "earlier"]
+    parts = [speaker, f'"{name}"' if speaker == "other" else "", "" if is_new else "earlier"]
     return f"<turn {number} {' '.join(filter(None, parts))}>{escape(turn.text)}</turn>"
 
 
@@ -208,8 +217,12 @@ def render_fact(fact: Fact, *, timezone: str = "UTC") -> str:
 
 def read_turns(prompt: str) -> Iterator[ShownTurn]:
     """Read the turns back from a prompt."""
-    for number, speaker, name, day, earlier, text in _TURN.findall(prompt):
-        yield ShownTurn(cast("Speaker", speaker), not earlier, unescape(text), int(number), day, unescape(name))
+    date = ""
+    for day, number, speaker, name, earlier, text in _TURN.findall(prompt):
+        if day:
+            date = "" if day == "unknown" else day
+        else:
+            yield ShownTurn(cast("Speaker", speaker), not earlier, unescape(text), int(number), date, unescape(name))
 
 
 def read_facts(prompt: str) -> Iterator[ShownFact]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
-from pytest_httpserver import HTTPServer
+from langgraph.graph import START, MessagesState, StateGraph
+from pydantic import SecretStr
+from streaming_server import Connection, Script, StreamingServer, answer, refuse, serving
 from tenacity import RetryCallState, Retrying
-from werkzeug import Request, Response
 
 from memgraph import ModelError, ModelSetupError, Policy
 from memgraph._concurrency import run_with_timeout
-from memgraph.llm.call import acall, call, is_transient, read_answer, read_usage, retry_options
+from memgraph.llm.answer import read_answer, read_usage
+from memgraph.llm.call import RefusedOptions, acall, call, with_schema
 from memgraph.llm.models import chat_model
+from memgraph.llm.offline import OfflineChatModel
+from memgraph.llm.retry import is_transient, retry_options
 from memgraph.testing import ScriptedModel
 
 HELLO = [HumanMessage("Hello.")]
@@ -158,35 +163,30 @@ def test_call_without_token_usage_is_counted() -> None:
 
 
 @pytest.fixture
-def server(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[HTTPServer]:
-    """An OpenAI-compatible server, set by environment variables as a user would."""
-    monkeypatch.setenv("OPENAI_BASE_URL", httpserver.url_for("/v1"))
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    yield httpserver
-    httpserver.clear()
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., StreamingServer]]:
+    """Start an OpenAI-compatible server, set by environment variables as a user would."""
+    with ExitStack() as servers:
+
+        def start(*scripts: Script) -> StreamingServer:
+            server = servers.enter_context(serving(*scripts))
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            monkeypatch.setenv("OPENAI_API_KEY", "none")
+            return server
+
+        yield start
 
 
-def _completion(text: str, finish_reason: str = "stop") -> dict[str, Any]:
-    return {
-        "id": "c", "object": "chat.completion", "created": 1, "model": "m",
-        "choices": [{"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", "content": text}}],
-        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
-    }  # fmt: skip
+Serve = Callable[..., StreamingServer]
 
 
-def test_only_memgraph_retries(server: HTTPServer) -> None:
+def test_only_memgraph_retries(serve: Serve) -> None:
     """The client's own retries are off, else four attempts would be twelve requests."""
-    calls: list[int] = []
-
-    def serve(_: Request) -> Response:
-        calls.append(len(calls))
-        return Response(status=429) if len(calls) < 4 else Response(json.dumps(_completion("Hi.")))
-
-    server.expect_request("/v1/chat/completions").respond_with_handler(serve)
+    busy = refuse(429, "busy")
+    server = serve(busy, busy, busy, answer("Hi."))
 
     message = call(chat_model("openai:m"), HELLO, FAST_RETRIES)
 
-    assert (message.text, len(calls)) == ("Hi.", 4)
+    assert (message.text, len(server.requests)) == ("Hi.", 4)
     assert read_usage(message).input_tokens == 11
 
 
@@ -209,22 +209,187 @@ def unused_tcp_port() -> int:
         return probe.getsockname()[1]
 
 
-@pytest.mark.parametrize("structured_output", ["json_schema", "function_calling"])
-def test_structured_output_is_requested_but_parsed_by_memgraph(server: HTTPServer, structured_output: Any) -> None:
+def test_a_silent_server_is_asked_again_and_then_given_up(serve: Serve) -> None:
+    """Each time with the connection closed."""
+    server = serve(lambda connection: connection.wait_until_closed())
+    policy = Policy(retry_wait_seconds=0, model_tries=2, model_timeout_seconds=1)
+
+    with pytest.raises(ModelError, match="did not answer within 1 s, in 2 attempts"):
+        call(chat_model("openai:m"), HELLO, policy)
+
+    assert all(server.closed.acquire(timeout=20) for _ in range(2))
+
+
+def test_an_endless_answer_is_not_asked_for_again(serve: Serve) -> None:
+    """The next one would be as long."""
+
+    def endless(connection: Connection) -> None:
+        connection.send("x")
+        while not connection.wait_until_closed(0.05):
+            connection.send("x")
+
+    server = serve(endless)
+
+    with pytest.raises(ModelError, match="did not finish its answer within 1 s"):
+        call(chat_model("openai:m"), HELLO, Policy(model_deadline_seconds=1))
+
+    assert (len(server.requests), server.closed.acquire(timeout=20)) == (1, True)
+
+
+def ask(model: BaseChatModel, refused: RefusedOptions, **options: Any) -> AIMessage:
+    """Call a model as an update does."""
+    return call(model, HELLO, FAST_RETRIES, options.get("structured_output", "auto"), refused)
+
+
+@pytest.mark.parametrize("structured_output", ["auto", "json_schema", "function_calling", "none"])
+def test_structured_output_is_requested_but_parsed_by_memgraph(serve: Serve, structured_output: Any) -> None:
     """An answer that violates the schema is returned too: the client's parser must not discard it."""
-    requests: list[dict[str, Any]] = []
+    server = serve(answer("Not JSON ", "at all"))
 
-    def serve(request: Request) -> Response:
-        requests.append(request.get_json())
-        return Response(json.dumps(_completion("Not JSON at all", "length")))
+    message = ask(chat_model("openai:m"), RefusedOptions(), structured_output=structured_output)
 
-    server.expect_request("/v1/chat/completions").respond_with_handler(serve)
+    assert message.text == "Not JSON at all"
+    (request,) = server.requests
+    assert ("response_format" in request) is (structured_output in {"auto", "json_schema"})
+    assert ("tools" in request) is (structured_output == "function_calling")
 
-    answer = read_answer(call(chat_model("openai:m"), HELLO, FAST_RETRIES, structured_output))
 
-    assert (answer.text, answer.cut_off) == ("Not JSON at all", True)
-    assert ("response_format" in requests[0]) is (structured_output == "json_schema")
-    assert ("tools" in requests[0]) is (structured_output == "function_calling")
+def test_an_answer_that_was_cut_off_is_returned_as_far_as_it_came(serve: Serve) -> None:
+    """With a schema, the client raises an error instead."""
+    serve(answer('{"newFacts": [', '{"content"', reason="length"))
+
+    found = read_answer(ask(chat_model("openai:m"), RefusedOptions()))
+
+    assert (found.text, found.cut_off) == ('{"newFacts": [{"content"', True)
+
+
+@pytest.mark.parametrize(("url", "strict"), [("https://api.openai.com/v1", True), ("http://127.0.0.1:9/v1", False)])
+def test_the_schema_is_strict_at_openai_only(url: str, strict: bool) -> None:  # noqa: FBT001
+    """Compatible servers would have to fill in every optional field."""
+    model = ChatOpenAI(model="m", base_url=url, api_key=SecretStr("none"))
+
+    bound: Any = with_schema(model, "json_schema", summaries=True)
+    schema = bound.kwargs["response_format"]["json_schema"]
+
+    assert schema["strict"] is strict
+    fact = schema["schema"]["properties"]["newFacts"]["items"]
+    assert (set(fact["required"]) == set(fact["properties"])) is strict
+
+
+@pytest.mark.parametrize(
+    ("option", "status", "message"),
+    [
+        ("response_format", 400, "response_format of type json_schema is not supported"),
+        ("response_format", 501, "not implemented"),
+        ("temperature", 400, "Unsupported value: 'temperature' does not support 0 with this model."),
+        ("stream_options", 422, "stream_options: extra fields not permitted"),
+        ("stream", 400, "this server cannot stream"),
+    ],
+)
+def test_a_refused_option_is_dropped_and_not_asked_for_again(
+    serve: Serve, option: str, status: int, message: str
+) -> None:
+    """Neither in this call nor in the next one with this model, but with another."""
+
+    def script(connection: Connection) -> None:
+        if option in connection.request and connection.request[option] is not False:
+            connection.refuse(status, message)
+        elif connection.request.get("stream"):
+            answer("Hi.")(connection)
+        else:
+            connection.answer_whole("Hi.")
+
+    server = serve(script)
+    model, refused = chat_model("openai:m"), RefusedOptions()
+
+    assert [ask(model, refused).text for _ in range(2)] == ["Hi.", "Hi."]
+    assert [
+        bool(request.get(option) is not None and request.get(option) is not False) for request in server.requests
+    ] == [True, False, False]
+    options = {"response_format", "temperature", "stream_options", "stream"} - {option}
+    if option != "stream":
+        assert all(options <= request.keys() for request in server.requests)
+    assert ask(chat_model("openai:m"), refused).text == "Hi."
+    assert len(server.requests) == 5
+
+
+def test_a_server_that_answers_a_stream_as_a_whole_is_read(serve: Serve) -> None:
+    """It ignores what it does not know."""
+    server = serve(lambda connection: connection.answer_whole("Hi."))
+    model, refused = chat_model("openai:m"), RefusedOptions()
+
+    assert [ask(model, refused).text for _ in range(2)] == ["Hi.", "Hi."]
+    assert [request.get("stream", False) for request in server.requests] == [True, False, False]
+
+
+def test_a_schema_that_was_asked_for_is_not_dropped(serve: Serve) -> None:
+    """Only `auto` does without."""
+    serve(refuse(400, "response_format is not supported"))
+
+    with pytest.raises(ModelError, match="response_format is not supported"):
+        ask(chat_model("openai:m"), RefusedOptions(), structured_output="json_schema")
+
+
+def test_the_first_error_is_reported_if_no_option_is_to_blame(serve: Serve) -> None:
+    """And nothing is remembered of it."""
+    server = serve(refuse(400, "the context is too long"), refuse(400, "still too long"))
+    model, refused = chat_model("openai:m"), RefusedOptions()
+
+    with pytest.raises(ModelError, match="the context is too long"):
+        ask(model, refused)
+
+    assert refused.of(model) == frozenset()
+    assert len(server.requests) == 5
+
+
+def test_temperature_and_parameters_are_sent(serve: Serve) -> None:
+    """0 unless the parameters have another."""
+    server = serve(answer("Hi."))
+
+    for params in ({}, {"temperature": 0.3, "max_tokens": 50}):
+        ask(chat_model("openai:m", params), RefusedOptions())
+
+    assert [request["temperature"] for request in server.requests] == [0, 0.3]
+    assert server.requests[1]["max_completion_tokens"] == 50
+
+
+def test_a_model_of_ones_own_keeps_its_temperature(serve: Serve) -> None:
+    """It was set on purpose."""
+    server = serve(answer("Hi."))
+
+    ask(ChatOpenAI(model="m", temperature=0.9), RefusedOptions())
+
+    assert server.requests[0]["temperature"] == 0.9
+
+
+def test_refused_options_are_bounded() -> None:
+    """A graph may see any number of model objects."""
+    refused = RefusedOptions(max_models=2)
+    models = [ScriptedModel("Hi.") for _ in range(3)]
+    for model in models:
+        refused.add(model, frozenset({"temperature"}))
+    refused.add(models[2], frozenset({"streaming"}))
+
+    assert [refused.of(model) for model in models] == [set(), {"temperature"}, {"temperature", "streaming"}]
+
+
+def test_the_tokens_stay_out_of_the_stream_of_the_agent_around_it() -> None:
+    """LangGraph leaves out calls with this tag."""
+
+    def remember(state: MessagesState) -> dict[str, object]:
+        call(FakeListChatModel(responses=["Secret."]), state["messages"], FAST_RETRIES)
+        return {}
+
+    def reply(state: MessagesState) -> dict[str, object]:
+        return {"messages": [FakeListChatModel(responses=["Hi."]).invoke(state["messages"])]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_sequence([remember, reply])
+    graph.add_edge(START, "remember")
+
+    chunks = [chunk.text for chunk, _ in graph.compile().stream({"messages": HELLO}, stream_mode="messages")]
+
+    assert "".join(chunks) == "Hi."
 
 
 # -- models ---------------------------------------------------------------------------------------
@@ -257,17 +422,32 @@ def test_a_well_known_model_needs_no_provider(monkeypatch: pytest.MonkeyPatch, n
     assert type(chat_model(name)).__name__ == client
 
 
-def test_openai_client_does_not_retry(server: HTTPServer) -> None:
+def test_openai_client_does_not_retry(serve: Serve) -> None:
     """Retries are memgraph's, see `call`."""
+    serve(answer("Hi."))
+
     model = chat_model("openai:m")
 
     assert isinstance(model, ChatOpenAI)
     assert model.max_retries == 0
 
 
-def test_compatible_server_needs_no_key(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compatible_server_needs_no_key(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ollama and vLLM have none, but the client does not start without one."""
+    serve(answer("Hi."))
     monkeypatch.delenv("OPENAI_API_KEY")
-    server.expect_request("/v1/chat/completions").respond_with_json(_completion("Hi."))
 
     assert call(chat_model("openai:m"), HELLO, FAST_RETRIES).text == "Hi."
+
+
+def test_parameters_that_a_model_does_not_have_are_an_error(serve: Serve) -> None:
+    """At once, not at the first update."""
+    serve(answer("Hi."))
+
+    with pytest.raises(ModelSetupError, match="model_params are not valid for 'openai:m'"):
+        chat_model("openai:m", {"temperature": "warm"})
+
+
+def test_the_offline_model_has_no_parameters() -> None:
+    """Those of the settings are for another model."""
+    assert isinstance(chat_model("offline", {"temperature": 1}), OfflineChatModel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
@@ -15,7 +16,6 @@ from memgraph import ConfigError, Fact, Memory, Policy, Section
 from memgraph.models import Prompt, PromptExample, Turn
 from memgraph.prompts.template import (
     Language,
-    load_template,
     parse_instructions,
     read_instructions,
     substitute,
@@ -82,8 +82,22 @@ def test_the_prompt_names_today_and_the_day_of_each_turn() -> None:
     human = ask(turn("Jam.", at="2026-05-03T23:59:00Z"), turn("Tea.", "ai", at="2026-05-04T00:01:00Z")).human
 
     assert "2026-05-10 Sun" in human
-    assert "<turn 1 user 2026-05-03 Sun>Jam.</turn>" in human
-    assert "<turn 2 assistant 2026-05-04 Mon>Tea.</turn>" in human
+    assert (
+        "<day 2026-05-03 Sun>\n<turn 1 user>Jam.</turn>\n<day 2026-05-04 Mon>\n<turn 2 assistant>Tea.</turn>" in human
+    )
+    assert [shown.date for shown in read_turns(human)] == ["2026-05-03", "2026-05-04"]
+
+
+def test_a_day_is_named_once() -> None:
+    """Until another one, or a turn of an unknown day."""
+    turns = [
+        turn(text, at=at) for text, at in (("A", "2026-05-03T10:00:00Z"), ("B", "2026-05-03T11:00:00Z"), ("C", ""))
+    ]
+
+    human = ask(*turns).human
+
+    assert human.count("<day ") == 2
+    assert [shown.date for shown in read_turns(human)] == ["2026-05-03", "2026-05-03", ""]
 
 
 def test_dates_are_those_of_the_user() -> None:
@@ -92,7 +106,7 @@ def test_dates_are_those_of_the_user() -> None:
 
     human = ask(turn("Jam.", at="2026-05-03T20:00:00Z"), memory=memory, timezone="Asia/Tokyo").human
 
-    assert "<turn 1 user 2026-05-04 Mon>" in human
+    assert "<day 2026-05-04 Mon>" in human
     assert "(context, 2026-04)" in human
 
 
@@ -137,8 +151,9 @@ def test_the_shown_turns_are_numbered() -> None:
 def test_each_example_is_in_the_shape_of_the_prompt(language: Language) -> None:
     """Else the model would learn another shape."""
     for example in packaged_instructions(language, has_summaries=True).examples:
-        first = substitute(load_template(language).human.splitlines()[0], today="").rstrip(".。 ")
-        assert example.human.startswith(first)
+        assert re.sub(r"<known_facts>.*</known_facts>\n", "", example.human, flags=re.DOTALL).startswith(
+            "<conversation>\n<day 2019-"
+        )
         assert [shown.number for shown in read_turns(example.human)] == [1, 2][: example.human.count("<turn ")]
         assert "newFacts" in json.loads(example.ai)
 

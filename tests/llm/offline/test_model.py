@@ -52,7 +52,7 @@ def test_a_full_summary_takes_nothing_more(learn: Learn) -> None:
     assert learn("I work at Acme.", summaries=f"workContext: {'x' * 1_195}")["summaries"] == {}
 
 
-SAID = "<conversation>\n<turn 3 user 2026-05-03 Sun>Hi there. I love hiking.</turn>\n</conversation>"
+SAID = "<conversation>\n<turn 3 user>Hi there. I love hiking.</turn>\n</conversation>"
 
 
 @pytest.mark.parametrize(("rules", "asked"), [('Write "summaries".', True), ("List what is new.", False)])

@@ -1,0 +1,146 @@
+"""Streams an answer. Silence is limited, not the time of a slow model; the connection of a call given up is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from contextvars import copy_context
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
+
+from memgraph._concurrency import run_in_thread
+from memgraph.errors import ModelError
+from memgraph.policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator
+
+    from langchain_core.runnables import Runnable, RunnableConfig
+
+BYTES_READ = 2_000
+"""Bytes of a prompt, about 500 tokens, that a slow model reads in `model_timeout_seconds`."""
+
+# keeps the tokens of the memory's own calls out of the stream of the agent around it
+CONFIG: RunnableConfig = {"run_name": "memory_agent", "tags": ["nostream"]}
+
+
+class DeadlineError(Exception):
+    """The whole answer took too long. It is not retried, since the next one would take as long."""
+
+
+class CallLimits(NamedTuple):
+    """The time limits of one call, in seconds."""
+
+    first: float
+    """Before the first chunk: reading a long prompt is silent."""
+    silence: float
+    """Between two chunks."""
+    deadline: float
+    """For the whole answer."""
+
+
+def make_limits(prompt: Sequence[AnyMessage], policy: Policy) -> CallLimits:
+    """Return the limits of *policy* for a call with *prompt*."""
+    size = sum(len(message.text.encode()) for message in prompt)
+    first = policy.model_timeout_seconds * -(-max(size, 1) // BYTES_READ)
+    deadline = policy.model_deadline_seconds
+    return CallLimits(min(first, deadline), min(policy.model_timeout_seconds, deadline), deadline)
+
+
+class _Clock:
+    """The time left for the next chunk of one call."""
+
+    def __init__(self, limits: CallLimits) -> None:
+        self._limits = limits
+        self._ends_at = time.monotonic() + limits.deadline
+        self._has_chunk = False
+
+    def next_wait(self) -> float:
+        """Return the maximum seconds until the next chunk."""
+        wait = self._limits.silence if self._has_chunk else self._limits.first
+        self._has_chunk = True
+        return max(0.0, min(wait, self._ends_at - time.monotonic()))
+
+    def timeout_error(self) -> Exception:
+        """Return the error for a chunk that did not come."""
+        if time.monotonic() >= self._ends_at:
+            return DeadlineError(f"the answer took longer than {self._limits.deadline:g} s")
+        return TimeoutError(f"no chunk for {self._limits.silence:g} s")
+
+
+def stream(
+    model: Runnable[Any, Any], prompt: Sequence[AnyMessage], limits: CallLimits, options: dict[str, Any]
+) -> AIMessage:
+    """Return the whole answer, which is read on a daemon thread.
+
+    The connection of a call that is given up is closed with the next chunk, or when its read times out: *options*
+    hold the timeout of clients that have one for a call. The thread of another client may go on; nothing waits for it.
+
+    Raises:
+        TimeoutError: If there was silence for too long.
+        DeadlineError: If the answer takes too long.
+    """
+    chunks: queue.SimpleQueue[AIMessage | None] = queue.SimpleQueue()
+    given_up = threading.Event()
+
+    def read() -> None:
+        # a model's stream is a generator: closing it closes its connection
+        with closing(cast("Generator[AIMessage]", model.stream(list(prompt), CONFIG, **options))) as answer:
+            for chunk in answer:
+                if given_up.is_set():
+                    return
+                chunks.put(chunk)
+
+    reading = run_in_thread(partial(copy_context().run, read), "memgraph-model-call")
+    reading.add_done_callback(lambda _: chunks.put(None))
+    try:
+        received = list(_receive(chunks, _Clock(limits)))
+    finally:
+        given_up.set()
+    reading.result()
+    return _join(received)
+
+
+def _receive(chunks: queue.SimpleQueue[AIMessage | None], clock: _Clock) -> Iterator[AIMessage]:
+    while True:
+        try:
+            chunk = chunks.get(timeout=clock.next_wait())
+        except queue.Empty:
+            raise clock.timeout_error() from None
+        if chunk is None:
+            return
+        yield chunk
+
+
+async def astream(
+    model: Runnable[Any, Any], prompt: Sequence[AnyMessage], limits: CallLimits, options: dict[str, Any]
+) -> AIMessage:
+    """Return the whole answer without blocking a thread, see `stream`. The connection is closed at once."""
+    clock, received = _Clock(limits), list[AIMessage]()
+    answer = cast("AsyncGenerator[AIMessage]", model.astream(list(prompt), CONFIG, **options))
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(clock.next_wait()):
+                    received.append(await anext(answer))
+            except StopAsyncIteration:
+                return _join(received)
+            except TimeoutError as error:
+                raise clock.timeout_error() from error
+    finally:
+        await answer.aclose()
+
+
+def _join(chunks: Sequence[object]) -> AIMessage:
+    """Return the message that *chunks* are parts of; a model that cannot stream has one."""
+    other = next((chunk for chunk in chunks if not isinstance(chunk, AIMessage)), None)
+    if other is not None:
+        raise ModelError(f"the model returned a {type(other).__name__} instead of an AIMessage")
+    first, *rest = cast("Sequence[AIMessage]", chunks) or [AIMessage("")]
+    return cast("AIMessage", first + rest) if rest and isinstance(first, AIMessageChunk) else first
