@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
 from memgraph import Fact, Memory, Section
-from memgraph.models import CATEGORIES
+from memgraph.models import CATEGORIES, Episode, timestamp
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -52,6 +53,21 @@ def make_memory(facts: int) -> Memory:
     for name, _ in memory.sections():
         memory = memory.with_section(name, Section(summary="Works on several projects at once. " * 8))
     return memory
+
+
+def some_episodes(count: int) -> tuple[Episode, ...]:
+    """Return that many messages of a user, one an hour, of three sentences each."""
+    first = datetime(2025, 1, 1, tzinfo=UTC)
+    return tuple(
+        Episode(
+            id=f"e_{number:020x}",
+            thread_id=f"t{number // 10}",
+            message_id=f"m{number}",
+            at=timestamp(first + timedelta(hours=number)),
+            text=" ".join(_sentence(number, index) for index in range(3)),
+        )
+        for number in range(count)
+    )
 
 
 def question(number: int) -> list[AnyMessage]:

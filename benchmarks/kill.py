@@ -6,7 +6,7 @@ Processes share one outbox and one storage, submit turns and learn from them. Ea
 its first 600 ms and replaced by a new one. A turn counts as submitted once `submit` has returned and a ledger has noted
 it; if the process is killed in between, the turn is submitted again with the same message id. In the end one process
 runs the remaining jobs. Each model call makes a unique fact of each new turn, so a turn that is learned twice shows as
-two facts.
+two facts. Each turn must also be kept as one episode.
 """
 
 from __future__ import annotations
@@ -109,6 +109,7 @@ def rows_of(kind: str, folder: str, storage: str, killed: int) -> list[Row]:
     """Count the turns by their fate."""
     submitted = [turn for ledger in Path(folder).glob("acknowledged-*") for turn in ledger.read_text().split()]
     memories = [open_storage(storage).load(scope) for scope in SCOPES]
+    kept = Counter(episode.text for scope in SCOPES for episode in open_storage(storage).episodes(scope))
     learned = Counter(fact.content.partition(" #")[0] for memory in memories for fact in memory.facts)
     with closing(sqlite3.connect(f"{folder}/outbox.db")) as db:
         is_intact = db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
@@ -121,6 +122,8 @@ def rows_of(kind: str, folder: str, storage: str, killed: int) -> list[Row]:
         Row(f"{kind}: turns learned exactly once", once, bound=at_least(len(submitted))),
         Row(f"{kind}: turns lost", sum(not learned[turn] for turn in submitted), bound=at_most(0)),
         Row(f"{kind}: turns learned twice", sum(times > 1 for times in learned.values()), bound=at_most(0)),
+        Row(f"{kind}: turns not kept word for word", sum(not kept[turn] for turn in submitted), bound=at_most(0)),
+        Row(f"{kind}: turns kept twice", sum(times > 1 for times in kept.values()), bound=at_most(0)),
         Row(f"{kind}: jobs left over", remaining, bound=at_most(0)),
         Row(f"{kind}: damaged files", int(not is_intact), bound=at_most(0)),
     ]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from common import Bound, Measurement, Plot, Row, at_most, median_row, run_standalone
-from datasets import conversation, cpu_ms, learning_model, make_memory
+from datasets import conversation, cpu_ms, learning_model, make_memory, some_episodes
 from langchain_core.messages import BaseMessage
 
 from memgraph import Context, Policy, Scope, build_graph, open_storage
@@ -29,6 +29,7 @@ from memgraph.text.tokens import count_tokens
 SIZES = (10, 100, 1_000, 10_000)
 CPU_BOUNDS = {100: at_most(20), 1_000: at_most(50)}
 TOKEN_BOUNDS = {1_000: at_most(6_000)}
+EPISODES = 3_000
 USER = Scope("ada")
 PEAK = """
 import sys
@@ -69,13 +70,15 @@ class Update:
 def prepared_update(facts: int) -> Iterator[Update]:
     """Yield an update of a memory of that many facts, in files, after a first run that loads all modules.
 
-    The memory is full, so its size is constant: each update adds one fact and evicts one.
+    The memory is full, so its size is constant: each update adds one fact and evicts one. It also has 3,000
+    episodes, to which each update adds ten.
     """
     numbers = count()
     model = ScriptedModel(lambda _: update_answer(f"Learned thing number {next(numbers)}."))
     with tempfile.TemporaryDirectory() as folder:
         storage = open_storage(f"file:{folder}")
         storage.save(USER, make_memory(facts))
+        storage.append_episodes(USER, some_episodes(EPISODES), Policy())
         update = Update(build_graph(model=model, storage=storage, policy=Policy(max_facts=facts)), model)
         update()
         yield update

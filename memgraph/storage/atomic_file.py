@@ -104,7 +104,7 @@ def append(path: Path, data: bytes, *, end: int) -> None:
             file.truncate(end)
             file.seek(end)
             try:
-                _write_all(file, data)
+                write_all(file, data)
                 os.fsync(file.fileno())
             except OSError:
                 with suppress(OSError):
@@ -114,7 +114,8 @@ def append(path: Path, data: bytes, *, end: int) -> None:
             _sync_folder(path.parent)
 
 
-def _write_all(file: FileIO, data: bytes) -> None:
+def write_all(file: FileIO, data: bytes) -> None:
+    """Write *data* to an unbuffered file, of which a single write may take only a part."""
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 EVICTED_AT_ONCE = 20
 """Since an eviction rewrites the file, it evicts one of so many of the allowed episodes, to be rare."""
+
+_ID = re.compile(rb'"id"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")')
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +72,7 @@ def load_episodes(path: Path, known: EpisodeSnapshot[FileVersion] | None = None)
 
 
 def append_episodes(
-    path: Path, episodes: Sequence[Episode], policy: Policy, *, known: EpisodeSnapshot[FileVersion] | None = None
+    path: Path, episodes: Sequence[Episode], policy: Policy, *, load: Callable[[], tuple[Episode, ...]]
 ) -> None:
     """Append those of *episodes* whose ids are not in the file, and evict the oldest. Hold the lock.
 
@@ -77,14 +80,16 @@ def append_episodes(
         path: The file; it need not exist.
         episodes: Episodes in any order.
         policy: Its limits on episodes.
-        known: What was read of the file before, if anything. Used only if an episode may have to be evicted.
+        load: Returns the episodes of the file. Called only if one may have to be evicted.
     """
     stored = read(path) or b""
     data = _without_torn_line(stored)
-    new = [storable(episode) for episode in merge_episodes((), episodes) if not _has_id(data, episode.id)]
+    given = [storable(episode) for episode in merge_episodes((), episodes)]
+    known_ids = _known_ids(data, (episode.id for episode in given))
+    new = [episode for episode in given if episode.id not in known_ids]
     lines = "".join(f"{encode_episode(episode)}\n" for episode in new).encode()
     if data.count(b"\n") + len(new) > policy.max_episodes or policy.episode_days:
-        kept = _kept_ids(merge_episodes(load_episodes(path, known).episodes, new), policy)
+        kept = _kept_ids(merge_episodes(load(), new), policy)
         if kept is not None:
             replace(path, _lines_of(data + lines, lambda episode: episode.id in kept))
             return
@@ -105,7 +110,7 @@ def _kept_ids(episodes: Sequence[Episode], policy: Policy) -> frozenset[str] | N
 def remove_episodes(path: Path, ids: Collection[str]) -> int:
     """Remove the episodes with these ids, and return how many there were. Hold the lock."""
     data = _without_torn_line(read(path) or b"")
-    found = {name for name in ids if _has_id(data, name)}
+    found = _known_ids(data, ids)
     if found:
         replace(path, _lines_of(data, lambda episode: episode.id not in found))
     return len(found)
@@ -117,7 +122,7 @@ def delete_episodes(path: Path) -> None:
 
 
 def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data).digest()
+    return hashlib.sha256(data).digest()
 
 
 def _without_torn_line(data: bytes) -> bytes:
@@ -126,9 +131,14 @@ def _without_torn_line(data: bytes) -> bytes:
     return data if end == len(data) else data + b"\n" if decode_episode(data[end:]) else data[:end]
 
 
-def _has_id(data: bytes, name: str) -> bool:
-    """Return whether an episode of *data* has the id *name*. Only lines that contain it are parsed."""
-    quoted = json.dumps(name, ensure_ascii=False).encode("utf-8", "replace")
+def _known_ids(data: bytes, names: Iterable[str]) -> set[str]:
+    """Return those of *names* that are ids of episodes in *data*. Only lines that may be such an episode are parsed."""
+    seen = set(_ID.findall(data))
+    return {name for name in names if (quoted := _quote(name)) in seen and _is_id(data, quoted, name)}
+
+
+def _is_id(data: bytes, quoted: bytes, name: str) -> bool:
+    """Return whether *name* is the id of an episode, not only a part of its text or of another key."""
     at = data.find(quoted)
     while at >= 0:
         start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
@@ -137,6 +147,10 @@ def _has_id(data: bytes, name: str) -> bool:
             return True
         at = data.find(quoted, end)
     return False
+
+
+def _quote(name: str) -> bytes:
+    return json.dumps(name, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _lines_of(data: bytes, is_kept: Callable[[Episode], bool]) -> bytes:

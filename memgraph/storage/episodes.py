@@ -57,12 +57,14 @@ def merge_episodes(known: tuple[Episode, ...], new: Iterable[Episode]) -> tuple[
 
     Episodes of an unknown time come first; those of the same time keep their order.
     """
-    by_id = {episode.id: episode for episode in known}
+    ids = {episode.id for episode in known}
+    added: dict[str, Episode] = {}
     for episode in new:
-        by_id.setdefault(episode.id, episode)
-    if len(by_id) == len(known):
+        if episode.id not in ids:
+            added.setdefault(episode.id, episode)
+    if not added:
         return known
-    return tuple(sorted(by_id.values(), key=lambda episode: episode.at))
+    return tuple(sorted((*known, *added.values()), key=lambda episode: episode.at))
 
 
 def oldest_allowed(policy: Policy, now: datetime) -> str:

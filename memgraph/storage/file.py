@@ -140,8 +140,9 @@ class FileStorage(MemoryStorage):
                 require_not_deleted(scope, self._read_state(path).memory, revision)
             if user_id_file:
                 self._write_user_id(scope, user_id_file)
-            known = self._episodes.get(scope)
-            episode_file.append_episodes(self._layout.episodes(scope), episodes, policy, known=known)
+            episode_file.append_episodes(
+                self._layout.episodes(scope), episodes, policy, load=lambda: self._read_episodes(scope)
+            )
 
     def episodes(self, scope: Scope) -> tuple[Episode, ...]:
         return self._episodes.visible(scope, self._read_episodes, was_deleted=lambda: was_deleted(self._read(scope)))

@@ -15,6 +15,7 @@ import os
 import secrets
 import signal
 import sys
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import memgraph.graph
 from memgraph import BackgroundInvoker, Context, Policy, Scope, Settings, build_graph
 from memgraph.background.sqlite_outbox import SqliteOutbox
 from memgraph.prompts.update_prompt import read_turns
+from memgraph.storage import atomic_file
 from memgraph.storage.file import FileStorage
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -74,10 +76,23 @@ class FragileOutbox(SqliteOutbox):
         return removed
 
 
+def write_half(file: FileIO, data: bytes) -> None:
+    """Leave a torn line in the file, and die."""
+    file.write(data[: len(data) // 2])
+    die()
+
+
 class FragileStorage(FileStorage):
-    """A storage whose process dies in the middle of a save."""
+    """A storage whose process dies in the middle of an append or of a save."""
 
     kill_at: str | None = None
+
+    def append_episodes(self, *args: Any, **kwargs: Any) -> None:
+        if self.kill_at == "in the append":
+            atomic_file.write_all = write_half  # type: ignore[assignment]
+        super().append_episodes(*args, **kwargs)
+        if self.kill_at == "between append and save":
+            die()
 
     def _write(self, *args: Any) -> Any:
         if self.kill_at == "before the rename":

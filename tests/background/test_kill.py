@@ -23,7 +23,8 @@ NODES = (
 )
 PLACES = (
     *NODES,
-    *("in submit", "after submit", "before the rename", "between save and removal", "after removal"),
+    *("in submit", "after submit", "in the append", "between append and save"),
+    *("before the rename", "between save and removal", "after removal"),
 )
 TURNS = [f"turn-{number}" for number in range(4)]
 LATER = [*TURNS, "turn-later"]
@@ -61,6 +62,18 @@ def test_killed_process_resumes_after_restart(killed: Any, place: str) -> None:
 
     assert exit_codes[place] == [-signal.SIGKILL, 0]
     assert Counter(fact.content.partition(" #")[0] for fact in memory.facts) == Counter(LATER)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_turn_is_kept_twice_and_none_is_lost(killed: Any, place: str) -> None:
+    """The user's own words, as episodes."""
+    base, _ = killed
+
+    episodes = open_storage(f"file:{base / place}/memory").episodes(Scope("ada"))
+    lines = (base / place / "memory/users/ada/episodes.jsonl").read_text().splitlines()
+
+    assert Counter(episode.text for episode in episodes) == Counter(LATER)
+    assert Counter(json.loads(line)["messageId"] for line in lines) == Counter(LATER)
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,11 +15,12 @@ import pytest
 from memgraph.errors import StorageError
 from memgraph.models import Episode, Scope
 from memgraph.policy import Policy
-from memgraph.storage import atomic_file, episode_file
+from memgraph.storage import atomic_file, episode_file, open_storage
 from memgraph.storage.file import FileStorage
 
 ADA = Scope("ada")
 POLICY = Policy()
+ROOT = Path(__file__).parents[2]
 
 
 def said(text: str) -> Episode:
@@ -187,3 +192,40 @@ def test_an_append_is_durable(storage: FileStorage, path: Path, monkeypatch: pyt
 
     assert str(path) in synced
     assert str(path.parent.parent / "bob") in synced
+
+
+APPENDER = """
+import sys
+from memgraph.models import Episode, Scope
+from memgraph.policy import Policy
+from memgraph.storage import open_storage
+
+url, who = sys.argv[1], sys.argv[2]
+storage = open_storage(url)
+for number in range(100_000):
+    episodes = [Episode(id=f"{who}-{number}-{each}", text="x" * 5_000) for each in range(3)]
+    storage.append_episodes(Scope("ada"), episodes, Policy(max_episodes=1_000_000))
+    print(number, flush=True)
+"""
+"""A process that appends three long episodes at a time."""
+
+
+@pytest.mark.parametrize("scheme", ["file", "sqlite"])
+def test_a_writer_killed_at_any_moment_loses_nothing_that_it_reported(tmp_path: Path, scheme: str) -> None:
+    """And leaves all that others can append to."""
+    url = f"file:{tmp_path}" if scheme == "file" else f"sqlite:{tmp_path}/memory.db"
+    reported: list[str] = []
+    for kill in range(5):
+        writer = subprocess.Popen([sys.executable, "-c", APPENDER, url, f"k{kill}"], cwd=ROOT, stdout=subprocess.PIPE)
+        assert writer.stdout
+        writer.stdout.readline()
+        time.sleep(0.03 + kill * 0.017)
+        writer.send_signal(signal.SIGKILL)
+        done = writer.communicate()[0].count(b"\n") + 1
+        reported += [f"k{kill}-{number}-{each}" for number in range(done) for each in range(3)]
+
+    found = [episode.id for episode in open_storage(url).episodes(ADA)]
+
+    assert set(reported) <= set(found)
+    assert len(found) == len(set(found))
+    assert len(found) <= len(reported) + 5 * 3
