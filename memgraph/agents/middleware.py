@@ -17,6 +17,7 @@ from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector
 from memgraph.agents.messages import has_reply
 from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.agents.turn_cache import TurnCache
+from memgraph.background.shared import AgentModel
 from memgraph.settings import Settings
 
 try:
@@ -64,14 +65,15 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
 
     Agents may be built for each request: middlewares of equal configuration share the threads that learn, and one that
     is dropped needs no `close`; what was submitted is learned. Conversations of one outbox and storage are learned by
-    any of its models; give each model an outbox of its own if it must see only its own agent's conversations.
+    any of its models: those that the agents of this process have called, and those of other processes, such as
+    `memgraph worker`. Name a *model*, or give each agent an outbox of its own, if that matters.
 
     Args:
         storage: A storage or its URL; None is the storage of *settings*, by default files in the user's data folder.
         invoker: Receives the conversations. None is a BackgroundInvoker of the same storage;
             `BackgroundInvoker(graph, immediate=True)` learns before the agent returns.
-        model: The chat model that learns if *invoker* is None. None is the model of *settings*, else the provider
-            whose key is set, else the built-in offline model.
+        model: The chat model that learns if *invoker* is None. None is the `model_name` of *settings*, else the agent's
+            own model, as its first call shows it.
         agent_name: The agent whose memory is used, unless the run names one; None is the user's own memory.
         settings: What is injected and learned, such as the result of `load_settings()`; None is the defaults.
         inject: Whether to inject memory into model calls.
@@ -103,7 +105,9 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
         super().__init__()
         self._name = name or _default_name(inject=inject, capture=capture)
         effective = settings or Settings()
-        self._resources = AgentResources(storage, settings, capture=capture, invoker=invoker, model=model)
+        self._resources = AgentResources(
+            storage, settings, capture=capture, invoker=invoker, model=AgentModel() if model is None else model
+        )
         self._identities = IdentityResolver(effective, agent_name=agent_name)
         self._injector = MemoryInjector(
             self._resources.storage, effective, embeddings=embeddings, wait_seconds=wait_seconds
@@ -132,6 +136,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], Response]) -> Response:
         """Inject the memory into a model call."""
+        self._resources.use_model(request.model)
         identity = self._identities.resolve_or_none(request.runtime, log=False)
         if identity is None:
             return handler(request)
@@ -149,6 +154,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
 
     async def awrap_model_call(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
         """Like `wrap_model_call`, without blocking the event loop."""
+        self._resources.use_model(request.model)
         identity = self._identities.resolve_or_none(request.runtime, log=False)
         if identity is None:
             return await handler(request)

@@ -154,7 +154,8 @@ def capture_memory(
     Args:
         storage: A storage or its URL; None is the storage of *settings*, by default files in the user's data folder.
         invoker: Receives the conversations; None is a BackgroundInvoker of that storage.
-        model: The chat model that learns if *invoker* is None; see `MemoryMiddleware`.
+        model: The chat model that learns if *invoker* is None; None is the `model_name` of *settings*, else that of the
+            first usable provider, see `memgraph config`.
         agent_name: The agent whose memory is updated, unless the run names one.
         settings: What is learned, and when; None is the defaults.
         wait_seconds: Seconds to wait for submitting; None waits without limit.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from langchain_core.language_models import BaseChatModel
+
 from memgraph.background.background_invoker import BackgroundInvoker
+from memgraph.background.shared import AgentModel
 from memgraph.config import make_storage
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    from langchain_core.language_models import BaseChatModel
 
     from memgraph.background.invoker import Invoker
 
@@ -28,7 +29,8 @@ class AgentResources:
         settings: What is injected and learned; None is the defaults.
         capture: Whether to learn from conversations.
         invoker: Receives the conversations; None is a BackgroundInvoker of the same storage.
-        model: The chat model that learns if *invoker* is None.
+        model: The chat model that learns if *invoker* is None; None is the one of *settings*. An AgentModel is used
+            unless the settings name a model.
 
     Raises:
         ConfigError: If the storage cannot be opened; also for the reasons of BackgroundInvoker.
@@ -41,11 +43,13 @@ class AgentResources:
         *,
         capture: bool,
         invoker: Invoker | None = None,
-        model: str | BaseChatModel | None = None,
+        model: str | BaseChatModel | AgentModel | None = None,
     ) -> None:
         effective = settings or Settings()
         is_enabled = capture and effective.enabled
         self._own_invoker: BackgroundInvoker | None = None
+        if isinstance(model, AgentModel) and effective.model_name:
+            model = None
         if is_enabled and invoker is None:
             self._own_invoker = BackgroundInvoker(settings=settings, storage=storage, model=model)
         self.invoker = (invoker or self._own_invoker) if is_enabled else None
@@ -53,6 +57,11 @@ class AgentResources:
         given = storage if isinstance(storage, MemoryStorage) else shared
         self._own_storage = resolve_storage(storage, effective) if given is None else None
         self.storage = given or self._own_storage or resolve_storage(storage, effective)
+
+    def use_model(self, model: object) -> None:
+        """Learn with the agent's own *model*, unless another one or an invoker was given."""
+        if self._own_invoker and isinstance(model, BaseChatModel):
+            self._own_invoker.use_model(model)
 
     def close(self) -> None:
         """Close what was opened here. Pending conversations stay in the outbox."""

@@ -17,9 +17,10 @@ from memgraph.background.reviews import PendingReview, decide_review, in_review
 from memgraph.background.runner import JobRunner, Limits, OnError, OnUpdate
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
-from memgraph.background.shared import REGISTRY, Client, WorkerConfig, WorkerGroup
-from memgraph.config import make_storage
+from memgraph.background.shared import REGISTRY, AgentModel, Client, WorkerConfig, WorkerGroup
+from memgraph.config import default_model, make_storage
 from memgraph.errors import ConfigError, NotInReviewError, OutboxError
+from memgraph.llm import OFFLINE
 from memgraph.models import Scope
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
@@ -67,8 +68,9 @@ class BackgroundInvoker(Invoker):
         storage: The storage of *graph*; needed only if it is not made by `build_graph`. Without it, the jobs of such a
             graph are run by any invoker of the outbox that does not know its storage either. A storage that is opened
             here, from a URL or the settings, is closed with the last invoker that uses it.
-        model: The chat model that learns if *graph* is None; None is the one of *settings*. Invokers of one outbox and
-            storage may have different models and limits, but not different graphs, or values of the setting `review`.
+        model: The chat model that learns if *graph* is None; None is the one of *settings*. An AgentModel is named
+            by `use_model`; until then, jobs of earlier processes wait. Invokers of one outbox and storage may have
+            different models and limits, but not different graphs, or values of the setting `review`.
         immediate: Whether `submit` runs the update itself and raises its error, without any threads. For tests and
             scripts.
         on_update: Called with an UpdateResult after each update, on the thread that ran it; not for an update that is
@@ -88,7 +90,7 @@ class BackgroundInvoker(Invoker):
         outbox: str | Outbox | None = None,
         settings: Settings | None = None,
         storage: str | MemoryStorage | None = None,
-        model: str | BaseChatModel | None = None,
+        model: str | BaseChatModel | AgentModel | None = None,
         immediate: bool = False,
         on_update: OnUpdate | None = None,
         on_error: OnError | None = None,
@@ -129,7 +131,7 @@ class BackgroundInvoker(Invoker):
             )
             if self._group.runner.outbox is queue:
                 unused.pop_all()
-        if not immediate:
+        if not (immediate or isinstance(model, AgentModel)):
             REGISTRY.run_pending(self._group)
 
     @property
@@ -144,6 +146,16 @@ class BackgroundInvoker(Invoker):
         """
         if self._group is not None and not self._immediate:
             REGISTRY.start(self._open())
+
+    def use_model(self, model: BaseChatModel) -> None:
+        """Learn with *model* from now on, if this invoker was made with an AgentModel. Does not block."""
+        agent_model = self._group.config.model if self._group else None
+        if self._group is None or not isinstance(agent_model, AgentModel):
+            return
+        is_first, agent_model.latest = agent_model.latest is None, model
+        if is_first and not self._immediate:
+            group = self._group
+            run_in_thread(lambda: REGISTRY.run_pending(group), "memgraph-start")
 
     # -- submitting --
 
@@ -339,7 +351,7 @@ def make_runner(
     storage: MemoryStorage | None,
     *,
     graph: CompiledStateGraph[Any, Context, Any, Any] | None = None,
-    model: str | BaseChatModel | None = None,
+    model: str | BaseChatModel | AgentModel | None = None,
 ) -> JobRunner:
     """Make a runner, which has no threads of its own.
 
@@ -356,6 +368,9 @@ def make_runner(
         lease_seconds=settings.lease_seconds,
         max_jobs=settings.max_queued,
     )
+    if isinstance(model, AgentModel):
+        update = _make_graph(settings, storage, OFFLINE)  # each run names the model
+        return JobRunner(outbox, UpdateExecutor(update, lambda: model.latest or default_model(settings)), limits)
     return JobRunner(outbox, UpdateExecutor(graph or _make_graph(settings, storage, model)), limits)
 
 

@@ -130,10 +130,16 @@ class UpdateExecutor:
 
     Args:
         graph: The memory update; it runs without its checkpointer.
+        model: Returns the chat model of a run; None is the one of *graph*.
     """
 
-    def __init__(self, graph: CompiledStateGraph[Any, Context, Any, Any]) -> None:
+    def __init__(
+        self,
+        graph: CompiledStateGraph[Any, Context, Any, Any],
+        model: Callable[[], str | BaseChatModel | None] = lambda: None,
+    ) -> None:
         self._graph = graph.copy({"checkpointer": None}) if graph.checkpointer else graph
+        self._model = model
 
     def run(
         self,
@@ -178,7 +184,12 @@ class UpdateExecutor:
             ],
             persist_merged,
             {"callbacks": [_ModelErrorHandler(on_model_error)]},
-            Context(user_id=key.scope.user_id, agent_name=key.scope.agent_name, thread_id=key.thread_id),
+            Context(
+                user_id=key.scope.user_id,
+                agent_name=key.scope.agent_name,
+                thread_id=key.thread_id,
+                model=self._model(),
+            ),
             decided_changes(claim.decided) if claim.decided else None,
             allow_model,
         )

@@ -17,6 +17,8 @@ from memgraph.background.worker import Worker
 from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
     from memgraph.background.execution import UpdateResult
     from memgraph.background.outbox import Claim, Outbox
     from memgraph.background.runner import JobRunner
@@ -35,6 +37,23 @@ class Client:
     on_error: OnError | None
 
 
+class AgentModel:
+    """The chat model of an agent, which is known once the agent has called it.
+
+    All are equal, so that the agents of one configuration share a worker group: it learns with the model that any of
+    them has called last.
+    """
+
+    def __init__(self) -> None:
+        self.latest: BaseChatModel | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AgentModel)
+
+    def __hash__(self) -> int:
+        return hash(AgentModel)
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
     """What jobs are run with."""
@@ -43,7 +62,7 @@ class WorkerConfig:
     """The graph that was passed; None if the settings and the model describe it."""
     settings: Settings
     model: object
-    """The chat model that was passed; None if the graph or the settings name it."""
+    """The chat model that was passed, or an AgentModel; None if the graph or the settings name it."""
 
     def serves(self, graph: object, settings: Settings | None, model: object) -> bool:
         """Whether it is what an invoker with these asks for; None is anything."""

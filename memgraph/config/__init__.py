@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from memgraph.config.factories import make_chat_model, make_context, make_storage
 from memgraph.config.load import LoadedSettings, load_settings, read_settings
-from memgraph.config.providers import ModelChoice, choose_model
+from memgraph.config.providers import ModelChoice, choose_model, default_model
 
 __all__ = [
     "LoadedSettings",
     "ModelChoice",
     "choose_model",
+    "default_model",
     "load_settings",
     "make_chat_model",
     "make_context",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memgraph.config.providers import choose_model, warn_of_fallback
+from memgraph.config.providers import choose_model, default_model
 from memgraph.llm import OFFLINE
 from memgraph.settings import Settings
 
@@ -82,18 +82,13 @@ def make_context(
         },
         storages=settings.allowed_storages,
     )
-    if model is None:
-        choice = choose_model(settings)
-        if choice.is_fallback:
-            warn_of_fallback(choice.reason)
-        model = choice.name
 
     storage = storage or make_storage(settings)
     if settings.enabled:
         log_kept_words(storage.name, settings.policy.kept_words)
     return Context(
         enabled=settings.enabled,
-        model=model,
+        model=default_model(settings) if model is None else model,
         storage=storage,
         policy=settings.policy,
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,

@@ -104,6 +104,14 @@ def choose_model(settings: Settings) -> ModelChoice:
     return ModelChoice(OFFLINE, "; ".join(obstacles) or "no model provider is configured", is_fallback=True)
 
 
+def default_model(settings: Settings) -> str:
+    """Return the name of the model that learns, see `choose_model`; a fallback is logged once a process."""
+    choice = choose_model(settings)
+    if choice.is_fallback:
+        warn_of_fallback(choice.reason)
+    return choice.name
+
+
 @functools.cache
 def warn_of_fallback(reason: str) -> None:
     """Log, once a process, that the built-in model learns although it was not chosen."""
