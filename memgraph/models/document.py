@@ -56,13 +56,17 @@ def new_fact_id() -> str:
     return f"fact_{secrets.token_hex(4)}"
 
 
+MAX_QUOTE_CHARS = 400
+"""Maximum characters of a quote."""
+
+
 class Evidence(DocumentModel):
     """The user's own words that a fact rests on."""
 
     episode: Text = ""
     """Id of the episode that the words are from; empty if it is not kept."""
     quote: Text = ""
-    """At most 400 characters of what the user wrote."""
+    """What the user wrote, at most MAX_QUOTE_CHARS characters."""
 
 
 def _read_evidence(value: object) -> object:

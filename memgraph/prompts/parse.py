@@ -27,7 +27,7 @@ from memgraph.models import (
 )
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
-from memgraph.prompts.quotes import FoundQuote, locate_quote
+from memgraph.prompts.quotes import FoundQuote, find_quote, locate_quote
 from memgraph.text.dates import days_of
 from memgraph.text.normalize import clean
 
@@ -237,6 +237,8 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     number = _number(fields.get("turn"))
     found = locate_quote(quote, number, asked.turns)
     _refuse_copy(content, quote, found, asked.texts)
+    if found is None:
+        _refuse_other_speaker(content, quote, number, asked)
     category = str(fields.get("category")).strip().lower()
     since, until = _date(fields.get("date")), _date(fields.get("until"))
     return Addition(
@@ -261,6 +263,13 @@ def _refuse_copy(content: str, quote: str, found: FoundQuote | None, texts: Prom
     is_copied = texts.has_example_word(content) or texts.has_example_word(quote)
     if is_copied or (found is None and (texts.contains(content) or texts.contains(quote))):
         raise _copied(content)
+
+
+def _refuse_other_speaker(content: str, quote: str, number: int | None, asked: AskedAbout) -> None:
+    """Refuse an item that rests on the words of another person, as a turn that it names or quotes."""
+    for shown, turn in asked.turns.items():
+        if turn.speaker and (shown == number or find_quote(quote, turn.text)):
+            raise InvalidItemError(content[:PREVIEW_CHARS], "another speaker's words are not the user's")
 
 
 def _copied(text: str) -> InvalidItemError:

@@ -7,10 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from memgraph.models import Turn
-
-MAX_QUOTE_CHARS = 400
-"""Maximum characters of a quote that is kept."""
+from memgraph.models import MAX_QUOTE_CHARS, Turn
 
 _MARKS = str.maketrans(dict.fromkeys('’‘“”„`´"「」『』«»', "'"))
 _ELLIPSIS = re.compile(r"\[\.\.\.\]|\.{2,}")

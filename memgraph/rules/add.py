@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memgraph.models import CATEGORIES, MANUAL, Addition, Evidence, Fact, learned_source
+from memgraph.models import CATEGORIES, MANUAL, MAX_QUOTE_CHARS, Addition, Evidence, Fact, learned_source
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
 from memgraph.text.dates import days_of, is_before
@@ -14,7 +14,6 @@ from memgraph.text.sentences import cut_at_sentence
 
 MAX_EVIDENCE = 3
 """Maximum number of quotes of a fact, the earliest ones."""
-MAX_QUOTE_CHARS = 400
 
 
 def add(draft: Draft) -> Draft:

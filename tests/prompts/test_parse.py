@@ -365,10 +365,21 @@ def test_a_quote_finds_its_turn_even_if_the_number_is_wrong(turn: object) -> Non
     assert (addition.evidence[0].quote, addition.said_at) == ("I like jam", "2026-05-03T10:00:00Z")
 
 
-@pytest.mark.parametrize("quote", ["You must like tea.", "I like cake", "I like trains.", "", None, 7])
+@pytest.mark.parametrize("quote", ["You must like tea.", "I like trains.", "", None, 7])
 def test_what_the_user_did_not_say_is_not_evidence(quote: object) -> None:
-    """Neither the assistant's words nor another speaker's."""
+    """Neither the assistant's words nor words of the model's own."""
     assert read_fact(quote=quote, turn=1).evidence == ()
+
+
+@pytest.mark.parametrize("fields", [{"turn": 4}, {"quote": "I like cake", "turn": 4}, {"quote": "I like cake"}])
+def test_a_fact_from_the_words_of_another_speaker_is_refused(fields: dict[str, object]) -> None:
+    """Bob's taste is not the user's."""
+    answer = Answer(text=json.dumps({"newFacts": [{"content": "Likes cake.", **fields}]}))
+
+    changes = parse_answer(answer, AskedAbout(turns=TURNS), at="", thread="t1", message_ids=("m1",))
+
+    assert changes.additions == ()
+    assert [refusal.reason for refusal in changes.refused] == ["another speaker's words are not the user's"]
 
 
 @pytest.mark.parametrize(("turn", "said_at"), [(1, "2026-05-01T10:00:00Z"), (None, "2026-05-03T10:00:00Z")])

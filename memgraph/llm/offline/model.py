@@ -101,6 +101,7 @@ class OfflineFact(TypedDict):
     content: str
     category: str
     confidence: float
+    date: NotRequired[str]
     sourceError: NotRequired[str]
     replaces: NotRequired[list[str]]
 
@@ -170,6 +171,8 @@ def _new_fact(finding: Extraction, replaced: Sequence[str]) -> OfflineFact:
         "category": finding.category,
         "confidence": finding.confidence,
     }
+    if finding.date:
+        fact["date"] = finding.date
     if finding.source_error:
         fact["sourceError"] = finding.source_error
     if replaced:

@@ -34,6 +34,8 @@ class Extraction(NamedTuple):
     """The number of the turn that it is from."""
     quote: str = ""
     """The sentence that it is from; an ellipsis stands for what was removed from it."""
+    date: str = ""
+    """When it began or happened, a partial date; empty if the sentence names no certain date."""
 
 
 def apply_rule(
