@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memgraph.agents.offline_agent import answer_from_memory
     from memgraph.agents.tools import memory_tools
     from memgraph.api.app import create_app
+    from memgraph.async_client import AsyncMemoryClient
     from memgraph.attachments.attach import attach
     from memgraph.attachments.config import MemoryAttachment
     from memgraph.attachments.context_message import context_entries
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.invoker import Invoker
     from memgraph.background.server_invoker import ServerInvoker
+    from memgraph.client import MemoryClient
     from memgraph.config import load_settings, make_chat_model, make_context
     from memgraph.context import Context
     from memgraph.errors import (
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from memgraph.storage import MemoryStorage, open_storage
 
 __all__ = [
+    "AsyncMemoryClient",
     "BackgroundInvoker",
     "ConfigError",
     "Context",
@@ -83,6 +86,7 @@ __all__ = [
     "MemgraphError",
     "Memory",
     "MemoryAttachment",
+    "MemoryClient",
     "MemoryManager",
     "MemoryMiddleware",
     "MemoryState",
@@ -131,6 +135,7 @@ __all__ = [
 
 # Module of each public name that is not an error
 _MODULES = {
+    "AsyncMemoryClient": "async_client",
     "BackgroundInvoker": "background.background_invoker",
     "Context": "context",
     "Fact": "models",
@@ -138,6 +143,7 @@ _MODULES = {
     "Invoker": "background.invoker",
     "Memory": "models",
     "MemoryAttachment": "attachments.config",
+    "MemoryClient": "client",
     "MemoryManager": "attachments.manager",
     "MemoryMiddleware": "agents.middleware",
     "MemoryState": "agents.nodes",

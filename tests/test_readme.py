@@ -39,6 +39,18 @@ def test_quick_start_prints_its_last_comment(
     assert capsys.readouterr().out.strip() == expected
 
 
+def test_client_example_prints_what_it_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    run("MemoryClient(user_id")
+    run("MemoryClient(user_id")
+
+    assert capsys.readouterr().out.count("in Lisbon") >= 2  # noqa: PLR2004 - once a run
+
+
 def test_background_example_leaves_the_job_in_the_outbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is on disk when submit returns."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))

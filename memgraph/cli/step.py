@@ -47,10 +47,10 @@ def step(
 
         memgraph step talk.json --user ada
     """
-    from memgraph.cli.conversation import read_conversation
     from memgraph.cli.format import format_scope, pluralize
     from memgraph.cli.step_session import StepSession
     from memgraph.errors import ConversationError
+    from memgraph.importers.conversation import read_conversation
     from memgraph.models import Scope, validate_id
 
     if file == STDIN:

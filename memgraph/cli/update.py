@@ -66,11 +66,11 @@ def update(
     memgraph update talk.json --user ada --model gpt-4.1-mini --review
     echo "User: I live in Lisbon." | memgraph update - --user ada
     """
-    from memgraph.cli.conversation import read_conversation
     from memgraph.cli.format import format_scope, pluralize
     from memgraph.cli.update_view import Progress, dump_result, show_result
     from memgraph.config import make_context
     from memgraph.errors import ConversationError, MemgraphError
+    from memgraph.importers.conversation import read_conversation
     from memgraph.models import Scope, validate_id
 
     scope = Scope(user, agent)

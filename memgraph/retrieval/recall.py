@@ -111,6 +111,20 @@ class RecallPipeline:
         selection = self.explain(ranked, fitted, query, today)
         return RecallResult(text=text, tokens=count_tokens(text), facts=selection.facts, episodes=selection.episodes)
 
+    def search(
+        self, memory: Memory, query: str, *, episodes: Sequence[Episode] = (), limit: int = 10
+    ) -> list[ScoredFact | ScoredEpisode]:
+        """Return the facts and episodes that match *query*, the best first, at most *limit* of them."""
+        today = self.today()
+        asked = self.query([query], today)
+        ranked = self.rank(memory.facts, episodes, asked)
+        matching = (
+            [position for position in ranking.order if ranking.similarity[position] > 0][:limit]
+            for ranking in (ranked.fact_ranking, ranked.episode_ranking)
+        )
+        found = self.explain(ranked, FittedMemory({}, *matching), asked, today)
+        return sorted((*found.facts, *found.episodes), key=lambda item: -item.score)[:limit]
+
     def query(self, messages: Sequence[MessageLike], today: date | None = None) -> Query:
         """Return the query of a conversation whose last message is written *today*; default: the current day."""
         return build_query(messages, max_context_turns=self.max_context_turns, today=today or self.today())

@@ -9,8 +9,8 @@ import pytest
 from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage, messages_to_dict
 
-from memgraph.cli.conversation import read_conversation
 from memgraph.errors import ConversationError
+from memgraph.importers.conversation import read_conversation
 from memgraph.text.turns import turns_of
 
 CALL: dict[str, Any] = {"name": "search", "args": {"q": "x"}, "id": "c1", "type": "tool_call"}

@@ -1,0 +1,322 @@
+"""MemoryClient: long-term memory in a few calls, over the same parts as everything else."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from memgraph.config import load_settings, make_storage
+from memgraph.editing import add_fact, edit_fact, find_fact, remove_fact, update_memory
+from memgraph.editing.facts import DEFAULT_CATEGORY
+from memgraph.errors import ConversationError, IdentityError
+from memgraph.models import Fact, Memory, Scope
+from memgraph.report import Report
+from memgraph.storage import MemoryStorage, open_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from types import TracebackType
+
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import MessageLikeRepresentation
+
+    from memgraph.background.background_invoker import BackgroundInvoker
+    from memgraph.background.execution import UpdateResult
+    from memgraph.background.runner import OnUpdate
+    from memgraph.editing import Change
+    from memgraph.models import Episode
+    from memgraph.retrieval.query import MessageLike
+    from memgraph.retrieval.recall import RecallPipeline
+    from memgraph.retrieval.results import ScoredEpisode, ScoredFact
+    from memgraph.settings import Settings
+
+
+class MemoryClient:
+    """Long-term memory of users: what they said, and the facts that follow from it.
+
+        with MemoryClient("sqlite:memory.db", model="openai:gpt-4.1-mini") as memory:
+            memory.add("I live in Lisbon and I'm vegetarian.", user_id="ada")
+            print(memory.context("Plan dinner for tonight", user_id="ada"))
+
+    The methods may be called from several threads; `AsyncMemoryClient` has the same ones for an event loop.
+
+    Args:
+        storage: A URL such as `file:DIR` or `sqlite:FILE`, or a MemoryStorage, which is not closed here; None is the
+            one of *settings*.
+        model: The chat model that learns, or its name; None is the one of *settings*.
+        user_id: Whose memory, for calls that name no user.
+        agent_name: The agent, if it has its own memory of the user.
+        settings: The configuration; None reads memgraph.yaml and the environment, as `load_settings` does.
+        embeddings: A model for semantic ranking; None is the one of *settings*.
+
+    Raises:
+        ConfigError: If the settings are invalid, or the storage cannot be opened.
+    """
+
+    def __init__(
+        self,
+        storage: str | MemoryStorage | None = None,
+        *,
+        model: str | BaseChatModel | None = None,
+        user_id: str | None = None,
+        agent_name: str | None = None,
+        settings: Settings | None = None,
+        embeddings: Embeddings | None = None,
+    ) -> None:
+        self.settings = load_settings() if settings is None else settings
+        self.storage = make_storage(self.settings) if storage is None else open_storage(storage)
+        self._owns_storage = not isinstance(storage, MemoryStorage)
+        self._model = model
+        self._user_id, self._agent_name = user_id, agent_name
+        self._embeddings = embeddings
+        self._lock = threading.Lock()
+        self._invoker: BackgroundInvoker | None = None
+        self._pipeline: RecallPipeline | None = None
+
+    # -- learning --
+
+    def add(
+        self,
+        content: str | Path | Sequence[MessageLikeRepresentation],
+        *,
+        user_id: str | None = None,
+        thread_id: str | None = None,
+        at: datetime | None = None,
+        background: bool = False,
+    ) -> Report:
+        """Learn from what a user said, or from a conversation.
+
+        It is stored durably first: if the process dies meanwhile, the next one learns from it.
+
+        Args:
+            content: What the user said; a path to a conversation file (JSON, JSONL or text); or the messages of a
+                conversation, the oldest first: only new ones, or all of them again.
+            user_id: Whose memory, 1-256 characters; default: that of the client.
+            thread_id: The conversation. Its messages are learned once, however often they are added.
+            at: When messages without a time of their own were written; default: now.
+            background: Return at once, and learn after the conversation has been quiet for `debounce_seconds`.
+
+        Returns:
+            What was added, removed and rewritten; an empty report if it is learned later, or held for review.
+
+        Raises:
+            IdentityError: If no user is named, or an id is invalid.
+            ConversationError: If *content* is not a conversation.
+            ModelError: If the model failed, and it was not `background`; it is tried again later.
+            StorageError: If the memory cannot be read or written.
+            OutboxError: If it could not be stored.
+        """
+        messages, scope = read_content(content), self._scope(user_id)
+        invoker = self._open_invoker()
+        if background:
+            invoker.submit(messages, scope, thread_id, at=at)
+            return Report()
+        return self._learn_now(messages, scope, thread_id, at)
+
+    def _learn_now(
+        self,
+        messages: Sequence[MessageLikeRepresentation],
+        scope: Scope,
+        thread_id: str | None,
+        at: datetime | None,
+    ) -> Report:
+        from memgraph.background.outbox import ConversationKey
+
+        results: list[UpdateResult] = []
+        with self._make_invoker(immediate=True, on_update=results.append) as invoker:
+            invoker.submit(messages, scope, thread_id, at=at)
+        key = ConversationKey(scope, thread_id or None)
+        return sum((result.report for result in results if result.key == key), Report())
+
+    # -- recall --
+
+    def search(self, query: str, *, user_id: str | None = None, limit: int = 10) -> list[ScoredFact | ScoredEpisode]:
+        """Return the facts and episodes that match *query*, the best first, at most *limit* of them.
+
+        Raises:
+            IdentityError: If no user is named, or the id is invalid.
+            StorageError: If the memory cannot be read.
+        """
+        memory, episodes = self._load(user_id)
+        return self._recall().search(memory, query, episodes=episodes, limit=limit)
+
+    def context(
+        self,
+        messages: str | Sequence[MessageLike],
+        *,
+        user_id: str | None = None,
+        max_tokens: int | None = None,
+    ) -> str:
+        """Return the memory text for a prompt.
+
+        Args:
+            messages: The question, or the conversation so far, the oldest message first.
+            user_id: Whose memory; default: that of the client.
+            max_tokens: Maximum tokens of the text; default: `max_injection_tokens` of the settings.
+
+        Returns:
+            One `<memory>` block; "" if nothing is known, or nothing fits.
+
+        Raises:
+            IdentityError: If no user is named, or the id is invalid.
+            StorageError: If the memory cannot be read.
+        """
+        memory, episodes = self._load(user_id)
+        pipeline = self._recall()
+        if max_tokens is not None:
+            pipeline = replace(pipeline, max_tokens=max_tokens)
+        return pipeline(memory, [messages] if isinstance(messages, str) else messages, episodes=episodes)
+
+    def get(self, *, user_id: str | None = None) -> Memory:
+        """Return the whole memory: summaries and facts."""
+        return self.storage.load(self._scope(user_id))
+
+    def facts(self, *, user_id: str | None = None) -> tuple[Fact, ...]:
+        """Return the facts, the oldest first."""
+        return self.get(user_id=user_id).facts
+
+    def episodes(self, *, user_id: str | None = None) -> Sequence[Episode]:
+        """Return what the user said, the oldest first."""
+        return self.storage.episodes(self._scope(user_id))
+
+    # -- edits --
+
+    def remember(self, content: str, *, user_id: str | None = None, category: str = DEFAULT_CATEGORY) -> Fact:
+        """Add a fact word for word. It is manual: updates never remove it.
+
+        Raises:
+            EditError: If *content* is invalid, or is known already.
+        """
+        memory = self._edit(user_id, lambda memory: add_fact(memory, content, category=category))
+        return memory.facts[-1]
+
+    def update(
+        self,
+        fact_id: str,
+        content: str | None = None,
+        *,
+        user_id: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+    ) -> Fact:
+        """Change a fact; it is manual from then on.
+
+        Raises:
+            EditError: If there is no such fact, or a value is invalid.
+        """
+        memory = self._edit(
+            user_id,
+            lambda memory: edit_fact(memory, fact_id, content=content, category=category, confidence=confidence),
+        )
+        return find_fact(memory, fact_id)
+
+    def delete(self, fact_id: str, *, user_id: str | None = None) -> None:
+        """Remove a fact.
+
+        Raises:
+            EditError: If there is no such fact.
+        """
+        self._edit(user_id, lambda memory: remove_fact(memory, fact_id))
+
+    def forget(self, *, user_id: str | None = None) -> None:
+        """Delete the memory of the user, what they said, and what waits to be learned."""
+        self._open_invoker().forget(self._scope(user_id))
+
+    def users(self) -> list[str]:
+        """Return the ids of the users that have a memory, in alphabetical order.
+
+        Raises:
+            StorageError: If the storage cannot list them.
+        """
+        return sorted({scope.user_id for scope in self.storage.scopes()})
+
+    # -- closing --
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Learn now from what was added in the background; return whether all of it was learned in time."""
+        return self._open_invoker().flush(timeout)
+
+    def close(self) -> None:
+        """Finish running updates and close what was opened here. What waits is kept and learned later."""
+        with self._lock:
+            invoker, self._invoker = self._invoker, None
+        if invoker is not None:
+            invoker.close()
+        if self._owns_storage:
+            self.storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- parts --
+
+    def _scope(self, user_id: str | None) -> Scope:
+        owner = user_id or self._user_id
+        if not owner:
+            raise IdentityError("no user is named: pass user_id, here or to MemoryClient")
+        return Scope(owner, self._agent_name)
+
+    def _load(self, user_id: str | None) -> tuple[Memory, Sequence[Episode]]:
+        scope = self._scope(user_id)
+        return self.storage.load(scope), self.storage.episodes(scope)
+
+    def _edit(self, user_id: str | None, change: Change) -> Memory:
+        return update_memory(self.storage, self._scope(user_id), change)
+
+    def _recall(self) -> RecallPipeline:
+        with self._lock:
+            if self._pipeline is None:
+                from memgraph.retrieval.recall import make_recall_pipeline
+
+                self._pipeline = make_recall_pipeline(self.settings, embeddings=self._embeddings)
+            return self._pipeline
+
+    def _open_invoker(self) -> BackgroundInvoker:
+        """Return the invoker, which keeps the compiled graph open between calls."""
+        with self._lock:
+            if self._invoker is None:
+                self._invoker = self._make_invoker()
+            return self._invoker
+
+    def _make_invoker(self, *, immediate: bool = False, on_update: OnUpdate | None = None) -> BackgroundInvoker:
+        from memgraph.background.background_invoker import BackgroundInvoker
+
+        return BackgroundInvoker(
+            settings=self.settings,
+            storage=self.storage,
+            model=self._model,
+            immediate=immediate,
+            on_update=on_update,
+        )
+
+
+def read_content(content: str | Path | Sequence[MessageLikeRepresentation]) -> Sequence[MessageLikeRepresentation]:
+    """Return what is to be learned from as messages.
+
+    A text gets an id of its own: the same words said again later are said again, not the same message.
+
+    Raises:
+        ConversationError: If a file is not a conversation, or cannot be read.
+    """
+    if isinstance(content, Path):
+        from memgraph.importers.conversation import read_conversation
+
+        try:
+            return read_conversation(content.read_bytes(), str(content))
+        except OSError as error:
+            raise ConversationError(f"{content} cannot be read: {error.strerror}") from error
+    if not isinstance(content, str):
+        return content
+    from langchain_core.messages import HumanMessage
+
+    return [HumanMessage(content, id=uuid.uuid4().hex)]

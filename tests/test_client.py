@@ -1,0 +1,191 @@
+"""MemoryClient and AsyncMemoryClient: what a script learns, finds and edits in a few calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memgraph import (
+    AsyncMemoryClient,
+    ConversationError,
+    EditError,
+    IdentityError,
+    MemoryClient,
+    ModelError,
+    ScoredFact,
+    Settings,
+    open_storage,
+)
+from memgraph.testing import ScriptedModel, update_answer
+
+LISBON = {"quote": "I live in Lisbon", "content": "Lives in Lisbon.", "category": "context", "turn": 1}
+TEA = {"quote": "I prefer tea", "content": "Prefers tea.", "category": "preference", "turn": 1}
+NOTHING = json.dumps({"newFacts": []})
+
+
+def settings_in(folder: Path) -> Settings:
+    return Settings(outbox=f"sqlite:{folder / 'outbox.db'}", retry_wait_seconds=0, model_tries=1)
+
+
+def client_in(folder: Path, *answers: str | Exception, user_id: str | None = "ada") -> MemoryClient:
+    model = ScriptedModel(*(answers or (update_answer(LISBON),)))
+    return MemoryClient(f"file:{folder / 'memory'}", model=model, user_id=user_id, settings=settings_in(folder))
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[MemoryClient]:
+    with client_in(tmp_path) as opened:
+        yield opened
+
+
+def test_add_learns_before_it_returns(client: MemoryClient) -> None:
+    report = client.add("I live in Lisbon")
+    assert [fact.content for fact in report.added] == ["Lives in Lisbon."]
+    assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
+
+
+def test_what_one_client_learned_the_next_one_knows(tmp_path: Path) -> None:
+    with client_in(tmp_path) as first:
+        first.add("I live in Lisbon")
+    with client_in(tmp_path) as second:
+        assert "Lives in Lisbon." in second.context("Where do I live?")
+
+
+def test_the_same_text_said_again_is_a_confirmation(client: MemoryClient) -> None:
+    client.add("I live in Lisbon")
+    client.add("I live in Lisbon")
+    assert [fact.confirmations for fact in client.facts()] == [1]
+
+
+def test_a_conversation_added_again_is_learned_once(client: MemoryClient) -> None:
+    conversation = [("user", "I live in Lisbon"), ("assistant", "Noted.")]
+    client.add(conversation, thread_id="t1")
+    assert client.add(conversation, thread_id="t1").added == ()
+    assert [fact.confirmations for fact in client.facts()] == [0]
+
+
+def test_a_conversation_file_is_learned_with_its_times(client: MemoryClient, tmp_path: Path) -> None:
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps({"date": "2023-05-08", "messages": [{"role": "user", "content": "I live in Lisbon"}]}))
+    client.add(file)
+    assert [fact.said_at[:10] for fact in client.facts()] == ["2023-05-08"]
+
+
+def test_a_text_may_have_been_said_in_the_past(client: MemoryClient) -> None:
+    client.add("I live in Lisbon", at=datetime(2023, 5, 8, tzinfo=UTC))
+    assert [episode.at[:10] for episode in client.episodes()] == ["2023-05-08"]
+
+
+def test_a_file_that_is_not_there_is_named(client: MemoryClient, tmp_path: Path) -> None:
+    with pytest.raises(ConversationError, match=r"missing\.json cannot be read"):
+        client.add(tmp_path / "missing.json")
+
+
+def test_adding_in_the_background_returns_before_anything_is_learned(tmp_path: Path) -> None:
+    with client_in(tmp_path) as client:
+        report = client.add("I live in Lisbon", background=True)
+        assert (report.added, client.facts()) == ((), ())
+        assert client.flush(60)
+        assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
+
+
+def test_what_a_failing_model_did_not_learn_is_learned_later(tmp_path: Path) -> None:
+    with client_in(tmp_path, RuntimeError("down")) as failing, pytest.raises(ModelError):
+        failing.add("I live in Lisbon")
+    with client_in(tmp_path) as client:
+        assert client.flush(60)
+        assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
+
+
+def test_search_returns_facts_and_episodes_the_best_first(tmp_path: Path) -> None:
+    with client_in(tmp_path, update_answer(LISBON), update_answer(TEA), NOTHING) as client:
+        for text in ("I live in Lisbon", "I prefer tea", "My bike is in Lisbon, too"):
+            client.add(text)
+        found = client.search("Lisbon")
+    texts = [item.fact.content if isinstance(item, ScoredFact) else item.episode.text for item in found]
+    assert sorted(texts) == ["I live in Lisbon", "Lives in Lisbon.", "My bike is in Lisbon, too"]
+    assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
+
+
+def test_search_returns_no_more_than_the_limit(client: MemoryClient) -> None:
+    client.add("I live in Lisbon")
+    assert len(client.search("Lisbon", limit=1)) == 1
+
+
+def test_search_returns_nothing_that_does_not_match(client: MemoryClient) -> None:
+    client.add("I live in Lisbon")
+    assert client.search("quantum chromodynamics") == []
+
+
+def test_the_context_keeps_within_its_budget(client: MemoryClient) -> None:
+    client.add("I live in Lisbon")
+    assert client.context("Where do I live?", max_tokens=20) == ""
+
+
+def test_a_call_without_a_user_is_an_error(tmp_path: Path) -> None:
+    with client_in(tmp_path, user_id=None) as client, pytest.raises(IdentityError, match="pass user_id"):
+        client.facts()
+
+
+def test_a_call_may_name_another_user_than_the_client(client: MemoryClient) -> None:
+    client.add("I live in Lisbon", user_id="bob")
+    assert (len(client.facts(user_id="bob")), client.facts()) == (1, ())
+
+
+def test_a_fact_that_a_person_adds_is_kept_word_for_word(client: MemoryClient) -> None:
+    fact = client.remember("Parks on level 3")
+    assert (fact.content, fact.is_manual, client.facts()) == ("Parks on level 3", True, (fact,))
+
+
+def test_a_fact_can_be_changed(client: MemoryClient) -> None:
+    fact = client.remember("Parks on level 3")
+    assert client.update(fact.id, "Parks on level 4").content == "Parks on level 4"
+
+
+def test_a_fact_can_be_deleted_once(client: MemoryClient) -> None:
+    fact = client.remember("Parks on level 3")
+    client.delete(fact.id)
+    assert client.facts() == ()
+    with pytest.raises(EditError):
+        client.delete(fact.id)
+
+
+def test_forgetting_a_user_leaves_neither_facts_nor_episodes(client: MemoryClient) -> None:
+    client.add("I live in Lisbon")
+    client.forget()
+    assert (client.facts(), tuple(client.episodes())) == ((), ())
+
+
+def test_users_are_listed_once_each(client: MemoryClient) -> None:
+    for user in ("bob", "ada", "bob"):
+        client.remember(f"Is {user} {len(client.facts(user_id=user))}", user_id=user)
+    assert client.users() == ["ada", "bob"]
+
+
+def test_a_storage_that_was_passed_stays_open(tmp_path: Path) -> None:
+    with open_storage(f"sqlite:{tmp_path / 'memory.db'}") as storage:
+        with MemoryClient(storage, user_id="ada", settings=settings_in(tmp_path)) as client:
+            client.remember("Parks on level 3")
+        assert [scope.user_id for scope in storage.scopes()] == ["ada"]
+
+
+def test_the_async_client_does_the_same(tmp_path: Path) -> None:
+    async def script() -> tuple[str, int, list[str]]:
+        model = ScriptedModel(update_answer(LISBON))
+        async with AsyncMemoryClient(
+            f"file:{tmp_path / 'memory'}", model=model, user_id="ada", settings=settings_in(tmp_path)
+        ) as memory:
+            await memory.add("I live in Lisbon")
+            fact = await memory.remember("Parks on level 3")
+            await memory.update(fact.id, "Parks on level 4")
+            return await memory.context("Where do I live?"), len(await memory.search("level")), await memory.users()
+
+    text, found, users = asyncio.run(script())
+    assert "Lives in Lisbon." in text
+    assert "Parks on level 4" in text
+    assert (found, users) == (1, ["ada"])
