@@ -48,7 +48,7 @@ def test_client_example_prints_what_it_learned(
     run("MemoryClient(user_id")
     run("MemoryClient(user_id")
 
-    assert capsys.readouterr().out.count("in Lisbon") >= 2  # noqa: PLR2004 - once a run
+    assert capsys.readouterr().out.count("in Lisbon") >= 2
 
 
 def test_background_example_leaves_the_job_in_the_outbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
