@@ -5,17 +5,17 @@ To add a check, write a function `(Memory, now) -> Iterator[Finding]` and add it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from memgraph.audit.content import about_assistant, instructions, meaningless, secrets, uploads
-from memgraph.audit.findings import Finding, Kind, apply_fixes
+from memgraph.audit.content import about_assistant, instructions, meaningless, secrets, secrets_in_episodes, uploads
+from memgraph.audit.findings import Finding, Kind, apply_fixes, rewritten_episodes
 from memgraph.audit.pairs import contradictions, duplicates
 from memgraph.audit.staleness import stale
-from memgraph.models import Memory
+from memgraph.models import Episode, Memory
 from memgraph.text.secrets import mask
 
-__all__ = ["CHECKS", "Check", "Finding", "Kind", "apply_fixes", "audit", "mask"]
+__all__ = ["CHECKS", "Check", "Finding", "Kind", "apply_fixes", "audit", "mask", "rewritten_episodes"]
 
 Check = Callable[[Memory, datetime], Iterator[Finding]]
 
@@ -32,11 +32,13 @@ CHECKS: tuple[Check, ...] = (
 """The checks in the order in which findings are shown: the most harmful first."""
 
 
-def audit(memory: Memory, now: datetime) -> tuple[Finding, ...]:
+def audit(memory: Memory, now: datetime, episodes: Sequence[Episode] = ()) -> tuple[Finding, ...]:
     """Return the problems that rules can find in *memory*. Secrets in the findings are masked.
 
     Args:
         memory: Any memory.
         now: The current time, with a time zone.
+        episodes: Its episodes, which are checked for secrets.
     """
-    return tuple(finding for check in CHECKS for finding in check(memory, now))
+    found = tuple(finding for check in CHECKS for finding in check(memory, now))
+    return (*secrets_in_episodes(episodes), *found)

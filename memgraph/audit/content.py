@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from memgraph.audit.findings import Finding, fact_finding, section_finding
-from memgraph.models import Memory
+from memgraph.audit.findings import Finding, episode_finding, fact_finding, section_finding
+from memgraph.models import Episode, Memory
 from memgraph.policy import Policy
 from memgraph.retrieval.terms import extract_terms
 from memgraph.text.secrets import find_secrets, redact
@@ -92,6 +92,13 @@ def secrets(memory: Memory, now: datetime) -> Iterator[Finding]:
         if secret := next(find_secrets(section.summary), None):
             why = f"it contains {secret.kind}"
             yield section_finding("secret", name, section.summary, why, redact(section.summary))
+
+
+def secrets_in_episodes(episodes: Iterable[Episode]) -> Iterator[Finding]:
+    """Find what was kept before its kind of secret was known, or was added by hand: new episodes have it masked."""
+    for episode in episodes:
+        if secret := next(find_secrets(episode.text), None):
+            yield episode_finding("secret", episode, f"it contains {secret.kind}", redact(episode.text))
 
 
 def uploads(memory: Memory, now: datetime) -> Iterator[Finding]:

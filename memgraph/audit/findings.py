@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.models import Fact, Memory, SectionName
+from memgraph.models import Episode, Fact, Memory, SectionName
 from memgraph.text.normalize import single_line
 from memgraph.text.secrets import mask, redact
 from memgraph.text.uploads import without_uploads
@@ -22,7 +22,7 @@ QUOTED_CHARS = 200
 
 
 class Finding(BaseModel):
-    """A problem in a fact, a pair of facts or a summary. Without a suggestion, a person has to decide."""
+    """A problem in a fact, a pair of facts, a summary or an episode. Without a suggestion, a person has to decide."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -31,6 +31,8 @@ class Finding(BaseModel):
     """Ids of the affected facts."""
     section: SectionName | None = None
     """The affected summary."""
+    episode: str | None = None
+    """Id of the affected episode."""
     what: str
     """The affected text, with secrets masked."""
     why: str
@@ -38,7 +40,7 @@ class Finding(BaseModel):
     remove: tuple[str, ...] = ()
     """Ids of the facts to remove."""
     rewrite: str | None = None
-    """The new text of the summary."""
+    """The new text of the summary or the episode."""
 
     @property
     def is_fixable(self) -> bool:
@@ -73,6 +75,11 @@ def section_finding(kind: Kind, section: SectionName, text: str, why: str, rewri
     return Finding(kind=kind, section=section, what=_quote(text), why=why, rewrite=rewrite)
 
 
+def episode_finding(kind: Kind, episode: Episode, why: str, rewrite: str) -> Finding:
+    """Return a finding about an episode."""
+    return Finding(kind=kind, episode=episode.id, what=_quote(episode.text), why=why, rewrite=rewrite)
+
+
 def _quote(text: str) -> str:
     """Return *text* on one line, truncated, with secrets masked."""
     text = single_line(mask(text))
@@ -99,3 +106,9 @@ def apply_fixes(memory: Memory, findings: Iterable[Finding]) -> Memory:
             text = REWRITES[finding.kind](section.summary)
             fixed = fixed.with_section(finding.section, section.model_copy(update={"summary": text}))
     return fixed
+
+
+def rewritten_episodes(episodes: Iterable[Episode], findings: Iterable[Finding]) -> list[Episode]:
+    """Return those of *episodes* that *findings* are about, with the texts that they suggest."""
+    texts = {finding.episode: finding.rewrite for finding in findings if finding.rewrite is not None}
+    return [episode.model_copy(update={"text": texts[episode.id]}) for episode in episodes if episode.id in texts]

@@ -11,9 +11,11 @@ import typer
 from memgraph.cli.command import AgentOption, CommandContext, add_command
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memgraph.audit import Finding, Kind
     from memgraph.cli.output import Output
-    from memgraph.models import Memory, Scope
+    from memgraph.models import Episode, Memory, Scope
 
 TITLES: Mapping[Kind, str] = MappingProxyType(
     {
@@ -81,14 +83,23 @@ def audit(
         return
     scope = Scope(user, agent)
     memory = load_existing(ctx.storage, scope)
-    findings = _show(ctx, memory, ctx.storage.location(scope), fixing=fix)
+    episodes = _own_episodes(ctx, scope)
+    findings = _show(ctx, memory, ctx.storage.location(scope), episodes, fixing=fix)
     if fix:
-        _fix(ctx, scope, memory, findings, yes=yes)
+        _fix(ctx, scope, memory, episodes, findings, yes=yes)
 
 
-def _show(ctx: CommandContext, memory: Memory, location: str, *, fixing: bool = False) -> tuple[Finding, ...]:
+def _own_episodes(ctx: CommandContext, scope: Scope) -> list[Episode]:
+    """Return the episodes of exactly *scope*: an agent cannot change those that all agents share."""
+    shared = {episode.id for episode in ctx.storage.episodes(scope.shared)} if scope.agent_name else set[str]()
+    return [episode for episode in ctx.storage.episodes(scope) if episode.id not in shared]
+
+
+def _show(
+    ctx: CommandContext, memory: Memory, location: str, episodes: Sequence[Episode] = (), *, fixing: bool = False
+) -> tuple[Finding, ...]:
     """Show the findings; unless *fixing* follows, they are the result too."""
-    findings = _find(memory)
+    findings = _find(memory, episodes)
     show_findings(ctx.output, findings, location)
     if not fixing:
         if any(finding.is_fixable for finding in findings):
@@ -97,19 +108,28 @@ def _show(ctx: CommandContext, memory: Memory, location: str, *, fixing: bool = 
     return findings
 
 
-def _find(memory: Memory) -> tuple[Finding, ...]:
+def _find(memory: Memory, episodes: Sequence[Episode] = ()) -> tuple[Finding, ...]:
     from datetime import UTC, datetime
 
     from memgraph.audit import audit
 
-    return audit(memory, datetime.now(UTC))
+    return audit(memory, datetime.now(UTC), episodes)
 
 
-def _fix(ctx: CommandContext, scope: Scope, memory: Memory, findings: tuple[Finding, ...], *, yes: bool) -> None:
+def _fix(
+    ctx: CommandContext,
+    scope: Scope,
+    memory: Memory,
+    episodes: Sequence[Episode],
+    findings: tuple[Finding, ...],
+    *,
+    yes: bool,
+) -> None:
     """Apply the suggestions that were shown to the memory as it is stored by then."""
-    from memgraph.audit import apply_fixes
+    from memgraph.audit import apply_fixes, rewritten_episodes
     from memgraph.cli.io import backup_path, write_memory
-    from memgraph.editing import update_memory
+    from memgraph.cli.output import one_line
+    from memgraph.editing import update_memory, with_episodes
     from memgraph.report import diff
 
     suggested = [finding for finding in findings if finding.is_fixable]
@@ -117,19 +137,26 @@ def _fix(ctx: CommandContext, scope: Scope, memory: Memory, findings: tuple[Find
         ctx.output.line("No finding can be fixed automatically.")
         ctx.output.result({"findings": [_dump(finding) for finding in findings], "counts": {}, "backup": None})
         return
+    rewritten = rewritten_episodes(episodes, suggested)
     show_difference(ctx.output, memory, apply_fixes(memory, suggested))
+    for episode in rewritten:
+        ctx.output.line(f"+ {episode.id}: {one_line(episode.text)}", "green", indent=2)
     if not (yes or _confirm(ctx.output)):
         ctx.output.line("Nothing was changed.")
         return
     backup = backup_path(scope)
-    write_memory(backup, memory)
+    write_memory(backup, with_episodes(memory, episodes))
     shown = {_identify(finding) for finding in suggested}
     saved = update_memory(
         ctx.storage,
         scope,
         lambda now: apply_fixes(now, [finding for finding in _find(now) if _identify(finding) in shown]),
     )
+    if rewritten:
+        ctx.storage.remove_episodes(scope, [episode.id for episode in rewritten])
+        ctx.storage.append_episodes(scope, rewritten, ctx.settings.policy)
     counts = diff(memory, saved).counts
+    counts["rewritten"] += len(rewritten)
     ctx.output.line(
         f"{counts['removed']} removed, {counts['rewritten']} rewritten. Backup of the previous memory: {backup}"
     )
@@ -138,7 +165,7 @@ def _fix(ctx: CommandContext, scope: Scope, memory: Memory, findings: tuple[Find
 
 def _identify(finding: Finding) -> tuple[object, ...]:
     """Identify a finding, so that one about text edited since it was shown is not applied."""
-    return finding.kind, finding.facts, finding.section, finding.what, finding.remove
+    return finding.kind, finding.facts, finding.section, finding.episode, finding.what, finding.remove
 
 
 def _dump(finding: Finding) -> dict[str, object]:
@@ -159,7 +186,7 @@ def show_findings(output: Output, findings: tuple[Finding, ...], location: str) 
             output.line()
             output.line(f"{title} ({len(matching)})", "cyan")
         for finding in matching:
-            subject = finding.section or ", ".join(finding.facts)
+            subject = finding.section or finding.episode or ", ".join(finding.facts)
             output.line(f"{subject}: {finding.what}", indent=2)
             output.line(f"{finding.why}. Suggested: {_describe_suggestion(finding)}.", "dim", indent=4)
     output.line()

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import Fact, Memory
-from memgraph.audit import apply_fixes, audit
-from memgraph.models import Section
+from memgraph.audit import apply_fixes, audit, rewritten_episodes
+from memgraph.models import Episode, Section
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 OLD, NEW = "2025-01-01T00:00:00Z", "2026-05-30T00:00:00Z"
@@ -295,3 +295,14 @@ def test_fixing_is_idempotent(facts: list[Fact], summary: str) -> None:
 
     assert again == once
     assert [fact for fact in once.facts if fact.is_manual] == [fact for fact in facts if fact.is_manual]
+
+
+def test_secrets_in_episodes_are_found_and_rewritten() -> None:
+    """They may be older than the pattern that finds them. The words around them stay."""
+    key = Episode(id="e1", text="My key is AKIAIOSFODNN7EXAMPLE.")
+    findings = audit(Memory(), NOW, [key, Episode(id="e2", text="Likes tea.")])
+
+    assert [(finding.kind, finding.episode, finding.what) for finding in findings] == [
+        ("secret", "e1", "My key is AKIA***.")
+    ]
+    assert [episode.text for episode in rewritten_episodes([key], findings)] == ["My key is [removed]."]

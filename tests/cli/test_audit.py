@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from memgraph.models import Episode, Scope
+from memgraph.policy import Policy
+from memgraph.storage.file import FileStorage
+
 FACTS = [
     {"id": "fact_1", "content": "Lives in Oslo", "createdAt": "2025-01-01T00:00:00Z", "confidence": 0.9, "source": "t"},
     {"id": "fact_2", "content": "Lives in Rome", "createdAt": "2026-01-01T00:00:00Z", "confidence": 0.9, "source": "t"},
@@ -93,3 +97,21 @@ def test_invalid_argument_combinations_are_errors(memgraph: Any, arguments: tupl
 
     assert result.code == 2
     assert message in result.err
+
+
+def test_fix_removes_secrets_from_episodes(memgraph: Any, tmp_path: Path) -> None:
+    """The other episodes stay as they are, and so does what an agent only sees."""
+    ada, storage = Scope("ada"), FileStorage(tmp_path / "memories")
+    said = [
+        Episode(id="e1", at="2026-05-03T09:00:00Z", text="My key is AKIAIOSFODNN7EXAMPLE."),
+        Episode(id="e2", at="2026-05-04T09:00:00Z", text="I have a dog."),
+    ]
+    storage.append_episodes(ada, said, Policy())
+
+    for_agent = memgraph("audit", "-u", "ada", "--agent", "bot", "--json").json["findings"]
+    result = memgraph("audit", "-u", "ada", "--fix", "--yes", "--json")
+
+    assert (for_agent, [finding["episode"] for finding in result.json["findings"]]) == ([], ["e1"])
+    assert result.json["counts"]["rewritten"] == 1
+    assert "AKIAIOSFODNN7EXAMPLE" not in result.out
+    assert [episode.text for episode in storage.episodes(ada)] == ["My key is [removed].", "I have a dog."]
