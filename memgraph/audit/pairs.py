@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
+from itertools import islice
 from types import MappingProxyType
 
 from memgraph.audit.findings import Finding, last_seen, pair_finding
@@ -83,6 +84,8 @@ MIN_COVERAGE = 0.75
 """Minimum share of the longer fact's terms that the shorter one must have."""
 MIN_ORDER_SIMILARITY = 0.8
 """Minimum similarity of the order of terms, from 0 to 1: "Ada manages Bob" is not "Bob manages Ada"."""
+MAX_ORDERED_TERMS = 200
+"""Terms at the start of each fact whose order is compared, since the comparison takes quadratic time."""
 
 
 def duplicates(memory: Memory, now: datetime) -> Iterator[Finding]:
@@ -125,8 +128,9 @@ def _subsumes(long: Fact, short: Fact) -> bool:
 
 
 def _order_similarity(short_terms: tuple[str, ...], long_terms: tuple[str, ...]) -> float:
-    shared = [term for term in long_terms if term in set(short_terms)]
-    return SequenceMatcher(None, short_terms, shared, autojunk=False).ratio()
+    distinct = frozenset(short_terms)
+    shared = tuple(islice((term for term in long_terms if term in distinct), MAX_ORDERED_TERMS))
+    return SequenceMatcher(None, short_terms[:MAX_ORDERED_TERMS], shared, autojunk=False).ratio()
 
 
 _SUBJECT = r"(?:the user(?:'s)?|user(?:'s)?|they|he|she|用户|他|她)?\s*"

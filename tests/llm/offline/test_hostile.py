@@ -47,6 +47,15 @@ def test_long_repetitive_text_costs_little(learn: Learn, unit: str) -> None:
     assert time.process_time() - begin < 60
 
 
+def test_commas_at_the_end_of_a_value_cost_little(learn: Learn) -> None:
+    """The pattern that strips "too" and "now" tried each way to divide the run: 60 characters took years."""
+    begin = time.process_time()
+
+    learn("I live in Oslo" + " ," * 30 + "x")
+
+    assert time.process_time() - begin < 60
+
+
 def test_half_characters_and_control_characters_do_no_harm(learn: Learn) -> None:
     """The answer has to be JSON that can be stored as UTF-8."""
     answer = learn("\x00My name is \ud83dAda\x07. I live in Rome.\x1b[0m")

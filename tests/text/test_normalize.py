@@ -1,0 +1,47 @@
+"""Normalisation takes linear time, and changes nothing but what has to be equal."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+
+from memgraph.text.normalize import MAX_MARKS, fact_key, fold, unescape
+
+ACUTE, TILDE = "\u0301", "\u0334"
+"""Marks of different classes, which normalisation sorts."""
+
+
+@pytest.mark.parametrize("normalize", [fact_key, fold])
+@pytest.mark.parametrize("text", [(ACUTE + TILDE) * 100_000, "\uff9e\u0334" * 100_000])
+def test_a_long_run_of_combining_marks_takes_linear_time(normalize: Callable[[str], str], text: str) -> None:
+    """Python sorts the marks of one letter in quadratic time: 200,000 of them took half a minute."""
+    begin = time.process_time()
+
+    normalize(text)
+
+    assert time.process_time() - begin < 10
+
+
+def test_as_many_marks_as_a_language_may_need_are_normalised_as_ever() -> None:
+    text = "e" + (ACUTE + TILDE) * (MAX_MARKS // 2)
+
+    assert fact_key(text) == unicodedata.normalize("NFKC", text)
+
+
+def test_one_mark_more_is_separated_by_a_joiner() -> None:
+    assert "\u034f" not in fold("e" + ACUTE * MAX_MARKS)
+    assert fold("e" + ACUTE * (MAX_MARKS + 1)).count("\u034f") == 1
+
+
+def test_punctuation_in_a_row_is_no_run_of_marks() -> None:
+    assert fold("-" * 100) == "-" * 100
+
+
+def test_a_reference_to_a_huge_character_number_is_left_alone() -> None:
+    """`html.unescape` raises ValueError for a number of more than 4,300 digits."""
+    text = "&#" + "1" * 5_000 + ";"
+
+    assert unescape(text) == text
