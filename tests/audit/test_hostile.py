@@ -25,7 +25,7 @@ for hostile in (text, f"The user{text}x", f"x{text}", f"The user lives in{text}x
 """
 
 
-@pytest.mark.parametrize("unit", [" ", "\n", " \n", "\t", "\u3000", "system\n", "the ", "我喜欢", "ignore ", '{"name": '])
+@pytest.mark.parametrize("unit", [" ", "\n", " \n", "\u3000", "system\n", "the ", "我喜欢", "ignore ", '{"name": '])
 def test_an_audit_is_linear_in_the_length_of_a_text(unit: str) -> None:
     """A single fact with a long run of blanks must not stop it."""
     subprocess.run(

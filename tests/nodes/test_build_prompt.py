@@ -9,7 +9,7 @@ from update_values import fact, origin, runtime, turn
 
 from memgraph import Memory, Policy
 from memgraph.models import Watermark
-from memgraph.nodes.build_prompt import build_prompt
+from memgraph.nodes.build_prompt import _break_position, build_prompt
 from memgraph.prompts.update_prompt import read_turns
 
 TURNS = tuple(turn(f"m{n}", f"Turn {n}.", role="ai" if n % 2 else "human") for n in range(6))
@@ -119,3 +119,18 @@ def test_memory_signals_and_instructions_are_in_the_prompt() -> None:
     assert prompt.system == own
     assert "[f1] (context) Likes tea." in prompt.human
     assert runtime().context.signals.hint("correction", "en") in prompt.human
+
+
+@pytest.mark.parametrize(
+    ("window", "position"),
+    [
+        ("One. Two. Three", 10),  # after the last complete sentence
+        ("ab cd ef gh", 9),  # after the last complete word
+        ("abc defg", 4),  # exactly in the middle
+        ("abc defgh", 4),  # the middle of an odd length is rounded down
+        ("ab cdefgh", 9),  # in its first half, that would be too short a part
+        ("abcdefghi", 9),
+    ],
+)
+def test_a_long_turn_breaks_after_a_sentence_else_a_word_in_its_second_half(window: str, position: int) -> None:
+    assert _break_position(window) == position

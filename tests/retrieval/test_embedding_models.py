@@ -21,7 +21,7 @@ from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Fact, Memory
 from memgraph.retrieval.chunking import ChunkedEmbeddings
 from memgraph.retrieval.embedding_config import EmbeddingConfig, EmbeddingParams
-from memgraph.retrieval.embedding_models import make_embeddings, model_name
+from memgraph.retrieval.embedding_models import PROVIDERS, TIMEOUT_SECONDS, make_embeddings, model_name
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
 from memgraph.text.sentences import split_text
@@ -158,6 +158,16 @@ def test_openai_without_a_key_says_so() -> None:
     """With the two ways out."""
     with pytest.raises(EmbeddingError, match=r"OPENAI_API_KEY or embedding\.api_key, or base_url"):
         make_embeddings("openai").embed_query("tea")
+
+
+@pytest.mark.parametrize("key", ["sk-123", None])
+def test_the_openai_client_gives_up_after_a_minute_and_leaves_retries_to_memgraph(key: str | None) -> None:
+    """Its own two retries would multiply the attempts; its own timeout is ten minutes."""
+    config = EmbeddingConfig.model_validate({"provider": "openai", "base_url": "http://localhost/v1", "api_key": key})
+
+    model: Any = PROVIDERS["openai"](config)
+
+    assert (model.request_timeout, model.max_retries) == (TIMEOUT_SECONDS, 0)
 
 
 # -- local ----------------------------------------------------------------------------------------

@@ -95,3 +95,11 @@ def test_the_summary_of_a_reviewer_is_not_cut() -> None:
     ).memory
 
     assert after.user.work_context.summary == text
+
+
+def test_a_summary_that_says_nothing_is_refused() -> None:
+    """The report names the section and the reason; the old summary stays."""
+    after = rewrite(draft(memory("Old."), rewrites=(change("No change."),)))
+
+    assert after.memory == memory("Old.")
+    assert after.refused == (Refusal(item="work_context", reason="the new summary says nothing"),)

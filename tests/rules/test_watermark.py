@@ -20,8 +20,9 @@ from memgraph.rules.watermark import (
     progress_of,
     unlearned_turns,
     with_watermark,
+    without_progress,
 )
-from memgraph.text.turns import turns_of
+from memgraph.text.turns import HASHED, turns_of
 
 NOW = "2026-06-11T16:47:59Z"
 
@@ -212,6 +213,7 @@ def test_new_turns_of_the_assistant_alone_are_not_counted() -> None:
         ("haaa", [400, 400, 400, 400], 2),  # within an answer, if there is no other user turn
         ("aaha", [400, 400, 100, 400], 2),
         ("aa", [2_000, 1], 1),
+        ("aaa", [400, 400, 400], 2),  # without a user turn at all
         ("", [], 0),
     ],
 )
@@ -310,3 +312,38 @@ def test_a_turn_in_progress_is_new_until_all_of_it_is_learned() -> None:
     assert (progress_of("m1", first), progress_of("m1", further), progress_of("m2", further)) == (300, 600, 0)
     assert further.message_ids == ("m3", "m1#chars=600")
     assert advance(further, ["m1"], NOW, 8).message_ids == ("m3", "m1")
+
+
+@pytest.mark.parametrize(
+    ("gaps", "after", "new"),
+    [
+        (("b",), "bc", ""),  # evicted before b, and c confirms it
+        ((), "bc", "xb"),  # b is a short text that was said again
+        (("b",), "b", "xb"),  # nothing confirms that it is the same b
+    ],
+)
+def test_a_hash_after_evicted_turns_needs_a_known_turn_after_it(gaps: tuple[str, ...], after: str, new: str) -> None:
+    """The turn before it cannot be known any more, so the turn after it has to be."""
+    mark = Watermark(
+        last_message_id=HASHED + "c",
+        message_ids=("a", HASHED + "b", HASHED + "c"),
+        gaps=tuple(HASHED + name for name in gaps),
+    )
+    turns = [turn("a"), *(turn(HASHED + name) for name in ("x", *after))]
+
+    assert "".join(found.id.removeprefix(HASHED) for found in new_turns(turns, mark)) == new
+
+
+@pytest.mark.parametrize(
+    ("message_id", "turn_id"),
+    [
+        ("m1#chars=20", "m1"),
+        ("m1", "m1"),
+        ("123", "123"),
+        ("m1#chars=x", "m1#chars=x"),
+        ("a#chars=1#chars=2", "a#chars=1"),
+    ],
+)
+def test_a_part_has_the_id_of_its_turn(message_id: str, turn_id: str) -> None:
+    """The id of a whole turn is its own, whatever it looks like."""
+    assert without_progress(message_id) == turn_id
