@@ -113,16 +113,23 @@ class Worker:
             self._wait_for_progress(min(interval, deadline - now))
 
     def close(self, timeout: float) -> bool:
-        """Start no more jobs, and wait for the running ones; return whether all ended in time."""
+        """Start no more jobs, and wait for the running ones; return whether all ended in time.
+
+        Their leases are renewed meanwhile, so that no other worker runs them, too.
+        """
         self._runner.is_closing = True
         deadline = _deadline(timeout)
         self.wake()
         dispatcher = self._dispatcher
         if dispatcher:  # first, since it may be about to start a job that it claimed
             dispatcher.join(max(0.0, deadline - time.monotonic()))
-        with self._lock:
-            has_ended = self._lock.wait_for(lambda: not self._running, max(0.0, deadline - time.monotonic()))
-        return has_ended and not (dispatcher and dispatcher.is_alive())
+        interval = self._runner.limits.lease_seconds / 3
+        while not self._wait_until_idle(min(interval, deadline - time.monotonic())) and time.monotonic() < deadline:
+            try:
+                self._renew()
+            except OutboxError as error:  # the lease may expire; the worker that takes over learns nothing twice
+                logger.warning("leases were not renewed: %s", error)
+        return not self._running and not (dispatcher and dispatcher.is_alive())
 
     def after_fork(self) -> None:
         """Reset a forked child, which has none of the parent's threads."""
@@ -131,6 +138,11 @@ class Worker:
         self._running = {}
         self._dispatcher = None
         self._keep_polling = False
+
+    def _wait_until_idle(self, seconds: float) -> bool:
+        """Wait at most *seconds* until no job runs, and return whether none does."""
+        with self._lock:
+            return self._lock.wait_for(lambda: not self._running, max(0.0, seconds))
 
     def _wait_for_progress(self, seconds: float) -> None:
         """Wait until no job runs, and then only a moment: the next one is about to start, or all have ended."""

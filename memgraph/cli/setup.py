@@ -111,16 +111,14 @@ def _test(ctx: CommandContext, name: str) -> Report:
     """
     from langchain_core.messages import HumanMessage
 
+    from memgraph.config import make_context
     from memgraph.context import Context
     from memgraph.errors import ModelError
     from memgraph.graph import build_graph
+    from memgraph.storage.memory import InMemoryStorage
 
-    settings = ctx.settings
-    graph = build_graph(
-        model=name,
-        storage="memory:",
-        defaults=Context(policy=settings.policy, structured_output=settings.structured_output),
-    )
+    settings = ctx.settings.model_copy(update={"enabled": True, "model_name": name, "review": "never"})
+    graph = build_graph(defaults=make_context(settings, storage=InMemoryStorage()))
     ctx.output.begin_step(f"Testing {name} ")
     final = graph.invoke({"messages": [HumanMessage(EXAMPLE)]}, context=Context(user_id="setup", thread_id="setup"))
     ctx.output.end_line()

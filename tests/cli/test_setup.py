@@ -24,7 +24,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedModel]:
 
     def make(*facts: str) -> ScriptedModel:
         model = ScriptedModel(update_answer(*facts))
-        known = {**chat_models.CHAT_MODELS, "scripted": lambda _: model}
+        known = {**chat_models.CHAT_MODELS, "scripted": lambda _name, _params: model}
         monkeypatch.setattr(chat_models, "CHAT_MODELS", MappingProxyType(known))
         return model
 
