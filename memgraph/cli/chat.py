@@ -149,9 +149,10 @@ class Chat:
     def finish(self) -> None:
         """Wait for pending updates, and report unfinished ones; Ctrl-C stops waiting."""
         if self._has_pending:
-            self.ctx.output.line("Learning from this conversation ...", "dim")
+            self.ctx.output.begin_step("Learning from this conversation ...")
             with suppress(KeyboardInterrupt):
                 self.invoker.flush(FLUSH_SECONDS)
+            self.ctx.output.end_line()
         if self._has_pending:
             self.ctx.output.notice(UNFINISHED)
         self.invoker.close(CLOSE_SECONDS)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
-from memgraph.text.normalize import single_line
 
 if TYPE_CHECKING:
     from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact
@@ -68,5 +67,7 @@ def format_reasons(recalled: RecallResult) -> Iterator[str]:
 
 
 def _format_reason(entry: ScoredFact | ScoredEpisode, text: str) -> str:
+    from memgraph.text.normalize import single_line
+
     words = ", ".join(entry.matched) or "no matching word"
     return single_line(f"{entry.score:.2f} (similarity {entry.similarity:.2f}; {words}): {text}")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import json
 import logging
 import os
-import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -125,6 +123,8 @@ def warn_of_fallback(reason: str) -> None:
 
 def ollama_model() -> str | None:
     """Return the chat model that Ollama's server changed last; None if it does not run, or has none."""
+    import json
+    import socket
     from urllib.request import ProxyHandler, build_opener
 
     url = _ollama_url()

@@ -64,7 +64,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedModel:
 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     model = ScriptedModel(reply)
-    models = {**chat_models.CHAT_MODELS, "scripted": lambda _: model}
+    models = {**chat_models.CHAT_MODELS, "scripted": lambda _name, _params: model}
     monkeypatch.setattr(chat_models, "CHAT_MODELS", MappingProxyType(models))
     return model
 
@@ -218,7 +218,7 @@ def test_a_model_error_does_not_end_the_chat(
 ) -> None:
     """The error is one line, and the next message is answered."""
     model = ScriptedModel(ConnectionError("connection\nrefused"), "Here I am.", update_answer())
-    monkeypatch.setattr(chat_models, "CHAT_MODELS", MappingProxyType({"scripted": lambda _: model}))
+    monkeypatch.setattr(chat_models, "CHAT_MODELS", MappingProxyType({"scripted": lambda _name, _params: model}))
 
     done = memgraph("chat", "-u", "ada", "--model", "scripted:one", stdin=b"Hi.\nStill there?\n")
 
