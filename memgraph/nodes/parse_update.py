@@ -9,13 +9,11 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.errors import UnreadableAnswerError
 from memgraph.models import MemoryUpdate, Refusal, timestamp
-from memgraph.policy import Policy
-from memgraph.prompts.copies import prompt_texts
+from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.state import Parsed, ParseInput
 from memgraph.text.episodes import find_episode
-from memgraph.text.secrets import mask
 
 _MAX_ATTEMPTS = 2
 _CUT_OFF = Refusal(
@@ -37,7 +35,7 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     try:
         changes = parse_answer(
             answer,
-            _asked_about(state, runtime.context.policy),
+            _asked_about(state, runtime.context),
             at=at,
             thread=thread,
             message_ids=() if can_split else state["batch"],
@@ -55,13 +53,13 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     return {"changes": changes}
 
 
-def _asked_about(state: ParseInput, policy: Policy) -> AskedAbout:
-    # a quote is kept as long as its fact, so it is taken from what an episode may keep
-    turns = {turn.id: turn.model_copy(update={"text": mask(turn.text)}) for turn in state["turns"]}
+def _asked_about(state: ParseInput, context: RunContext) -> AskedAbout:
+    turns = {turn.id: turn for turn in state["turns"]}
     numbered = enumerate(state["prompt"].turn_ids, 1)
     return AskedAbout(
         memory=state["memory"],
         turns={number: turns[turn_id] for number, turn_id in numbered if turn_id in turns},
-        texts=prompt_texts(state["prompt"]),
-        episode_of=lambda turn, words: find_episode(turn, words, thread=state["origin"].thread, policy=policy),
+        texts=PromptTexts(state["prompt"]),
+        episode_of=lambda turn, words: find_episode(turn, words, thread=state["origin"].thread, policy=context.policy),
+        timezone=context.timezone,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, get_args
+from functools import cached_property
+from typing import get_args
 
 from memgraph.models import Prompt
 from memgraph.prompts.template import Language, load_template
@@ -12,36 +13,36 @@ MIN_COPIED_WORDS = 4
 """Words, or Chinese characters, of a text that occurs in the prompt by copying; fewer occur by chance."""
 
 
-class PromptTexts(NamedTuple):
+class PromptTexts:
     """What an item of an answer may be a copy of."""
 
-    example_words: frozenset[str] = frozenset()
-    """Made-up names, case-folded, that only the examples contain."""
-    spoken_words: frozenset[str] = frozenset()
-    """Those of the examples' names that the conversation or the memory contains, too."""
-    static: str = ""
-    """The folded words of the rules and the examples, each between two spaces."""
-    shown: str = ""
-    """The folded words of the memory and the conversation."""
+    def __init__(self, prompt: Prompt) -> None:
+        self._prompt = prompt
+        self._example_words = leaked_example_words(prompt)
 
     def has_example_word(self, text: str) -> bool:
-        """Return whether *text* contains a name that only the examples contain."""
+        """Return whether *text* contains a made-up name that only the examples contain."""
         folded = text.casefold()
-        return any(word in folded for word in self.example_words)
+        return any(word in folded for word in self._example_words)
 
     def contains(self, text: str) -> bool:
         """Return whether *text* stands in the rules or the examples, but not in the memory or the conversation."""
         words, folded = _spaced(text), text.casefold()
-        if words.count(" ") <= MIN_COPIED_WORDS or any(word in folded for word in self.spoken_words):
+        spoken = _all_example_words() - self._example_words
+        if words.count(" ") <= MIN_COPIED_WORDS or any(word in folded for word in spoken):
             return False
-        return words in self.static and words not in self.shown
+        return words in self._static and words not in self._shown
 
+    @cached_property
+    def _static(self) -> str:
+        """The folded words of the rules and the examples, each between two spaces."""
+        examples = (text for example in self._prompt.examples for text in (example.human, example.ai))
+        return _spaced("\n".join([self._prompt.system, *examples]))
 
-def prompt_texts(prompt: Prompt) -> PromptTexts:
-    """Return the texts of *prompt* that answers are compared with."""
-    leaked = leaked_example_words(prompt)
-    static = [prompt.system, *(text for example in prompt.examples for text in (example.human, example.ai))]
-    return PromptTexts(leaked, _all_example_words() - leaked, _spaced("\n".join(static)), _spaced(prompt.human))
+    @cached_property
+    def _shown(self) -> str:
+        """The folded words of the memory and the conversation."""
+        return _spaced(self._prompt.human)
 
 
 def leaked_example_words(prompt: Prompt) -> frozenset[str]:

@@ -18,6 +18,7 @@ from memgraph.models import (
     Evidence,
     Memory,
     MemoryUpdate,
+    Prompt,
     Refusal,
     Removal,
     Rewrite,
@@ -26,9 +27,10 @@ from memgraph.models import (
     new_fact_id,
 )
 from memgraph.prompts.copies import PromptTexts
+from memgraph.prompts.fact_dates import name_dates, quoted_date, read_date
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
 from memgraph.prompts.quotes import FoundQuote, find_quote, locate_quote
-from memgraph.text.dates import days_of
+from memgraph.text.dates import is_before, local_day
 from memgraph.text.normalize import clean
 
 JsonObject = Mapping[str, object]
@@ -41,7 +43,6 @@ DEFAULT_CONFIDENCE = 0.8
 _FACT_KEYS = ("newFacts", "new_facts", "facts")
 _FACT_KEY = re.compile(r"""(?:newFacts|new_facts|facts)["']?\s*:""")
 _CONTENT_KEYS = ("content", "fact", "text")
-_DAY_CHARS = len("2026-05-03")
 _SECTION_NAMES: Mapping[str, SectionName] = {spelling: name for name in SECTIONS for spelling in (to_camel(name), name)}
 
 T = TypeVar("T")
@@ -62,10 +63,12 @@ class AskedAbout:
     memory: Memory = field(default_factory=Memory)
     turns: Mapping[int, Turn] = field(default_factory=dict[int, Turn])
     """The turns that the prompt showed, by the numbers that they have there."""
-    texts: PromptTexts = field(default_factory=PromptTexts)
+    texts: PromptTexts = field(default_factory=lambda: PromptTexts(Prompt(system="", human="")))
     """To recognise what was copied from the prompt."""
     episode_of: Callable[[Turn, str], str] = lambda _turn, _words: ""
     """Returns the id of the episode that keeps these words of a turn; empty if none does."""
+    timezone: str = "UTC"
+    """Of the days on which turns were written."""
 
     @property
     def said_last(self) -> str:
@@ -240,19 +243,22 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     if found is None:
         _refuse_other_speaker(content, quote, number, asked)
     category = str(fields.get("category")).strip().lower()
-    since, until = _date(fields.get("date")), _date(fields.get("until"))
+    said_at = _said_at(found, number, asked)
+    day = local_day(said_at, asked.timezone)
+    since = read_date(fields.get("date"), day) or (quoted_date(found.words, day) if found else "")
+    until = read_date(fields.get("until"), day)
     return Addition(
         id=fact_id,
-        content=clean(content).strip(),
+        content=name_dates(clean(content).strip(), day),
         category=category if category in CATEGORIES else "context",
         confidence=_confidence(fields.get("confidence"), item),
         source_error=_text(fields.get("sourceError")) or None,
         durable=_bool(fields.get("durable"), default=True),
         about_user=_bool(fields.get("aboutUser"), default=True),
         replaces=_ids(fields.get("replaces")),
-        said_at=_said_at(found, number, asked),
+        said_at=said_at,
         valid_from=since,
-        valid_until=until if not since or until >= since else "",
+        valid_until=until if not is_before(until, since) else "",
         evidence=(Evidence(episode=asked.episode_of(found.turn, found.words), quote=found.words),) if found else (),
         slot=_text(fields.get("slot")) or None,
     )
@@ -281,12 +287,6 @@ def _said_at(found: FoundQuote | None, number: int | None, asked: AskedAbout) ->
     named = asked.turns.get(number) if number is not None else None
     turn = found.turn if found else named
     return turn.at if turn else asked.said_last
-
-
-def _date(value: object) -> str:
-    """Return a partial date, also from a time or a number; empty if it is none, such as 2026-02-30."""
-    text = str(value).strip()[:_DAY_CHARS] if isinstance(value, str | int) else ""
-    return text if days_of(text) else ""
 
 
 def _removal(item: object) -> Removal:

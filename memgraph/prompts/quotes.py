@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from memgraph.models import MAX_QUOTE_CHARS, Turn
+from memgraph.text.secrets import mask
 
 _MARKS = str.maketrans(dict.fromkeys('’‘“”„`´"「」『』«»', "'"))
 _ELLIPSIS = re.compile(r"\[\.\.\.\]|\.{2,}")
@@ -31,13 +32,16 @@ def locate_quote(quote: str, number: int | None, shown: Mapping[int, Turn]) -> F
         quote: The words as the model wrote them.
         number: The turn that the model named; it is searched first, then the others, the latest first.
         shown: The turns that the prompt showed, by number.
+
+    Returns:
+        None also for a quote with a secret: it is kept as long as its fact, and masked elsewhere.
     """
     turns = list(reversed(list(shown.values())))
     if number is not None and number in shown:
         turns.insert(0, shown[number])
     for turn in turns:
         words = find_quote(quote, turn.text) if turn.is_users else None
-        if words:
+        if words and words in mask(turn.text):
             return FoundQuote(turn, words)
     return None
 

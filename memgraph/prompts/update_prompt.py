@@ -238,22 +238,43 @@ def select_facts(facts: Sequence[Fact], new: Sequence[Turn], max_tokens: int) ->
     A quarter of the budget is reserved for the newest facts, since new turns most often correct what was learned
     last. The budget keeps the cost of an update independent of the size of the memory.
     """
-    costs = [count_tokens(fact.content) + _LINE_TOKENS for fact in facts]
-    if sum(costs) <= max_tokens:
+    budget = _Budget(facts, max_tokens)
+    if budget.holds_all():
         return list(facts)
     newest = sorted(range(len(facts)), key=lambda index: facts[index].created_at, reverse=True)
     scores = bm25(" ".join(turn.text for turn in new), [fact.content for fact in facts])
     relevant = sorted(range(len(facts)), key=lambda index: -scores[index])
-    selected = _fill_budget(newest, costs, max_tokens // 4, frozenset())
-    selected |= _fill_budget(relevant, costs, max_tokens - sum(costs[index] for index in selected), selected)
-    return [fact for index, fact in enumerate(facts) if index in selected]
+    budget.take(newest, max_tokens // 4)
+    budget.take(relevant, max_tokens)
+    return [fact for index, fact in enumerate(facts) if index in budget.taken]
 
 
-def _fill_budget(order: Sequence[int], costs: Sequence[int], budget: int, taken: frozenset[int]) -> frozenset[int]:
-    """Take indices in *order* while they fit; one that does not fit is skipped."""
-    chosen: set[int] = set()
-    for index in order:
-        if index not in taken and costs[index] <= budget:
-            chosen.add(index)
-            budget -= costs[index]
-    return frozenset(chosen)
+class _Budget:
+    """Facts that are taken while they fit. Tokens are counted only of facts that may fit: most of a memory do not."""
+
+    def __init__(self, facts: Sequence[Fact], max_tokens: int) -> None:
+        self._facts = facts
+        self._max_tokens = max_tokens
+        self._used = 0
+        self.taken: set[int] = set()
+
+    def holds_all(self) -> bool:
+        """Return whether all facts fit."""
+        if len(self._facts) * (_LINE_TOKENS + 1) > self._max_tokens:
+            return False
+        return sum(map(self._cost, range(len(self._facts)))) <= self._max_tokens
+
+    def take(self, order: Sequence[int], limit: int) -> None:
+        """Take facts in *order* while no more than *limit* tokens are used; one that does not fit is skipped."""
+        for index in order:
+            # a token has at most one word: a fact with too many words does not fit, and costs no counting
+            words = self._facts[index].content.count(" ") + 1
+            if index in self.taken or self._used + words + _LINE_TOKENS > limit:
+                continue
+            cost = self._cost(index)
+            if self._used + cost <= limit:
+                self.taken.add(index)
+                self._used += cost
+
+    def _cost(self, index: int) -> int:
+        return count_tokens(self._facts[index].content) + _LINE_TOKENS

@@ -55,6 +55,8 @@ def fold(text: str) -> str:
     Full-width forms become ASCII ("。" and "、" have no ASCII form and stay), curly quotes become straight, and a
     space separates Chinese from Latin, so that `\b` works in mixed sentences as well.
     """
+    if text.isascii():  # most texts of a memory are, and they need none of the slow steps
+        return _LINES.sub("\n", _BLANKS.sub(" ", text.lower().replace("`", "'"))).strip()
     plain = _nfkc(text).casefold().translate(_ASCII).translate(_SIMPLIFIED)
     spaced = _LINES.sub("\n", _BLANKS.sub(" ", plain)).strip()
     return _LATIN_THEN_HAN.sub(" ", spaced)

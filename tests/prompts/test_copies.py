@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from memgraph.models import Prompt
-from memgraph.prompts.copies import leaked_example_words, prompt_texts
+from memgraph.prompts.copies import PromptTexts, leaked_example_words
 from memgraph.prompts.template import Language, load_template
 from memgraph.prompts.update_prompt import packaged_instructions
 
@@ -23,7 +23,7 @@ def prompt(human: str, language: Language = "en") -> Prompt:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_fact_of_the_examples_is_recognised(language: Language) -> None:
     """Its content, its quote and its summary: an answer that copies an example changes nothing."""
-    texts = prompt_texts(prompt("I live in Oslo.", language))
+    texts = PromptTexts(prompt("I live in Oslo.", language))
     for example in load_template(language).examples:
         for item in (*example.new_facts, *example.summaries):
             copied = [item[key] for key in ("content", "quote", "text") if key in item]
@@ -34,7 +34,7 @@ def test_every_fact_of_the_examples_is_recognised(language: Language) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_rule_is_recognised(language: Language) -> None:
     """A line of the rules is not a fact."""
-    texts = prompt_texts(prompt("I live in Oslo.", language))
+    texts = PromptTexts(prompt("I live in Oslo.", language))
 
     assert all(texts.contains(line.strip("- ")) for line in load_template(language).summaries.splitlines())
 
@@ -47,7 +47,7 @@ def test_a_name_that_the_user_says_is_not_a_copy() -> None:
 
 def test_a_few_words_of_the_rules_are_not_a_copy() -> None:
     """They occur by chance: "likes tea" is in "likes teaching", and "one" is everywhere."""
-    texts = prompt_texts(prompt("I live in Oslo."))
+    texts = PromptTexts(prompt("I live in Oslo."))
 
     assert not any(texts.contains(text) for text in ("One.", "Likes tea.", "Small talk"))
 
@@ -56,15 +56,15 @@ def test_a_sentence_about_a_name_that_the_user_says_is_not_a_copy() -> None:
     """It may be the same as that of an example."""
     copied = "Lives in Quillhaven since May 2019."
 
-    assert not prompt_texts(prompt("We moved to Quillhaven!")).contains(copied)
+    assert not PromptTexts(prompt("We moved to Quillhaven!")).contains(copied)
 
 
 def test_a_sentence_that_the_user_says_is_not_a_copy() -> None:
     """Even if it is in the rules."""
     rule = "Do not repeat known facts."
 
-    assert prompt_texts(prompt("I live in Oslo.")).contains(rule)
-    assert not prompt_texts(prompt(f"My motto: {rule}")).contains(rule)
+    assert PromptTexts(prompt("I live in Oslo.")).contains(rule)
+    assert not PromptTexts(prompt(f"My motto: {rule}")).contains(rule)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

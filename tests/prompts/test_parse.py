@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from memgraph.models import Addition, Answer, Evidence, Fact, Memory, MemoryUpdate, Section, Turn
+from memgraph.models import Addition, Answer, Evidence, Fact, Memory, MemoryUpdate, Prompt, PromptExample, Section, Turn
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.testing import update_answer
@@ -202,7 +202,7 @@ def test_a_fact_that_an_addition_replaces_is_removed_by_the_addition_only(
     replacement = {"content": "Lives in Oslo.", "confidence": 0.9, "replaces": ["fact_1"]} | fields
     answer = Answer(text=json.dumps({"newFacts": [replacement], "factsToRemove": [removed, "fact_2"]}))
 
-    copies = PromptTexts(example_words=frozenset({"quillhaven"}))
+    copies = PromptTexts(Prompt(system="", human=""))
     changes = parse_answer(answer, AskedAbout(texts=copies), at="", thread="t1", message_ids=("m1",))
 
     assert [removal.id for removal in changes.removals] == ["fact_2"]
@@ -407,6 +407,18 @@ def test_dates_are_partial_dates_of_iso_8601(fields: dict[str, object], valid: t
     assert (addition.valid_from, addition.valid_until) == valid
 
 
+def test_relative_times_become_dates() -> None:
+    """Against the day of the turn: the model's own words, and those that it quoted."""
+    turns = {1: Turn(id="m1", role="human", text="My dog died two days ago.", at="2023-05-03T20:00:00Z")}
+    answer = '{"newFacts": [{"quote": "My dog died two days ago", "content": "The dog died two days ago."}]}'
+
+    (fact,) = parse_answer(
+        Answer(text=answer), AskedAbout(turns=turns, timezone="Asia/Tokyo"), at="", thread="t1", message_ids=("m1",)
+    ).additions
+
+    assert (fact.content, fact.valid_from) == ("The dog died two days ago (2023-05-02).", "2023-05-02")
+
+
 def test_a_slot_is_kept_as_it_is() -> None:
     """It is the model's own word."""
     assert (read_fact(slot="home").slot, read_fact(slot=None).slot) == ("home", None)
@@ -415,9 +427,11 @@ def test_a_slot_is_kept_as_it_is() -> None:
 # -- copies ---------------------------------------------------------------------------------------
 
 COPIES = PromptTexts(
-    example_words=frozenset({"quillhaven"}),
-    static=" one sentence that can stand alone likes the old piano i like the old piano ",
-    shown=" i play the flute ",
+    Prompt(
+        system="One sentence that can stand alone.",
+        examples=(PromptExample(human="I like the old piano.", ai="Likes the old piano."),),
+        human="I play the flute.",
+    )
 )
 
 
