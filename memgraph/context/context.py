@@ -141,7 +141,7 @@ class Context(BaseModel):
     prompt: str | None = Field(
         default=None,
         description="Instructions for the model, instead of the built-in ones. They must ask for a JSON object with "
-        "the keys user, history, newFacts and factsToRemove. Over HTTP: the name of one in the server's setting "
+        "the key newFacts; as YAML, they may have examples. Over HTTP: the name of one in the server's setting "
         "allowed_prompts.",
         json_schema_extra={"langgraph_nodes": ["build_prompt"]},
     )
