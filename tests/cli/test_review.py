@@ -72,8 +72,8 @@ def test_reviews_are_listed_with_their_changes(memgraph: Any, submit: Any, setti
     shown = memgraph("review")
 
     assert shown.code == 0
-    assert "3 proposed changes to the memory of ada, from conversation t1:" in shown.out
-    assert "3 proposed changes to the memory of ada (agent bot), from conversation t1:" in shown.out
+    assert "2 proposed changes to the memory of ada, from conversation t1:" in shown.out
+    assert "2 proposed changes to the memory of ada (agent bot), from conversation t1:" in shown.out
     assert "+ [context | 0.95] Lives in Lisbon." in shown.out
     assert "Decide with --user USER" in shown.out
     assert facts(settings, ADA) == []
@@ -87,7 +87,7 @@ def test_reviews_as_json(memgraph: Any, submit: Any, settings: Settings) -> None
     (waiting,) = document["in_review"]
     assert (document["outbox"], document["decided"]) == (f"sqlite:{settings.outbox}", [])
     assert (waiting["user"], waiting["agent"], waiting["thread"]) == ("ada", None, "t1")
-    assert [item["kind"] for item in waiting["proposal"]["items"]] == ["add", "add", "rewrite"]
+    assert [item["kind"] for item in waiting["proposal"]["items"]] == ["add", "add"]
 
 
 def test_each_change_is_decided_at_a_terminal_and_saved_at_once(
@@ -111,11 +111,11 @@ def test_quitting_leaves_the_rest_in_review(type_review: Any, submit: Any, setti
     type_review("aa", "q")
 
     assert [review.key.thread_id for review in in_review(outbox)] == ["t2"]
-    assert facts(settings, ADA) == ["Lives in Lisbon.", "Prefers tea to coffee."]
+    assert facts(settings, ADA) == ["Lives in Lisbon.", "I prefer tea to coffee."]
 
 
 @pytest.mark.parametrize(
-    ("option", "expected"), [("--accept", ["Lives in Lisbon.", "Prefers tea to coffee."]), ("--reject", [])]
+    ("option", "expected"), [("--accept", ["Lives in Lisbon.", "I prefer tea to coffee."]), ("--reject", [])]
 )
 def test_all_changes_can_be_decided_without_a_terminal(
     *, memgraph: Any, submit: Any, settings: Settings, outbox: Any, option: str, expected: list[str]
@@ -176,7 +176,7 @@ def test_later_submissions_are_left_to_the_submitting_processes(
 
     memgraph("review", "--user", "ada", "--accept")
 
-    assert facts(settings, ADA) == ["Lives in Lisbon.", "Prefers tea to coffee."]
+    assert facts(settings, ADA) == ["Lives in Lisbon.", "I prefer tea to coffee."]
     assert [job.submissions for job in outbox.pending(now=0)] == [1]
     submit(BOB)
     assert {review.key.scope for review in in_review(outbox)} == {ADA, BOB}
@@ -193,7 +193,7 @@ def test_a_memory_in_another_storage_is_left_to_the_submitting_processes(
     assert "a process that submits conversations will save it" in shown.out
     assert not (tmp_path / "other").exists()
     make_runner(outbox, settings, open_storage("file:", storage_path=settings.storage_path)).run_due()
-    assert facts(settings, ADA) == ["Lives in Lisbon.", "Prefers tea to coffee."]
+    assert facts(settings, ADA) == ["Lives in Lisbon.", "I prefer tea to coffee."]
 
 
 def test_a_concurrent_decision_wins(

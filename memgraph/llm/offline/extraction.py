@@ -1,17 +1,52 @@
-"""Extracts what the user of a conversation states about themselves."""
+"""Finds what the user of a conversation states about themselves: facts, and the ends of facts."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from memgraph.llm.offline import chinese, english
-from memgraph.llm.offline.reply import Reply, read_confirmation, read_correction
-from memgraph.llm.offline.rules import LANGUAGES, Extraction, pattern
-from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences
+from memgraph.llm.offline.classifier import predict
+from memgraph.llm.offline.patterns import language_of, matches, pattern
+from memgraph.llm.offline.replies import Correction, read_correction
+from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences, read_verbatim
+from memgraph.llm.offline.slots import Filled, read_end, read_slot
+from memgraph.llm.offline.statements import Statement, read_remembered, read_statements
 from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.text.date_phrases import resolve_date
 from memgraph.text.dates import days_of
 
 _END = re.compile(r"\b(?:until|till|by|before)\b|直到|截至|之前|以前", re.IGNORECASE)
+CERTAIN, LIKELY = 0.95, 0.85
+_GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet you)\b|[你您家]好|嗨", re.IGNORECASE)
+
+
+class Extraction(NamedTuple):
+    """A fact of the user, in their own words unless it only fills a slot.
+
+    `filled` is the slot that it fills; `ended` the one that the statement ends, so that it is a fact only if no known
+    fact is ended; `source_error` what a correction corrects; `date` the partial date that the sentence names.
+    """
+
+    content: str
+    category: str
+    confidence: float
+    filled: Filled | None = None
+    ended: Filled | None = None
+    source_error: str = ""
+    turn: int = 0
+    quote: str = ""
+    date: str = ""
+
+    @property
+    def slot(self) -> str:
+        """The slot that the fact fills, or an empty text."""
+        return self.filled.slot if self.filled else ""
+
+    @property
+    def is_tentative(self) -> bool:
+        """Whether the words may mean something else: it never replaces another value of its slot."""
+        return self.filled is not None and self.filled.is_tentative
 
 
 def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:
@@ -22,53 +57,69 @@ def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:
         if turn.speaker != "user":  # what follows another speaker's words does not answer the assistant
             answer = turn.text if turn.speaker == "assistant" else ""
             continue
-        if _is_role_play(turn.text):
+        if matches("role_play", turn.text[:4_000]):
             break
         if turn.is_new:
-            for finding in _find_in_turn(turn.text, answer, turn.date):
-                findings.setdefault(finding.content.casefold(), finding._replace(turn=turn.number))
+            for finding in find_in_turn(turn, answer):
+                findings.setdefault(finding.content.casefold(), finding)
         answer = ""
     return list(findings.values())
 
 
-def _find_in_turn(text: str, answer: str, day: str) -> Iterator[Extraction]:
-    """Yield the facts in one turn, written on *day*; *answer* is the assistant's turn before it."""
-    sentences = read_sentences(text)
-    reply = _read_reply(sentences, answer)
-    first = next((sentence for sentence in sentences if sentence in reply.used), None)
-    yield from (_quoting(finding, first) for finding in reply.findings)
+def find_in_turn(turn: ShownTurn, answer: str = "") -> Iterator[Extraction]:
+    """Yield the facts in one turn; *answer* is the assistant's turn before it."""
+    sentences = read_sentences(turn.text)
+    correction = read_correction(sentences, answer) if answer else None
+    if correction:
+        yield from _located([_to_correction(correction)], turn, correction.sentence)
+    for sentence in read_verbatim(turn.text):
+        if remembered := read_remembered(sentence.text):
+            category, filled = predict(remembered, language_of(remembered)).category, read_slot(remembered)
+            yield from _located([Extraction(remembered, category, CERTAIN, filled)], turn, sentence)
     for sentence in sentences:
-        if sentence not in reply.used:
-            found = [_quoting(finding, sentence) for finding in _find_in_sentence(sentence, text)]
-            # of several statements, the one that the date belongs to is not certain
-            yield from (_dated(finding, sentence, day) for finding in found) if len(found) == 1 else found
+        if correction is None or sentence not in correction.used:
+            yield from _located(list(_find_in_sentence(sentence, turn.text)), turn, sentence)
 
 
-def _dated(finding: Extraction, sentence: Sentence, day: str) -> Extraction:
-    """Return *finding* with the date that its sentence, written on *day*, names, unless that is its end."""
-    written = days_of(day)
-    if written is None or _END.search(sentence.text):
-        return finding
-    return finding._replace(date=resolve_date(sentence.text, written.first) or "")
+def _located(found: Sequence[Extraction], turn: ShownTurn, sentence: Sentence) -> Iterator[Extraction]:
+    """Yield *found* with their turn, their quote, and the date that *sentence* names if it is certainly theirs."""
+    written = days_of(turn.date) if len(found) == 1 and not _END.search(sentence.text) else None
+    day = resolve_date(sentence.text, written.first) if written else None
+    quote = sentence.text.replace(BLANK, "...")
+    yield from (finding._replace(turn=turn.number, quote=quote, date=day or "") for finding in found)
 
 
-def _quoting(finding: Extraction, sentence: Sentence | None) -> Extraction:
-    return finding._replace(quote=sentence.text.replace(BLANK, "...")) if sentence else finding
-
-
-def _read_reply(sentences: Sequence[Sentence], answer: str) -> Reply:
-    """Read *sentences* as a reply to *answer*."""
-    if not sentences or not answer:
-        return Reply()
-    return read_correction(sentences, answer) or read_confirmation(sentences, answer) or Reply()
+def _to_correction(found: Correction) -> Extraction:
+    content = found.filled.content if found.filled else ""
+    return Extraction(content or own_words(found.text), "correction", CERTAIN, found.filled, source_error=found.error)
 
 
 def _find_in_sentence(sentence: Sentence, turn: str) -> Iterator[Extraction]:
-    if chinese.is_chinese(sentence.text):
-        yield from chinese.find(sentence, greets=chinese.is_introduction(turn))
-    if english.is_english(sentence.text):
-        yield from english.find(sentence, greets=english.is_introduction(turn))
+    statements = read_statements(sentence)
+    greets = _GREETING.search(turn[:200]) is not None
+    for number, statement in enumerate(statements):
+        introduces = greets or (number == 0 and len(statements) > 1)
+        if found := _read_statement(statement, introduces):
+            yield found
 
 
-def _is_role_play(text: str) -> bool:
-    return any(pattern(language, "role_play").search(text[:4_000]) for language in LANGUAGES)
+def _read_statement(statement: Statement, introduces: bool) -> Extraction | None:  # noqa: FBT001 - what kind of turn
+    text = statement.text
+    prediction = predict(text, statement.language)
+    if ended := read_end(text):
+        return Extraction(own_words(text), prediction.category, max(prediction.confidence, LIKELY), ended=ended)
+    if filled := read_slot(text, introduces=introduces):
+        content = filled.content or own_words(text)
+        return Extraction(content, "context", LIKELY if filled.is_tentative else CERTAIN, filled)
+    if pattern(statement.language, "wish").match(text):
+        return Extraction(own_words(text), "preference", LIKELY)
+    return Extraction(own_words(text), prediction.category, prediction.confidence) if prediction.is_kept else None
+
+
+def own_words(text: str) -> str:
+    """Return *text* as a sentence: a capital at the beginning, and in English a full stop at the end."""
+    text = " ".join(text.split()).strip(" ,，;；")
+    if language_of(text) == "zh":
+        return text.rstrip("。.")
+    stop = "" if text.endswith((".", "!", "?", "…")) else "."
+    return f"{text[:1].upper()}{text[1:]}{stop}"

@@ -6,24 +6,17 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from memgraph.llm.offline.rules import LANGUAGES, pattern
+from memgraph.llm.offline.patterns import matches
+from memgraph.text.secrets import find_secrets
 from memgraph.text.sentences import sentences
 
-MAX_CHARS = 4_000
-"""Maximum characters read of a turn. The prompt shows fewer; this bounds the work for any input."""
-MAX_SENTENCE = 400
-"""Longer sentences are pasted, or beyond any pattern."""
-LONG_TURN = 1_000
-"""A longer turn of several lines is taken for pasted text below a first line by the user."""
-GAP = " [...] "
-"""Marks where the prompt cut the middle out of a turn."""
-MAX_QUOTED_NAME = 60
-"""Maximum characters of a name in quotes; longer quotes are sayings."""
-BLANK = "￼"
-"""Replaces removed text: no fact may contain it."""
+MAX_CHARS = 4_000  # read of a turn, which bounds the work for any input
+MAX_SENTENCE = 400  # longer ones are pasted
+LONG_TURN = 1_000  # a longer turn of several lines is taken for pasted text below a first line by the user
+MAX_QUOTED_NAME = 60  # longer quotes are sayings
+BLANK = "￼"  # replaces removed text: no fact may contain it
 
-_FENCED = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
-_TAG = re.compile(r"<[^<>\n]{1,200}>")
+_REMOVED = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)|<[^<>\n]{1,200}>", re.DOTALL)
 _URL = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,300})\"|“([^”\n]{1,300})”|「([^」\n]{1,300})」|『([^』\n]{1,300})』|‘([^’\n]{3,300})’(?!\w)"
@@ -35,15 +28,14 @@ _PASTED_LINE = re.compile(
     r"|(?:Traceback|import|from \S+ import|def|class|return|at \S+\()\b|[A-Za-z_]\w*(?:\(.*\))?\s*[={]"
 )
 _CLAUSE_END = re.compile(r"(?<=[；;…])(?![；;…])|(?<=\.\.)(?!\.)")
-"""Where a sentence is read in two parts: after a semicolon or an ellipsis."""
 _STOP = re.compile(r"[。！？!?；;….\n]+\W*\Z")
-_SECRET = re.compile(
+_SECRET_WORD = re.compile(
     r"pass ?word|passphrase|passcode|(?:api|access|private)[ _-]?key|secret|\btoken\b|credential|credit card|\bcvv\b"
     r"|\bssn\b|social security|\bpin (?:code|is|number)\b|\biban\b|\bsk-|\bghp_|\bAKIA"
-    r"|密码|口令|密钥|秘钥|验证码|身份证|银行卡|信用卡"
-    r"|\d[\d -]{7,}\d|(?=\S{0,64}\d)(?=\S{0,64}[A-Za-z])[A-Za-z0-9_+/=-]{20,}",
+    r"|密码|口令|密钥|秘钥|验证码|身份证|银行卡|信用卡",
     re.IGNORECASE,
 )
+_CODE = re.compile(r"\d[\d -]{7,}\d|(?=\S{0,64}\d)(?=\S{0,64}[A-Za-z])[A-Za-z0-9_+/=-]{20,}")
 
 
 class Sentence(NamedTuple):
@@ -57,35 +49,47 @@ class Sentence(NamedTuple):
 def read_sentences(turn: str) -> list[Sentence]:
     """Return the sentences of *turn* by its author, up to where a task or pasted text begins."""
     prose = split(turn)
-    is_for_editing = any(_is_task_on_text_above(sentence.text) for sentence in prose)
-    return [] if is_for_editing else list(takewhile(lambda sentence: not _opens_task(sentence.text), prose))
+    if any(matches("task_above", sentence.text) for sentence in prose):
+        return []
+    return list(takewhile(lambda sentence: not matches("task", sentence.text), prose))
+
+
+def read_verbatim(turn: str) -> list[Sentence]:
+    """Return the sentences of *turn* as they were typed, up to where a task begins, without questions and secrets."""
+    typed = (sentence.strip() for sentence in sentences(_REMOVED.sub("\n", turn[:MAX_CHARS])))
+    kept = (text for text in typed if not (_SECRET_WORD.search(text) or any(find_secrets(text))))
+    own = takewhile(lambda text: not matches("task", text), kept)
+    return [Sentence(text, is_asked=False) for text in own if text and not text.endswith(("?", "？"))]
 
 
 def split(turn: str) -> list[Sentence]:
     """Return all sentences of *turn* that are prose."""
-    return list(_sentences(clean(turn)))
+    parts = (clause for sentence in sentences(_clean(turn)) for clause in _CLAUSE_END.split(sentence))
+    return [sentence for part in parts for sentence in _read(part)]
 
 
-def clean(turn: str) -> str:
+def _read(text: str) -> Iterator[Sentence]:
+    stop = _STOP.search(text)
+    text, mark = (text[: stop.start()], stop[0]) if stop else (text, "")
+    text = text.strip(" ')" if text.count('"') % 2 == 0 else " \"')")
+    if 1 < len(text) <= MAX_SENTENCE and not (_SECRET_WORD.search(text) or _CODE.search(text)):
+        yield Sentence(text, is_asked="?" in mark or "？" in mark)
+
+
+def _clean(turn: str) -> str:
     """Remove everything but prose: control characters, code, quotes, tags, addresses, pasted lines."""
     text = _without_controls(_head(turn[:MAX_CHARS])).replace("(...)", "()")
-    text = _TAG.sub(" ", _FENCED.sub("\n", text))
-    text = _QUOTED.sub(_unquote, _URL.sub(BLANK, text)).replace("`", "").replace("’", "'").replace("‘", "'")
-    return "\n".join(_without_bullet(line.strip()) for line in text.split("\n") if not _PASTED_LINE.match(line))
-
-
-def _without_bullet(line: str) -> str:
-    bullet = _BULLET.match(line)
-    return line[bullet.end() :] if bullet else line
+    text = _QUOTED.sub(_unquote, _URL.sub(BLANK, _REMOVED.sub("\n", text))).replace("`", "")
+    lines = (
+        line.strip() for line in text.replace("’", "'").replace("‘", "'").split("\n") if not _PASTED_LINE.match(line)
+    )
+    return "\n".join(_BULLET.sub("", line, count=1) if _BULLET.match(line) else line for line in lines)
 
 
 def _head(turn: str) -> str:
-    """Return the part of a long turn before pasted text: the first line, or the sentences before a gap."""
-    head, gap, _ = turn.partition(GAP)
-    if not gap and len(turn) <= LONG_TURN:
-        return turn
-    first, newline, _ = head.strip().partition("\n")
-    return first if newline else head.rpartition(". ")[0] or head.rpartition("。")[0]
+    """Return the part of a long turn before pasted text: its first line."""
+    first, newline, _ = turn.strip().partition("\n")
+    return first if newline and len(turn) > LONG_TURN else turn
 
 
 def _without_controls(text: str) -> str:
@@ -97,24 +101,3 @@ def _unquote(match: re.Match[str]) -> str:
     """Keep a quoted name, replace a quoted sentence."""
     quoted = next(group for group in match.groups() if group is not None)
     return BLANK if _SPOKEN.search(quoted) or len(quoted) > MAX_QUOTED_NAME else match[0]
-
-
-def _sentences(text: str) -> Iterator[Sentence]:
-    for sentence in sentences(text):
-        for clause in _CLAUSE_END.split(sentence):
-            stop = _STOP.search(clause)
-            yield from _sentence(clause[: stop.start()] if stop else clause, stop[0] if stop else "")
-
-
-def _sentence(text: str, stop: str) -> Iterator[Sentence]:
-    text = text.strip(" ')") if text.count('"') % 2 == 0 else text.strip(" \"')")
-    if 1 < len(text) <= MAX_SENTENCE and not _SECRET.search(text):
-        yield Sentence(text, is_asked="?" in stop or "？" in stop)
-
-
-def _is_task_on_text_above(sentence: str) -> bool:
-    return any(pattern(language, "task_above").search(sentence) for language in LANGUAGES)
-
-
-def _opens_task(sentence: str) -> bool:
-    return any(pattern(language, "task").search(sentence) for language in LANGUAGES)

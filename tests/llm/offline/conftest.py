@@ -16,34 +16,30 @@ from memgraph.prompts.update_prompt import render_fact, render_turn
 Answer = dict[str, Any]
 
 
-def _prompt(turns: Sequence[Turn], known: Sequence[Fact], summaries: str, earlier: int) -> str:
+def _prompt(turns: Sequence[Turn], known: Sequence[Fact], earlier: int) -> str:
     facts = "\n".join(map(render_fact, known))
     shown = "\n".join(render_turn(turn, place + 1, is_new=place >= earlier) for place, turn in enumerate(turns))
-    return (
-        f"<summaries>\n{summaries}\n</summaries>\n<known_facts>\n{facts}\n</known_facts>\n"
-        f"<conversation>\n{shown}\n</conversation>"
-    )
+    return f"<known_facts>\n{facts}\n</known_facts>\n<conversation>\n{shown}\n</conversation>"
 
 
 @pytest.fixture
 def learn() -> Callable[..., Answer]:
     """Ask about turns, the last of which the user speaks; they take turns with the assistant.
 
-    What the answer leaves out is empty; summaries are texts by section.
+    What the answer leaves out is empty.
     """
 
-    def ask(*texts: str, known: Sequence[Fact] = (), summaries: str = "", earlier: int = 0) -> Answer:
+    def ask(*texts: str, known: Sequence[Fact] = (), earlier: int = 0) -> Answer:
         first = len(texts) % 2
         turns = [
             Turn(id=str(place), role="human" if place % 2 != first else "ai", text=text)
             for place, text in enumerate(texts)
         ]
-        answer = OfflineChatModel().invoke([HumanMessage(_prompt(turns, known, summaries, earlier))])
+        answer = OfflineChatModel().invoke([HumanMessage(_prompt(turns, known, earlier))])
         found = json.loads(answer.text)
         return {
             "newFacts": [{"replaces": []} | fact for fact in found["newFacts"]],
             "factsToRemove": found.get("factsToRemove", []),
-            "summaries": {summary["section"]: summary["text"] for summary in found.get("summaries", [])},
         }
 
     return ask

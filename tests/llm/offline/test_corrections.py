@@ -10,16 +10,19 @@ import pytest
 Learn = Callable[..., dict[str, Any]]
 
 CORRECTIONS = [
+    ("Use npm install to add it.", "No, that's wrong. We use pnpm, not npm.", "We use pnpm, not npm.", "npm install"),
+    ("The port is 3000.", "That's wrong, the port is 8080 not 3000", "The port is 8080 not 3000.", "3000"),
+    ("Since you live in Munich, go hiking.", "No, I live in Berlin, not Munich.", "Lives in Berlin.", "Munich"),
     (
         "Last night's run loaded 1,284,310 rows. To check them, you could load the table with pandas.",
         (
             "No, that's wrong for us: the table does not fit into memory, so don't use pandas here. "
             "Use Polars in lazy mode instead."
         ),
-        "Use Polars in lazy mode, not pandas.",
+        "The table does not fit into memory, so don't use pandas here. Use Polars in lazy mode instead.",
         "To check them, you could load the table with pandas",
     ),
-    ("Add it with npm install zod.", "we don't use npm, we use pnpm", "Uses pnpm at work.", "npm install"),
+    ("Add it with npm install zod.", "we don't use npm, we use pnpm", "We don't use npm, we use pnpm.", "npm install"),
     (
         "I put the helper in utils.py. Tests go in test_utils.py.",
         "Wrong place. Helpers go in src/lib, never in utils.py.",
@@ -29,39 +32,15 @@ CORRECTIONS = [
     (
         "I deployed it with Heroku. Run git push heroku main.",
         "That's not how we deploy. We deploy with GitHub Actions to ECS.",
-        "The team deploys with GitHub Actions to ECS.",
-        "That is not how we deploy",
+        "We deploy with GitHub Actions to ECS.",
+        "I deployed it with Heroku",
     ),
-    (
-        "Python's dict is unordered. So sort the keys.",
-        "That's incorrect, dicts have been ordered since Python 3.7.",
-        "Dicts have been ordered since Python 3.7.",
-        "Python's dict is unordered",
-    ),
-    ("Use var for the loop.", "Never use var. Use const or let.", "Use const or let, not var.", "Use var"),
-    (
-        "Dates are shown as MM/DD/YYYY.",
-        "We're in Europe, so dates should be DD/MM/YYYY.",
-        "Dates should be DD/MM/YYYY.",
-        "MM/DD/YYYY",
-    ),
-    (
-        "I've added comments in every line. The code is below.",
-        "Stop adding comments to every line. I only want comments where the code is not obvious.",
-        "Only wants comments where the code is not obvious.",
-        "comments in every line",
-    ),
+    ("Use var for the loop.", "Never use var. Use const or let.", "Never use var. Use const or let.", "Use var"),
     (
         "I converted the price to dollars. It is $25.",
         "I don't want dollars, I always need prices in euros.",
-        "Always needs prices in euros.",
+        "I don't want dollars, I always need prices in euros.",
         "dollars",
-    ),
-    (
-        "I used requests to fetch the page. Then BeautifulSoup parses it.",
-        "Use httpx instead of requests, we're async everywhere.",
-        "Use httpx instead of requests.",
-        "I used requests",
     ),
     (
         "The logger prints to stdout.",
@@ -72,47 +51,14 @@ CORRECTIONS = [
     (
         "可以在提交时用正则表达式逐个检查每个字段，例如：",
         "不对，你理解错了。我们项目里不手写正则，统一用 Zod 做校验。",
-        "项目里不手写正则，统一用 Zod 做校验",
+        "我们项目里不手写正则，统一用 Zod 做校验",
         "用正则表达式逐个检查",
     ),
-    ("你可以用 npm 安装依赖。", "我们不用 npm，用 pnpm", "用户的团队不用 npm，用 pnpm", "npm"),
-    ("这是英文版的回答：Hello.", "请用中文回答，不要用英文", "正确做法：请用中文回答，不要用英文", "英文"),
-    (
-        "测试我用 unittest 写的。",
-        "说了多少次了，用 pytest，不要用 unittest",
-        "正确做法：用 pytest，不要用 unittest",
-        "unittest",
-    ),
-    ("注释我都用英文写的。", "注释要用中文写", "注释要用中文写", "英文"),
-    (
-        "我用 axios 发请求。",
-        "我们项目禁止用 axios，统一用封装好的 request",
-        "项目禁止用 axios，统一用封装好的 request",
-        "axios",
-    ),
-    (
-        "用 pandas 读取全部数据即可。",
-        "不行，数据太大了内存放不下，要用 Polars 的惰性模式",
-        "正确做法：要用 Polars 的惰性模式",
-        "pandas",
-    ),
-    ("你好，小红！", "我不叫小红，我叫小芳", "用户名叫小芳", "小红"),
-]
-
-FOUND_LATER = [
-    (
-        "You can catch it with a bare except.",
-        "no, bare excepts are forbidden in our codebase",
-        "Bare excepts are forbidden",
-    ),
-    ("I wrote the tests in Jest.", "We switched to Vitest last year, don't use Jest.", "Uses Vitest"),
-    (
-        "I hardcoded the URL.",
-        "URLs must come from the environment, never hardcode them.",
-        "URLs must come from the env",
-    ),
-    ("推荐 MongoDB，很灵活。", "不用 MongoDB，我们全部用 Postgres", "全部用 Postgres"),
-    ("每个实体都继承 Base。", "你搞错了，我们提倡组合，不用继承", "提倡组合"),
+    ("你可以用 npm 安装依赖。", "我们不用 npm，用 pnpm", "我们不用 npm，用 pnpm", "npm"),
+    ("这是英文版的回答：Hello.", "请用中文回答，不要用英文", "请用中文回答，不要用英文", "英文"),
+    ("测试我用 unittest 写的。", "说了多少次了，用 pytest，不要用 unittest", "用 pytest，不要用 unittest", "unittest"),
+    ("你好，张伟！", "你理解错了，我叫张三", "用户名叫张三", "张伟"),
+    ("可以用 Flask 写。", "别用Flask，改用FastAPI", "别用Flask，改用FastAPI", "Flask"),
 ]
 
 LOOKALIKES = [
@@ -137,25 +83,26 @@ LOOKALIKES = [
 ]
 
 
+NOTHING_NEW = [
+    ("You are so brave.", "Exactly!"),
+    ("Thank you!", "No worries, Mel! Your friendship means so much to me."),
+    ("Here you are.", "That's wrong."),
+    ("Here you are.", "That's wrong, it should be the other one."),
+    ("给你。", "不对，再来一次"),
+    ("给你。", "不对，这个不是我要的"),
+    ("Sure.", "Perfect, thanks!"),
+]
+
+
 @pytest.mark.parametrize(("answer", "said", "content", "wrong"), CORRECTIONS)
-def test_a_correction_stands_alone_and_quotes_what_was_wrong(
+def test_a_correction_is_kept_with_what_was_wrong(
     learn: Learn, answer: str, said: str, content: str, wrong: str
 ) -> None:
-    """The next agent reads the fact without the conversation around it."""
-    corrections = [fact for fact in learn(answer, said)["newFacts"] if fact["category"] == "correction"]
-
-    assert [fact["content"] for fact in corrections] == [content]
-    assert wrong in corrections[0]["sourceError"]
-
-
-@pytest.mark.parametrize(("answer", "said", "part"), FOUND_LATER)
-def test_a_correction_says_what_is_right_not_only_what_is_wrong(
-    learn: Learn, answer: str, said: str, part: str
-) -> None:
-    """To avoid one thing does not tell the agent what to do."""
+    """The next agent must know both: what to do, in the user's words, and what not to do again."""
     (fact,) = learn(answer, said)["newFacts"]
 
-    assert (fact["category"], part in fact["content"]) == ("correction", True)
+    assert (fact["content"], fact["category"]) == (content, "correction")
+    assert wrong in fact["sourceError"]
 
 
 @pytest.mark.parametrize(("answer", "said"), LOOKALIKES)
@@ -164,38 +111,34 @@ def test_what_only_looks_like_a_correction_is_none(learn: Learn, answer: str, sa
     assert not any(fact["category"] == "correction" for fact in learn(answer, said)["newFacts"])
 
 
-@pytest.mark.parametrize(
-    ("answer", "said", "content"),
-    [
-        (
-            "明白了，用 Zod 定义 schema，再配合 zodResolver 使用。",
-            "对，就是这样。",
-            "用户认可的做法：“用 Zod 定义 schema，再配合 zodResolver 使用”",
-        ),
-        (
-            "Understood: scan it with Polars, `pl.scan_parquet(...)`, and collect only the result.",
-            "Yes, exactly, keep doing that.",
-            'Confirmed as the right approach: "scan it with Polars, pl.scan_parquet(), and collect only the result"',
-        ),
-        (
-            "Got it, I'll show the code first.",
-            "yes keep doing that",
-            'Confirmed as the right approach: "I\'ll show the code first"',
-        ),
-        (
-            "Here is a summary: a, b, c.",
-            "great, keep using bullet points like this",
-            "Confirmed as the right approach: using bullet points.",
-        ),
-    ],
-)
-def test_a_confirmed_approach_is_kept_without_the_words_before_it(
-    learn: Learn, answer: str, said: str, content: str
-) -> None:
-    """Courtesies are no approach."""
-    assert [fact["content"] for fact in learn(answer, said)["newFacts"]] == [content]
+@pytest.mark.parametrize(("answer", "said"), NOTHING_NEW)
+def test_a_reply_that_says_nothing_new_leaves_nothing(learn: Learn, answer: str, said: str) -> None:
+    """A no is often an answer, and praise often manners."""
+    assert learn(answer, said)["newFacts"] == []
 
 
-def test_a_confirmed_approach_is_no_work_context(learn: Learn) -> None:
-    """It says how to answer, not what the user does."""
-    assert learn("I will use pytest fixtures.", "Yes, exactly!")["summaries"] == {}
+def test_an_answer_to_a_question_is_no_correction(learn: Learn) -> None:
+    (fact,) = learn("Do you have pets?", "No, I live alone.")["newFacts"]
+
+    assert (fact["content"], fact["category"]) == ("I live alone.", "context")
+
+
+def test_a_correction_quotes_the_sentence_that_says_what_is_right(learn: Learn) -> None:
+    """Its quote has to carry its names."""
+    (fact,) = learn("Use npm.", "No, that's wrong. We use pnpm.")["newFacts"]
+
+    assert fact["quote"] == "We use pnpm"
+
+
+def test_earlier_turns_are_context_only(learn: Learn) -> None:
+    """They were learned from before; repeating them would confirm what nobody repeated."""
+    facts = learn("I live in Rome.", "Use npm.", "That's wrong, we use pnpm, not npm.", earlier=2)["newFacts"]
+
+    assert [fact["content"] for fact in facts] == ["We use pnpm, not npm."]
+
+
+def test_what_follows_a_role_play_is_not_believed(learn: Learn) -> None:
+    """In a game the user is whoever the game needs."""
+    answer = learn("I work at Acme.", "Nice.", "Let's role-play: you are a doctor.", "Hello.", "I live in Narnia.")
+
+    assert [fact["content"] for fact in answer["newFacts"]] == ["Works at Acme."]

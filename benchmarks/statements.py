@@ -1,0 +1,222 @@
+"""How well the offline model chooses what is worth remembering: labelled sentences, and newcomers' first sentences.
+
+    python benchmarks/statements.py [--quick]             # the held-out sentences, and the first sentences
+    python benchmarks/statements.py --show                # print the errors, too
+    python benchmarks/statements.py --thin-talk FILE      # print 100 kept sentences of a LoCoMo file, to judge by hand
+
+The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv; one third of them is held out of training, by a
+hash of their text. The first sentences are in sets/newcomers.yaml. Each is a conversation of one turn, with a memory of
+its own, that runs through the update graph; the question is then asked of a memory that also has FILLERS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from common import Measurement, Row, at_least, at_most, sha256_of, table
+from langchain_core.messages import HumanMessage
+from pydantic import BaseModel, ConfigDict
+from sets.intervals import wilson
+from sets.labels import HERE, LANGUAGES, Label
+from sets.statements import Labelled, path_of_statements, read_labelled
+
+from memgraph import Context, Fact, Memory, Scope, build_graph, open_storage, recall
+from memgraph.llm.offline.extraction import find_in_turn
+from memgraph.prompts.update_prompt import ShownTurn
+
+RECALL = {"en": 0.50, "zh": 0.55}
+PRECISION = {"en": 0.92, "zh": 0.93}
+FOUND_AGAIN = 0.95
+MOST_FALSE = 1
+JUDGED = 100
+SEED = 20_261_122
+FILLERS = 40
+"""Facts of other kinds in the memory of which the question is asked."""
+BUDGET = 200
+"""Tokens of the answer: not all of the memory fits."""
+NEWCOMERS = HERE / "newcomers.yaml"
+NOTES = (
+    (
+        "Held-out sentences: a third of the labelled sentences, chosen by a hash of their text and read by nobody and"
+        " nothing while the classifier was trained. Kept: the offline model makes at least one fact of the sentence,"
+        " said alone. Recall: the share of the sentences worth keeping that are kept. Precision: the share of the kept"
+        " sentences that are worth keeping. More than half of the sentences are small talk, tasks and moods."
+    ),
+    (
+        "First sentences: written before the model had read them; the kinds of those it missed at first guided which"
+        " sentences were written for training afterwards. Found again: a true fact is stored, and the answer to a"
+        f" question about it, of {BUDGET} tokens from a memory of {FILLERS} more facts, has it."
+    ),
+    (
+        "Own words are kept as they are, so a kept sentence says nothing that the user did not; what may be wrong is"
+        " that it is not worth keeping, or a slot. False: matches no label of what is true."
+    ),
+)
+
+
+# -- labelled sentences ---------------------------------------------------------------------------
+
+
+def is_kept(text: str) -> bool:
+    """Return whether the offline model makes a fact of *text*, said alone."""
+    return next(find_in_turn(ShownTurn("user", is_new=True, text=text)), None) is not None
+
+
+def rows_of_language(language: str, sentences: Sequence[Labelled]) -> Iterator[Row]:
+    """Yield recall and precision with Wilson's intervals, and the size of the set."""
+    ours = [sentence for sentence in sentences if sentence.language == language]
+    kept = [sentence for sentence in ours if is_kept(sentence.text)]
+    worth = [sentence for sentence in ours if sentence.is_kept]
+    right = sum(sentence.is_kept for sentence in kept)
+    name = f"held-out sentences, {LANGUAGES[language]}"
+    note = f"{len(ours)} sentences, {len(worth)} worth keeping"
+    yield share_row(f"{name}: recall", right, len(worth), RECALL[language], note)
+    yield share_row(f"{name}: precision", right, len(kept), PRECISION[language], f"{len(kept)} kept")
+
+
+def share_row(name: str, hits: int, of: int, least: float, note: str = "") -> Row:
+    low, high = wilson(hits, of)
+    return Row(name, hits / of if of else 0.0, "share", low, high, at_least(least), note)
+
+
+def errors(sentences: Sequence[Labelled]) -> Iterator[str]:
+    """Yield lines with the sentences that are kept wrongly, or missed."""
+    for sentence in sentences:
+        if is_kept(sentence.text) != sentence.is_kept:
+            yield f"{'missed' if sentence.is_kept else 'kept  '} {sentence.label:10} {sentence.text}"
+
+
+# -- first sentences ------------------------------------------------------------------------------
+
+
+class First(BaseModel):
+    """What a newcomer types, what must be learned from it, and a question that must find it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    say: str
+    kept: tuple[str, ...]
+    may: tuple[str, ...] = ()
+    ask: str
+
+
+class Outcome(NamedTuple):
+    """What became of a first sentence."""
+
+    first: First
+    stored: tuple[str, ...]
+    false: int
+    is_found: bool
+
+
+def first_sentences() -> Iterator[tuple[str, First]]:
+    """Yield the first sentences with the kind of each: plain or request."""
+    for group in yaml.safe_load(NEWCOMERS.read_text("utf-8")):
+        yield from ((group["kind"], First.model_validate(item)) for item in group["sentences"])
+
+
+def try_first(first: First, fillers: Sequence[Fact]) -> Outcome:
+    """Learn from *first*, and ask for it."""
+    scope, storage = Scope("newcomer"), open_storage("memory:")
+    graph: Any = build_graph()
+    context = Context(user_id=scope.user_id, thread_id="t1", storage=storage, model="offline")
+    graph.invoke({"messages": [HumanMessage(first.say, id="m1")]}, context=context)
+    stored = storage.load(scope).facts
+    wanted, allowed = Label(any_of=first.kept), Label(any_of=(*first.kept, *first.may))
+    memory = Memory(facts=(*stored, *fillers))
+    found = recall(memory, [HumanMessage(first.ask)], max_tokens=BUDGET)
+    return Outcome(
+        first,
+        tuple(fact.content for fact in stored),
+        false=sum(not allowed.matches(fact.content) for fact in stored),
+        is_found=any(wanted.matches(fact.content) and fact.content in found for fact in stored),
+    )
+
+
+def make_fillers(sentences: Sequence[Labelled]) -> list[Fact]:
+    """Return facts of other users: labelled sentences, the same in each run."""
+    drawn = random.Random(SEED).sample([each for each in sentences if each.is_kept], FILLERS)  # noqa: S311
+    return [
+        Fact(id=f"fact_{number:08x}", content=each.text, confidence=0.9, created_at="2026-01-05T09:00:00Z")
+        for number, each in enumerate(drawn)
+    ]
+
+
+def rows_of_newcomers(outcomes: Sequence[tuple[str, Outcome]]) -> Iterator[Row]:
+    for kind in ("plain", "request"):
+        ours = [outcome for each, outcome in outcomes if each == kind]
+        low, high = wilson(sum(outcome.is_found for outcome in ours), len(ours))
+        yield Row(
+            f"first sentences, {kind}: kept and found again",
+            sum(o.is_found for o in ours) / len(ours),
+            "share",
+            low,
+            high,
+        )
+    found = sum(outcome.is_found for _, outcome in outcomes)
+    yield share_row("first sentences: kept and found again", found, len(outcomes), FOUND_AGAIN)
+    false = sum(outcome.false for _, outcome in outcomes)
+    yield Row(
+        "first sentences: false facts", false, "facts", bound=at_most(MOST_FALSE), note=f"of {len(outcomes)} sentences"
+    )
+
+
+# -- running --------------------------------------------------------------------------------------
+
+
+def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
+    """Measure the held-out sentences and the first sentences."""
+    held_out = [sentence for sentence in read_labelled() if sentence.is_held_out]
+    fillers = make_fillers(held_out)
+    firsts = list(first_sentences())[:: 10 if quick else 1]
+    outcomes = [(kind, try_first(first, fillers)) for kind, first in firsts]
+    rows = [row for language in LANGUAGES for row in rows_of_language(language, held_out)]
+    rows += rows_of_newcomers(outcomes)
+    files = [*map(path_of_statements, LANGUAGES), NEWCOMERS]
+    data = {path.name: sha256_of(path) for path in files}
+    return Measurement("What the offline model keeps", rows, [], data, NOTES)
+
+
+def print_thin_talk(path: Path) -> None:
+    """Print kept sentences of two friends' small talk, a sample that is the same in each run."""
+    conversations = json.loads(path.read_text("utf-8"))
+    turns = [
+        turn["text"]
+        for each in conversations
+        for name, session in each["conversation"].items()
+        if name.startswith("session_") and isinstance(session, list)
+        for turn in session
+    ]
+    kept = [found.content for text in turns for found in find_in_turn(ShownTurn("user", is_new=True, text=text))]
+    for content in random.Random(SEED).sample(kept, min(JUDGED, len(kept))):  # noqa: S311
+        print(content)
+    print(f"{len(kept)} kept of {len(turns)} turns")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a sample of the first sentences, as a smoke test")
+    parser.add_argument("--show", action="store_true", help="print the errors")
+    parser.add_argument("--thin-talk", type=Path, metavar="FILE", help="a LoCoMo file, to sample kept sentences from")
+    args = parser.parse_args()
+    if args.thin_talk:
+        print_thin_talk(args.thin_talk)
+        return
+    if args.show:
+        held_out = [sentence for sentence in read_labelled() if sentence.is_held_out]
+        print(*errors(held_out), sep="\n")
+        for kind, first in first_sentences():
+            outcome = try_first(first, make_fillers(held_out))
+            if outcome.false or not outcome.is_found:
+                print(f"{kind:8} {first.say} -> {outcome.stored}")
+    print("", *table(measure(args.quick).rows), "", *NOTES, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""Train the classifier of the offline model on the labelled sentences that are not held out.
+
+    python benchmarks/train_offline.py            # writes memgraph/llm/offline/weights.npz
+    python benchmarks/train_offline.py --errors   # prints the worst errors of the cross-validation instead
+
+The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv. Everything is chosen by cross-validation on the
+sentences that are trained on: the calibration of the probabilities, and the thresholds, which are the lowest ones with
+a precision of at least PRECISION. The held-out third is only read by statements.py, which measures the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from sets.statements import Labelled, read_labelled, statements_of
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+
+from memgraph.llm.offline.classifier import KINDS, WEIGHTS
+from memgraph.llm.offline.features import BUCKETS, hashed_features
+from memgraph.llm.offline.patterns import LANGUAGES
+
+OUTPUT = Path(__file__).parent.parent / "memgraph" / "llm" / "offline" / WEIGHTS
+PRECISION = {"en": 0.94, "zh": 0.95}
+"""Precision of the kept sentences in the cross-validation, from which the thresholds follow."""
+FOLDS = 10
+SEED = 0
+C = 30.0
+"""Inverse strength of the regularisation, chosen by cross-validation among 1, 3, 10, 30 and 60."""
+LARGEST = 127
+
+Matrix = csr_matrix
+Floats = NDArray[np.float64]
+
+
+class Example(NamedTuple):
+    """A statement, and the number of the sentence it is from."""
+
+    text: str
+    sentence: int
+    is_kept: bool
+
+
+def to_examples(sentences: Sequence[Labelled]) -> list[Example]:
+    """Return the statements in *sentences*, each with the label of its sentence."""
+    return [
+        Example(statement.text, number, sentence.is_kept)
+        for number, sentence in enumerate(sentences)
+        for statement in statements_of(sentence.text)
+    ]
+
+
+def to_matrix(texts: Sequence[str]) -> Matrix:
+    """Return the features of *texts*, each row of length 1; shape (texts, buckets)."""
+    rows = [hashed_features(text) for text in texts]
+    values = [np.full(len(row), 1 / np.sqrt(len(row) or 1)) for row in rows]
+    ends = np.cumsum([0, *(len(row) for row in rows)])
+    return csr_matrix((np.concatenate(values), np.concatenate(rows), ends), shape=(len(rows), BUCKETS))
+
+
+def fit(matrix: Matrix, is_kept: NDArray[np.bool_]) -> LogisticRegression:
+    return LogisticRegression(C=C, max_iter=1_000).fit(matrix, is_kept)
+
+
+def teaching(examples: Sequence[Example], scores: Floats | None = None) -> list[int]:
+    """Return the places of the examples to train on.
+
+    Of a sentence worth keeping that makes several statements it is not known which one is. It is left out at first,
+    then its statement with the highest score is trained on.
+    """
+    counts = np.bincount([example.sentence for example in examples])
+    best: dict[int, int] = {}
+    for place, example in enumerate(examples):
+        if scores is not None and scores[place] >= scores[best.get(example.sentence, place)]:
+            best[example.sentence] = place
+    return [
+        place
+        for place, example in enumerate(examples)
+        if not example.is_kept or counts[example.sentence] == 1 or best.get(example.sentence) == place
+    ]
+
+
+def train_binary(examples: Sequence[Example]) -> LogisticRegression:
+    """Train on the examples with a certain label, then on those that the result chooses of the others too."""
+    matrix = to_matrix([example.text for example in examples])
+    is_kept = np.array([example.is_kept for example in examples])
+    chosen = teaching(examples)
+    first = fit(matrix[chosen], is_kept[chosen])
+    chosen = teaching(examples, first.decision_function(matrix))
+    return fit(matrix[chosen], is_kept[chosen])
+
+
+def cross_validate(sentences: Sequence[Labelled]) -> Floats:
+    """Return a score of each sentence, that of its best statement, by a classifier that has not seen it."""
+    scores = np.full(len(sentences), -np.inf)
+    strata = [f"{sentence.language} {sentence.is_kept}" for sentence in sentences]
+    for seen, unseen in StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(strata, strata):
+        model = train_binary(to_examples([sentences[place] for place in seen]))
+        examples = to_examples([sentences[place] for place in unseen])
+        found = model.decision_function(to_matrix([example.text for example in examples]))
+        for example, score in zip(examples, found, strict=True):
+            place = unseen[example.sentence]
+            scores[place] = max(scores[place], score)
+    return scores
+
+
+def calibrate(scores: Floats, is_kept: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the factor and the offset that turn a score into a logit (Platt scaling)."""
+    model = LogisticRegression(C=1e6).fit(scores[:, None], is_kept)
+    return float(model.coef_[0, 0]), float(model.intercept_[0])
+
+
+def threshold(scores: Floats, is_kept: NDArray[np.bool_], precision: float) -> float:
+    """Return the lowest score from which *precision* is reached."""
+    order = np.argsort(-scores)
+    reached = np.cumsum(is_kept[order]) / np.arange(1, len(order) + 1) >= precision
+    return float(scores[order][np.flatnonzero(reached)[-1]])
+
+
+def to_integers(weights: Floats) -> tuple[NDArray[np.int8], float]:
+    """Return *weights* as 8-bit integers, and their scale."""
+    scale = float(np.abs(weights).max()) / LARGEST
+    return np.round(weights / scale).astype(np.int8), scale
+
+
+def train(sentences: Sequence[Labelled]) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays of a `Weights`."""
+    scores, is_kept = cross_validate(sentences), np.array([sentence.is_kept for sentence in sentences])
+    calibration, thresholds = list[tuple[float, float]](), list[float]()
+    for language in LANGUAGES:
+        ours = np.array([each.language == language for each in sentences]) & np.isfinite(scores)
+        factor, offset = calibrate(scores[ours], is_kept[ours])
+        limit = factor * threshold(scores[ours], is_kept[ours], PRECISION[language]) + offset
+        calibration.append((factor, offset))
+        thresholds.append(float(1 / (1 + np.exp(-limit))))
+    examples = to_examples(sentences)
+    keep, kinds = train_binary(examples), train_kinds(sentences, examples)
+    (keep_weights, keep_scale), (kind_weights, kind_scale) = to_integers(keep.coef_[0]), to_integers(kinds.coef_)
+    return {
+        "keep": keep_weights,
+        "kinds": kind_weights,
+        "scales": np.array([keep_scale, kind_scale]),
+        "biases": np.concatenate([keep.intercept_, kinds.intercept_]),
+        "calibration": np.array(calibration),
+        "thresholds": np.array(thresholds),
+    }
+
+
+def train_kinds(sentences: Sequence[Labelled], examples: Sequence[Example]) -> LogisticRegression:
+    """Train the categories, on the sentences worth keeping."""
+    kept = [example for example in examples if example.is_kept]
+    labels = [sentences[example.sentence].label for example in kept]
+    model = LogisticRegression(C=C, max_iter=1_000).fit(to_matrix([example.text for example in kept]), labels)
+    assert tuple(model.classes_) == KINDS
+    return model
+
+
+def print_errors(sentences: Sequence[Labelled], count: int = 40) -> None:
+    scores = cross_validate(sentences)
+    for language in LANGUAGES:
+        ours = [place for place, sentence in enumerate(sentences) if sentence.language == language]
+        finite = np.array([place for place in ours if np.isfinite(scores[place])])
+        is_kept = np.array([sentences[place].is_kept for place in finite])
+        total = sum(sentences[place].is_kept for place in ours)
+        for precision in (0.9, 0.92, 0.94, 0.96):
+            limit = threshold(scores[finite], is_kept, precision)
+            print(language, precision, f"recall {((scores[finite] >= limit) & is_kept).sum() / total:.3f}")
+        wrong = sorted((p for p in ours if not sentences[p].is_kept), key=lambda p: -scores[p])[:count]
+        missed = sorted((p for p in ours if sentences[p].is_kept), key=lambda p: scores[p])[:count]
+        for place in (*wrong, *missed):
+            print(f"{scores[place]:7.2f} {sentences[place].label:10} {sentences[place].text}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--errors", action="store_true", help="print the worst errors of the cross-validation")
+    args = parser.parse_args()
+    sentences = [sentence for sentence in read_labelled() if not sentence.is_held_out]
+    if args.errors:
+        print_errors(sentences)
+    else:
+        np.savez_compressed(OUTPUT, **train(sentences))
+        print(f"{len(sentences)} sentences; {OUTPUT.name}: {OUTPUT.stat().st_size / 1_000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Features of a statement: words and characters in sequence, and the form of the sentence."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from memgraph.llm.offline.patterns import language_of, word_classes, words
+from memgraph.text.normalize import HAN, fold
+
+BUCKETS = 1 << 15  # into which features are hashed
+MAX_TOKENS = 80
+LONG_WORD = 5  # characters from which a word shares features with words that begin or end alike
+
+_TOKEN = re.compile(rf"[{HAN}]|(?:(?![{HAN}_])\w)+|[?!,.:;\"/]")
+_NAME = re.compile(r"(?<=\s)[A-Z]\w+")
+_VOCATIVE = re.compile(r",\s[A-Z]\w+\W*\Z")
+_NUMBER = re.compile(r"\d+")
+_PUNCTUATION = frozenset('?!,.:;"/')
+
+
+def hashed_features(text: str) -> list[int]:
+    """Return the buckets of the features of *text*, each once, in order; the same on every machine."""
+    return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in features(text)})
+
+
+def features(text: str) -> Iterator[str]:
+    """Yield the names of the features of *text*, some repeatedly."""
+    text = _VOCATIVE.sub("", text)
+    tokens = _TOKEN.findall(_NUMBER.sub("0", fold(text).replace("'", "")))[:MAX_TOKENS]
+    language = language_of(text)
+    yield f"{language} length {min(len(tokens) // 3, 6)}"
+    yield from _runs("words", ["<", *tokens, ">"], 3)
+    if language == "zh":
+        signs = [token for token in tokens if token not in _PUNCTUATION]
+        yield from _edges(signs)
+        joined = "".join(tokens)
+        found = {name for word, name in word_classes().items() if not word.isascii() and word in joined}
+        yield from _classes(found, "".join(signs[:2]))
+    else:
+        form = list(_form(tokens, {name.casefold() for name in _NAME.findall(text)}))
+        yield from _runs("form", ["<", *form, ">"], 4)
+        yield f"opens {' '.join(form[:2])}"
+        yield f"opens {' '.join(form[:3])}"
+        yield from _stems(tokens)
+        yield from _classes({word_classes()[token] for token in tokens if token in word_classes()}, " ".join(form[:2]))
+
+
+def _runs(name: str, items: Sequence[str], longest: int) -> Iterator[str]:
+    for size in range(1, longest + 1):
+        for start in range(len(items) - size + 1):
+            yield f"{name} {' '.join(items[start : start + size])}"
+
+
+def _edges(tokens: Sequence[str]) -> Iterator[str]:
+    """The first and the last characters of a Chinese statement."""
+    for size in (1, 2, 3, 4):
+        yield f"opens {''.join(tokens[:size])}"
+    for size in (1, 2, 3):
+        yield f"ends {''.join(tokens[-size:])}"
+
+
+def _classes(found: AbstractSet[str], opening: str) -> Iterator[str]:
+    """The classes of the words in a statement, with its *opening* and in pairs."""
+    names = sorted(found)
+    for place, name in enumerate(names):
+        yield from (f"has {name}", f"opens {opening} has {name}")
+        yield from (f"has {name} {other}" for other in names[place + 1 :])
+
+
+def _form(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[str]:
+    """Yield *tokens* with each content word replaced by its class, and runs of unknown words by one sign."""
+    last = ""
+    for token in tokens:
+        form = _class_of(token)
+        form = "name" if form == "*" and token in names else form
+        if form != "*" or last != "*":
+            yield form
+        last = form
+
+
+def _class_of(word: str) -> str:
+    known = word_classes().get(word)
+    if known or word in words("function_words") or word in _PUNCTUATION or word == "0":
+        return known or word
+    return next((f"*{ending}" for ending in ("ing", "ed") if word.endswith(ending)), "*")
+
+
+def _stems(tokens: Sequence[str]) -> Iterator[str]:
+    for token in tokens:
+        if len(token) >= LONG_WORD:
+            yield from (f"begins {token[:4]}", f"begins {token[:5]}", f"ends {token[-3:]}")

@@ -1,0 +1,201 @@
+"""What a person has one of at a time: read from statements that leave no doubt, and found in known facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+import yaml
+from pydantic import BaseModel
+
+from memgraph.llm.offline.patterns import compiled, language_of, read, words
+
+CONTRACTIONS = (
+    (re.compile(r"\b(?:I'm|im)\b", re.IGNORECASE), "I am"),
+    (re.compile(r"\b(?:I've|ive)\b", re.IGNORECASE), "I have"),
+    (re.compile(r"\b(do|does|did)n'?t\b", re.IGNORECASE), r"\1 not"),
+    (re.compile(r"\b(name|job)'?s (?=\S)", re.IGNORECASE), r"\1 is "),
+)
+MAX_VALUE = 40  # characters of a value; a longer one is more than a value
+MAX_FACT = 300  # characters of a known fact that are read
+
+
+class SlotRule(BaseModel, frozen=True, extra="forbid"):
+    """An entry of slots.yaml, which describes its fields. `check` names the check that a value must pass."""
+
+    slot: str
+    check: str
+    when: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    says: str
+    holds: str = ""
+    ends: tuple[str, ...] = ()
+    greeting: bool = False
+    tentative: bool = False
+
+
+class SlotTable(BaseModel, frozen=True, extra="forbid"):
+    """slots.yaml."""
+
+    fragments: dict[str, str]
+    slots: tuple[SlotRule, ...]
+
+
+class Filled(NamedTuple):
+    """A slot and its value, stated or known."""
+
+    slot: str
+    value: str
+    content: str = ""
+    """The fact in a standard wording; empty if the statement contains more."""
+    is_tentative: bool = False
+
+
+def read_slot(text: str, *, introduces: bool = False) -> Filled | None:
+    """Return the slot that the statement *text* fills. *introduces*: it belongs to an introduction."""
+    text = _expanded(text)
+    for rule in _table().slots:
+        if rule.greeting and not introduces:
+            continue
+        filled = next(_fill(rule, rule.when, text), None)
+        if filled:
+            return filled
+        if filled := next(_fill(rule, rule.also, text), None):
+            return filled._replace(content="")
+    return None
+
+
+def read_end(text: str) -> Filled | None:
+    """Return the slot, and the value, that the statement *text* ends."""
+    text = _expanded(text)
+    return next((filled for rule in _table().slots for filled in _fill(rule, rule.ends, text)), None)
+
+
+def find_slot(content: str) -> Filled | None:
+    """Return the slot that the known fact *content* fills, by any author; None if it is unclear."""
+    content = content.strip()[:MAX_FACT]
+    for rule in _table().slots:
+        found = _compiled(rule.holds).fullmatch(content) if rule.holds else None
+        if found is not None and (rule.slot != "role" or _is_main_job(_value(found))):
+            return Filled(rule.slot, _value(found))
+    return read_slot(content.rstrip(".。"))
+
+
+def _fill(rule: SlotRule, sources: tuple[str, ...], text: str) -> Iterator[Filled]:
+    for source in sources:
+        if found := _compiled(source).fullmatch(text):
+            value, role = _value(found).strip(" .,!\"'"), found.groupdict().get("role")
+            checked = CHECKS[rule.check](value) if 0 < len(value) <= MAX_VALUE else None
+            checked_role = _role(role) if role else ""
+            if checked and checked_role is not None:
+                content = rule.says.format_map({"x": checked, "role": checked_role})
+                yield Filled(rule.slot, checked, content, rule.tentative)
+
+
+def _value(found: re.Match[str]) -> str:
+    return next(value for name, value in found.groupdict().items() if name.startswith("x") and value)
+
+
+def _expanded(text: str) -> str:
+    for contraction, full in CONTRACTIONS:
+        text = contraction.sub(full, text)
+    return " ".join(text.split())
+
+
+# -- what a value must be: the value in its usual form, or None -----------------------------------------------
+
+_NAME = re.compile(r"[^\W\d_]\S*(?: [^\W\d_]\S*){0,2}")
+_NATIONALITY = re.compile(r"\S+(?:an|ese|ish|er|ist)")
+_PLACE = re.compile(r"[A-Z]\S*(?: (?:de|of|[A-Z]\S*)){0,3}(?:, [A-Z][\w ]*){0,2}")
+_ASIDE = re.compile(r" (?:most|some|many|on|every|today|this|right|all|in the|because|so|and|but)\b")
+_TITLE_END = re.compile(r" (?:in|for|with|from|of|who|that|by|and|but|on)\b")
+_NO_JOB = re.compile(r"\b(?:good|bad|this|that|my|not|slow|great|game)\b|[我你他她这那不过，,]|(?:上班|工作|任职)$")
+_CHINESE_NAME = re.compile(r"[^\W\d_A-Za-z]{2,4}|[A-Z][a-z]+(?: [A-Z][a-z]+)?")
+_CHINESE_PLACE = re.compile(r"[^，,的]{2,12}")
+_BARE_FIRM = re.compile(r"公司|学校|医院|酒店|银行|工厂|.*[我你他她这那].*")
+
+
+def _lists(name: str, text: str) -> bool:
+    return text.casefold().replace(" ", "_") in words(name)
+
+
+def _name(text: str) -> str | None:
+    if not _NAME.fullmatch(text) or any(_lists("not_names", part) for part in text.split()):
+        return None
+    return " ".join(part if part[0].isupper() else part.title() for part in text.split())
+
+
+def _greeted_name(text: str) -> str | None:
+    first = text.split(maxsplit=1)[0]
+    is_known = any(_lists(name, first) for name in ("LANGUAGE", "JOB", "not_places"))
+    is_capital = all(part[0].isupper() and not part.isupper() for part in text.split())
+    return _name(text) if is_capital and not is_known and not _NATIONALITY.fullmatch(text) else None
+
+
+def _place(text: str) -> str | None:
+    is_named = _PLACE.fullmatch(text) and not _lists("not_places", text.partition(",")[0])
+    return text if is_named else _known_place(text)
+
+
+def _known_place(text: str) -> str | None:
+    if not any(_lists("places", part) for part in text.split(", ")):
+        return None
+    return text if text[0].isupper() else text.upper() if len(text) < len("rome") else text.title()
+
+
+def _firm(text: str) -> str | None:
+    is_named = text[0].isupper() or text.startswith(("the ", "a ", "an "))
+    return text if is_named and not _ASIDE.search(text) and not _lists("not_places", text) else None
+
+
+def _role(text: str) -> str | None:
+    if language_of(text) == "zh":
+        return _chinese_role(text)
+    *_, title = _TITLE_END.split(text)[0].split()
+    if not _lists("JOB", title) or _NO_JOB.search(text):
+        return None
+    return text if text.startswith(("a ", "an ", "the ")) else f"{'an' if text[0] in 'aeio' else 'a'} {text}"
+
+
+def _is_main_job(text: str) -> bool:
+    """Return whether *text* is a profession that people have only one of."""
+    return _role(text) is not None and not any(side in text.casefold() for side in words("side_jobs"))
+
+
+def _chinese_name(text: str) -> str | None:
+    is_other = any(part in text for part in words("not_in_chinese_names")) or _lists("firms", text)
+    return text if _CHINESE_NAME.fullmatch(text) and not is_other else None
+
+
+def _chinese_place(text: str) -> str | None:
+    is_known = text.startswith(tuple(words("places"))) or text.endswith(tuple("省市县区镇乡州岛"))
+    is_other = text.startswith(tuple(words("not_places"))) or not _CHINESE_PLACE.fullmatch(text)
+    return text if is_known and not is_other else None
+
+
+def _chinese_firm(text: str) -> str | None:
+    return text if text.endswith(tuple(words("firms"))) and not _BARE_FIRM.fullmatch(text) else None
+
+
+def _chinese_role(text: str) -> str | None:
+    is_job = text.endswith(tuple(job for job in words("JOB") if not job.isascii()))
+    return text if is_job and not _NO_JOB.search(text) else None
+
+
+_ENGLISH = (_name, _greeted_name, _place, _known_place, _firm, _role)
+_CHINESE = (_chinese_name, _chinese_place, _chinese_firm, _chinese_role)
+CHECKS: Mapping[str, Callable[[str], str | None]] = {check.__name__[1:]: check for check in (*_ENGLISH, *_CHINESE)}
+
+
+@cache
+def _table() -> SlotTable:
+    return SlotTable.model_validate(yaml.safe_load(read("slots.yaml")))
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    for name, fragment in _table().fragments.items():
+        source = source.replace(f"<{name}>", fragment)
+    return compiled(source)

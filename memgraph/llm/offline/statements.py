@@ -1,0 +1,95 @@
+"""Cuts a sentence into the statements in it, in the user's own words: no courtesies, questions, orders or fiction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from memgraph.llm.offline.patterns import LANGUAGES, Language, language_of, matches, pattern
+from memgraph.llm.offline.sentences import BLANK, Sentence
+from memgraph.text.uploads import mentions_upload
+
+MAX_OPENINGS = 4
+MIN_CHARS: dict[Language, int] = {"en": 6, "zh": 3}
+"""Shorter texts state nothing on their own."""
+
+
+class Statement(NamedTuple):
+    """One statement of the user."""
+
+    text: str
+    language: Language
+
+
+def read_remembered(text: str) -> str | None:
+    """Return what the sentence *text* asks to remember, word for word."""
+    for language in LANGUAGES:
+        if asked := pattern(language, "remember").match(text):
+            return (asked["all"] or asked["own"]).strip().rstrip(".。!！")
+    return None
+
+
+def read_statements(sentence: Sentence) -> list[Statement]:
+    """Return the statements in *sentence*; none if it is a question, an order, hypothetical or quotes other people."""
+    text = sentence.text
+    if matches("remember", text) or matches("unreal", text) or matches("reported", text) or mentions_upload(text):
+        return []
+    stated = _without_request(_without_opening(text), sentence.is_asked)
+    return [Statement(text, language_of(text)) for text in _clauses(stated) if _can_stand_alone(text)]
+
+
+def _without_opening(text: str) -> str:
+    for _ in range(MAX_OPENINGS):
+        opening = next((found for language in LANGUAGES if (found := pattern(language, "opening").match(text))), None)
+        if opening is None or not opening[0]:
+            break
+        text = text[opening.end() :]
+    return text.strip()
+
+
+def _without_request(text: str, is_asked: bool) -> str:  # noqa: FBT001 - a property of the sentence
+    """Return *text* up to its first question or order; all of it if it does neither, "" if only that."""
+    language = language_of(text)
+    commas = [comma.start() for comma in re.finditer("[,，]", text)]
+    if is_asked and pattern(language, "tag").search(text):
+        return ""
+    if pattern(language, "question").search(text) and (language == "en" or not commas):
+        return ""
+    for comma in commas:
+        if pattern(language, "request").match(text, comma):
+            return text[:comma]
+    if bare := pattern(language, "bare_request").search(text):
+        return text[: bare.start()] if " " in text[: bare.start()].strip() else ""
+    return "" if is_asked else text
+
+
+def _clauses(text: str) -> Iterator[str]:
+    """Split *text* where the user ends one statement about themselves and begins another."""
+    start = 0
+    for end in sorted(_ends(text), key=lambda match: match.start()):
+        if end.start() >= start and _speaks(text[start : end.start()]) and _speaks(text[end.end() :]):
+            yield _trimmed(text[start : end.start()])
+            start = end.end()
+    yield _trimmed(text[start:])
+
+
+def _ends(text: str) -> Iterator[re.Match[str]]:
+    for language in LANGUAGES:
+        yield from pattern(language, "clause_end").finditer(text)
+
+
+def _speaks(text: str) -> bool:
+    """Return whether the user speaks of themselves from the beginning of *text*."""
+    text = _without_opening(text)
+    return any(pattern(language, "speaks").match(text) for language in LANGUAGES)
+
+
+def _trimmed(text: str) -> str:
+    return _without_opening(text.strip(" ,，.。!！;；:"))
+
+
+def _can_stand_alone(text: str) -> bool:
+    language = language_of(text)
+    is_whole = BLANK not in text and len(text) >= MIN_CHARS[language] and (language == "zh" or " " in text)
+    return is_whole and not any(pattern(language, name).search(text) for name in ("dangling", "question"))

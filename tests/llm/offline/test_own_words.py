@@ -1,0 +1,113 @@
+"""What states something lasting about the user is kept, in the user's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Contents = Callable[[str], list[str]]
+
+KEPT = [
+    ("I'm vegetarian, what can I cook tonight?", ["I'm vegetarian."]),
+    ("I love hiking in the Alps.", ["I love hiking in the Alps."]),
+    ("btw im allergic to peanuts", ["Im allergic to peanuts."]),
+    ("I'm Ada, I live in Lisbon, I'm vegetarian", ["Name is Ada.", "Lives in Lisbon.", "I'm vegetarian."]),
+    ("My sister works at Google.", ["My sister works at Google."]),
+    ("I have two kids and a dog named Rex.", ["I have two kids and a dog named Rex."]),
+    ("I want to learn Rust this year.", ["I want to learn Rust this year."]),
+    ("I go to the gym three times a week.", ["I go to the gym three times a week."]),
+    ("Please keep your answers short.", ["Please keep your answers short."]),
+    ("我对花生过敏，沙爹酱能吃吗？", ["我对花生过敏"]),
+    ("我喜欢爬山。", ["我喜欢爬山"]),
+    ("我女儿叫朵朵，今年五岁", ["我女儿叫朵朵，今年五岁"]),
+    ("我的目标是今年跑完一次全程马拉松", ["我的目标是今年跑完一次全程马拉松"]),
+    ("以后回答请用中文", ["以后回答请用中文"]),
+]
+
+REFUSED = [
+    "Do you like Python?",
+    "What should I use, Python or Go?",
+    "I live in Paris, don't I?",
+    "I work at Google, right?",
+    "If I were a doctor, I would live in Paris.",
+    "I wish I lived in Hawaii.",
+    "Suppose I work at NASA.",
+    'My friend said "I hate Java".',
+    "He told me I work too hard.",
+    "Act as a lawyer. I am your client and I live in Rome.",
+    "In the story, I am a knight.",
+    "Just kidding, I love Java.",
+    "I live in Rome and I love pizza. Translate this to Italian.",
+    "Write a cover letter. I work at Tesla.",
+    "Dear Sir, I live in Rome and I love opera.",
+    "User: I love cats",
+    "> I live in Rome",
+    "```\nI live in Rome\n```",
+    "2024-05-01 10:00:00 I live in Rome",
+    "I uploaded report.pdf, it is about my holidays.",
+    "I'm tired.",
+    "I had pizza for lunch.",
+    "Thanks, that helped a lot!",
+    "你喜欢Python吗？",
+    "我在华为工作，对吗？",
+    "如果我是医生，我会住在北京。",
+    "朋友说我是天才",
+    "请扮演一名医生。我叫张三。",
+    "假设我在谷歌工作",
+    "翻译：我住在巴黎，我喜欢美食",
+    "“我叫韩梅梅”这句话怎么翻译",
+    "帮我写一封求职信，我叫李雷，在华为工作",
+    "开玩笑的，我喜欢加班",
+    "我累了",
+    "谢谢你的建议",
+]
+"""Questions, hypotheticals, fiction, other people's words, tasks, uploads, moods: nothing to remember a user by."""
+
+
+@pytest.mark.parametrize(("said", "facts"), KEPT)
+def test_what_is_lasting_is_kept_in_the_users_own_words(contents: Contents, said: str, facts: list[str]) -> None:
+    """No rule rewrites it, so nothing in it can be distorted; only a slot has a standard wording."""
+    assert contents(said) == facts
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_what_is_no_statement_of_the_user_is_not_kept(contents: Contents, said: str) -> None:
+    """A wrong fact misleads every later answer; a missing one can still be said again."""
+    assert contents(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("remember that I park on level 3", "I park on level 3"),
+        ("Remember: my bike lock is in the blue drawer", "my bike lock is in the blue drawer"),
+        ("please remember that the gate closes at 9 pm", "the gate closes at 9 pm"),
+        ("Note that our invoices go to billing@acme.test", "our invoices go to billing@acme.test"),
+        ("Keep in mind that my mother-in-law visits in July", "my mother-in-law visits in July"),
+        ("don't forget I'm allergic to latex", "I'm allergic to latex"),
+        ('Hi! Remember that my boat is called "The Owl".', 'my boat is called "The Owl"'),
+        ("remember that my number is 0171 555 0199", "my number is 0171 555 0199"),
+        ("记住我车停在B3层", "我车停在B3层"),
+        ("请记住：我的储物柜是214号", "我的储物柜是214号"),
+        ("帮我记一下，女儿周五三点放学", "女儿周五三点放学"),
+    ],
+)
+def test_what_the_user_asks_to_remember_is_kept_word_for_word(contents: Contents, said: str, kept: str) -> None:
+    """It was asked for, so no classifier decides, and nothing is cut."""
+    assert contents(said) == [kept]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Do you remember that I like tea?",
+        "remember to breathe",
+        "Remember when we talked about it?",
+        "我记住了",
+        "remember that my password is hunter2",
+    ],
+)
+def test_remembering_in_general_asks_for_nothing(contents: Contents, said: str) -> None:
+    """Only an instruction to remember something is one; a secret is never kept."""
+    assert contents(said) == []
