@@ -28,7 +28,7 @@ from report import render_report, unmet
 from result import Outcome, as_json, read_outcome
 
 PARTS = (
-    *("update", "start", "recall", "own_recall", "recall_speed", "extraction", "statements"),
+    *("update", "start", "recall", "episode_recall", "own_recall", "recall_speed", "extraction", "statements"),
     *("debounce", "invoker", "langmem_background", "langmem_ends", "langmem_updates", "kill", "storages", "servers"),
     *("agents", "attachments", "file_memory"),
 )

@@ -13,12 +13,15 @@ from typing import Any
 from common import HERE
 
 from memgraph import Fact
-from memgraph.models import Turn, timestamp
+from memgraph.models import Episode, Evidence, Turn, timestamp
 from memgraph.text.tokens import count_tokens
 
 LOCOMO = HERE.parent.parent / "shared/data/locomo_dev.json"
 """Outside the checkout: the data set is not part of this project."""
 CATEGORY_NAMES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
+
+MAX_QUOTES = 3
+MAX_QUOTE_CHARS = 400
 
 Cost = Callable[[str], float]
 """The cost of a fact's text, in the units of the budget."""
@@ -26,11 +29,12 @@ Cost = Callable[[str], float]
 
 @dataclass(frozen=True)
 class Question:
-    """A question, the turns that answer it, and its category."""
+    """A question, the turns that answer it, its category and its answer."""
 
     text: str
     evidence: frozenset[str]
     category: int
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,12 @@ def _to_conversation(conversation: dict[str, Any]) -> Conversation:
                 learned_from.append(_turn_ids(evidence))
                 speakers.append(speaker)
     questions = [
-        Question(item["question"], _turn_ids(item.get("evidence", [])) & turn_ids, item["category"])
+        Question(
+            item["question"],
+            _turn_ids(item.get("evidence", [])) & turn_ids,
+            item["category"],
+            str(item.get("answer", "")),
+        )
         for item in conversation["qa"]
     ]
     return Conversation(
@@ -115,6 +124,41 @@ def _session_time(sessions: Mapping[str, Any], number: int) -> str:
 
 def _turn_ids(evidence: object) -> frozenset[str]:
     return frozenset(re.findall(r"D\d+:\d+", str(evidence)))
+
+
+def to_episodes(conversation: Conversation) -> tuple[Episode, ...]:
+    """Return the turns of both speakers as episodes, each with the name of its speaker; a session is a thread."""
+    return tuple(
+        Episode(
+            id=turn.id,
+            thread_id=_session_of(turn.id),
+            message_id=turn.id,
+            at=turn.at,
+            text=f"{turn.speaker}: {turn.text}",
+        )
+        for turn in conversation.turns
+    )
+
+
+def with_evidence(conversation: Conversation, episodes: Sequence[Episode]) -> tuple[Fact, ...]:
+    """Return the facts with the turns that they were learned from as evidence, at most 3 quotes each."""
+    by_turn = {episode.message_id: episode for episode in episodes}
+    return tuple(
+        fact.model_copy(
+            update={
+                "evidence": tuple(
+                    Evidence(episode=by_turn[turn].id, quote=by_turn[turn].text[:MAX_QUOTE_CHARS])
+                    for turn in sorted(turns & by_turn.keys())[:MAX_QUOTES]
+                )
+            }
+        )
+        for fact, turns in zip(conversation.facts, conversation.learned_from, strict=True)
+    )
+
+
+def _session_of(turn: str) -> str:
+    """Return the name of the session of a turn such as `D1:3`, as facts have it."""
+    return f"session_{turn[1:].partition(':')[0]}_observation"
 
 
 def share_covered(

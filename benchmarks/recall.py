@@ -25,17 +25,20 @@ from locomo import (
     by_tokens,
     read_conversations,
     share_covered,
+    to_episodes,
+    with_evidence,
 )
 from ordering import Order, orders
 
 from memgraph import Fact
 
 BUDGETS = (500, 1_000, 2_000)
-MUST_REACH = {"lexical": (0.67, 0.71, 0.74), "hybrid": (0.69, 0.725, 0.755)}
+MUST_REACH = {"lexical": (0.705, 0.71, 0.757), "hybrid": (0.725, 0.725, 0.77)}
 COMPARISONS = (("lexical", "BM25, stems and stop words"), ("hybrid", "lexical"))
 CHINESE = HERE / "chinese_recall.json"
 PROTOCOL = (
-    "LoCoMo: the facts are the observations of each conversation. Facts are selected best first while they fit the "
+    "LoCoMo: the facts are the observations of each conversation, found by their content, their quotes and the turn "
+    "before. Facts are selected best first while they fit the "
     "budget, and a question scores the share of its evidence that they cover. A fact costs a quarter of its characters "
     "plus three tokens, as in published comparisons, or the exact tokens of its line. The intervals are over questions."
 )
@@ -52,8 +55,10 @@ class Scored:
 def score(order: Order, conversations: Sequence[Conversation]) -> Scored:
     """Score *order* on every question, at every budget, with both cost functions."""
     ranked = [
-        (conversation, question, order(conversation.facts, question.text))
+        (conversation, question, order(facts, question.text, episodes))
         for conversation in conversations
+        for episodes in (to_episodes(conversation),)
+        for facts in (with_evidence(conversation, episodes),)
         for question in conversation.questions
     ]
 
@@ -127,7 +132,7 @@ def chinese_rows(compared: Iterable[tuple[str, Order]]) -> Iterator[Row]:
     data = json.loads(CHINESE.read_text("utf-8"))
     facts = [Fact.model_validate(fact) for fact in data["facts"]]
     for name, order in compared:
-        ranks = [list(order(facts, item["question"])).index(item["fact"]) for item in data["questions"]]
+        ranks = [list(order(facts, item["question"], ())).index(item["fact"]) for item in data["questions"]]
         bounds = (at_least(0.8), at_least(0.95)) if name == "lexical" else (None, None)
         for what, within, bound in zip(("first", "among the first five"), (1, 5), bounds, strict=True):
             yield share_row(f"Chinese, {name}, right fact {what}", [place < within for place in ranks], bound)

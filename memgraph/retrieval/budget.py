@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from memgraph.retrieval.lines import MIN_LINE_TOKENS, Line
+from memgraph.retrieval.lines import MIN_LINE_TOKENS, Line, day_heading
 
 SUMMARIES_SHARE = 0.5
 """Share of the budget that the summaries may take."""
-MAX_MISSES = 64
+MAX_MISSES = 32
 """After so many lines in a row that do not fit, what is left of the budget is taken to be too little."""
 
 TokenCounter = Callable[[str], int]
@@ -43,18 +43,20 @@ class _Block:
 
     count: TokenCounter
     left: int
-    headings: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    places: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    """The groups, and the days in them, that have their headings."""
 
     def cost(self, line: Line) -> int:
-        headings = self._new_headings(line)
-        return self.count(line.text) + sum(self.count(text) for _, text in headings)
+        tokens = self.count(line.text)
+        return tokens if (line.group, line.day) in self.places else tokens + self._heading_tokens(line)
 
     def add(self, line: Line, cost: int) -> None:
-        self.headings.update(self._new_headings(line))
+        self.places |= {(line.group, ""), (line.group, line.day)}
         self.left -= cost
 
-    def _new_headings(self, line: Line) -> list[tuple[str, str]]:
-        return [(line.group, text) for text in line.headings if (line.group, text) not in self.headings]
+    def _heading_tokens(self, line: Line) -> int:
+        is_new_group = (line.group, "") not in self.places
+        return (self.count(line.group) if is_new_group else 0) + self.count(day_heading(line.day))
 
 
 def fit(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,6 @@ MIN_WORD_CHARS = 4
 """Shorter words are similar to nothing."""
 MIN_SIMILARITY = 0.4
 """The lowest similarity that counts."""
-MAX_QUERY_TERMS = 40
-"""Further words of a query are ignored: in a long one each word matters less."""
 MAX_MATCHES = 100
 
 
@@ -45,12 +42,10 @@ class Vocabulary:
         self._ngram_counts = np.array([len(ngrams) for ngrams in ngrams_of_words], dtype=np.float64)
         self._postings = {ngram: np.array(numbers, dtype=np.int64) for ngram, numbers in postings.items()}
 
-    def similar(self, words: Iterable[str]) -> list[tuple[str, str, float]]:
-        """Return the words of the vocabulary that are spelled like one of *words*.
+    def similar(self, words: Sequence[tuple[str, frozenset[str]]]) -> list[tuple[str, str, float]]:
+        """Return the words of the vocabulary that are spelled like one of *words*, which come with their n-grams.
 
             similarity = 2 * shared n-grams / (n-grams of one + n-grams of the other)
-
-        Only the first MAX_QUERY_TERMS of *words* are compared.
 
         Returns:
             At most MAX_MATCHES matches, the most similar first: one of *words*, a different word of the vocabulary,
@@ -59,16 +54,15 @@ class Vocabulary:
         Source:
             Dice, "Measures of the Amount of Ecologic Association Between Species", 1945.
         """
-        query = [(word, ngrams) for word in islice(words, MAX_QUERY_TERMS) if (ngrams := character_ngrams(word))]
-        postings = [[self._postings[ngram] for ngram in ngrams if ngram in self._postings] for _, ngrams in query]
+        postings = [[self._postings[ngram] for ngram in ngrams if ngram in self._postings] for _, ngrams in words]
         if not any(postings):
             return []
-        query_counts = np.array([len(ngrams) for _, ngrams in query])
+        query_counts = np.array([len(ngrams) for _, ngrams in words])
         similarity = 2 * self._count_shared(postings) / (self._ngram_counts + query_counts[:, np.newaxis])
         rows, numbers = np.nonzero(similarity >= MIN_SIMILARITY)
         values = similarity[rows, numbers]
         best = np.argsort(-values, kind="stable")[:MAX_MATCHES].tolist()
-        matches = ((query[rows[match]][0], self._words[numbers[match]], float(values[match])) for match in best)
+        matches = ((words[rows[match]][0], self._words[numbers[match]], float(values[match])) for match in best)
         return [(word, known, value) for word, known, value in matches if word != known]
 
     def _count_shared(self, postings: Sequence[Sequence[NDArray[np.int64]]]) -> NDArray[np.int64]:

@@ -14,7 +14,6 @@ from memgraph.retrieval.documents import Document
 from memgraph.retrieval.fuzzy import MAX_MATCHES, Vocabulary
 from memgraph.retrieval.postings import Postings, bm25_weights, count_terms
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.synonyms import load_synonyms
 from memgraph.retrieval.terms import Terms, extract_all_terms, extract_terms, extract_words
 from memgraph.retrieval.thread_boost import ThreadBoost
 
@@ -28,8 +27,6 @@ K1 = 1.5
 B = 0.9
 FUZZY_WEIGHT = 0.4
 """Weight of a word that is only spelled like a query term, times their similarity."""
-SYNONYM_WEIGHT = 0.5
-"""Weight of a synonym of a query term."""
 DATE_WEIGHT = 1.5
 """Weight of a document of a date in the query, times the idf of that date."""
 
@@ -130,7 +127,7 @@ class LexicalIndex:
 
         A word that no document contains counts as the rarest; a similar word or a synonym covers its part of a word.
         """
-        own, _ = _weigh_query(query)
+        own = query.terms
         rarity = self._idf(own)
         total = sum(weight * rarity.get(term, idf(self._size, 0)) for term, weight in own.items())
         weights = self._weigh_terms(query)
@@ -144,8 +141,8 @@ class LexicalIndex:
 
     def _weigh_terms(self, query: Query) -> dict[str, float]:
         """Return the terms to search for, and their weights times their idf."""
-        own, synonyms = _weigh_query(query)
-        found = dict.fromkeys(match for segment in self.segments for match in segment.vocabulary.similar(own))
+        own, synonyms = query.terms, query.synonyms
+        found = dict.fromkeys(match for segment in self.segments for match in segment.vocabulary.similar(query.ngrams))
         similar = sorted(found, key=lambda match: match[2], reverse=True)[:MAX_MATCHES]
         rarity = self._idf([*own, *synonyms, *(known for _, known, _ in similar)])
         weights = {term: weight * rarity[term] for term, weight in own.items() if term in rarity}
@@ -160,7 +157,10 @@ class LexicalIndex:
 
     def _idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return the idf of those *terms* that a document contains."""
-        counts = {term: sum(segment.count(term) for segment in self.segments) for term in dict.fromkeys(terms)}
+        counts = dict.fromkeys(terms, 0)
+        for segment in self.segments:
+            for term in counts:
+                counts[term] += segment.count(term)
         return {term: idf(self._size, count) for term, count in counts.items() if count}
 
 
@@ -194,24 +194,10 @@ def _covered_weights(segment: Postings, term_weights: dict[str, float]) -> Score
     return covered
 
 
-def _weigh_query(query: Query) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the terms of *query* and their synonyms, each with its weight in the turn in which it weighs most."""
-    parts = sorted(query.parts, key=lambda part: part[1], reverse=True)
-    own, synonyms = dict[str, float](), dict[str, float]()
-    synonym_map = load_synonyms()
-    terms_of_parts = extract_all_terms([text for text, _ in parts])
-    for (text, weight), terms in zip(parts, terms_of_parts, strict=True):
-        for term in terms:
-            own.setdefault(term, weight)
-        for term in synonym_map.expand(text, terms):
-            synonyms.setdefault(term, weight * SYNONYM_WEIGHT)
-    return own, synonyms
-
-
 def matched_words(query: Query, document: Document) -> tuple[str, ...]:
     """Return the words of *document* by which *query* finds it, in order, each once."""
-    own, synonyms = _weigh_query(query)
+    own, synonyms = query.terms, query.synonyms
     words = [pair for text in document.texts for pair in extract_words(text)]
-    similar = Vocabulary(dict.fromkeys(term for _, term in words)).similar(own)
+    similar = Vocabulary(dict.fromkeys(term for _, term in words)).similar(query.ngrams)
     wanted = {*own, *synonyms, *(known for _, known, _ in similar)}
     return tuple(dict.fromkeys(word for word, term in words if term in wanted))

@@ -49,7 +49,8 @@ class Postings:
         tf = np.fromiter((n for counts in counted for n in counts.values()), dtype=np.float64, count=len(document))
         by_term = np.argsort(term, kind="stable")
         self.documents, self.tf = document[by_term], tf[by_term]
-        self._starts = np.searchsorted(term[by_term], np.arange(len(ids) + 1))
+        # plain numbers: a query looks up a hundred terms
+        self._starts: list[int] = np.searchsorted(term[by_term], np.arange(len(ids) + 1)).tolist()
 
     def find(self, term: str) -> slice:
         """Return the part of `documents` and `tf` that is about *term*; empty if no document contains it."""
@@ -58,8 +59,8 @@ class Postings:
 
     def count(self, term: str) -> int:
         """Return how many documents contain *term*."""
-        part = self.find(term)
-        return int(part.stop - part.start)
+        number = self.vocabulary.ids.get(term)
+        return 0 if number is None else self._starts[number + 1] - self._starts[number]
 
 
 def bm25_weights(postings: Postings, mean_length: float, k1: float, b: float) -> NDArray[np.float64]:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from memgraph.models import Turn
+from memgraph.retrieval.fuzzy import character_ngrams
+from memgraph.retrieval.synonyms import load_synonyms
+from memgraph.retrieval.terms import extract_all_terms
 from memgraph.text.date_phrases import find_dates
 
 if TYPE_CHECKING:
@@ -20,13 +25,17 @@ TURN_DECAY = 0.5
 """Weight of an exchange relative to the one after it."""
 ANSWER_WEIGHT = 0.4
 """Weight of an answer of the assistant relative to its question."""
+MAX_FUZZY_TERMS = 40
+"""Further words of a query are not compared by their spelling: in a long one each word matters less."""
+SYNONYM_WEIGHT = 0.5
+"""Weight of a synonym of a query term."""
 MAX_CHARS = 2_000
 """A longer turn is shortened to its beginning and its end."""
 READ_FACTOR = 2
 """More human messages are read than count, since some only acknowledge."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Query:
     """Texts, the oldest first, each with its weight in (0, 1]."""
 
@@ -44,6 +53,34 @@ class Query:
     def text(self) -> str:
         """All texts, one after the other."""
         return "\n".join(text for text, _ in self.parts)
+
+    @cached_property
+    def terms(self) -> dict[str, float]:
+        """Its terms, each with its weight in the turn in which it weighs most."""
+        return self._term_weights[0]
+
+    @cached_property
+    def synonyms(self) -> dict[str, float]:
+        """The synonyms of its words, weighed likewise."""
+        return self._term_weights[1]
+
+    @cached_property
+    def ngrams(self) -> list[tuple[str, frozenset[str]]]:
+        """Its first MAX_FUZZY_TERMS terms with their n-grams, except those that have none."""
+        pairs = ((term, character_ngrams(term)) for term in islice(self.terms, MAX_FUZZY_TERMS))
+        return [(term, ngrams) for term, ngrams in pairs if ngrams]
+
+    @cached_property
+    def _term_weights(self) -> tuple[dict[str, float], dict[str, float]]:
+        parts = sorted(self.parts, key=lambda part: part[1], reverse=True)
+        terms_of_parts = extract_all_terms([text for text, _ in parts])
+        own, synonyms, synonym_map = dict[str, float](), dict[str, float](), load_synonyms()
+        for (text, weight), terms in zip(parts, terms_of_parts, strict=True):
+            for term in terms:
+                own.setdefault(term, weight)
+            for term in synonym_map.expand(text, terms):
+                synonyms.setdefault(term, weight * SYNONYM_WEIGHT)
+        return own, synonyms
 
     def __bool__(self) -> bool:
         return any(text.strip() for text, _ in self.parts)

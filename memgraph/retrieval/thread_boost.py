@@ -48,7 +48,8 @@ class ThreadBoost:
 
     def _thread_means(self, scores: NDArray[np.float64], matches: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return for each document the mean of the TOP_N best scores of its thread; missing ones count 0."""
-        best_first = matches[np.lexsort((-scores[matches], self._threads[matches]))]
+        # one sort by thread, then by falling score: the second part is less than 1
+        best_first = matches[np.argsort(self._threads[matches] - scores[matches] / (2 * scores.max()))]
         threads = self._threads[best_first]
         starts = np.searchsorted(threads, threads)
         top = best_first[np.arange(len(threads)) - starts < TOP_N]

@@ -17,14 +17,13 @@ from memgraph.retrieval.lexical import (
     FUZZY_WEIGHT,
     K1,
     MIN_SEGMENT,
-    SYNONYM_WEIGHT,
     B,
     LexicalIndex,
     bm25,
     matched_words,
     reusable_segments,
 )
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.query import SYNONYM_WEIGHT, Query
 
 CHINESE_SET = json.loads((Path(__file__).parents[2] / "benchmarks/chinese_recall.json").read_text())
 FACTS = [

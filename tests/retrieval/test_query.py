@@ -9,7 +9,15 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from memgraph.models import Turn
-from memgraph.retrieval.query import ANSWER_WEIGHT, MAX_CHARS, READ_FACTOR, TURN_DECAY, Query, build_query
+from memgraph.retrieval.query import (
+    ANSWER_WEIGHT,
+    MAX_CHARS,
+    MAX_FUZZY_TERMS,
+    READ_FACTOR,
+    TURN_DECAY,
+    Query,
+    build_query,
+)
 
 
 def texts(query: Query) -> list[str]:
@@ -163,3 +171,21 @@ def test_only_the_last_message_of_the_user_names_dates() -> None:
     messages = [HumanMessage("It was in May 2023."), HumanMessage("And who came?"), AIMessage("In 2021?")]
 
     assert build_query(messages, today=TODAY).dates == ()
+
+
+# -- terms ----------------------------------------------------------------------------------------
+
+
+def test_only_the_first_words_of_a_long_query_are_compared_by_their_spelling() -> None:
+    """Words without n-grams count too."""
+    fill = " ".join(f"a{number}" for number in range(MAX_FUZZY_TERMS - 1))
+
+    assert [term for term, _ in Query.from_text(f"{fill} databse").ngrams] == ["databs"]
+    assert Query.from_text(f"{fill} zz databse").ngrams == []
+
+
+def test_synonyms_weigh_half_as_much_as_the_words() -> None:
+    query = Query((("docker", 0.5),))
+
+    assert query.terms == {"docker": 0.5}
+    assert query.synonyms["contain"] == 0.25
