@@ -6,20 +6,21 @@ python benchmarks/recall_speed.py [--quick]
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from common import Measurement, Plot, Row, at_most, median_row, run_standalone
 from datasets import cpu_ms, question, some_facts
 
 from memgraph import Fact, IndexCache, Memory, Section, recall
-from memgraph.models import CATEGORIES, SECTIONS
-from memgraph.retrieval.fact_index import FactIndex, get_ranker
+from memgraph.models import CATEGORIES, SECTIONS, Episode
 from memgraph.text.tokens import count_tokens
 
 SIZES = (10, 100, 1_000, 10_000)
 WARM_BOUNDS = {100: at_most(1), 1_000: at_most(2), 10_000: at_most(10)}
 INDEX_BOUNDS = {1_000: at_most(250)}
+TOGETHER = {(1_000, 3_000): (at_most(2), at_most(600)), (10_000, 10_000): (at_most(12), None)}
+"""Facts and episodes, and the bounds of a warm and of a cold recall."""
 
 
 # -- cost --------------------------------------------------------------------------------
@@ -28,7 +29,7 @@ INDEX_BOUNDS = {1_000: at_most(250)}
 def index_row(facts: int) -> Row:
     """Measure building the index of facts whose words are new to this process."""
     unseen = some_facts(facts)
-    (spent,) = cpu_ms(lambda _: FactIndex(unseen, get_ranker(None)).costs, 1)
+    (spent,) = cpu_ms(lambda _: IndexCache().facts(unseen), 1)
     note = "the first time in a process"
     return Row(f"index, {facts:,} facts", spent, "ms CPU", bound=INDEX_BOUNDS.get(facts), note=note)
 
@@ -46,6 +47,35 @@ def warm_row(facts: int, rounds: int) -> Row:
     recall(memory, question(-1), cache=cache)
     spent = cpu_ms(lambda number: recall(memory, question(number), cache=cache), rounds)
     return median_row(f"recall, warm, {facts:,} facts", spent, "ms CPU", WARM_BOUNDS.get(facts))
+
+
+def some_episodes(count: int) -> tuple[Episode, ...]:
+    """Return episodes of two sentences each, ten per thread."""
+    sentences = [fact.content for fact in some_facts(count)]
+    return tuple(
+        Episode(
+            id=f"e{number}",
+            thread_id=f"thread_{number // 10}",
+            message_id=f"m{number}",
+            at=f"2026-{number // 28 % 12 + 1:02}-{number % 28 + 1:02}T00:00:00Z",
+            text=f"{sentence}. {sentences[number * 7 % count]}.",
+        )
+        for number, sentence in enumerate(sentences)
+    )
+
+
+def together_rows(facts: int, episodes: int, rounds: int) -> Iterator[Row]:
+    """Measure the first question to facts and episodes, and repeated ones."""
+    memory, said, cache = Memory(facts=some_facts(facts)), some_episodes(episodes), IndexCache()
+    warm, cold = TOGETHER[facts, episodes]
+    what = f"{facts:,} facts and {episodes:,} episodes"
+    (first,) = cpu_ms(lambda number: recall(memory, question(number), episodes=said, cache=cache), 1)
+    yield Row(f"recall, cold, {what}", first, "ms CPU", bound=cold)
+    spent = cpu_ms(lambda number: recall(memory, question(number), episodes=said, cache=cache), rounds)
+    yield median_row(f"recall, warm, {what}", spent, "ms CPU", warm)
+    grown = (*said, said[0].model_copy(update={"id": "new"}))
+    (added,) = cpu_ms(lambda number: recall(memory, question(number), episodes=grown, cache=cache), 1)
+    yield Row(f"recall after one more episode, {what}", added, "ms CPU")
 
 
 def growth(sizes: Sequence[int], warm: Sequence[Row], cold: Sequence[Row]) -> Plot:
@@ -115,7 +145,9 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
     first = index_row(1_000)
     warm = [warm_row(size, rounds) for size in sizes]
     cold = [cold_row(size, max(5, rounds // 5)) for size in sizes]
-    rows = [*warm, *cold, first, *budget_rows(100 if quick else 5_000)]
+    sizes_together = list(TOGETHER)[:1] if quick else TOGETHER
+    together = [row for pair in sizes_together for row in together_rows(*pair, rounds)]
+    rows = [*warm, *cold, first, *together, *budget_rows(100 if quick else 5_000)]
     note = (
         "A query of three short messages and a budget of 2,000 tokens; facts of 20 tokens, a tenth of them Chinese. "
         "Cold is without an index, with words known to the process. The first index in a process also stems every "

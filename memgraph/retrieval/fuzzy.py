@@ -62,7 +62,7 @@ class Vocabulary:
         rows, numbers = np.nonzero(similarity >= MIN_SIMILARITY)
         values = similarity[rows, numbers]
         best = np.argsort(-values, kind="stable")[:MAX_MATCHES].tolist()
-        matches = ((words[rows[match]][0], self._words[numbers[match]], float(values[match])) for match in best)
+        matches = ((words[int(rows[match])][0], self._words[numbers[match]], float(values[match])) for match in best)
         return [(word, known, value) for word, known, value in matches if word != known]
 
     def _count_shared(self, postings: Sequence[Sequence[NDArray[np.int64]]]) -> NDArray[np.int64]:
