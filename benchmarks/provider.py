@@ -55,7 +55,8 @@ class Completions(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         key = self.headers["Authorization"].removeprefix("Bearer ")
-        prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = request["messages"][-1]["content"]
         with self.server.lock:
             self.server.active[key] += 1
             self.server.requests[key] += 1
@@ -63,10 +64,22 @@ class Completions(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.active[key] -= 1
         turns = [turn.text for turn in read_turns(prompt) if turn.is_new]
-        self._answer(update_answer(*(f"{turn} #{secrets.token_hex(4)}" for turn in turns)))
+        answer = update_answer(*(f"{turn} #{secrets.token_hex(4)}" for turn in turns))
+        self._stream(answer) if request.get("stream") else self._answer(answer)
 
     def log_message(self, *_: object) -> None:
         """Disable the request log."""
+
+    def _stream(self, content: str) -> None:
+        frame = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "items"}
+        delta = {"index": 0, "delta": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        chunks = [{**frame, "choices": [delta]}, {**frame, "choices": [], "usage": usage}]
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        for chunk in [*map(json.dumps, chunks), "[DONE]"]:
+            self.wfile.write(f"data: {chunk}\n\n".encode())
 
     def _answer(self, content: str) -> None:
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
