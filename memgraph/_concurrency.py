@@ -174,15 +174,6 @@ def run_in_thread(call: Callable[[], T], name: str) -> Future[T]:
     return future
 
 
-def run_with_timeout(seconds: float, call: Callable[[], T], name: str) -> T:
-    """Return the result of *call*, run on a daemon thread called *name* in a copy of the caller's context.
-
-    Raises:
-        TimeoutError: After *seconds*. The call itself goes on; nothing waits for it, not even the interpreter at exit.
-    """
-    return run_in_thread(partial(copy_context().run, call), name).result(seconds)
-
-
 def _run_into_future(future: Future[T], call: Callable[[], T]) -> None:
     if not future.set_running_or_notify_cancel():
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
@@ -19,7 +18,6 @@ from streaming_server import Connection, Script, StreamingServer, answer, refuse
 from tenacity import RetryCallState, Retrying
 
 from memgraph import ModelError, ModelSetupError, Policy
-from memgraph._concurrency import run_with_timeout
 from memgraph.llm.answer import read_answer, read_usage
 from memgraph.llm.call import RefusedOptions, acall, call, with_schema
 from memgraph.llm.models import chat_model
@@ -111,19 +109,6 @@ def test_retry_after_is_respected_as_seconds_and_as_date(after: str) -> None:
 def test_invalid_retry_after_is_ignored(after: str) -> None:
     """It must not fail the run."""
     assert _delay(StatusError(429, **{"retry-after": after}), 1) <= 1.5
-
-
-def test_hanging_call_times_out_on_a_daemon_thread() -> None:
-    """Nothing waits for its thread, not even interpreter exit."""
-    forever = threading.Event()
-
-    with pytest.raises(TimeoutError):
-        run_with_timeout(0.01, forever.wait, "memgraph-model-call")
-
-    (hanging,) = [thread for thread in threading.enumerate() if thread.name == "memgraph-model-call"]
-    assert hanging.daemon
-    forever.set()
-    hanging.join()
 
 
 # -- responses -----------------------------------------------------------------------------------
