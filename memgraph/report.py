@@ -92,6 +92,13 @@ class Report(ReportModel):
         return any(refusal.reason == REJECTED for refusal in self.refused)
 
     @property
+    def outcome(self) -> Outcome:
+        """How a run ended that saved all it learned."""
+        if self.changed:
+            return "learned"
+        return "rejected" if self.rejected else "nothing_new"
+
+    @property
     def counts(self) -> dict[str, int]:
         """How many of each."""
         return {name: len(getattr(self, name)) for name in ("added", "confirmed", "removed", "rewritten", "refused")}

@@ -108,8 +108,11 @@ def submission_time(at: object, now: float) -> datetime:
 
 def with_submission_time(raw: Sequence[Raw], at: datetime, now: float) -> list[Raw]:
     """Return *raw* messages with the time *at* in those that have no time before *now*."""
-    latest = datetime.fromtimestamp(now, tz=UTC)
-    return [message if _has_time(message, latest) else _with_time(message, timestamp(at)) for message in raw]
+    latest, submitted_at = datetime.fromtimestamp(now, tz=UTC), timestamp(at)
+    timed = [_has_time(message, latest) for message in raw]
+    return [
+        message if has_time else _with_time(message, submitted_at) for message, has_time in zip(raw, timed, strict=True)
+    ]
 
 
 def with_first_time(message: Raw, earlier: Raw) -> Raw:
@@ -124,11 +127,13 @@ def is_same_text(one: Raw, other: Raw) -> bool:
 
 
 def _has_time(message: Raw, latest: datetime) -> bool:
-    return (_submitted_at(message) or _own_time(message, latest)) is not None
+    extra = _extra(message)
+    own = stated_time(extra, message.get("response_metadata"), now=latest)
+    return (own or parse_time(extra.get(SUBMITTED_AT))) is not None
 
 
-def _own_time(message: Raw, latest: datetime | None = None) -> datetime | None:
-    return stated_time(message.get("additional_kwargs"), message.get("response_metadata"), now=latest)
+def _own_time(message: Raw) -> datetime | None:
+    return stated_time(message.get("additional_kwargs"), message.get("response_metadata"))
 
 
 def _submitted_at(message: Raw) -> datetime | None:

@@ -56,17 +56,9 @@ class RunContext:
     authenticated_user_id: str | None
     """The user that the server has authenticated."""
     open_model: Callable[[], BaseChatModel]
+    """Returns the chat model, opened at first use: in the worker thread of the node that needs it."""
     open_storage: Callable[[], MemoryStorage]
-
-    @property
-    def model(self) -> BaseChatModel:
-        """The chat model, opened at first use: in the worker thread of the node that needs it."""
-        return self.open_model()
-
-    @property
-    def storage(self) -> MemoryStorage:
-        """The storage, opened at first use."""
-        return self.open_storage()
+    """Returns the storage, opened at first use."""
 
     def require_storage(self, name: str) -> MemoryStorage:
         """Return the storage, whose name must be *name*.
@@ -74,7 +66,7 @@ class RunContext:
         Raises:
             WrongStorageError: If it is another one, because the run was resumed without its context.
         """
-        storage = self.storage
+        storage = self.open_storage()
         if storage.name != name:
             raise WrongStorageError(name, storage.name)
         return storage
@@ -222,9 +214,10 @@ def resolve_origin(context: RunContext) -> Origin:
         raise IdentityError(
             "no user_id: name the user by context=Context(user_id='ada'); 'default' is the memory without a user"
         )
+    storage = context.open_storage().name
     return Origin(
         scope=Scope(context.user_id, context.agent_name),
         thread_id=validate_id(context.thread_id, "thread_id") if context.thread_id else None,
-        storage=context.storage.name,
+        storage=storage,
         review=context.review,
     )

@@ -19,13 +19,14 @@ from memgraph.models.document import (
     new_fact_id,
 )
 from memgraph.models.scope import MAX_ID_CHARS, Scope, validate_id
-from memgraph.models.values import DocumentModel, is_partial_date, timestamp
+from memgraph.models.values import PARTIAL_DATE, DocumentModel, is_partial_date, timestamp
 
 __all__ = [
     "CATEGORIES",
     "MANUAL",
     "MAX_ID_CHARS",
     "MAX_QUOTE_CHARS",
+    "PARTIAL_DATE",
     "SECTIONS",
     "UNKNOWN_THREAD",
     "Addition",

@@ -29,10 +29,6 @@ class Turn(BaseModel):
         return self.role == "human" and not self.speaker
 
 
-def _is_user(author: object) -> bool:
-    return author == "user"
-
-
 class Episode(DocumentModel):
     """One message of a conversation, or a part of a long one, in the words in which it was written."""
 
@@ -44,7 +40,7 @@ class Episode(DocumentModel):
     at: Timestamp = ""
     """When it was written; empty if unknown."""
     text: Text
-    author: Literal["user", "assistant"] = Field(default="user", exclude_if=_is_user)
+    author: Literal["user", "assistant"] = Field(default="user", exclude_if=lambda author: author == "user")
 
 
 class PromptExample(BaseModel):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping
+from operator import not_
 from types import MappingProxyType
 from typing import Annotated, Literal, cast
 
@@ -22,7 +23,6 @@ from memgraph.models.values import (
     PartialDate,
     Text,
     Timestamp,
-    is_empty,
     read_ids,
     read_optional,
 )
@@ -89,22 +89,22 @@ class Fact(DocumentModel):
     created_at: Timestamp = ""
     source: Text = UNKNOWN_THREAD
     """The thread it was learned in, or "manual" if a person wrote it."""
-    source_error: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=is_empty)
+    source_error: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=not_)
     """On corrections: what went wrong."""
-    last_confirmed_at: Timestamp = Field(default="", exclude_if=is_empty)
-    confirmations: Count = Field(default=0, exclude_if=is_empty)
+    last_confirmed_at: Timestamp = Field(default="", exclude_if=not_)
+    confirmations: Count = Field(default=0, exclude_if=not_)
     """How often it was repeated."""
-    replaces: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=is_empty)
+    replaces: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
     """Ids of the facts it replaced."""
-    said_at: Timestamp = Field(default="", exclude_if=is_empty)
+    said_at: Timestamp = Field(default="", exclude_if=not_)
     """When the user said it, which may be long before it was learned; empty if unknown."""
-    valid_from: PartialDate = Field(default="", exclude_if=is_empty)
+    valid_from: PartialDate = Field(default="", exclude_if=not_)
     """When it became true, or when it happened."""
-    valid_until: PartialDate = Field(default="", exclude_if=is_empty)
+    valid_until: PartialDate = Field(default="", exclude_if=not_)
     """When it ceases to be true."""
-    evidence: Annotated[tuple[Evidence, ...], BeforeValidator(_read_evidence)] = Field(default=(), exclude_if=is_empty)
+    evidence: Annotated[tuple[Evidence, ...], BeforeValidator(_read_evidence)] = Field(default=(), exclude_if=not_)
     """What the user said, at most 3 quotes."""
-    slot: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=is_empty)
+    slot: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=not_)
     """The attribute it states, if a person has one value of it at a time."""
 
     @property
@@ -172,9 +172,9 @@ class Watermark(DocumentModel):
 
     last_message_id: Text = ""
     at: Timestamp = ""
-    message_ids: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=is_empty)
+    message_ids: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
     """The last messages learned from, the newest last."""
-    gaps: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=is_empty)
+    gaps: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
     """Those of `message_ids` before which messages were learned whose ids are not kept any more."""
 
     @property
@@ -200,11 +200,11 @@ class Memory(DocumentModel):
     user: UserSections = UserSections()
     history: HistorySections = HistorySections()
     facts: tuple[Fact, ...] = ()
-    unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=is_empty)
+    unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=not_)
     """Stored facts whose content is not a text: kept in the document, but never recalled."""
     threads: Mapping[str, Watermark] = Field(default_factory=dict[str, Watermark])
     """Learning progress by thread id."""
-    forgotten: Deletion | None = Field(default=None, exclude_if=is_empty)
+    forgotten: Deletion | None = Field(default=None, exclude_if=not_)
     """The last deletion, if any."""
 
     @field_validator("user", "history", "threads", mode="before")

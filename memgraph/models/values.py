@@ -41,12 +41,13 @@ Timestamp = Annotated[str, BeforeValidator(read_time)]
 """ISO 8601, UTC, ending in Z, so that later times sort later; empty if unknown."""
 
 
-_PARTIAL_DATE = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?")
+PARTIAL_DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?)?")
+"""A year, a month or a day; its groups are their numbers."""
 
 
 def is_partial_date(text: str) -> bool:
     """Return whether *text* is a year, a month or a day of ISO 8601: `2026`, `2026-05`, `2026-05-03`."""
-    return _PARTIAL_DATE.fullmatch(text) is not None
+    return PARTIAL_DATE.fullmatch(text) is not None
 
 
 def read_text(value: object) -> object:
@@ -86,10 +87,6 @@ def read_optional(value: object) -> object:
 
 JsonObject = dict[str, object]
 """An object of a stored document."""
-
-
-def is_empty(value: object) -> bool:
-    return not value
 
 
 Text = Annotated[str, BeforeValidator(read_text)]

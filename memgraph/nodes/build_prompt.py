@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -26,11 +26,8 @@ def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Promp
     policy = runtime.context.policy
     turns, memory = state["turns"], state["memory"]
     watermark = memory.threads.get(state["origin"].thread)
-    parts = [
-        part
-        for turn in unlearned_turns(turns, watermark)
-        for part in _split_turn(turn, progress_of(turn.id, watermark), policy)
-    ]
+    pending = [(turn, progress_of(turn.id, watermark)) for turn in unlearned_turns(turns, watermark)]
+    parts = [part for turn, learned_chars in pending for part in _split_turn(turn, learned_chars, policy)]
     batch = _fit_batch(parts, policy)[: state.get("batch_limit")]
     parts_by_id: dict[str, list[TurnPart]] = {}
     for part in batch:
@@ -67,18 +64,19 @@ class TurnPart(NamedTuple):
         return self.turn.id if self.is_last else progress_id(self.turn.id, self.end)
 
 
-def _split_turn(turn: Turn, start: int, policy: Policy) -> Iterator[TurnPart]:
-    """Yield the parts of *turn* after its first *start* characters, each with at most `max_turn_chars` characters."""
+def _split_turn(turn: Turn, start: int, policy: Policy) -> list[TurnPart]:
+    """Return the parts of *turn* after its first *start* characters, each with at most `max_turn_chars` characters."""
     text, limit = turn.text, policy.max_turn_chars
+    parts: list[TurnPart] = []
     stop = start + policy.batch_tokens * _MAX_CHARS_PER_TOKEN
     while True:
         window = text[start : start + limit]
         is_last = start + limit >= len(text)
         part = window if is_last else window[: _break_position(window)]
         start += len(part)
-        yield TurnPart(turn.model_copy(update={"text": part}), start, is_last)
+        parts.append(TurnPart(turn.model_copy(update={"text": part}), start, is_last))
         if is_last or start >= stop:
-            return
+            return parts
 
 
 def _break_position(window: str) -> int:

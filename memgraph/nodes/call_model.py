@@ -18,14 +18,14 @@ _UNREADABLE_ANSWER_CHARS = 2_000  # of an unreadable answer that the correction 
 def call_model(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     """Call the model; after an unreadable answer, send it back with the problem."""
     context, messages = runtime.context, _messages(state)
-    message = call(context.model, messages, context.policy, context.structured_output, context.refused)
+    message = call(context.open_model(), messages, context.policy, context.structured_output, context.refused)
     return _to_answer(state, message)
 
 
 async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     """As `call_model`, without blocking a thread."""
     context, messages = runtime.context, _messages(state)
-    message = await acall(context.model, messages, context.policy, context.structured_output, context.refused)
+    message = await acall(context.open_model(), messages, context.policy, context.structured_output, context.refused)
     return _to_answer(state, message)
 
 
@@ -46,4 +46,5 @@ def _to_answer(state: CallModelInput, message: AIMessage) -> Answered:
     """Add the usage of *message* to what this pass has used before."""
     is_retry = "problem" in state
     used = state.get("usage", Usage()) if is_retry or state.get("conflicts") else Usage()
-    return {"response": read_answer(message), "attempt": 2 if is_retry else 1, "usage": used + read_usage(message)}
+    usage, answer = read_usage(message), read_answer(message)
+    return {"response": answer, "attempt": 2 if is_retry else 1, "usage": used + usage}

@@ -12,7 +12,7 @@ from memgraph.errors import ForgottenError, RevisionConflictError
 from memgraph.langgraph_adapter import emit_progress
 from memgraph.models import Memory, Turn
 from memgraph.policy import Policy
-from memgraph.report import Outcome, Report, diff
+from memgraph.report import Report, diff
 from memgraph.rules.watermark import unlearned_turns, with_watermark, without_progress
 from memgraph.state import Saved, SaveInput
 from memgraph.storage import MemoryStorage
@@ -31,11 +31,12 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
         RevisionConflictError: If more saves in a row were lost than the policy allows.
     """
     origin = state["origin"]
+    thread = origin.thread
     policy = runtime.context.policy
     storage = runtime.context.require_storage(origin.storage)
     try:
-        episodes = episodes_of(_learned_turns(state), thread=origin.thread, policy=policy)
-        log_kept_words(storage.name, policy.kept_words)
+        episodes = episodes_of(_learned_turns(state), thread=thread, policy=policy)
+        log_kept_words(origin.storage, policy.kept_words)
         # first, so that a crash in between loses nothing: the run is repeated, and an episode is stored once
         storage.append_episodes(origin.scope, episodes, policy, revision=state["scrubbed"].revision)
         saved = storage.save(origin.scope, state["scrubbed"])
@@ -46,23 +47,17 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
             return {"outcome": "forgotten", "report": state["report"] + Report(usage=state["usage"])}
         return _retry_after_conflict(state, policy)
     report = state["report"] + _report(state, saved)
-    pending = len(unlearned_turns(state["turns"], saved.threads.get(origin.thread)))
+    pending = len(unlearned_turns(state["turns"], saved.threads.get(thread)))
     emit_progress(runtime, "save_memory", facts=len(saved.facts), left=pending)
     output: Saved = {"saved": saved, "memory": saved, "pending_turns": pending, "report": report, "conflicts": 0}
     if not pending:
-        output["outcome"] = _outcome(report)
+        output["outcome"] = report.outcome
     return output
 
 
 def _learned_turns(state: SaveInput) -> list[Turn]:
     learned = frozenset(map(without_progress, state["changes"].message_ids))
     return [turn for turn in state["turns"] if turn.id in learned]
-
-
-def _outcome(report: Report) -> Outcome:
-    if report.changed:
-        return "learned"
-    return "rejected" if report.rejected else "nothing_new"
 
 
 def _retry_after_conflict(state: SaveInput, policy: Policy) -> Saved:

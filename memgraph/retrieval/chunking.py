@@ -57,7 +57,7 @@ class ChunkedEmbeddings(Embeddings):
         params = self._params
         if not params.use_chunking or params.chunk_strategy == "first":
             return [cut_at_sentence(text, params.max_length, len)]
-        return list(split_text(text, params.max_length)) or [text]
+        return split_text(text, params.max_length) or [text]
 
     def _combine(self, vectors: Vector, chunks: Sequence[str]) -> Vector:
         """Return the mean of unit *vectors*, at length 1."""

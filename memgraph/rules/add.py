@@ -65,6 +65,7 @@ def _add_fact(draft: Draft, addition: Addition) -> Draft:
     if len(content) > draft.policy.max_fact_chars and not addition.edited_by_user:
         content = cut_at_sentence(content, draft.policy.max_fact_chars, len).strip()
     category = addition.category if addition.category in CATEGORIES else "context"
+    evidence = merge_evidence((), addition.evidence)
     valid_from, valid_until = _valid_dates(addition)
     fact = Fact(
         id=addition.id,
@@ -76,7 +77,7 @@ def _add_fact(draft: Draft, addition: Addition) -> Draft:
         source_error=addition.source_error if category == "correction" else None,
         replaces=tuple(old for old in addition.replaces if draft.memory.fact(old)),
         said_at=addition.said_at,
-        evidence=merge_evidence((), addition.evidence),
+        evidence=evidence,
         slot=addition.slot,
         valid_from=valid_from,
         valid_until=valid_until,

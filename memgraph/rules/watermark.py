@@ -70,30 +70,31 @@ def new_turns(turns: Sequence[Turn], watermark: Watermark | None) -> tuple[Turn,
     "yes" are often repeated.
     """
     ids = [turn.id for turn in turns]
-    is_known = [_is_known(ids, index, watermark) for index in range(len(ids))] if watermark else [False] * len(ids)
+    known = watermark.known if watermark else frozenset[str]()
+    gaps = watermark.gaps if watermark else ()
+    is_known = [_is_known(ids, index, known, gaps) for index in range(len(ids))]
     first = next((index for index in range(len(ids)) if is_known[index] or progress_of(ids[index], watermark)), 0)
     new: list[Turn] = []
     next_known: str | None = None
     for index in range(len(ids) - 1, first - 1, -1):
         if is_known[index]:
             next_known = ids[index]
-        elif watermark is None or next_known not in watermark.gaps:
+        elif next_known not in gaps:
             new.append(turns[index])
     return tuple(reversed(new))
 
 
-def _is_known(ids: Sequence[str], index: int, watermark: Watermark) -> bool:
-    """Return whether the turn at *index* was learned.
+def _is_known(ids: Sequence[str], index: int, known: frozenset[str], gaps: tuple[str, ...]) -> bool:
+    """Return whether the turn at *index* was learned, by the ids *known* to a watermark and its *gaps*.
 
     A watermark with a single id cannot know the turn before it; nor can one that has evicted the id of the turn
     before, so there the turn after it has to be known.
     """
-    known = watermark.known
     if ids[index] not in known:
         return False
     if not ids[index].startswith(HASHED) or index == 0 or len(known) == 1 or ids[index - 1] in known:
         return True
-    return ids[index] in watermark.gaps and index + 1 < len(ids) and ids[index + 1] in known
+    return ids[index] in gaps and index + 1 < len(ids) and ids[index + 1] in known
 
 
 def unlearned_turns(turns: Sequence[Turn], watermark: Watermark | None) -> tuple[Turn, ...]:

@@ -135,14 +135,13 @@ class FileStorage(MemoryStorage):
         if not episodes:
             return
         path, user_id_file = self._layout.document(scope), self._layout.user_id_file(scope)
+        episodes_path = self._layout.episodes(scope)
         with locked(path, self._lock_timeout):
             if revision is not None:
                 require_not_deleted(scope, self._read_state(path).memory, revision)
             if user_id_file:
                 self._write_user_id(scope, user_id_file)
-            episode_file.append_episodes(
-                self._layout.episodes(scope), episodes, policy, load=lambda: self._read_episodes(scope)
-            )
+            episode_file.append_episodes(episodes_path, episodes, policy, load=lambda: self._read_episodes(scope))
 
     def episodes(self, scope: Scope) -> tuple[Episode, ...]:
         return self._episodes.visible(scope, self._read_episodes, was_deleted=lambda: was_deleted(self._read(scope)))

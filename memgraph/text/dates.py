@@ -8,13 +8,14 @@ from __future__ import annotations
 import calendar
 import math
 import re
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, tzinfo
 from typing import Annotated, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator
 
-from memgraph.models import is_partial_date
+from memgraph.models import PARTIAL_DATE
 
 MIN_MILLISECONDS = 1e11
 """A number of this size or more is milliseconds since 1970: in seconds it would be the year 5138."""
@@ -41,6 +42,11 @@ def parse_time(value: object, *, now: datetime | None = None) -> datetime | None
         return None
     is_plausible = moment is not None and moment >= _EPOCH and (now is None or moment <= now)
     return moment if is_plausible else None
+
+
+def first_time(values: Iterable[object], *, now: datetime | None = None) -> datetime | None:
+    """Return the first time that one of *values* states, see `parse_time`."""
+    return next((moment for value in values if (moment := parse_time(value, now=now))), None)
 
 
 def _read(value: object) -> datetime | None:
@@ -122,9 +128,10 @@ class Days(NamedTuple):
 
 def days_of(partial: str) -> Days | None:
     """Return the days that a partial date stands for; None if it is not one, such as `2023-02-30`."""
-    if not is_partial_date(partial):
+    match = PARTIAL_DATE.fullmatch(partial)
+    if match is None:
         return None
-    year, month, day = ([int(part) for part in partial.split("-")] + [0, 0])[:3]
+    year, month, day = (int(part or 0) for part in match.groups())
     try:
         first = date(year, month or 1, day or 1)
     except ValueError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memgraph.models import Episode, Turn, timestamp
@@ -92,14 +92,16 @@ def _is_final_answer(turns: Sequence[Turn], index: int) -> bool:
     return turns[index].role == "ai" and (index + 1 == len(turns) or turns[index + 1].role == "human")
 
 
-def _episodes_of_turn(turn: Turn, parts: Iterator[str] | Sequence[str], thread: str) -> Iterator[Episode]:
-    for number, text in enumerate(parts):
-        if text:
-            yield Episode(
-                id=episode_id(thread, turn.id, number),
-                thread_id=thread,
-                message_id=turn.id,
-                at=turn.at,
-                text=text,
-                author="user" if turn.role == "human" else "assistant",
-            )
+def _episodes_of_turn(turn: Turn, parts: Iterable[str], thread: str) -> list[Episode]:
+    return [
+        Episode(
+            id=episode_id(thread, turn.id, number),
+            thread_id=thread,
+            message_id=turn.id,
+            at=turn.at,
+            text=text,
+            author="user" if turn.role == "human" else "assistant",
+        )
+        for number, text in enumerate(parts)
+        if text
+    ]

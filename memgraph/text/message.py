@@ -14,9 +14,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage
 
-from memgraph.text.dates import parse_time
+from memgraph.text.dates import first_time
 from memgraph.text.normalize import clean, single_line
 
 Span = tuple[int, int]
@@ -224,9 +224,15 @@ def read_message(
         message_id,
         is_answer=_is_answer(message),
         is_upload=is_upload,
-        at=time_of(message, now=now) or parse_time(_additional(message).get(SUBMITTED_AT), now=now),
+        at=_written_at(message, now),
         speaker=speaker_of(message, user_names) if role == "human" else "",
     )
+
+
+def _written_at(message: BaseMessage, now: datetime | None) -> datetime | None:
+    """Return when *message* was written, else when it was submitted."""
+    metadata = _additional(message), cast("object", message.response_metadata)
+    return first_time([*_stated_times(*metadata), metadata[0].get(SUBMITTED_AT)], now=now)
 
 
 def time_of(message: BaseMessage, *, now: datetime | None = None) -> datetime | None:
@@ -236,13 +242,12 @@ def time_of(message: BaseMessage, *, now: datetime | None = None) -> datetime | 
 
 def stated_time(*metadata: object, now: datetime | None = None) -> datetime | None:
     """Return the first valid time among TIME_KEYS of *metadata*, which are mappings; anything else has none."""
-    values = (
-        cast("Mapping[str, object]", data).get(key)
-        for data in metadata
-        if isinstance(data, Mapping)
-        for key in TIME_KEYS
-    )
-    return next((moment for value in values if (moment := parse_time(value, now=now))), None)
+    return first_time(_stated_times(*metadata), now=now)
+
+
+def _stated_times(*metadata: object) -> list[object]:
+    mappings = [cast("Mapping[str, object]", data) for data in metadata if isinstance(data, Mapping)]
+    return [data[key] for data in mappings for key in TIME_KEYS if key in data]
 
 
 def speaker_of(message: BaseMessage, user_names: Collection[str]) -> str:
@@ -275,6 +280,11 @@ def has_tool_calls(message: BaseMessage) -> bool:
 def is_hidden(message: BaseMessage) -> bool:
     """Return whether the application hid *message* from the user, and it is not the user's own answer."""
     return bool(_additional(message).get("hide_from_ui")) and not _is_answer(message)
+
+
+def may_ask(message: BaseMessage) -> bool:
+    """Return whether the user may be answering *message*: the assistant's, or that of a tool that asks."""
+    return not is_hidden(message) and (isinstance(message, ToolMessage) or role_of(message) == "ai")
 
 
 def is_injected(message: BaseMessage) -> bool:

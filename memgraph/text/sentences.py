@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from memgraph.text.normalize import HAN
@@ -103,16 +103,18 @@ def cut_at_sentence(text: str, limit: int, measure: Callable[[str], int]) -> str
     return ""
 
 
-def split_text(text: str, max_length: int) -> Iterator[str]:
-    """Yield *text* in pieces of at most *max_length* characters, cut at sentence ends if possible."""
+def split_text(text: str, max_length: int) -> list[str]:
+    """Return *text* in pieces of at most *max_length* characters, cut at sentence ends if possible."""
+    pieces: list[str] = []
     rest = text.strip()
     while rest:
         # only the beginning is searched, so that the time is linear in the length of the text
         piece = cut_at_sentence(rest[: max_length + 1], max_length, len)
         if not piece:
-            return
-        yield piece
+            break
+        pieces.append(piece)
         rest = rest[len(piece) :].lstrip()
+    return pieces
 
 
 def _longest(text: str, ends: Sequence[int], limit: int, measure: Callable[[str], int]) -> str:

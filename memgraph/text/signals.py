@@ -182,7 +182,8 @@ class Signals:
 
 def detect(turns: Sequence[Turn], signals: Signals) -> tuple[str, ...]:
     """Return the names of the signals that match any user turn of *turns*, in the order of the signals."""
-    texts = [fold(_clip(turn.text)) for turn in turns if turn.is_users]
+    users = [turn.text for turn in turns if turn.is_users]
+    texts = [fold(text) for text in map(_clip, users)]
     return tuple(signal.name for signal in signals.table if any(signal.matches(text) for text in texts))
 
 

@@ -10,10 +10,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage
 
 from memgraph.models import Turn, timestamp
-from memgraph.text.message import MessageText, has_tool_calls, is_hidden, read_message, role_of, text_of
+from memgraph.text.message import MessageText, has_tool_calls, may_ask, read_message, role_of, text_of
 from memgraph.text.normalize import words_of
 from memgraph.text.signals import load_signals
 
@@ -56,35 +56,40 @@ def asks(text: str) -> bool:
     return _QUESTION.search(_CODE.sub(" ", text).rstrip()[-QUESTION_CHARS:]) is not None
 
 
-def assign_ids(messages: Iterable[MessageText], *, at: datetime | None = None) -> tuple[Turn, ...]:
+def assign_ids(messages: Sequence[MessageText], *, at: datetime | None = None) -> tuple[Turn, ...]:
     """Return *messages* as turns with unique ids; *at* is the time of those without a time of their own.
 
     A message without an id, or with that of an earlier message, is identified by a hash of its role, its text and
     the turn before, not of its time: watermarks keep ids, and a time may be known only later. The same text repeated
     after the same turn is numbered.
     """
-    turns: list[Turn] = []
-    seen: Counter[str] = Counter()
-    for message in messages:
-        has_unique_id = message.id and message.id not in seen
-        turn_id = message.id if has_unique_id else _number(_hash(message, turns[-1:]), seen)
-        seen[turn_id] += 1
-        written = message.at or at
-        turns.append(
-            Turn(
-                id=turn_id,
-                role=message.role,
-                text=message.text,
-                at=timestamp(written) if written else "",
-                speaker=message.speaker,
-            )
+    return tuple(
+        Turn(
+            id=turn_id,
+            role=message.role,
+            text=message.text,
+            at=timestamp(written) if (written := message.at or at) else "",
+            speaker=message.speaker,
         )
-    return tuple(turns)
+        for turn_id, message in zip(_unique_ids(messages), messages, strict=True)
+    )
 
 
-def _hash(message: MessageText, before: list[Turn]) -> str:
+def _unique_ids(messages: Sequence[MessageText]) -> list[str]:
+    ids: list[str] = []
+    seen: Counter[str] = Counter()
+    for index, message in enumerate(messages):
+        has_unique_id = message.id and message.id not in seen
+        before = messages[index - 1] if index else None
+        turn_id = message.id if has_unique_id else _number(_hash(message, before), seen)
+        seen[turn_id] += 1
+        ids.append(turn_id)
+    return ids
+
+
+def _hash(message: MessageText, before: MessageText | None) -> str:
     # texts contain no NUL, so joining the parts by NUL is unambiguous
-    parts = [message.role, message.text, *(part for turn in before for part in (turn.role, turn.text))]
+    parts = [message.role, message.text, *([before.role, before.text] if before else [])]
     return HASHED + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
@@ -138,7 +143,7 @@ def turns_of(
     """
     texts = ((message, read_message(message, user_names=user_names, now=now)) for message in messages)
     exchanges = _exchanges(texts, acknowledgements)
-    return assign_ids((text for exchange in exchanges for text in exchange.turns), at=at)
+    return assign_ids([text for exchange in exchanges for text in exchange.turns], at=at)
 
 
 def _exchanges(
@@ -155,7 +160,7 @@ def _exchanges(
         elif text and not has_tool_calls(message):
             exchange.is_answered = True
             exchange.answers.extend([text] if text.text else [])
-        previous = message if _may_ask(message) else previous
+        previous = message if may_ask(message) else previous
     yield exchange
 
 
@@ -172,8 +177,3 @@ def _is_idle(text: MessageText, previous: BaseMessage | None, acknowledgements: 
     if text.is_upload or text.is_answer:
         return text.is_upload
     return is_acknowledgement(text.text, acknowledgements) and not (previous and asks(text_of(previous.content)))
-
-
-def _may_ask(message: BaseMessage) -> bool:
-    """Return whether the user may be answering *message*: the assistant's, or that of a tool that asks."""
-    return not is_hidden(message) and (isinstance(message, ToolMessage) or role_of(message) == "ai")
