@@ -11,7 +11,7 @@ from memgraph.errors import UnreadableAnswerError
 from memgraph.models import MemoryUpdate, Refusal, timestamp
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
-from memgraph.prompts.update_prompt import read_turns
+from memgraph.rules.watermark import without_progress
 from memgraph.state import Parsed, ParseInput
 from memgraph.text.episodes import find_episode
 
@@ -28,9 +28,10 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     If the answer was cut off, what it contains is used, but its turns stay pending: they are shown again in smaller
     batches. A single turn is not shown again, since its answer would be cut off again.
     """
-    answer = state["response"]
-    shown = sum(turn.is_new for turn in read_turns(state["prompt"].human))
-    can_split = is_incomplete(answer) and shown > 1
+    answer, is_cut_off = state["response"], is_incomplete(state["response"])
+    new_ids = frozenset(map(without_progress, state["batch"]))
+    shown = sum(turn_id in new_ids for turn_id in state["prompt"].turn_ids)
+    can_split = is_cut_off and shown > 1
     at, thread = timestamp(datetime.now(UTC)), state["origin"].thread
     try:
         changes = parse_answer(
@@ -48,7 +49,7 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
         return {"problem": str(error)}
     if can_split:
         return {"changes": changes, "batch_limit": shown // 2}
-    if is_incomplete(answer):
+    if is_cut_off:
         changes = changes.model_copy(update={"refused": (*changes.refused, _CUT_OFF)})
     return {"changes": changes}
 

@@ -29,13 +29,13 @@ class RecallContext:
 
     def episodes(self) -> Sequence[Episode]:
         """Return the episodes of the user. They are not a stage: there may be thousands, of which few are chosen."""
-        return self.run.storage.episodes(resolve_origin(self.run).scope) if self.run.enabled else ()
+        return self.run.open_storage().episodes(resolve_origin(self.run).scope) if self.run.enabled else ()
 
 
 def recall_load(_: Conversation, runtime: Runtime[RecallContext]) -> MemoryLoaded:
     """Load the memory; an empty one if memory is disabled."""
     run = runtime.context.run
-    return {"memory": run.storage.load(resolve_origin(run).scope) if run.enabled else Memory()}
+    return {"memory": run.open_storage().load(resolve_origin(run).scope) if run.enabled else Memory()}
 
 
 def recall_rank(state: RankInput, runtime: Runtime[RecallContext]) -> MemoryRanked:

@@ -25,13 +25,12 @@ class PromptTexts:
         folded = text.casefold()
         return any(word in folded for word in self._example_words)
 
-    def contains(self, text: str) -> bool:
-        """Return whether *text* stands in the rules or the examples, but not in the memory or the conversation."""
-        words, folded = _spaced(text), text.casefold()
+    def contains(self, *texts: str) -> bool:
+        """Return whether one of *texts* is in the rules or the examples, but not in the memory or the conversation."""
         spoken = _all_example_words() - self._example_words
-        if words.count(" ") <= MIN_COPIED_WORDS or any(word in folded for word in spoken):
-            return False
-        return words in self._static and words not in self._shown
+        unspoken = [text for text in texts if not any(word in text.casefold() for word in spoken)]
+        long = [f" {' '.join(words)} " for words in map(words_of, unspoken) if len(words) >= MIN_COPIED_WORDS]
+        return any(words in self._static and words not in self._shown for words in long)
 
     @cached_property
     def _static(self) -> str:

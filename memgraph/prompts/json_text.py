@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Literal, TypeVar, cast
 
+from memgraph.text.normalize import clean_json
+
 MAX_READ = 256_000
 """Characters of an answer that are read."""
 MAX_OPENINGS = 100
@@ -37,6 +39,8 @@ _OPENING = {"{": re.compile(r"\{(?=\s*[\"'A-Za-z_/])"), "[": re.compile(r"\[(?=\
 
 def find_last(text: str, read: Callable[[object], T | None], opening: Bracket, *, repair: bool = True) -> T | None:
     """Return what *read* makes of the last JSON value in *text* that it accepts, repaired if none is valid.
+
+    The strings that *read* gets are clean, see `memgraph.text.normalize.clean`.
 
     Args:
         text: Any text: prose, code fences, several values, a truncated end.
@@ -74,19 +78,20 @@ def _openings(text: str, opening: Bracket) -> list[int]:
     return [match.start() for match in islice(_OPENING[opening].finditer(text), MAX_OPENINGS)]
 
 
-def _valid(text: str, opening: Bracket) -> Iterator[object]:
-    """Yield the values that are valid JSON, without the values inside them."""
+def _valid(text: str, opening: Bracket) -> list[object]:
+    """Return the values that are valid JSON, without the values inside them."""
+    values: list[object] = []
     position = 0
     for _ in range(MAX_OPENINGS):
         match = _OPENING[opening].search(text, position)
         if match is None:
-            return
+            break
         try:
             found, position = _DECODER.raw_decode(text, match.start())
+            values.append(clean_json(found))
         except (ValueError, RecursionError):
             position = match.end()
-            continue
-        yield cast("object", found)
+    return values
 
 
 def _closed_items(candidate: str) -> str:
@@ -116,11 +121,11 @@ def _repair(texts: Iterable[str], opening: Bracket) -> Iterator[object]:
     candidates = filter(_is_cheap, texts)
     for candidate in islice(candidates, MAX_REPAIRS):
         try:
-            found = json_repair.loads(candidate)
+            found = clean_json(json_repair.loads(candidate))
         except (ValueError, RecursionError):
             continue
         if opening == "[":
-            yield cast("object", found)
+            yield found
             continue
         for item in cast("list[object]", found) if isinstance(found, list) else [found]:
             if isinstance(item, dict):

@@ -31,7 +31,6 @@ from memgraph.prompts.fact_dates import name_dates, quoted_date, read_date
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
 from memgraph.prompts.quotes import FoundQuote, find_quote, locate_quote
 from memgraph.text.dates import is_before, local_day
-from memgraph.text.normalize import clean
 
 JsonObject = Mapping[str, object]
 
@@ -249,7 +248,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     until = read_date(fields.get("until"), day)
     return Addition(
         id=fact_id,
-        content=name_dates(clean(content).strip(), day),
+        content=name_dates(content.strip(), day),
         category=category if category in CATEGORIES else "context",
         confidence=_confidence(fields.get("confidence"), item),
         source_error=_text(fields.get("sourceError")) or None,
@@ -267,7 +266,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
 def _refuse_copy(content: str, quote: str, found: FoundQuote | None, texts: PromptTexts) -> None:
     """Refuse an item that a small model copied from the prompt instead of the conversation."""
     is_copied = texts.has_example_word(content) or texts.has_example_word(quote)
-    if is_copied or (found is None and (texts.contains(content) or texts.contains(quote))):
+    if is_copied or (found is None and (texts.contains(content, quote))):
         raise _copied(content)
 
 
@@ -294,7 +293,7 @@ def _removal(item: object) -> Removal:
     fact_id = fields.get("id")
     if not isinstance(fact_id, str) or not fact_id:
         raise InvalidItemError(_preview(item), "it names no fact to remove")
-    return Removal(id=clean(fact_id), reason=_text(fields.get("reason"))[:PREVIEW_CHARS] or "contradicted")
+    return Removal(id=fact_id, reason=_text(fields.get("reason"))[:PREVIEW_CHARS] or "contradicted")
 
 
 # -- values ---------------------------------------------------------------------------------------
@@ -334,16 +333,16 @@ def _bool(value: object, *, default: bool) -> bool:
 
 def _ids(value: object) -> tuple[str, ...]:
     items = cast("list[object]", value) if isinstance(value, list) else [value]
-    return tuple(clean(item) for item in items if isinstance(item, str) and item)
+    return tuple(item for item in items if isinstance(item, str) and item)
 
 
 def _text(value: object) -> str:
-    return clean(value).strip() if isinstance(value, str) else ""
+    return value.strip() if isinstance(value, str) else ""
 
 
 def _preview(value: object) -> str:
     """Return an invalid item, short enough for a report."""
-    return clean(repr(value))[:PREVIEW_CHARS]
+    return repr(value)[:PREVIEW_CHARS]
 
 
 def _unused_id(make_id: Callable[[], str], taken: set[str]) -> str:

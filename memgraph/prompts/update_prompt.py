@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
+from functools import cache
 from typing import Literal, NamedTuple, cast
 
 from pydantic.alias_generators import to_camel
@@ -119,8 +120,9 @@ def update_prompt(
     return Prompt(system=given.system, examples=given.examples, human=human, turn_ids=tuple(turn.id for turn in turns))
 
 
+@cache
 def packaged_instructions(language: Language, has_summaries: bool) -> Instructions:  # noqa: FBT001 - a setting
-    """Return the packaged rules and examples, with or without those about summaries."""
+    """Return the packaged rules and examples, with or without those about summaries; they are rendered once."""
     template = load_template(language)
     return Instructions(
         system=substitute(template.system, summaries=template.summaries if has_summaries else ""),
@@ -181,15 +183,17 @@ def last_part(text: str, max_chars: int) -> str:
     return f"[...] {(''.join(rest) or first.partition(' ')[2] or first).lstrip()}"
 
 
-def _render_turns(turns: Sequence[Turn], new_ids: AbstractSet[str], timezone: str) -> Iterator[str]:
-    """Yield the turns with the day before its first one."""
+def _render_turns(turns: Sequence[Turn], new_ids: AbstractSet[str], timezone: str) -> list[str]:
+    """Return the turns with the day before its first one."""
+    days = [local_day(turn.at, timezone) for turn in turns]
+    lines: list[str] = []
     shown = ""
-    for number, turn in enumerate(turns, 1):
-        day = _render_day(local_day(turn.at, timezone))
+    for number, (turn, day) in enumerate(zip(turns, map(_render_day, days), strict=True), 1):
         if day != shown:
-            yield f"<day {day or 'unknown'}>"
+            lines.append(f"<day {day or 'unknown'}>")
             shown = day
-        yield render_turn(turn, number, is_new=turn.id in new_ids)
+        lines.append(render_turn(turn, number, is_new=turn.id in new_ids))
+    return lines
 
 
 def render_turn(turn: Turn, number: int, *, is_new: bool) -> str:

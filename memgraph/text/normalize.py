@@ -6,7 +6,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, cast
 
 HAN = r"\u3400-\u9fff"
 """Chinese characters, for use inside a character class."""
@@ -47,6 +47,15 @@ def clean(text: str) -> str:
         return text
     joined = text.replace("\0", "").encode("utf-16-le", "surrogatepass")
     return joined.decode("utf-16-le", "replace")
+
+
+def clean_json(value: object) -> object:
+    """Return a JSON value with all its texts and keys `clean`: JSON can escape what its source cannot contain."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(key): clean_json(item) for key, item in cast("dict[str, object]", value).items()}
+    return [clean_json(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def fold(text: str) -> str:

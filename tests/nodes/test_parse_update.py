@@ -116,8 +116,8 @@ def test_the_second_unreadable_answer_ends_the_run(attempt: int) -> None:
 
 
 def cut_off(text: str, turns: int, **state: Any) -> Any:
-    shown = "\n".join(f"<turn {n} user>Turn {n}.</turn>" for n in range(turns))
-    prompt = Prompt(system="", human=f"<turn 1 user earlier>Hi.</turn>\n{shown}")
+    """The answer about *turns* parts of a long turn, after an earlier turn."""
+    prompt = Prompt(system="", human="", turn_ids=("m0", *["m1"] * turns))
     return parse("", prompt=prompt, response=Answer(text=text, cut_off=True), **state)
 
 

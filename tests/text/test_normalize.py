@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 import unicodedata
 from collections.abc import Callable
 
 import pytest
 
-from memgraph.text.normalize import MAX_MARKS, fact_key, fold, unescape
+from memgraph.text.normalize import MAX_MARKS, clean_json, fact_key, fold, unescape
 
 ACUTE, TILDE = "\u0301", "\u0334"
 """Marks of different classes, which normalisation sorts."""
@@ -45,3 +46,10 @@ def test_a_reference_to_a_huge_character_number_is_left_alone() -> None:
     text = "&#" + "1" * 5_000 + ";"
 
     assert unescape(text) == text
+
+
+def test_every_text_and_key_of_a_json_value_is_clean() -> None:
+    """An escape brings in what the source of the value cannot contain."""
+    value = json.loads(r'{"a\u0000": ["x\ud800", {"b": "\ud83d\ude00"}], "n": 1.5, "none": null}')
+
+    assert clean_json(value) == {"a": ["x\ufffd", {"b": "\U0001f600"}], "n": 1.5, "none": None}
