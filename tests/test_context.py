@@ -97,7 +97,7 @@ def test_a_run_overrides_the_defaults_of_the_graph() -> None:
     ours, defaults = ScriptedModel("run"), ScriptedModel("graph")
     run = resolve(Context(model=ours), defaults=Context(model=defaults, policy=Policy(max_facts=50), storage="memory:"))
 
-    assert run.model is ours
+    assert run.open_model() is ours
     assert run.policy.max_facts == 50
 
 
@@ -108,16 +108,16 @@ def test_model_storage_and_policy_are_not_taken_from_a_foreign_context() -> None
 
     run = resolve(foreign, defaults=Context(storage=storage))
 
-    assert (run.storage, run.policy, run.prompt) == (storage, Policy(), None)
+    assert (run.open_storage(), run.policy, run.prompt) == (storage, Policy(), None)
 
 
 def test_a_storage_or_model_named_by_a_string_is_opened_once_and_only_when_used() -> None:
     """One pool per run would be too many; a model that is never called needs no key."""
     run = resolve(Context(model="openai", storage="memory:"))
 
-    assert run.storage is run.storage
+    assert run.open_storage() is run.open_storage()
     with pytest.raises(ModelSetupError):
-        _ = run.model
+        run.open_model()
 
 
 def test_a_run_cannot_continue_on_another_storage() -> None:
@@ -256,7 +256,7 @@ def test_code_on_the_server_can_choose_the_storage_of_an_authenticated_user() ->
     """An object does not come over HTTP."""
     storage = open_storage("memory:")
 
-    assert resolve(Context(storage=storage), user=ServerUser("ada")).storage is storage
+    assert resolve(Context(storage=storage), user=ServerUser("ada")).open_storage() is storage
 
 
 @pytest.mark.parametrize("user", [ServerUser("ada"), None])
@@ -318,8 +318,8 @@ def test_allowed_names_are_replaced_by_what_they_stand_for() -> None:
     """A prompt and a storage are named, so that no text and no password is sent."""
     run = resolve(SubmittedContext(prompt="pets", storage="archive"), defaults=Context(allowed=ALLOWED))
 
-    assert (run.prompt, run.storage) == (PROMPT, run.storage)
-    assert run.storage.name.startswith("memory:")
+    assert (run.prompt, run.open_storage()) == (PROMPT, run.open_storage())
+    assert run.open_storage().name.startswith("memory:")
 
 
 def test_the_models_of_the_settings_and_of_the_graph_are_allowed() -> None:
@@ -352,4 +352,4 @@ def test_a_context_built_in_code_is_free() -> None:
     """Strings too: code may use any key and any file."""
     run = resolve(Context(model="openai:large", storage="memory:", prompt=PROMPT))
 
-    assert (run.prompt, run.storage.name.startswith("memory:")) == (PROMPT, True)
+    assert (run.prompt, run.open_storage().name.startswith("memory:")) == (PROMPT, True)
