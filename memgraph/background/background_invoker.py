@@ -222,9 +222,11 @@ class BackgroundInvoker(Invoker):
         """
         if self._group is None:
             return True
-        self.start()
         group = self._open()
-        return drain(group.runner) if self._immediate else group.worker.flush(timeout)
+        if self._immediate:
+            return drain(group.runner)
+        REGISTRY.start(group)
+        return group.worker.flush(timeout)
 
     def flush_nowait(self) -> None:
         """Run all pending jobs now, without waiting for them."""

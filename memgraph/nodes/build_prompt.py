@@ -44,9 +44,10 @@ def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Promp
         instructions=runtime.context.prompt,
     )
     last_parts = [shown[-1] for shown in parts_by_id.values()]
+    message_ids = tuple(part.message_id for part in last_parts)
     completed = sum(part.is_last for part in last_parts)
     emit_progress(runtime, "build_prompt", turns=len(last_parts), left=state["pending_turns"] - completed)
-    return {"prompt": prompt, "batch": tuple(part.message_id for part in last_parts)}
+    return {"prompt": prompt, "batch": message_ids}
 
 
 class TurnPart(NamedTuple):

@@ -48,10 +48,10 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
         return _retry_after_conflict(state, policy)
     report = state["report"] + _report(state, saved)
     pending = len(unlearned_turns(state["turns"], saved.threads.get(thread)))
-    emit_progress(runtime, "save_memory", facts=len(saved.facts), left=pending)
     output: Saved = {"saved": saved, "memory": saved, "pending_turns": pending, "report": report, "conflicts": 0}
     if not pending:
         output["outcome"] = report.outcome
+    emit_progress(runtime, "save_memory", facts=len(saved.facts), left=pending)
     return output
 
 

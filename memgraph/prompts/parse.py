@@ -246,6 +246,8 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     day = local_day(said_at, asked.timezone)
     since = read_date(fields.get("date"), day) or (quoted_date(found.words, day) if found else "")
     until = read_date(fields.get("until"), day)
+    if is_before(until, since):
+        until = ""
     return Addition(
         id=fact_id,
         content=name_dates(content.strip(), day),
@@ -257,7 +259,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         replaces=_ids(fields.get("replaces")),
         said_at=said_at,
         valid_from=since,
-        valid_until=until if not is_before(until, since) else "",
+        valid_until=until,
         evidence=(Evidence(episode=asked.episode_of(found.turn, found.words), quote=found.words),) if found else (),
         slot=_text(fields.get("slot")) or None,
     )

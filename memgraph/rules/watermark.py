@@ -117,7 +117,7 @@ def advance(watermark: Watermark | None, message_ids: Sequence[str], at: str, ke
         from is among them, and `gaps` names the ids before which ids were evicted, so that an old part of the
         conversation, learned late, does not make newer parts new.
     """
-    watermark = watermark or Watermark(message_ids=())
+    watermark = watermark or Watermark()
     if watermark.known.issuperset(message_ids):
         return watermark
     learned = frozenset(map(without_progress, message_ids))
