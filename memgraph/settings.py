@@ -76,6 +76,8 @@ class Settings(Policy):
     """Seconds after which another process takes over the jobs of a crashed one; renewed every third of that time."""
     max_queued: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
     """Maximum number of pending conversations; further ones are rejected."""
+    exit_seconds: Annotated[float, Field(ge=0, le=600)] = 10
+    """Maximum seconds that a normal exit takes to learn from what is pending; 0 waits for nothing."""
     handle_sigterm: bool = True
     """Whether to install a handler that lets running updates finish if SIGTERM would kill the process."""
 

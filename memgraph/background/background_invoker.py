@@ -53,8 +53,11 @@ class BackgroundInvoker(Invoker):
     with the first submission, or at once if an earlier process left jobs; a forked child has none until it submits.
     Nothing runs in the context of the caller, which may be a node of a running graph.
 
-    Close it, or just drop it: then its threads run what is pending, and end. At interpreter exit, and on SIGTERM if
-    the process would be killed by it, running updates have 10 seconds to finish; see the setting `handle_sigterm`.
+    What the user said is kept as episodes before `submit` returns, if `build_graph` made the graph.
+
+    Close it, or just drop it: then its threads run what is pending, and end. A normal exit of the interpreter runs what
+    is due, or was submitted here, for at most `exit_seconds`. On SIGTERM, if the process would be killed by it, running
+    updates have 10 seconds to finish; see the setting `handle_sigterm`. The next process runs the rest at once.
 
     Args:
         graph: The memory update; None is the one that *settings* describe.

@@ -9,6 +9,7 @@ import contextvars
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -16,14 +17,16 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from memgraph.background.outbox import Claim, ConversationKey, Submission
-from memgraph.background.planning import Plan, SubmissionView, last_deletion, plan_learning
+from memgraph.background.episodes import EpisodeRecorder
+from memgraph.background.outbox import Claim, ConversationKey
+from memgraph.background.planning import Plan, SubmissionView, last_deletion, plan_learning, views_of
 from memgraph.background.resume import INTERRUPT, resume_with_changes
 from memgraph.background.reviews import StoredProposal, decided_changes, is_proposal
-from memgraph.background.serialization import load_messages, load_raw, submission_time, with_submission_time
+from memgraph.background.serialization import load_messages
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
 from memgraph.models import Memory, MemoryUpdate
+from memgraph.policy import Policy
 from memgraph.report import Outcome, Report, Usage
 from memgraph.review import Proposal
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from memgraph.background.serialization import Raw
+    from memgraph.context import ContextResolver
 
 PersistMerged = Callable[[Sequence[Mapping[str, Any]]], None]
 
@@ -140,6 +144,8 @@ class UpdateExecutor:
     ) -> None:
         self._graph = graph.copy({"checkpointer": None}) if graph.checkpointer else graph
         self._model = model
+        self.episodes = EpisodeRecorder(_resolver_of(graph))
+        """Keeps what the user said of what is submitted for the graph."""
 
     def run(
         self,
@@ -178,10 +184,7 @@ class UpdateExecutor:
         key = claim.key
         job = _Job(
             key,
-            [
-                SubmissionView(each.at, _load_submission(each), each.is_forgotten, claim.deletion)
-                for each in claim.submissions
-            ],
+            views_of(claim.submissions, claim.deletion),
             persist_merged,
             {"callbacks": [_ModelErrorHandler(on_model_error)]},
             Context(
@@ -262,10 +265,11 @@ class UpdateExecutor:
         )
 
     def _mark_as_learned(self, job: _Job, messages: Sequence[Raw]) -> None:
-        """Advance the watermark over *messages*, by an update whose model finds nothing in them."""
+        """Advance the watermark over *messages* from before a deletion, and remove what was kept of them."""
         if messages:
-            context = job.context.model_copy(update={"model": NullChatModel(), "structured_output": "none"})
+            context = job.context.model_copy(update=NOTHING_KEPT)
             self._graph.invoke({"messages": load_messages(messages)}, job.config, context=context)
+            self.episodes.remove(job.key, messages)
 
 
 class NullChatModel(BaseChatModel):
@@ -278,6 +282,12 @@ class NullChatModel(BaseChatModel):
     def _generate(self, messages: list[BaseMessage], *args: object, **kwargs: object) -> ChatResult:
         del messages, args, kwargs
         return ChatResult(generations=[ChatGeneration(message=AIMessage(EMPTY_UPDATE))])
+
+
+NOTHING_KEPT: Mapping[str, object] = MappingProxyType(
+    {"model": NullChatModel(), "structured_output": "none", "policy": Policy(episodes="off")}
+)
+"""Fields of the context of an update that only advances the watermark."""
 
 
 class _ModelErrorHandler(BaseCallbackHandler):
@@ -293,10 +303,10 @@ class _ModelErrorHandler(BaseCallbackHandler):
         self._on_model_error(error)
 
 
-def _load_submission(submission: Submission) -> list[Raw]:
-    """Return the messages, those without a time with that of the submission: the update may run much later."""
-    at = submission_time(None, submission.at)
-    return with_submission_time(load_raw(submission.messages), at, submission.at)
+def _resolver_of(graph: CompiledStateGraph[Any, Context, Any, Any]) -> ContextResolver | None:
+    from memgraph.graph import UpdateGraph
+
+    return graph.resolver if isinstance(graph, UpdateGraph) else None
 
 
 def _read_proposal(interrupts: Sequence[Any]) -> Proposal | None:

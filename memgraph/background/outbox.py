@@ -27,7 +27,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from memgraph.errors import OutboxError
 from memgraph.models import Scope
@@ -133,6 +133,14 @@ class Claim:
     """As in `Job`."""
     deletion: str = ""
     """The last deletion of the memory that was recorded, see `Outbox.record_deletion`; empty if there is none."""
+
+
+class PendingSubmissions(NamedTuple):
+    """What waits of a conversation."""
+
+    submissions: tuple[Submission, ...]
+    deletion: str
+    """As in `Claim`."""
 
 
 class LeaseLostError(OutboxError):
@@ -275,6 +283,10 @@ class Outbox(ABC):
     @abstractmethod
     def pending(self, *, now: float) -> tuple[Job, ...]:
         """Return all jobs that are scheduled or running, in the order of their due times."""
+
+    @abstractmethod
+    def submissions(self, key: ConversationKey) -> PendingSubmissions:
+        """Return what waits, runs or is in review of the conversation *key*, in order. No lease is needed."""
 
     @abstractmethod
     def dead_letters(self) -> tuple[Job, ...]:

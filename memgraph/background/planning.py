@@ -11,7 +11,15 @@ from datetime import datetime
 from functools import reduce
 from typing import Any
 
-from memgraph.background.serialization import Raw, is_same_text, with_first_time
+from memgraph.background.outbox import Submission
+from memgraph.background.serialization import (
+    Raw,
+    is_same_text,
+    load_raw,
+    submission_time,
+    with_first_time,
+    with_submission_time,
+)
 from memgraph.models import UNKNOWN_THREAD, Memory
 
 
@@ -35,6 +43,17 @@ class SubmissionView:
         if self.is_forgotten or memory.forgotten is None:
             return self.is_forgotten
         return memory.forgotten.at != self.deletion and self.at <= deleted_at(memory)
+
+
+def views_of(submissions: Sequence[Submission], deletion: str) -> list[SubmissionView]:
+    """Parse *submissions*; *deletion* is the last one that the outbox has recorded, "" if there is none."""
+    return [SubmissionView(each.at, _parse(each), each.is_forgotten, deletion) for each in submissions]
+
+
+def _parse(submission: Submission) -> list[Raw]:
+    """Return the messages, those without a time with that of the submission: the update may run much later."""
+    at = submission_time(None, submission.at)
+    return with_submission_time(load_raw(submission.messages), at, submission.at)
 
 
 @dataclass(frozen=True, slots=True)

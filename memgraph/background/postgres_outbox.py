@@ -6,7 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memgraph.background import postgres_sql as sql
-from memgraph.background.outbox import Claim, ConversationKey, HeldJob, Job, Outbox, Submission
+from memgraph.background.outbox import (
+    Claim,
+    ConversationKey,
+    HeldJob,
+    Job,
+    Outbox,
+    PendingSubmissions,
+    Submission,
+)
 from memgraph.background.postgres_steps import (
     adopt_job,
     claim_next,
@@ -20,6 +28,7 @@ from memgraph.background.postgres_steps import (
     read_held_job,
     read_job,
     read_key,
+    read_submissions,
     requeue,
     sanitize_text,
     scope_params,
@@ -29,7 +38,7 @@ from memgraph.errors import OutboxError, QueueFullError, StorageError
 from memgraph.storage.postgres_pool import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from memgraph.background.schedule import DebouncePolicy
     from memgraph.models import Scope
@@ -191,6 +200,10 @@ class PostgresOutbox(Outbox):
     def pending(self, *, now: float) -> tuple[Job, ...]:
         return self._list(aside=False, now=now)
 
+    def submissions(self, key: ConversationKey) -> PendingSubmissions:
+        found = self._step(lambda db, _: read_submissions(db, key_params(key, self.storage or "")))
+        return found._replace(submissions=self._with_submission_times(found.submissions))
+
     def dead_letters(self) -> tuple[Job, ...]:
         return self._list(aside=True, now=0)
 
@@ -298,6 +311,8 @@ class PostgresOutbox(Outbox):
         return replace(job, first_at=first_at, last_at=last_at, due_at=due_at)
 
     def _claim_with_local_times(self, claim: Claim) -> Claim:
-        submissions = tuple(replace(each, at=self._to_local_time(each.at)) for each in claim.submissions)
         decided = claim.decided and replace(claim.decided, at=self._to_local_time(claim.decided.at))
-        return replace(claim, submissions=submissions, decided=decided)
+        return replace(claim, submissions=self._with_submission_times(claim.submissions), decided=decided)
+
+    def _with_submission_times(self, submissions: Sequence[Submission]) -> tuple[Submission, ...]:
+        return tuple(replace(each, at=self._to_local_time(each.at)) for each in submissions)

@@ -103,6 +103,10 @@ LOCK_JOB = f"""
     SELECT id, first_at, due_at, retry_at FROM memgraph_job
     WHERE {_OF_KEY} AND aside = %(aside)s AND storage = %(storage)s FOR UPDATE
 """
+FIND_JOB = f"""
+    SELECT id FROM memgraph_job WHERE {_OF_KEY} AND aside = FALSE AND storage IN (%(storage)s, '')
+    ORDER BY storage DESC LIMIT 1
+"""
 # changes nothing if the storage has a job of its own in that conversation: then the old one stays without a name
 ADOPT_JOB = f"""
     UPDATE memgraph_job SET storage = %(storage)s

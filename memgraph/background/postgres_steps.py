@@ -6,7 +6,15 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from memgraph.background import postgres_sql as sql
-from memgraph.background.outbox import Claim, ConversationKey, HeldJob, Job, ReviewDecision, Submission
+from memgraph.background.outbox import (
+    Claim,
+    ConversationKey,
+    HeldJob,
+    Job,
+    PendingSubmissions,
+    ReviewDecision,
+    Submission,
+)
 from memgraph.background.schedule import NEVER
 from memgraph.models import Scope
 
@@ -59,12 +67,26 @@ def claim_next(db: Connection, now: float, lease_seconds: float, params: Mapping
             storage = fetch_one(db.execute(sql.SELECT_STORAGE, {"id": job_id}).fetchone())[0]
         row = {**key_params(key, storage), "holder": lease, "now": now, "until": now + lease_seconds}
         if db.execute(sql.TAKE_LEASE, row).rowcount:
-            rows = db.execute(sql.SELECT_SUBMISSIONS, {"id": job_id}).fetchall()
-            submissions = tuple(Submission(*row) for row in rows)
-            deletion = db.execute(sql.SELECT_DELETION, key_params(key, storage)).fetchone()
+            submissions, deletion = _submissions_of(db, job_id), _deletion_of(db, key_params(key, storage))
             decided = db.execute(sql.SELECT_DECISION, {"id": job_id}).fetchone()
             decision = ReviewDecision(*decided) if decided else None
-            return Claim(job_id, key, lease, tries, submissions, decision, storage, deletion[0] if deletion else "")
+            return Claim(job_id, key, lease, tries, submissions, decision, storage, deletion)
+
+
+def read_submissions(db: Connection, key: Mapping[str, Any]) -> PendingSubmissions:
+    """Return what waits of the conversation *key*, see `key_params`."""
+    found = db.execute(sql.FIND_JOB, key).fetchone()
+    return PendingSubmissions(_submissions_of(db, found[0]) if found else (), _deletion_of(db, key))
+
+
+def _submissions_of(db: Connection, job_id: int) -> tuple[Submission, ...]:
+    return tuple(Submission(*row) for row in db.execute(sql.SELECT_SUBMISSIONS, {"id": job_id}).fetchall())
+
+
+def _deletion_of(db: Connection, key: Mapping[str, Any]) -> str:
+    """Return the last deletion that was recorded of the memory of *key*; "" if there is none."""
+    found = db.execute(sql.SELECT_DELETION, key).fetchone()
+    return found[0] if found else ""
 
 
 def finish_job(db: Connection, job_id: int, timing: DebouncePolicy) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from memgraph.background.execution import PausedForReview, UpdateResult
 from memgraph.background.invoker import Stats
-from memgraph.background.outbox import LeaseLostError
+from memgraph.background.outbox import LeaseLostError, Submission
 from memgraph.background.schedule import MAX_ATTEMPTS, MAX_RETRY_SECONDS, DebouncePolicy, retry_delay
 from memgraph.background.serialization import dump_raw
 from memgraph.errors import (
@@ -27,7 +27,7 @@ from memgraph.llm.retry import retry_after
 
 if TYPE_CHECKING:
     from memgraph.background.execution import UpdateExecutor
-    from memgraph.background.outbox import Claim, ConversationKey, Outbox
+    from memgraph.background.outbox import Claim, ConversationKey, Job, Outbox
     from memgraph.background.schedule import Clock
     from memgraph.models import Scope
 
@@ -81,16 +81,53 @@ class JobRunner:
         self._lock = threading.Lock()
         self._stats = Stats()
         self._leased: dict[str, Claim] = {}
+        self._submitted: dict[ConversationKey, float] = {}
+        """When this process last submitted to a conversation, the earliest first."""
         self._rate_limited_until = 0.0
         self._on_update: list[OnUpdate] = []
         self._on_error: list[OnError] = []
 
     def submit(self, key: ConversationKey, messages: str) -> float:
-        """Add *messages* to the outbox, durably, and return when a new conversation would be due."""
-        now, limits = self.now(), self.limits
+        """Add *messages* to the outbox, durably, and return when a new conversation would be due.
+
+        What the user said in them can be recalled when this returns.
+        """
+        now, limits, episodes = self.now(), self.limits, self._executor.episodes
+        memory = episodes.load(key)
         self.outbox.enqueue(key, messages, now=now, timing=limits.timing, max_jobs=limits.max_jobs)
-        self._count(submitted=1)
+        self._note_submission(key, now)
+        if memory is not None:
+            episodes.append(key, Submission(0, now, messages), memory, self.outbox)
         return limits.timing.due(now, now)
+
+    def _note_submission(self, key: ConversationKey, now: float) -> None:
+        self._count(submitted=1)
+        with self._lock:
+            self._submitted.pop(key, None)
+            self._submitted[key] = now
+            # what has waited longer is due anyway
+            while (oldest := next(iter(self._submitted))) and self._submitted[
+                oldest
+            ] < now - self.limits.timing.max_wait:
+                del self._submitted[oldest]
+
+    def is_own(self, job: Job) -> bool:
+        """Whether this process submitted to *job*, and it may not be due yet."""
+        return job.key in self._submitted
+
+    def runs_elsewhere(self, job: Job) -> bool:
+        """Whether another process works on the memory of *job*."""
+        return job.running and all(claim.key.scope != job.key.scope for claim in tuple(self._leased.values()))
+
+    def hand_over(self) -> None:
+        """Let the next process run at once what this one has not: at the end of the process."""
+        try:
+            for key in tuple(self._submitted):
+                self.outbox.expedite(now=self.now(), scope=key.scope, thread_id=key.thread_id or "")
+            for claim in tuple(self._leased.values()):
+                self.outbox.release(claim)
+        except OutboxError as error:
+            logger.warning("what is pending waits for its due time: %s", error)
 
     # -- running --
 
@@ -190,6 +227,7 @@ class JobRunner:
         self._lock = threading.Lock()
         self._stats = replace(self._stats, running=0)
         self._leased = {}
+        self._submitted = {}
         self.outbox.after_fork()
 
     # -- results --

@@ -309,10 +309,10 @@ def _to_raw(messages: Sequence[MessageLikeRepresentation], at: datetime | None, 
 
 def _mark_as_learned(storage: MemoryStorage, key: ConversationKey, messages: list[Raw]) -> None:
     """Advance the watermark over *messages* from before a deletion, by an update whose model finds nothing in them."""
-    from memgraph.background.execution import NullChatModel
+    from memgraph.background.execution import NOTHING_KEPT
     from memgraph.context import Context
     from memgraph.graph import build_graph
 
-    graph = build_graph(model=NullChatModel(), storage=storage)
+    graph = build_graph(storage=storage, defaults=Context.model_validate(NOTHING_KEPT))
     conversation: Conversation = {"messages": load_messages(messages)}
     graph.invoke(conversation, context=Context.model_validate(run_context(key)))  # pyright: ignore[reportUnknownMemberType]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -14,7 +15,7 @@ from memgraph._concurrency import KeyedExecutor, run_in_thread
 from memgraph.background import shutdown
 from memgraph.background.runner import OnError, OnUpdate, call_hook
 from memgraph.background.worker import Worker
-from memgraph.errors import ConfigError
+from memgraph.errors import ConfigError, OutboxError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from memgraph.background.runner import JobRunner
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
+
+logger = logging.getLogger("memgraph.invoker")
 
 MAX_IDLE_GROUPS = 8
 """Groups without invokers and without jobs that are kept for the next invoker: making a graph takes 30 ms."""
@@ -119,10 +122,16 @@ class WorkerGroup:
         """Record that an invoker uses it no more."""
         self._clients = tuple(weakref.ref(other) for other in self._used_by() if other is not client)
 
-    def close(self, deadline: float) -> None:
-        """Wait for the running jobs until *deadline*, by time.monotonic; jobs that take longer are abandoned."""
+    def close(self, deadline: float, *, ends_process: bool = False) -> None:
+        """Wait for the running jobs until *deadline*, by time.monotonic; jobs that take longer are abandoned.
+
+        If that ends the process, the next one may run at once what remains.
+        """
         self.executor.close()
-        if self.worker.close(max(0.0, deadline - time.monotonic())):
+        has_ended = self.worker.close(max(0.0, deadline - time.monotonic()))
+        if ends_process:
+            self.runner.hand_over()
+        if has_ended:
             for each in self._owned:
                 each.close()
 
@@ -159,6 +168,7 @@ class Registry:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._groups: list[WorkerGroup] = []
+        self._exit_deadline: float | None = None
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -211,6 +221,7 @@ class Registry:
             if group not in self._groups:  # a forked child starts to use what it inherited
                 self._groups = [*self._groups, group]
             shutdown.install(self.close_all, handle_sigterm=group.config.settings.handle_sigterm)
+            shutdown.call_before_exit(self.finish_pending)
             group.worker.start()
 
     def run_pending(self, group: WorkerGroup) -> None:
@@ -218,6 +229,7 @@ class Registry:
         is_running = any(other.worker.is_running and other.queue == group.queue for other in self._groups)
         if group.runner.outbox.may_have_jobs() and not is_running:
             shutdown.install(self.close_all, handle_sigterm=False)
+            shutdown.call_before_exit(self.finish_pending)
             group.worker.start(keep_polling=False)
 
     def release(self, group: WorkerGroup, client: Client, timeout: float) -> None:
@@ -238,11 +250,33 @@ class Registry:
         if surplus:
             run_in_thread(lambda: _close_all(surplus, shutdown.EXIT_SECONDS), "memgraph-close")
 
-    def close_all(self, timeout: float) -> None:
-        """Close all groups within one time limit; invokers that still use them find them closed."""
+    def finish_pending(self) -> None:
+        """Learn from what is pending, each group within its `exit_seconds`: at a normal exit of the process."""
+        began = self._exit_deadline = time.monotonic()
+        try:
+            limits = [(group, group.config.settings.exit_seconds) for group in self._groups if group.worker.is_running]
+            waiting = [(group, limit, group.worker.expedite_own()) for group, limit in limits if limit]
+            self._exit_deadline = began + max((limit for _, limit in limits), default=0.0)
+            shutdown.show_progress(sum(len(jobs) for *_, jobs in waiting), self._exit_deadline - began)
+            for group, limit, jobs in waiting:
+                group.worker.wait_for(jobs, began + limit)
+        except KeyboardInterrupt:
+            self._exit_deadline = began
+        except OutboxError as error:
+            logger.error("what is pending waits for the next start: %s", error)  # noqa: TRY400 - expected, no traceback
+
+    def close_all(self, timeout: float | None) -> None:
+        """Close all groups at the end of the process; invokers that still use them find them closed.
+
+        Args:
+            timeout: One limit for all, in seconds. None is what `finish_pending` has left.
+        """
         with self._lock:
             groups, self._groups = self._groups, []
-        _close_all(groups, timeout)
+        if timeout is None:
+            deadline = self._exit_deadline
+            timeout = shutdown.EXIT_SECONDS if deadline is None else max(0.0, deadline - time.monotonic())
+        _close_all(groups, timeout, ends_process=True)
 
     def after_fork(self) -> None:
         """Reset a forked child. Its own invokers get groups of their own, whatever the parent's are configured like."""
@@ -250,6 +284,7 @@ class Registry:
         for group in self._groups:
             group.after_fork()
         self._groups = []
+        self._exit_deadline = None
 
     def _remove_surplus(self) -> list[WorkerGroup]:
         """Remove and return unused groups: those whose jobs another one runs, and all but the last that have none."""
@@ -280,13 +315,13 @@ def _check_others(config: WorkerConfig, queue: tuple[str, str | None], groups: S
         )
 
 
-def _close_all(groups: Sequence[WorkerGroup], timeout: float) -> None:
+def _close_all(groups: Sequence[WorkerGroup], timeout: float, *, ends_process: bool = False) -> None:
     """Close *groups* within one time limit."""
     deadline = time.monotonic() + timeout
     for group in groups:
         group.runner.is_closing = True
     for group in groups:
-        group.close(deadline)
+        group.close(deadline, ends_process=ends_process)
 
 
 REGISTRY = Registry()

@@ -1,7 +1,8 @@
-"""Clean shutdown: running updates finish, within a time limit, at interpreter exit and on SIGTERM.
+"""Clean shutdown: what is pending is learned at a normal exit, and running updates finish on SIGTERM.
 
-Daemon threads still run while `atexit` handlers are called, so an update that waits for its model can finish. One that
-would have to start a thread cannot, and stays in the outbox. Nothing is lost either way.
+Both have a time limit, and nothing is lost: what remains is due in the outbox, for the next process. Jobs have to be
+run before `atexit` handlers are called, since no thread and no executor can be started any more then. Daemon threads
+still run, so an update that waits for its model can finish.
 
 SIGTERM is handled only if it would kill the process: the first submission installs the handler, if it comes from the
 main thread, and the setting `handle_sigterm` switches it off. A process that has a handler of its own, such as uvicorn,
@@ -12,16 +13,20 @@ handler that is installed later may call this one, which closes and then does wh
 from __future__ import annotations
 
 import atexit
+import contextlib
+import functools
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
 
 EXIT_SECONDS = 10.0
-"""Maximum seconds an exit waits for running updates."""
+"""Maximum seconds that SIGTERM leaves to running updates."""
 
-Close = Callable[[float], None]
+Close = Callable[[float | None], None]
+"""Receives the limit in seconds; None is what a normal exit has left."""
 
 
 class _SigtermHandler:
@@ -44,13 +49,34 @@ def install(close: Close, *, handle_sigterm: bool) -> None:
     """Call *close* with a time limit when the process ends. A second call has no further effect.
 
     Args:
-        close: Receives the limit in seconds.
+        close: Waits for running updates.
         handle_sigterm: Whether to call it on SIGTERM, too. It has no effect on other threads than the main one.
     """
     atexit.unregister(_at_exit)
     atexit.register(_at_exit, close)
     if handle_sigterm and _is_main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _SigtermHandler(close))
+
+
+@functools.cache
+def call_before_exit(act: Callable[[], object]) -> None:
+    """Call *act* once when the main thread has ended, while threads and executors still work.
+
+    concurrent.futures uses the same function for the same purpose. It calls the last one first, and *act* comes later.
+    """
+    register: Callable[[Callable[[], object]], None] | None = getattr(threading, "_register_atexit", None)
+    if register:
+        with contextlib.suppress(RuntimeError):  # the exit has begun already
+            register(act)
+
+
+def show_progress(jobs: int, seconds: float) -> None:
+    """Say on a terminal what the exit waits for."""
+    if jobs and sys.stderr and sys.stderr.isatty():
+        what = "1 conversation" if jobs == 1 else f"{jobs:,} conversations"
+        line = f"memgraph: learning from {what} before the exit, at most {seconds:g} s (Ctrl-C leaves the rest)\n"
+        sys.stderr.write(line)
+        sys.stderr.flush()
 
 
 def uninstall() -> None:
@@ -61,7 +87,7 @@ def uninstall() -> None:
 
 
 def _at_exit(close: Close) -> None:
-    close(EXIT_SECONDS)
+    close(None)
 
 
 def _is_main_thread() -> bool:

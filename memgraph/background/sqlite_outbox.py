@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memgraph._sqlite import BUSY_TIMEOUT_SECONDS, Database
 from memgraph.background import sqlite_sql as sql
-from memgraph.background.outbox import Claim, ConversationKey, HeldJob, Job, Outbox, ReviewDecision, Submission
+from memgraph.background.outbox import (
+    Claim,
+    ConversationKey,
+    HeldJob,
+    Job,
+    Outbox,
+    PendingSubmissions,
+    ReviewDecision,
+    Submission,
+)
 from memgraph.background.schedule import NEVER
 from memgraph.errors import ConfigError, OutboxError, QueueFullError
 from memgraph.models import Scope
@@ -179,6 +188,10 @@ class SqliteOutbox(Outbox):
             rows = db.execute(sql.LIST_JOBS, {"aside": 0, "now": now, "storage": self.storage}).fetchall() if db else ()
         return tuple(_read_job(row) for row in rows)
 
+    def submissions(self, key: ConversationKey) -> PendingSubmissions:
+        with self._quick.reading() as db:
+            return _read_submissions(db, _key_params(key, self.storage or "")) if db else PendingSubmissions((), "")
+
     def dead_letters(self) -> tuple[Job, ...]:
         with self._quick.reading() as db:
             rows = db.execute(sql.LIST_JOBS, {"aside": 1, "now": 0, "storage": self.storage}).fetchall() if db else ()
@@ -272,12 +285,26 @@ def _claim(db: sqlite3.Connection, job: tuple[Any, ...], now: float, until: floa
     key, lease_id = _read_key(user_id, agent_name, thread_id), secrets.token_hex(16)
     params = _key_params(key, storage)
     db.execute(sql.TAKE_LEASE, {**params, "holder": lease_id, "now": now, "until": until})
-    rows = db.execute(sql.SELECT_SUBMISSIONS, (job_id,)).fetchall()
-    submissions = tuple(Submission(*row, is_forgotten=bool(forgotten)) for *row, forgotten in rows)
-    deletion = db.execute(sql.SELECT_DELETION, params).fetchone()
+    submissions, deletion = _submissions_of(db, job_id), _deletion_of(db, params)
     decision = db.execute(sql.SELECT_DECISION, (job_id,)).fetchone()
     decided = ReviewDecision(*decision) if decision else None
-    return Claim(job_id, key, lease_id, attempts, submissions, decided, storage, deletion[0] if deletion else "")
+    return Claim(job_id, key, lease_id, attempts, submissions, decided, storage, deletion)
+
+
+def _read_submissions(db: sqlite3.Connection, key: dict[str, Any]) -> PendingSubmissions:
+    found = db.execute(sql.SELECT_JOB, key).fetchone()
+    return PendingSubmissions(_submissions_of(db, found[0]) if found else (), _deletion_of(db, key))
+
+
+def _submissions_of(db: sqlite3.Connection, job_id: int) -> tuple[Submission, ...]:
+    rows = db.execute(sql.SELECT_SUBMISSIONS, (job_id,)).fetchall()
+    return tuple(Submission(*row, is_forgotten=bool(forgotten)) for *row, forgotten in rows)
+
+
+def _deletion_of(db: sqlite3.Connection, key: dict[str, Any]) -> str:
+    """Return the last deletion that was recorded of the memory of *key*; "" if there is none."""
+    found = db.execute(sql.SELECT_DELETION, key).fetchone()
+    return found[0] if found else ""
 
 
 def _finish_job(db: sqlite3.Connection, job_id: int, timing: DebouncePolicy) -> None:

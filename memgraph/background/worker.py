@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memgraph.errors import OutboxError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from memgraph.background.outbox import Claim, Job
     from memgraph.background.runner import JobRunner
@@ -100,6 +100,25 @@ class Worker:
             return True
         self._runner.outbox.expedite(now=self._runner.now())
         self.wake()
+        return self.wait_for(before, deadline)
+
+    def expedite_own(self) -> dict[int, Job]:
+        """Run now what this process submitted; return that and what is due, by id, but for what others run."""
+        now, runner = self._runner.now(), self._runner
+        jobs = {job.id: job for job in self._pending() if runner.is_own(job) or job.due_at <= now}
+        for job in jobs.values():
+            if job.due_at > now:
+                runner.outbox.expedite(now=now, scope=job.key.scope, thread_id=job.key.thread_id or "")
+        self.wake()
+        return {job_id: job for job_id, job in jobs.items() if not runner.runs_elsewhere(job)}
+
+    def wait_for(self, before: Mapping[int, Job], deadline: float) -> bool:
+        """Wait until each of the jobs *before* was run once; return whether all were learned from.
+
+        Args:
+            before: Jobs by id, as they were before they were run.
+            deadline: By time.monotonic.
+        """
         while True:
             poll_started = time.monotonic()
             unfinished = [job for job in self._pending() if _is_unfinished(before.get(job.id), job)]

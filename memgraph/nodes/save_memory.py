@@ -36,7 +36,8 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     storage = runtime.context.require_storage(origin.storage)
     try:
         episodes = episodes_of(_learned_turns(state), thread=thread, policy=policy)
-        log_kept_words(origin.storage, policy.kept_words)
+        if episodes:
+            log_kept_words(origin.storage, policy.kept_words)
         # first, so that a crash in between loses nothing: the run is repeated, and an episode is stored once
         storage.append_episodes(origin.scope, episodes, policy, revision=state["scrubbed"].revision)
         saved = storage.save(origin.scope, state["scrubbed"])

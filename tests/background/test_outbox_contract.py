@@ -942,3 +942,39 @@ def test_leases_are_shared_by_connections(durable_url: str) -> None:
         enqueue(other, "more", now=101)
         assert one.complete(claimed, timing=TIMING)
         assert texts(claim_one(one, now=200)) == ["more"]
+
+
+# -- what waits of a conversation ----------------------------------------------------------------
+
+
+def test_waiting_submissions_of_a_conversation_can_be_read(outbox: Outbox) -> None:
+    """Also while a worker runs them, and without those of others."""
+    for number, key in enumerate((KEY, OTHER, KEY)):
+        enqueue(outbox, f'["{number}"]', key, now=number)
+    before = outbox.submissions(KEY)
+    claimed = outbox.claim(now=100, lease_seconds=LEASE, scope=ADA, thread_id="t1")
+
+    assert [submission.messages for submission in before.submissions] == ['["0"]', '["2"]']
+    assert [submission.at for submission in before.submissions] == pytest.approx([0, 2], abs=0.01)
+    assert outbox.submissions(KEY) == before
+    assert len(claimed) == 1
+
+
+def test_nothing_waits_of_an_unknown_conversation(outbox: Outbox) -> None:
+    assert outbox.submissions(KEY) == ((), "")
+
+
+def test_waiting_submissions_show_a_deletion(outbox: Outbox) -> None:
+    enqueue(outbox)
+    outbox.record_deletion(ADA, "2026-05-03")
+    enqueue(outbox)
+    found = outbox.submissions(KEY)
+
+    assert found.deletion == "2026-05-03"
+    assert [submission.is_forgotten for submission in found.submissions] == [True, False]
+
+
+def test_waiting_submissions_of_another_storage_are_not_read(outbox: Outbox) -> None:
+    enqueue(outbox.for_storage("file:one"))
+
+    assert outbox.for_storage("file:other").submissions(KEY) == ((), "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,11 @@ import os, signal, sys, threading, time
 from langchain_core.messages import HumanMessage
 from memgraph import BackgroundInvoker, Policy, Scope, Settings, build_graph
 from memgraph.background import shutdown
+from memgraph.background.shared import REGISTRY
 from memgraph.testing import ScriptedModel, update_answer
 
 folder, model_returns, exit_seconds = sys.argv[1:]
-shutdown.EXIT_SECONDS = float(exit_seconds)
+shutdown.EXIT_SECONDS = float(exit_seconds)  # of SIGTERM
 model_called = threading.Event()
 
 def answer(prompt):
@@ -32,13 +34,16 @@ def answer(prompt):
             time.sleep(0.01)
     elif model_returns == "never":
         time.sleep(600)
+    elif model_returns == "during the exit":
+        while REGISTRY._exit_deadline is None:
+            time.sleep(0.01)
     return update_answer("learned")
 
 def submit(user):
     invoker.submit([HumanMessage("hello there", id="m1")], Scope(user), "t1")
 
 graph = build_graph(model=ScriptedModel(answer), storage=f"sqlite:{folder}/memory.db")
-settings = Settings(debounce_seconds=0, max_concurrency=1)
+settings = Settings(debounce_seconds=0, max_concurrency=1, exit_seconds=float(exit_seconds))
 invoker = BackgroundInvoker(graph, outbox=f"sqlite:{folder}/outbox.db", settings=settings)
 """
 SUBMIT = """
@@ -82,8 +87,20 @@ submit("eve")
 assert invoker.flush(120)
 sys.exit(status)
 """
+WAIT_FOR_QUIET = """
+invoker.close()
+settings = settings.model_copy(update={"debounce_seconds": 3_600, "max_wait_seconds": 3_600, "max_concurrency": 2})
+invoker = BackgroundInvoker(graph, outbox=f"sqlite:{folder}/outbox.db", settings=settings)
+"""
+ON_A_TERMINAL = """
+import io
+class Terminal(io.StringIO):
+    def isatty(self): return True
+    def write(self, text): return sys.stdout.write(text)
+sys.stderr = Terminal()
+"""
 NO_TIME, ENOUGH_TIME = "0.2", "120"
-"""Seconds that an exit waits for running updates."""
+"""Seconds that an exit waits for updates."""
 
 
 def start(
@@ -107,12 +124,74 @@ def pending_scopes(folder: Path) -> list[Scope]:
         return [job.key.scope for job in outbox.pending(now=0)]
 
 
-def test_exit_finishes_running_jobs_and_keeps_the_others(tmp_path: Path) -> None:
-    process = start(SUBMIT, tmp_path)
+def test_exit_finishes_running_jobs_and_those_that_are_due(tmp_path: Path) -> None:
+    process = start(SUBMIT, tmp_path, "during the exit")
     _, errors = process.communicate(timeout=300)
 
     assert (process.returncode, errors) == (0, "")
-    assert (count_facts(tmp_path, ADA), pending_scopes(tmp_path)) == (1, [BOB])
+    assert (count_facts(tmp_path, ADA), count_facts(tmp_path, BOB), pending_scopes(tmp_path)) == (1, 1, [])
+
+
+def test_exit_learns_what_waits_for_quiet(tmp_path: Path) -> None:
+    process = start(WAIT_FOR_QUIET + "submit('ada')\nsubmit('bob')", tmp_path, "at once")
+    _, errors = process.communicate(timeout=300)
+
+    assert (process.returncode, errors) == (0, "")
+    assert (count_facts(tmp_path, ADA), count_facts(tmp_path, BOB), pending_scopes(tmp_path)) == (1, 1, [])
+
+
+def test_exit_leaves_what_waits_for_another_process(tmp_path: Path) -> None:
+    """It may still be in the middle of the conversation."""
+    other = WAIT_FOR_QUIET + "submit('bob')\nprint('ready', flush=True)\nsys.stdin.read()\nos._exit(0)"
+    running = start(other, tmp_path, "at once")
+    assert running.stdout
+    assert running.stdout.readline() == "ready\n"
+    process = start(WAIT_FOR_QUIET + "submit('ada')", tmp_path, "at once")
+    _, errors = process.communicate(timeout=300)
+    pending = pending_scopes(tmp_path)
+    running.communicate(timeout=300)
+
+    assert (process.returncode, errors) == (0, "")
+    assert (count_facts(tmp_path, ADA), pending) == (1, [BOB])
+
+
+def test_next_process_learns_at_once_what_an_exit_has_left(tmp_path: Path) -> None:
+    """Although neither its quiet time nor the lease of the abandoned update has passed."""
+    process = start(WAIT_FOR_QUIET + "submit('ada')\nsubmit('bob')", tmp_path, "never", NO_TIME)
+    process.communicate(timeout=300)
+    left = pending_scopes(tmp_path)
+    began = time.time()
+    following = start("while invoker.pending(): time.sleep(0.01)", tmp_path, "at once")
+    _, errors = following.communicate(timeout=300)
+
+    assert (following.returncode, errors) == (0, "")
+    assert (sorted(left, key=str), pending_scopes(tmp_path)) == ([ADA, BOB], [])
+    assert (count_facts(tmp_path, ADA), count_facts(tmp_path, BOB)) == (1, 1)
+    assert time.time() - began < 3_600
+
+
+def test_exit_without_time_learns_nothing(tmp_path: Path) -> None:
+    process = start(WAIT_FOR_QUIET + "submit('ada')", tmp_path, "at once", "0")
+    _, errors = process.communicate(timeout=300)
+
+    assert (process.returncode, errors) == (0, "")
+    assert (count_facts(tmp_path, ADA), pending_scopes(tmp_path)) == (0, [ADA])
+
+
+def test_exit_shows_one_line_on_a_terminal(tmp_path: Path) -> None:
+    process = start(ON_A_TERMINAL + WAIT_FOR_QUIET + "submit('ada')\nsubmit('bob')", tmp_path, "at once")
+    output, _ = process.communicate(timeout=300)
+
+    assert output.splitlines() == [
+        "memgraph: learning from 2 conversations before the exit, at most 120 s (Ctrl-C leaves the rest)"
+    ]
+
+
+def test_exit_shows_nothing_if_nothing_is_pending(tmp_path: Path) -> None:
+    process = start(ON_A_TERMINAL + "submit('ada')\ninvoker.flush()", tmp_path, "at once")
+    output, _ = process.communicate(timeout=300)
+
+    assert (process.returncode, output) == (0, "")
 
 
 def test_exit_does_not_wait_for_a_hanging_model(tmp_path: Path) -> None:
@@ -142,14 +221,14 @@ def test_sigterm_finishes_running_jobs_and_terminates(
 
 def test_existing_sigterm_handler_is_kept(tmp_path: Path) -> None:
     script = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n" + SUBMIT + WAIT_FOR_SIGNAL
-    process = start(script, tmp_path)
+    process = start(script, tmp_path, "during the exit")
     assert process.stdout
     assert process.stdout.readline() == "ready\n"
     process.terminate()
     process.communicate(timeout=300)
 
     assert process.returncode == 7
-    assert (count_facts(tmp_path, ADA), pending_scopes(tmp_path)) == (1, [BOB])
+    assert (count_facts(tmp_path, ADA), count_facts(tmp_path, BOB), pending_scopes(tmp_path)) == (1, 1, [])
 
 
 @pytest.mark.parametrize(
