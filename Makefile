@@ -4,30 +4,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 MEMGRAPH := $(BIN)/memgraph
-DEMO := --storage demo-memory --model offline
 PORT ?= 2024
 # No telemetry or tracing, and only plain data types in checkpoints.
 SERVER := LANGSMITH_TRACING=false LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true LANGGRAPH_STRICT_MSGPACK=true
 
 .PHONY: demo test mutation chat dev notebook bench bench-quick draw clean
 
-demo: .venv/package ## Learn from two example conversations with the built-in model, and show the memories
+demo: .venv/package ## Learn from conversations weeks apart with the built-in model: what is known, since when, from which words
 	@rm -rf demo-memory
-	@echo "--- 1. Learn from an English conversation: memgraph update examples/english_conversation.json --user maya"
-	@$(MEMGRAPH) update examples/english_conversation.json --user maya $(DEMO)
-	@echo
-	@echo "--- 2. Learn from a Chinese conversation: memgraph update examples/chinese_conversation.txt --user xiaoyu"
-	@$(MEMGRAPH) update examples/chinese_conversation.txt --user xiaoyu $(DEMO)
-	@echo
-	@echo "--- 3. Repeat the first one: everything was learned before, so the model is not called"
-	@$(MEMGRAPH) update examples/english_conversation.json --user maya $(DEMO)
-	@echo
-	@echo "--- 4. Show the memories: memgraph show"
-	@$(MEMGRAPH) show --user maya --storage demo-memory
-	@echo
-	@$(MEMGRAPH) show --user xiaoyu --storage demo-memory
-	@echo
-	@echo "Both memories are JSON files that you can read and edit (paths above). Try your own conversation: $(MEMGRAPH) update FILE --user YOU"
+	@$(BIN)/python examples/demo.py demo-memory
 
 test: .venv/tests ## Run the linters, type checker, layer check and all tests
 	$(BIN)/ruff check
@@ -44,7 +29,7 @@ mutation: .venv/mutation ## Change the code of rules/, nodes/ and retrieval/ in 
 	$(BIN)/python benchmarks/mutation_score.py mutants/mutmut-cicd-stats.json
 
 chat: .venv/package ## Chat in the terminal with memory of earlier chats; MODEL=NAME chooses the chat model
-	@$(MEMGRAPH) chat --user you $(if $(MODEL),--model '$(MODEL)')
+	@$(MEMGRAPH) chat $(if $(MODEL),--model '$(MODEL)')
 
 dev: .venv/dev ## Run the graphs and the HTTP API on a local LangGraph Server
 	@echo "Server: http://127.0.0.1:$(PORT). Graphs: memory_update, memory_recall, lead_agent, research_team."

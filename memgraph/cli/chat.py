@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.command import AgentOption, CommandContext, add_command
 from memgraph.cli.jobs import OutboxOption
 from memgraph.cli.prompts import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Future
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AnyMessage
 
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.execution import UpdateResult
+    from memgraph.cli.chat_reply import ChatTexts, Language
+    from memgraph.config.providers import ModelChoice
     from memgraph.models import Episode, Fact, Memory, Scope
     from memgraph.retrieval.recall import RecallPipeline
     from memgraph.settings import Settings
+    from memgraph.storage import MemoryStorage
 
-OFFLINE_CHOSEN = "The built-in offline model cannot chat: answers only quote the memory."
+OFFLINE_ANSWERS = "The built-in offline model learns. It cannot chat: answers quote the memory."
 OFF = "Memory is off (enabled: false): nothing is learned or recalled."
 UNFINISHED = "Not everything was learned yet: the next chat retries it (see `memgraph pending`)."
+NO_USER = "this system has no login name: pass --user, or set MEMGRAPH_USER"
 INSTRUCTIONS = (
     "You are a helpful assistant in a terminal: answer briefly, in plain text. "
     "Use what you know about the user when it helps, without reciting it."
@@ -42,19 +46,6 @@ FLUSH_SECONDS = 60.0
 """Maximum wait for pending updates when a chat ends; unfinished ones stay in the outbox."""
 CLOSE_SECONDS = 1.0
 """Maximum wait for running updates after that; they stay in the outbox too."""
-MAX_QUOTED_FACTS = 5
-MIN_SIMILARITY = 0.5
-"""For facts quoted without a model. The best match has 1."""
-
-REPLIES: Mapping[Literal["en", "zh"], tuple[str, str, str, str]] = MappingProxyType(
-    {
-        "en": ("I remember: ", "; ", ".", "I know nothing about that yet."),
-        "zh": ("我记得：", "；", "。", "这个我还不知道。"),
-    }
-)
-"""By language: prefix, separator and suffix of quoted facts, and the reply without any."""
-
-_ASKS_FOR_ALL = re.compile(r"\b(?:know|remember|recall)\b.*\bme\b|(?:知道|记得|了解)我|关于我", re.IGNORECASE)
 
 
 def register(app: typer.Typer) -> None:
@@ -65,7 +56,12 @@ def register(app: typer.Typer) -> None:
 def chat(
     ctx: CommandContext,
     *,
-    user: UserOption,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user", "-u", metavar="USER", envvar="MEMGRAPH_USER", help="Who you are; default: the login name."
+        ),
+    ] = None,
     agent: AgentOption = None,
     thread: Annotated[
         str | None, typer.Option(metavar="THREAD", help="Name of the conversation; default: a new one.")
@@ -77,33 +73,29 @@ def chat(
 ) -> None:
     """Chat with memory of earlier chats.
 
-    One message per line; Ctrl-D ends the chat. Without a configured model provider, answers only quote the memory.
+    One message per line; /help lists the commands, and Ctrl-D ends the chat. Without a model provider, answers quote
+    the memory.
 
-        memgraph chat --user ada
+        memgraph chat
         memgraph chat --user ada --model claude-haiku-4-5
     """
     from uuid import uuid4
 
-    from memgraph.background.background_invoker import BackgroundInvoker
-    from memgraph.config import make_chat_model
+    from memgraph.config import choose_model
     from memgraph.models import Scope, validate_id
 
-    scope = Scope(user, agent)
+    scope = Scope(user or _login_name(), agent)
     thread = validate_id(f"chat-{uuid4().hex[:8]}" if thread is None else thread, "thread")
     settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
-    settings = _resolve_model(ctx, settings)
-    chat_model = make_chat_model(settings)
-    updates: list[UpdateResult] = []  # appended by the invoker's threads, read by this one
-    with BackgroundInvoker(
-        settings=settings,
-        outbox=outbox or settings.outbox,
-        storage=ctx.storage,
-        immediate=chat_model is None,  # the built-in model is fast, and the next answer can use what it learned
-        on_update=updates.append,
-    ) as invoker:
-        conversation = Chat(ctx, settings, scope, thread, chat_model, invoker, updates)
+    choice = choose_model(settings)
+    settings = settings.model_copy(update={"model_name": choice.name})
+    conversation = Chat(ctx, settings, scope, thread, choice, _make_model(settings), outbox or settings.outbox)
+    _print_model(conversation)
+    try:
         _converse(conversation)
         conversation.finish()
+    finally:
+        conversation.close()
     conversation.print_learned()  # after close, so that no update is missed
     ctx.output.result(conversation.document)
 
@@ -116,35 +108,182 @@ class Chat:
     settings: Settings
     scope: Scope
     thread: str
+    choice: ModelChoice
     model: BaseChatModel | None
-    invoker: BackgroundInvoker
-    updates: list[UpdateResult]
+    """None is the offline model, which learns but cannot answer."""
+    outbox: str | None
+    language: Language = "en"
+    """Of the last message."""
+    is_over: bool = False
     messages: list[AnyMessage] = field(default_factory=list["AnyMessage"])
     learned: list[Fact] = field(default_factory=list["Fact"])
+    updates: list[UpdateResult] = field(default_factory=list["UpdateResult"])
+    """Appended by the invoker's threads, read by this one."""
+    _opening: Future[BackgroundInvoker] | None = None
 
-    def __post_init__(self) -> None:
+    # -- parts, which are opened late: importing them takes longer than all that happens before the first prompt --
+
+    @property
+    def storage(self) -> MemoryStorage:
+        return self.ctx.storage
+
+    @property
+    def texts(self) -> ChatTexts:
+        """The texts in the language of the last message."""
+        from memgraph.cli.chat_reply import TEXTS
+
+        return TEXTS[self.language]
+
+    @cached_property
+    def pipeline(self) -> RecallPipeline:
         from memgraph.retrieval.recall import make_recall_pipeline
 
-        self._pipeline: RecallPipeline = make_recall_pipeline(self.settings)
+        return make_recall_pipeline(self.settings)
 
-    def handle_message(self, text: str) -> None:
-        """Answer a user message and submit the turn for learning; if the model fails, report it and drop the turn."""
+    @property
+    def invoker(self) -> BackgroundInvoker:
+        """The invoker, once it is open.
+
+        Raises:
+            ConfigError: If it cannot be opened.
+        """
+        return self.open().result()
+
+    def open(self) -> Future[BackgroundInvoker]:
+        """Begin to open the invoker on another thread, while the user types."""
+        from memgraph._concurrency import run_in_thread
+
+        if self._opening is None:
+            storage = self.storage  # opened here: its notice comes before the prompt
+            self._opening = run_in_thread(lambda: self._make_invoker(storage), "memgraph-chat")
+        return self._opening
+
+    def _make_invoker(self, storage: MemoryStorage) -> BackgroundInvoker:
+        from memgraph.background.background_invoker import BackgroundInvoker
+
+        return BackgroundInvoker(
+            settings=self.settings,
+            outbox=self.outbox,
+            storage=storage,
+            immediate=self.model is None,  # the built-in model is fast, and the answer can use what it learned
+            on_update=self.updates.append,
+        )
+
+    # -- talking --
+
+    def handle_line(self, line: str) -> None:
+        """Run a command, store what the user asks to remember, or answer a message."""
+        from memgraph.cli.chat_commands import run_command
+        from memgraph.text.normalize import language_of
+        from memgraph.text.requests import words_to_remember
+
+        if run_command(self, line):
+            return
+        self.language = language_of([line])
+        words = words_to_remember(line) if self.settings.enabled else ""
+        if words and self._remember(words) and self.model is None:
+            return
+        if self.model is None:
+            self._handle_offline(line)
+        else:
+            self._handle_message(line, self.model)
+
+    def _remember(self, words: str) -> bool:
+        """Store *words* as a manual fact; return whether the memory has them now."""
+        from memgraph.cli.chat_reply import join_facts
+        from memgraph.editing import add_fact, update_memory
+        from memgraph.errors import EditError
+        from memgraph.text.normalize import fact_key
+
+        self.invoker  # noqa: B018 - waits until the imports of its thread are done
+        key = fact_key(words)
+        if any(fact_key(fact.content) == key for fact in self.storage.load(self.scope).facts):
+            self.ctx.output.line(self.texts.known_already)
+            return True
+        try:
+            memory = update_memory(self.storage, self.scope, lambda memory: add_fact(memory, words))
+        except EditError as error:
+            self.ctx.output.notice(str(error))
+            return False
+        self.learned.append(memory.facts[-1])
+        self.ctx.output.line(self.texts.noted.format(join_facts(memory.facts[-1:])))
+        return True
+
+    def _handle_message(self, text: str, model: BaseChatModel) -> None:
+        """Answer a message and submit the turn; if the model fails, report it and submit what the user said."""
         from uuid import uuid4
 
         from langchain_core.messages import AIMessage, HumanMessage
 
         from memgraph.errors import ModelError
 
-        question = HumanMessage(text, id=str(uuid4()))
+        invoker, question = self.invoker, HumanMessage(text, id=str(uuid4()))
         try:
-            answer = self._print_stream(self._generate_answer([*self._recent, question]))
+            answer = self._print_stream(self._generate_answer(model, [*self._recent, question]))
         except ModelError as error:
             self.ctx.output.end_line()
-            self.ctx.output.notice(f"{error}; send the message again to have it learned")
+            self.ctx.output.notice(f"{error}; what you said is kept")
+            invoker.submit([*self._recent, question], self.scope, self.thread)
             return
-        name = None if self.model else "memory_context"  # memory does not learn from quotes of itself
-        self.messages += [question, AIMessage(answer, id=str(uuid4()), name=name)]
-        self.invoker.submit(self._recent, self.scope, self.thread)
+        self.messages += [question, AIMessage(answer, id=str(uuid4()))]
+        invoker.submit(self._recent, self.scope, self.thread)
+        self.print_learned()
+
+    def _handle_offline(self, text: str) -> None:
+        """Learn from a message, then reply what was learned, and what is known about it."""
+        from uuid import uuid4
+
+        from langchain_core.messages import AIMessage, HumanMessage
+
+        question = HumanMessage(text, id=str(uuid4()))
+        self.invoker.submit([*self._recent, question], self.scope, self.thread)
+        lines = [*self._reply(question, self._take_learned())]
+        for line in lines:
+            self.ctx.output.line(line)
+        # named, since memory does not learn from quotes of itself
+        self.messages += [question, AIMessage("\n".join(lines), id=str(uuid4()), name="memory_context")]
+
+    def _reply(self, question: AnyMessage, noted: str) -> Iterator[str]:
+        from memgraph.text.normalize import single_line
+        from memgraph.text.requests import asks_for_all, is_acknowledgement, is_greeting, is_question
+
+        text, texts = str(question.text), self.texts
+        if noted:
+            yield noted
+        if is_question(text) or asks_for_all(text):
+            yield from self._quote_memory(question)
+        elif noted:
+            return
+        elif is_greeting(text):
+            yield texts.greeting
+        elif is_acknowledgement(text):
+            yield texts.acknowledged
+        else:
+            kept = " ".join(episode.text for episode in self._load_episodes() if episode.message_id == question.id)
+            yield texts.noted.format(texts.quote.format(single_line(kept))) if kept else texts.not_kept
+
+    def _quote_memory(self, question: AnyMessage) -> Iterator[str]:
+        """Yield an answer of quotes: facts, and statements of the user, not the questions that were asked before."""
+        from memgraph.cli.chat_reply import find_quotes, format_quote, quote_all
+        from memgraph.text.requests import asks_for_all, is_question
+
+        text, timezone, memory = str(question.text), self.settings.timezone, self._load_memory()
+        said = [
+            episode
+            for episode in self._load_episodes()
+            if episode.author == "user" and episode.message_id != question.id and not is_question(episode.text)
+        ]
+        found = find_quotes(self.pipeline, memory, said, text)
+        quotes = [format_quote(self.texts, each, timezone) for each in found]
+        if not quotes and asks_for_all(text):
+            quotes = [*quote_all(memory, timezone)]
+        if quotes:
+            yield self.texts.remembered
+            yield from (f"  {quote}" for quote in quotes)
+        else:
+            yield self.texts.nothing
+
+    # -- the end --
 
     def finish(self) -> None:
         """Wait for pending updates, and report unfinished ones; Ctrl-C stops waiting."""
@@ -155,17 +294,26 @@ class Chat:
             self.ctx.output.end_line()
         if self._has_pending:
             self.ctx.output.notice(UNFINISHED)
-        self.invoker.close(CLOSE_SECONDS)
+
+    def close(self) -> None:
+        """Close the invoker, if it was opened; what is not learned yet stays in the outbox."""
+        if self._opening and not self._opening.exception():
+            self._opening.result().close(CLOSE_SECONDS)
 
     def print_learned(self) -> None:
         """Print what updates have learned since the last call, on one line."""
+        if line := self._take_learned():
+            self.ctx.output.line(line, "dim")
+
+    def _take_learned(self) -> str:
+        """Return the line about what updates have learned since the last call; empty if nothing."""
+        from memgraph.cli.chat_reply import format_noted
+
         updates, self.updates[:] = [update for update in self.updates if update.key.scope == self.scope], []
         added = [fact for update in updates for fact in update.report.added]
         removed = [removal.fact for update in updates for removal in update.report.removed]
         self.learned += added
-        parts = [*_join_facts("learned", added), *_join_facts("removed", removed)]
-        if parts:
-            self.ctx.output.line(f"({'; '.join(parts)})", "dim")
+        return format_noted(self.texts, added, removed)
 
     @property
     def document(self) -> dict[str, object]:
@@ -182,6 +330,12 @@ class Chat:
             ],
             "learned": [dump_fact(fact) for fact in self.learned],
         }
+
+    def describe_model(self) -> str:
+        """Return which model answers and learns, and why."""
+        if self.model:
+            return f"{self.choice.name} answers and learns: {self.choice.reason}."
+        return f"{OFFLINE_ANSWERS} The reason: {self.choice.reason}."
 
     @property
     def _recent(self) -> list[AnyMessage]:
@@ -201,19 +355,13 @@ class Chat:
         is_enabled = self.settings.enabled and self.settings.injection_enabled
         return self.ctx.storage.episodes(self.scope) if is_enabled else ()
 
-    def _generate_answer(self, messages: list[AnyMessage]) -> Iterator[str]:
-        memory = self._load_memory()
-        if self.model is None:
-            yield quote_memory(memory, str(messages[-1].text))
-            return
+    def _generate_answer(self, model: BaseChatModel, messages: list[AnyMessage]) -> Iterator[str]:
         from memgraph.agents.nodes import with_memory
         from memgraph.errors import ModelError
 
-        context = self._pipeline(memory, messages, episodes=self._load_episodes())
+        context = self.pipeline(self._load_memory(), messages, episodes=self._load_episodes())
         try:
-            for chunk in self.model.stream(
-                with_memory({"messages": messages, "memory_context": context}, INSTRUCTIONS)
-            ):
+            for chunk in model.stream(with_memory({"messages": messages, "memory_context": context}, INSTRUCTIONS)):
                 yield str(chunk.text)
         except Exception as error:  # every provider raises its own errors
             raise ModelError(f"the model did not answer: {error}") from error
@@ -228,59 +376,68 @@ class Chat:
         return "".join(received)
 
 
-def quote_memory(memory: Memory, text: str) -> str:
-    """Answer *text* by quoting matching facts, without a model."""
-    from memgraph.retrieval.recall import rank_facts
-    from memgraph.retrieval.supersession import resolve_superseded
-    from memgraph.text.normalize import language_of
+def _login_name() -> str:
+    """Return the name of the user of this system.
 
-    prefix, separator, suffix, no_match = REPLIES[language_of([text])]
-    superseded = resolve_superseded(memory.facts)
-    facts = [fact for index, fact in enumerate(memory.facts) if index not in superseded]
-    matching = [scored.fact for scored in rank_facts(facts, text) if scored.similarity >= MIN_SIMILARITY]
-    if not matching and _ASKS_FOR_ALL.search(text):
-        matching = [scored.fact for scored in rank_facts(facts, "")]  # highest confidence first
-    quotes = separator.join(fact.content.rstrip(".。 ") for fact in matching[:MAX_QUOTED_FACTS])
-    return f"{prefix}{quotes}{suffix}" if quotes else no_match
+    Raises:
+        IdentityError: If it has none, such as a container's numeric user.
+    """
+    import getpass
+
+    from memgraph.errors import IdentityError
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError) as error:  # by Python version and platform
+        raise IdentityError(NO_USER) from error
 
 
-def _resolve_model(ctx: CommandContext, settings: Settings) -> Settings:
-    """Print which model answers, and return *settings* with its name."""
-    from memgraph.config import choose_model
-    from memgraph.config.providers import HOW_TO_CHOOSE
+def _make_model(settings: Settings) -> BaseChatModel | None:
+    """Make the chat model that answers; None, without importing any, if it is the offline model."""
     from memgraph.llm import OFFLINE
 
-    choice = choose_model(settings)
-    if choice.is_fallback:
-        ctx.output.notice(f"Answers only quote the memory: {choice.reason}; {HOW_TO_CHOOSE}.")
-    elif choice.name == OFFLINE:
-        ctx.output.notice(OFFLINE_CHOSEN)
+    if settings.model_name == OFFLINE:
+        return None
+    from memgraph.config import make_chat_model
+
+    return make_chat_model(settings)
+
+
+def _print_model(conversation: Chat) -> None:
+    """Print which model answers and learns; a notice if it is not the one that was chosen."""
+    from memgraph.config.providers import HOW_TO_CHOOSE
+
+    output = conversation.ctx.output
+    if conversation.choice.is_fallback:
+        output.notice(f"{conversation.describe_model()} To change it, {HOW_TO_CHOOSE}.")
+    elif conversation.model is None:
+        output.notice(OFFLINE_ANSWERS)
     else:
-        ctx.output.line(f"Model: {choice.name}", "dim")
-    if not settings.enabled:
-        ctx.output.notice(OFF)
-    return settings.model_copy(update={"model_name": choice.name})
+        output.line(conversation.describe_model(), "dim")
+    if not conversation.settings.enabled:
+        output.notice(OFF)
 
 
 def _converse(conversation: Chat) -> None:
-    """Answer messages until the input ends, or Ctrl-C."""
+    """Answer messages until the input or the chat ends, or Ctrl-C."""
+    from memgraph.cli.format import format_scope
+    from memgraph.cli.output import one_line
+
     output = conversation.ctx.output
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not output.as_json
     if reconfigure := getattr(sys.stdin, "reconfigure", None):
         reconfigure(errors="replace")
     if is_interactive:
-        output.line("Ctrl-D ends the chat.", "dim")
+        output.line(
+            f"User {one_line(format_scope(conversation.scope))}. /help lists the commands, Ctrl-D ends the chat."
+        )
+    conversation.open()
     try:
-        for text in filter(None, read_lines(PROMPT if is_interactive else "")):
-            conversation.handle_message(text)
-            conversation.print_learned()
+        for line in filter(None, read_lines(PROMPT if is_interactive else "")):
+            conversation.handle_line(line)
+            if conversation.is_over:
+                return
     except KeyboardInterrupt:
         output.end_line()
     if is_interactive:
         output.line()
-
-
-def _join_facts(label: str, facts: Sequence[Fact]) -> list[str]:
-    from memgraph.cli.output import one_line
-
-    return [f"{label}: {' '.join(one_line(fact.content) for fact in facts)}"] if facts else []

@@ -16,8 +16,12 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from memgraph import Fact, Memory, Scope, open_storage
-from memgraph.cli.chat import OFF, OFFLINE_CHOSEN, quote_memory
+from memgraph.cli.chat import NO_USER, OFF, OFFLINE_ANSWERS
+from memgraph.cli.chat_reply import TEXTS, find_quotes
 from memgraph.llm import models as chat_models
+from memgraph.models import Episode
+from memgraph.retrieval.recall import RecallPipeline
+from memgraph.retrieval.results import ScoredFact
 from memgraph.testing import ScriptedModel, update_answer
 
 MAIN = [sys.executable, "-c", "from memgraph.cli import main; main()", "chat", "--user", "ada"]
@@ -78,30 +82,213 @@ def test_memory_survives_the_process(chat: Process) -> None:
 
     answer = chat("What is my name?").stdout
 
-    assert "I remember: Name is Ada." in answer
+    assert answer.startswith("I remember:\n  Name is Ada. (")
 
 
-def test_learned_facts_are_printed(chat: Process) -> None:
-    """On one line, after the answer."""
-    done = chat("Hi, my name is Ada.")
+def test_learned_facts_are_noted(chat: Process) -> None:
+    """On one line."""
+    assert chat("Hi, my name is Ada.").stdout == "Noted: Name is Ada.\n"
 
-    assert done.stdout.splitlines() == ["I know nothing about that yet.", "(learned: Name is Ada.)"]
+
+def test_a_change_shows_what_was_before(chat: Process) -> None:
+    done = chat("I live in Porto.", "I moved to Lisbon.")
+
+    assert done.stdout.splitlines()[1] == "Noted: Lives in Lisbon. (Before: Lives in Porto.)"
+
+
+def test_words_that_no_fact_holds_are_kept_and_answer_in_the_next_process(chat: Process) -> None:
+    """What was said is recallable, whether or not a fact follows from it."""
+    said = "We hiked to the lighthouse and lost our way in the fog."
+
+    noted = chat(said).stdout
+    answer = chat("Where did we lose our way in the fog?").stdout
+
+    assert noted == f'Noted: "{said}"\n'
+    assert f'  "{said}" (' in answer
+
+
+def test_questions_are_not_quoted_as_answers(chat: Process) -> None:
+    """They are episodes, too, but say nothing."""
+    assert chat("Where is my bicycle?", "Where is my bicycle?").stdout == f"{TEXTS['en'].nothing}\n" * 2
+
+
+def test_what_the_user_asks_to_remember_is_stored_word_for_word(chat: Process, tmp_path: Path) -> None:
+    """As a manual fact, which no update removes."""
+    done = chat("remember that I park on level 3", "记住：我对花生过敏")
+
+    facts = open_storage(f"file:{tmp_path / 'memories'}").load(Scope("ada")).facts
+    assert [(fact.content, fact.is_manual) for fact in facts] == [("I park on level 3", True), ("我对花生过敏", True)]
+    assert done.stdout.splitlines() == ["Noted: I park on level 3", "记下了：我对花生过敏"]
+
+
+def test_remembering_twice_is_one_fact(chat: Process, tmp_path: Path) -> None:
+    done = chat("remember that I park on level 3", "Remember that I park on level 3")
+
+    assert done.stdout.splitlines()[1] == TEXTS["en"].known_already
+    assert _contents(tmp_path) == ["I park on level 3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reply"),
+    [
+        ("hi", TEXTS["en"].greeting),
+        ("你好！", TEXTS["zh"].greeting),
+        ("thanks", TEXTS["en"].acknowledged),
+        ("好的", TEXTS["zh"].acknowledged),
+        ("Have I been to Rome?", TEXTS["en"].nothing),
+        ("罗马在哪里?", TEXTS["zh"].nothing),
+        ("/unknown", "There is no command /unknown; /help lists them."),
+        ("exit", ""),
+    ],
+)
+def test_replies_fit_the_message(memgraph: Memgraph, text: str, reply: str) -> None:
+    """Only a question is answered by what is known, in its own language."""
+    done = memgraph("chat", "-u", "ada", "--model", "offline", stdin=text.encode())
+
+    assert done.out.strip() == reply
+
+
+def test_chinese_talk_is_noted_and_answered_in_chinese(chat: Process) -> None:
+    done = chat("上周末和妹妹去了乌镇", "我和谁去了乌镇？")
+
+    noted, heading, quote = done.stdout.splitlines()
+    assert (noted, heading) == ("记下了：“上周末和妹妹去了乌镇”", "我记得：")
+    assert quote.startswith("  “上周末和妹妹去了乌镇” (")
 
 
 def test_missing_provider_is_reported_in_one_line(chat: Process) -> None:
-    """The chat continues without a model."""
+    """With the reason, and how to change it; the chat continues."""
     done = chat()
 
     assert done.returncode == 0
-    assert done.stderr.startswith(
-        "Answers only quote the memory: no model provider is configured; run `memgraph setup`"
-    )
+    assert done.stderr.startswith(f"{OFFLINE_ANSWERS} The reason: no model provider is configured. To change it, run")
     assert done.stderr.count("\n") == 1
 
 
 def test_the_offline_model_reports_that_it_cannot_chat(chat: Process) -> None:
     """An explicit choice is not a missing provider."""
-    assert chat(options=["--model", "offline"]).stderr == f"{OFFLINE_CHOSEN}\n"
+    assert chat(options=["--model", "offline"]).stderr == f"{OFFLINE_ANSWERS}\n"
+
+
+def test_the_first_prompt_waits_for_no_large_import(environment: dict[str, str], tmp_path: Path) -> None:
+    """LangGraph and LangChain are imported while the user types."""
+    code = """
+import sys
+from memgraph.cli import chat, main
+open_invoker = chat.Chat.open
+def report(self):
+    if self._opening is None:
+        print(sorted({"langgraph", "langchain_core", "numpy"} & set(sys.modules)))
+    return open_invoker(self)
+chat.Chat.open = report
+main()
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, "chat", "--model", "offline"],
+        env=environment,
+        cwd=tmp_path,
+        input="",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert done.stdout == "[]\n"
+
+
+# -- the user --
+
+
+def test_the_user_is_the_login_name(memgraph: Memgraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No arguments are needed."""
+    monkeypatch.setenv("LOGNAME", "grace")
+
+    assert memgraph("chat", "--json").json["user_id"] == "grace"
+
+
+def test_memgraph_user_names_the_user(memgraph: Memgraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_USER", "maya")
+
+    assert memgraph("chat", "--json").json["user_id"] == "maya"
+
+
+def test_a_system_without_login_names_needs_a_user(memgraph: Memgraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container with a numeric user."""
+
+    def fail() -> str:
+        raise OSError("No username set in the environment")
+
+    monkeypatch.setattr("getpass.getuser", fail)
+
+    done = memgraph("chat")
+
+    assert (done.code, done.err) == (2, f"Error: {NO_USER}\n")
+
+
+# -- commands --
+
+
+def test_help_lists_the_commands(memgraph: Memgraph) -> None:
+    out = memgraph("chat", "-u", "ada", "--model", "offline", stdin=b"/help\n").out
+
+    listed = [line.split()[0] for line in out.splitlines() if line.startswith("/")]
+    assert listed == ["/memory", "/search", "/forget", "/model", "/help", "/quit"]
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "/exit", "/quit", "EXIT", "退出"])
+def test_a_word_ends_the_chat(memgraph: Memgraph, word: str) -> None:
+    """What follows is not read."""
+    done = memgraph("chat", "-u", "ada", "--model", "offline", stdin=f"{word}\nhi\n".encode())
+
+    assert (done.code, done.out) == (0, "")
+
+
+def test_memory_lists_facts_and_counts_episodes(chat: Process) -> None:
+    done = chat("My name is Tom.", "/memory")
+
+    assert done.stdout.splitlines()[1].startswith("1 fact, 1 episode in ")
+    assert "  Name is Tom. (" in done.stdout.splitlines()[2]
+
+
+def test_search_finds_facts_and_words(chat: Process) -> None:
+    done = chat("remember that the lighthouse is red", "We hiked to the lighthouse.", "/search lighthouse")
+
+    found = "\n".join(done.stdout.splitlines()[2:])
+    assert "the lighthouse is red (" in found
+    assert '"We hiked to the lighthouse." (' in found
+
+
+def test_forget_removes_one_fact(chat: Process, tmp_path: Path) -> None:
+    storage = open_storage(f"file:{tmp_path / 'memories'}")
+    storage.save(Scope("ada"), Memory(facts=(Fact(id="fact_1", content="Likes tea."), Fact(content="Likes rain."))))
+
+    done = chat("/forget fact_1", "/forget fact_1")
+
+    assert done.stdout.splitlines()[0] == "Removed: Likes tea."
+    assert done.stdout.splitlines()[1].startswith("there is no fact 'fact_1'")
+    assert _contents(tmp_path) == ["Likes rain."]
+
+
+def test_forget_all_deletes_facts_and_words(chat: Process, tmp_path: Path) -> None:
+    """Later messages of the same chat do not bring them back."""
+    chat("My name is Tom.", "We hiked to the lighthouse.", "/forget all", "I live in Porto.")
+
+    storage = open_storage(f"file:{tmp_path / 'memories'}")
+    assert _contents(tmp_path) == ["Lives in Porto."]
+    assert [episode.text for episode in storage.episodes(Scope("ada"))] == ["I live in Porto."]
+
+
+def test_model_says_which_model_learns(memgraph: Memgraph) -> None:
+    done = memgraph("chat", "-u", "ada", "--model", "offline", stdin=b"/model\n")
+
+    assert done.out.startswith(f"{OFFLINE_ANSWERS} The reason: model_name is set.")
+
+
+def test_a_path_is_talk(chat: Process) -> None:
+    """Only a slash and letters are a command."""
+    assert chat("/etc/hosts is my favourite file.").stdout.startswith("Noted: ")
 
 
 def test_an_invalid_user_id_is_bad_input(chat: Process) -> None:
@@ -123,7 +310,7 @@ def test_ctrl_d_ends_the_chat(open_terminal: Any, environment: dict[str, str]) -
     terminal = open_terminal("chat", "--user", "ada", **environment)
     terminal.wait_for("you> ")
     terminal.type("Hi, my name is Ada.\n")
-    terminal.wait_for("(learned: Name is Ada.)")
+    terminal.wait_for("Noted: Name is Ada.")
     terminal.wait_for("you> ", times=2)
 
     terminal.type("\x04")
@@ -140,7 +327,6 @@ def test_ctrl_c_ends_the_chat(environment: dict[str, str], tmp_path: Path) -> No
         assert process.stdout
         process.stdin.write(b"Hi, my name is Ada.\n")
         process.stdin.flush()
-        process.stdout.readline()
         process.stdout.readline()
 
         process.send_signal(signal.SIGINT)
@@ -201,7 +387,7 @@ def test_the_memory_is_injected(memgraph: Memgraph, scripted: ScriptedModel) -> 
     second = memgraph("chat", "-u", "ada", "--model", "scripted:one", stdin=b"Who am I?\n")
 
     assert "Who are you?" in first.out
-    assert "(learned: Name is Ada.)" in first.out
+    assert "Noted: Name is Ada." in first.out
     assert "You are Ada." in second.out
 
 
@@ -222,28 +408,26 @@ def test_a_model_error_does_not_end_the_chat(
 
     done = memgraph("chat", "-u", "ada", "--model", "scripted:one", stdin=b"Hi.\nStill there?\n")
 
-    assert done.err == "the model did not answer: connection refused; send the message again to have it learned\n"
+    assert done.err == "the model did not answer: connection refused; what you said is kept\n"
     assert "Here I am." in done.out
 
 
 # -- answers quoted from memory --
 
 
+def quotes(memory: Memory, question: str, *episodes: Episode) -> list[str]:
+    found = find_quotes(RecallPipeline(), memory, episodes, question)
+    return [each.fact.content if isinstance(each, ScoredFact) else each.episode.text for each in found]
+
+
 @pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("Where do I work?", "I remember: Works at Acme."),
-        ("What do you know about me?", "I remember: Likes tea; Works at Acme."),
-        ("Have I been to Rome?", "I know nothing about that yet."),
-        ("你知道我什么?", "我记得：Likes tea；Works at Acme。"),
-        ("罗马在哪里?", "这个我还不知道。"),
-    ],
+    ("text", "expected"),
+    [("Where do I work?", ["Works at Acme."]), ("Have I been to Rome?", [])],
 )
-def test_only_matching_facts_are_quoted(text: str, answer: str) -> None:
-    """Otherwise says so, in the language of the question."""
+def test_only_matching_facts_are_quoted(text: str, expected: list[str]) -> None:
     memory = Memory(facts=(Fact(content="Works at Acme.", confidence=0.8), Fact(content="Likes tea", confidence=0.9)))
 
-    assert quote_memory(memory, text) == answer
+    assert quotes(memory, text) == expected
 
 
 def test_superseded_facts_are_not_quoted() -> None:
@@ -251,7 +435,30 @@ def test_superseded_facts_are_not_quoted() -> None:
     old = Fact(id="fact_old", content="Lives in Porto.")
     new = Fact(id="fact_new", content="Lives in Lisbon.", replaces=("fact_old",))
 
-    assert quote_memory(Memory(facts=(old, new)), "Where do I live?") == "I remember: Lives in Lisbon."
+    assert quotes(Memory(facts=(old, new)), "Where do I live?") == ["Lives in Lisbon."]
+
+
+def test_words_are_not_quoted_beside_a_later_fact_about_the_same() -> None:
+    """They may be what the fact replaced."""
+    said = Episode(id="e_1", text="I live in Porto.", at="2026-03-02T00:00:00Z")
+    fact = Fact(content="Lives in Lisbon.", said_at="2026-04-13T00:00:00Z")
+
+    assert quotes(Memory(facts=(fact,)), "Where do I live?", said) == ["Lives in Lisbon."]
+
+
+def test_words_with_more_of_the_question_are_quoted_beside_a_fact() -> None:
+    said = Episode(id="e_1", text="I live with my sister in Porto.", at="2026-03-02T00:00:00Z")
+    fact = Fact(content="Lives in Lisbon.", said_at="2026-04-13T00:00:00Z")
+
+    assert said.text in quotes(Memory(facts=(fact,)), "Do I live with my sister?", said)
+
+
+def test_a_neighbour_of_matching_words_is_not_quoted() -> None:
+    """It is found by the turn before it, and has no word of the question."""
+    first = Episode(id="e_1", thread_id="t", message_id="1", text="The lighthouse was closed.")
+    second = Episode(id="e_2", thread_id="t", message_id="2", text="My boots are green.")
+
+    assert quotes(Memory(), "Was the lighthouse closed?", first, second) == [first.text]
 
 
 def _contents(folder: Path) -> list[str]:

@@ -1,0 +1,62 @@
+"""The demo: conversations weeks apart, what is known from them, since when and from which words.
+
+python examples/demo.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from memgraph import Fact, MemoryClient
+from memgraph.retrieval.results import ScoredFact
+
+EXAMPLES = Path(__file__).parent
+
+
+def main(folder: Path) -> None:
+    """Learn from the example conversations with the built-in offline model, into a memory in *folder*."""
+    with MemoryClient(f"file:{folder}", model="offline") as memory:
+        print("1. On 2 March, Maya introduces herself.")
+        learn(memory, "maya", "maya_2026-03-02.json")
+        print("\n2. Six weeks later, two things are different.")
+        learn(memory, "maya", "maya_2026-04-13.json")
+        print("\n3. What is known now: since when, and from which words.")
+        for fact in memory.facts(user_id="maya"):
+            print(f"   {describe(fact)}")
+        print("\n4. Her words are kept, too: they answer what no fact does.")
+        ask(memory, "maya", "Where did I get lost in the fog?")
+        print("\n5. The same in Chinese.")
+        learn(memory, "xiaoyu", "xiaoyu_2026-03-05.json")
+        ask(memory, "xiaoyu", "我和谁去了乌镇？")
+    print(f"\nThe memories are JSON files in {folder}, which you can read and edit.")
+    print("Now you: make chat")
+
+
+def learn(memory: MemoryClient, user: str, name: str) -> None:
+    """Learn from a conversation file, and print what changed."""
+    report = memory.add(EXAMPLES / name, user_id=user, thread_id=Path(name).stem)
+    for fact in report.added:
+        print(f"   + {fact.content}")
+    for removal in report.removed:
+        print(f"   - {removal.fact.content}")
+
+
+def describe(fact: Fact) -> str:
+    """Return a fact with its day, and the words that it was learned from."""
+    quote = f', from "{fact.evidence[0].quote}"' if fact.evidence else ""
+    return f"{fact.content} ({fact.valid_from or fact.said_at[:10]}{quote})"
+
+
+def ask(memory: MemoryClient, user: str, question: str) -> None:
+    """Print what answers *question* best: a fact, or what the user said."""
+    best = memory.search(question, user_id=user)[0]
+    print(f"   {question}")
+    if isinstance(best, ScoredFact):
+        print(f"   {describe(best.fact)}")
+    else:
+        print(f'   "{best.episode.text}" ({best.episode.at[:10]})')
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo-memory"))

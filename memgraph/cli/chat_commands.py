@@ -1,0 +1,114 @@
+"""The commands of the chat: /memory, /search and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from memgraph.cli.output import one_line
+
+if TYPE_CHECKING:
+    from memgraph.cli.chat import Chat
+
+QUIT_WORDS = frozenset({"exit", "quit", "exit()", "quit()", ":q", "退出"})
+"""Lines that end the chat, as /quit does."""
+FORGET_USAGE = "/forget ID removes one fact (/memory lists the ids); /forget all deletes everything, for good."
+MAX_RESULTS = 5
+
+
+def run_command(chat: Chat, line: str) -> bool:
+    """Run *line* if it is a command; return whether it is one."""
+    name, _, argument = line.partition(" ")
+    if line.casefold() in QUIT_WORDS:
+        chat.is_over = True
+    elif line.casefold() == "help":
+        show_help(chat, "")
+    elif command := COMMANDS.get(name.casefold()):
+        command[0](chat, argument.strip())
+    elif name.startswith("/") and name[1:].isalpha():
+        chat.ctx.output.line(f"There is no command {one_line(name)}; /help lists them.")
+    else:
+        return False
+    return True
+
+
+def show_help(chat: Chat, _: str) -> None:
+    for name, (_run, usage, description) in COMMANDS.items():
+        if usage is not None:
+            chat.ctx.output.line(f"{f'{name} {usage}'.strip():19}{description}")
+    chat.ctx.output.line('Anything else is talk. "Remember that ..." (or 记住...) is stored word for word.')
+
+
+def show_memory(chat: Chat, _: str) -> None:
+    from memgraph.cli.chat_reply import format_fact_line
+    from memgraph.cli.format import pluralize
+
+    memory, episodes = chat.storage.load(chat.scope), chat.storage.episodes(chat.scope)
+    location = chat.storage.location(chat.scope)
+    count = f"{pluralize(len(memory.facts), 'fact')}, {pluralize(len(episodes), 'episode')}"
+    chat.ctx.output.line(f"{count} in {location}", "dim")
+    for fact in memory.facts:
+        chat.ctx.output.line(f"{fact.id}  {format_fact_line(fact, chat.settings.timezone)}", indent=2)
+
+
+def search_memory(chat: Chat, query: str) -> None:
+    from memgraph.cli.chat_reply import format_quote
+
+    if not query:
+        chat.ctx.output.line("/search WORDS finds facts, and what was said.")
+        return
+    memory, episodes = chat.storage.load(chat.scope), chat.storage.episodes(chat.scope)
+    found = chat.pipeline.search(memory, query, episodes=episodes, limit=MAX_RESULTS)
+    for each in found:
+        line = format_quote(chat.texts, each, chat.settings.timezone)
+        chat.ctx.output.line(f"{each.score:.2f}  {line}", indent=2)
+    if not found:
+        chat.ctx.output.line(chat.texts.nothing)
+
+
+def forget(chat: Chat, argument: str) -> None:
+    from memgraph.cli.format import format_scope
+    from memgraph.editing import find_fact, remove_fact, update_memory
+    from memgraph.errors import EditError
+
+    if argument == "all":
+        chat.invoker.forget(chat.scope)
+        chat.messages.clear()
+        chat.ctx.output.line(f"Everything about {one_line(format_scope(chat.scope))} is deleted.")
+    elif not argument:
+        chat.ctx.output.line(FORGET_USAGE)
+    else:
+        try:
+            fact = find_fact(chat.storage.load(chat.scope), argument)
+            update_memory(chat.storage, chat.scope, lambda memory: remove_fact(memory, fact.id))
+        except EditError as error:
+            chat.ctx.output.line(f"{one_line(str(error))}. {FORGET_USAGE}")
+        else:
+            chat.ctx.output.line(f"Removed: {one_line(fact.content)}")
+
+
+def show_model(chat: Chat, _: str) -> None:
+    from memgraph.config.providers import HOW_TO_CHOOSE
+
+    chat.ctx.output.line(f"{chat.describe_model()} To change it, {HOW_TO_CHOOSE}.")
+
+
+def leave(chat: Chat, _: str) -> None:
+    chat.is_over = True
+
+
+Command = Callable[["Chat", str], None]
+
+COMMANDS: Mapping[str, tuple[Command, str | None, str]] = MappingProxyType(
+    {
+        "/memory": (show_memory, "", "lists the facts"),
+        "/search": (search_memory, "WORDS", "finds facts, and what was said"),
+        "/forget": (forget, "ID | all", "removes a fact, or everything"),
+        "/model": (show_model, "", "shows which model answers and learns"),
+        "/help": (show_help, "", "lists the commands"),
+        "/quit": (leave, "", "ends the chat; so do exit, quit and Ctrl-D"),
+        "/exit": (leave, None, ""),
+    }
+)
+"""Function, arguments and description, by name; one without arguments in the help is another name."""

@@ -1,0 +1,79 @@
+"""What a message asks for: a question to answer, a greeting to return, or words to store."""
+
+from __future__ import annotations
+
+import re
+
+from memgraph.text.normalize import fold, single_line
+
+_QUESTION = re.compile(
+    r"(?:so |and |but |please )?(?:(?:what|where|when|who|whom|whose|which|why|how)(?:'s|'re|'m|'d)?\b"
+    r"|(?:do|does|did|is|are|am|was|were|can|could|will|would|should|have|has|had) "
+    r"(?:i|you|we|he|she|it|they|my|your|our|his|her|their|the|there|this|that|any|anyone)\b"
+    r"|(?:tell|remind|show) me\b)"
+    r"|.*(?:[吗呢么]$|什么|哪里|哪儿|哪[个些家天年]|谁|多少|几[岁点个号]|怎么|为什么|是不是|有没有|告诉我)"
+)
+_CLAUSE_END = re.compile(r"(?<=[.!?;。\n])\s*")
+_ASKS_FOR_ALL = re.compile(r"\b(?:know|remember|recall)\b.*\bme\b|(?:知道|记得|了解)我|关于我", re.IGNORECASE)
+_GREETING = re.compile(
+    r"(?:hi|hello|hey|greetings)(?: there| all| again)?|good (?:morning|afternoon|evening)"
+    r"|你好|您好|大家好|嗨|嘿|哈喽|早|早上好|下午好|晚上好"
+)
+_ACKNOWLEDGEMENT = re.compile(
+    r"ok|okay|yes|no|yeah|yep|nope|sure|thanks|thank you|thanks a lot|thx|great|cool|nice|good|fine|bye|goodbye|right"
+    r"|i see|好|好的|好吧|行|嗯|嗯嗯|是|是的|对|不|没有|谢谢|谢谢你|多谢|知道了|明白|明白了|再见|拜拜"
+)
+_END_MARKS = " .!?,~。!?、"
+
+_EN_PREFIX = r"(?P<polite>(?:can|could|will|would) you )?(?:please,? )?"
+_EN_ANNOUNCED = r"(?:remember|note|note down|keep in mind|don['’]t forget)(?: this| that)?(?:[:,]|(?<=that)\b)"
+_EN_DIRECT = (
+    r"(?:remember|don['’]t forget)(?! (?:me|us|it|this|that|to|you|when|how|what|who|whose|where|why|which|if)\b)\b"
+)
+_EN_REMEMBER = re.compile(
+    rf"{_EN_PREFIX}(?:(?:{_EN_ANNOUNCED}|{_EN_DIRECT})\s*(?P<words>\S.*)"
+    r"|(?P<task>(?:remember|don['’]t forget) to \S.*))",
+    re.IGNORECASE,
+)
+_ZH_REMEMBER = re.compile(
+    r"(?:(?:请|請|麻烦)你?)?(?:帮我|替我|幫我)?(?:记住|記住|记下来?|记一下|别忘了|不要忘记|(?<=请)记得)了?+"
+    r"[,，:：、 ]*(?P<words>\S.+)"
+)
+
+
+def is_question(text: str) -> bool:
+    """Return whether a sentence of *text* asks something, with or without a question mark."""
+    clauses = [clause.strip() for clause in _CLAUSE_END.split(fold(text))]
+    return any(clause.endswith("?") or _QUESTION.match(clause.rstrip(_END_MARKS)) for clause in clauses if clause)
+
+
+def asks_for_all(text: str) -> bool:
+    """Return whether *text* asks for everything that is known about its author."""
+    return _ASKS_FOR_ALL.search(text) is not None
+
+
+def is_greeting(text: str) -> bool:
+    """Return whether *text* is a greeting and nothing else."""
+    return _GREETING.fullmatch(fold(text).strip(_END_MARKS)) is not None
+
+
+def is_acknowledgement(text: str) -> bool:
+    """Return whether *text* only agrees, declines, thanks or ends the talk."""
+    return _ACKNOWLEDGEMENT.fullmatch(fold(text).strip(_END_MARKS)) is not None
+
+
+def words_to_remember(text: str) -> str:
+    """Return the words that *text* explicitly asks to remember, unchanged but for spaces; empty if it does not ask.
+
+    "Remember that I park on level 3." asks, "Do you remember where I park?" does not.
+    """
+    line = single_line(text)
+    if match := _EN_REMEMBER.fullmatch(line):
+        words = (match["words"] or match["task"]).strip()
+        if match["polite"]:
+            return words.rstrip("?？ ")
+    elif match := _ZH_REMEMBER.fullmatch(line):
+        words = match["words"].strip()
+    else:
+        return ""
+    return "" if words.endswith(("?", "？", "吗", "呢")) else words

@@ -1,0 +1,96 @@
+"""What a message asks for: an answer, a greeting, or that words are remembered."""
+
+from __future__ import annotations
+
+import pytest
+
+from memgraph.text.requests import asks_for_all, is_acknowledgement, is_greeting, is_question, words_to_remember
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("remember that I park on level 3", "I park on level 3"),
+        ("Remember: my locker code is 12-B.", "my locker code is 12-B."),
+        ("Please remember my sister's birthday is May 3.", "my sister's birthday is May 3."),
+        ("Remember Ada's birthday is in May", "Ada's birthday is in May"),
+        ("Remember, I never eat fish", "I never eat fish"),
+        ("Remember this: the gate is green", "the gate is green"),
+        ("Don't forget that I hate olives", "I hate olives"),
+        ("Keep in mind that I'm left-handed.", "I'm left-handed."),
+        ("Note that we use tabs", "we use tabs"),
+        ("Can you remember that I park on level 3?", "I park on level 3"),
+        ("Remember to water the plants", "Remember to water the plants"),
+        ("记住：我停在三楼", "我停在三楼"),
+        ("请记住我对花生过敏。", "我对花生过敏。"),
+        ("帮我记住，车牌是沪A12345", "车牌是沪A12345"),
+        ("記住我姓王", "我姓王"),
+        ("别忘了我周五要去医院", "我周五要去医院"),
+        ("记一下我的工号是88", "我的工号是88"),
+    ],
+)
+def test_words_to_remember_are_whole(text: str, words: str) -> None:
+    """Word for word, without the request itself."""
+    assert words_to_remember(text) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do you remember my name?",
+        "Remember me?",
+        "Remember when we went to Rome?",
+        "I remember the day we met",
+        "remember",
+        "remember that",
+        "Note to self",
+        "你记得我吗？",
+        "记得我叫什么吗？",
+        "记得我们去罗马那次",
+        "记住了吗",
+        "记住了",
+        "",
+    ],
+)
+def test_a_memory_or_a_question_is_no_request_to_remember(text: str) -> None:
+    assert words_to_remember(text) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where do I live",
+        "what's my name",
+        "Have I been to Rome?",
+        "I'm vegan. What can I eat?",
+        "我叫什么名字",
+        "我住哪里",
+        "你好吗",
+    ],
+)
+def test_questions_need_no_question_mark(text: str) -> None:
+    assert is_question(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["I have a cat", "Had a great day", "Will is my brother.", "I live where it rains", "我住在杭州", ""]
+)
+def test_statements_are_no_questions(text: str) -> None:
+    assert not is_question(text)
+
+
+@pytest.mark.parametrize("text", ["What do you know about me?", "Do you remember me?", "你知道我什么?"])
+def test_a_question_about_everything_is_recognized(text: str) -> None:
+    assert asks_for_all(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("Hi!", True), ("你好", True), ("Hi, I'm Tom.", False), ("high", False)]
+)
+def test_a_greeting_is_nothing_else(text: str, *, expected: bool) -> None:
+    assert is_greeting(text) is expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("Thanks!", True), ("好的。", True), ("no, I moved", False)])
+def test_an_acknowledgement_is_nothing_else(text: str, *, expected: bool) -> None:
+    assert is_acknowledgement(text) is expected
