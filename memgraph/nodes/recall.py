@@ -12,7 +12,7 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_origin
 from memgraph.models import Episode, Memory
 from memgraph.retrieval.fact_index import Ranking
-from memgraph.retrieval.lines import MIN_LINE_TOKENS, episode_line, fact_line
+from memgraph.retrieval.lines import MIN_LINE_TOKENS, episode_lines, fact_lines
 from memgraph.retrieval.recall import RankedMemory, RecallPipeline
 from memgraph.retrieval.render import render
 from memgraph.retrieval.results import Ranked, RankedItem, RecallResult
@@ -86,10 +86,9 @@ def _to_ranking(items: Sequence[RankedItem], positions: Mapping[str, int]) -> Ra
 def recall_render(state: MemoryChosen, runtime: Runtime[RecallContext]) -> TextRendered:
     """Render the block that goes into a prompt."""
     chosen, timezone = state["chosen"], runtime.context.pipeline.timezone
-    lines = (
-        *(fact_line(entry.fact, timezone) for entry in sorted(chosen.facts, key=lambda entry: entry.position)),
-        *(episode_line(entry.episode, timezone) for entry in sorted(chosen.episodes, key=lambda entry: entry.position)),
-    )
+    facts = [entry.fact for entry in sorted(chosen.facts, key=lambda entry: entry.position)]
+    episodes = [entry.episode for entry in sorted(chosen.episodes, key=lambda entry: entry.position)]
+    lines = (*fact_lines(facts, timezone), *episode_lines(episodes, timezone))
     text = render(chosen.summaries, (line for line in lines if line), today=chosen.today)
     return {
         "recalled": RecallResult(text=text, tokens=count_tokens(text), facts=chosen.facts, episodes=chosen.episodes)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from memgraph.retrieval.lines import MIN_LINE_TOKENS, Line, day_heading
 
@@ -13,8 +14,11 @@ SUMMARIES_SHARE = 0.5
 MAX_MISSES = 32
 """After so many lines in a row that do not fit, what is left of the budget is taken to be too little."""
 
-TokenCounter = Callable[[str], int]
-"""Returns the tokens of a line or a heading."""
+BATCH = 64
+"""How many lines are made and counted at once."""
+
+TokenCounter = Callable[[Sequence[str]], Sequence[int]]
+"""Returns the tokens of lines and headings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +35,18 @@ class Shares:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What may be selected: positions, the best first, and the line of each; None for one that has none."""
+    """What may be selected: positions, the best first, and their lines; None for one that has none."""
 
     order: Sequence[int]
-    line_of: Callable[[int], Line | None]
+    lines_of: Callable[[Sequence[int]], Sequence[Line | None]]
+
+
+class _Entry(NamedTuple):
+    """A candidate with its line, and the tokens of that."""
+
+    position: int
+    line: Line
+    tokens: int
 
 
 @dataclass
@@ -45,18 +57,34 @@ class _Block:
     left: int
     places: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """The groups, and the days in them, that have their headings."""
+    headings: dict[str, int] = field(default_factory=lambda: {"": 0})
+    """The tokens of the headings of groups and days."""
 
-    def cost(self, line: Line) -> int:
-        tokens = self.count(line.text)
-        return tokens if (line.group, line.day) in self.places else tokens + self._heading_tokens(line)
+    def read(self, candidates: Candidates) -> Iterator[_Entry]:
+        """Yield *candidates* in order, except those without a line; lines are made and counted in batches."""
+        for start in range(0, len(candidates.order), BATCH):
+            positions = candidates.order[start : start + BATCH]
+            pairs = zip(positions, candidates.lines_of(positions), strict=True)
+            yield from self._count([(position, line) for position, line in pairs if line is not None])
+
+    def _count(self, batch: Sequence[tuple[int, Line]]) -> Iterator[_Entry]:
+        """Yield the entries of *batch*, and keep the tokens of their headings."""
+        days = {line.day for _, line in batch} - self.headings.keys()
+        headings = {line.group: line.group for _, line in batch if line.group} | {day: day_heading(day) for day in days}
+        tokens = self.count([*(line.text for _, line in batch), *headings.values()])
+        self.headings.update(zip(headings, tokens[len(batch) :], strict=True))
+        return (_Entry(*pair, cost) for pair, cost in zip(batch, tokens, strict=False))
+
+    def cost(self, entry: _Entry) -> int:
+        group, day = entry.line.group, entry.line.day
+        if (group, day) in self.places:
+            return entry.tokens
+        is_new_group = (group, "") not in self.places
+        return entry.tokens + (self.headings[group] if is_new_group else 0) + self.headings[day]
 
     def add(self, line: Line, cost: int) -> None:
         self.places |= {(line.group, ""), (line.group, line.day)}
         self.left -= cost
-
-    def _heading_tokens(self, line: Line) -> int:
-        is_new_group = (line.group, "") not in self.places
-        return (self.count(line.group) if is_new_group else 0) + self.count(day_heading(line.day))
 
 
 def fit(
@@ -64,7 +92,7 @@ def fit(
     episodes: Candidates,
     *,
     guaranteed: AbstractSet[int],
-    sources_of: Callable[[int], Iterable[int]],
+    sources_of: Callable[[Iterable[int]], AbstractSet[int]],
     shares: Shares,
     count: TokenCounter,
 ) -> tuple[list[int], list[int]]:
@@ -78,18 +106,17 @@ def fit(
         facts: All facts.
         episodes: All episodes.
         guaranteed: Positions of corrections and preferences.
-        sources_of: Returns the positions of the episodes that a fact was learned from.
+        sources_of: Returns the positions of the episodes that some facts were learned from.
         shares: How the tokens are divided.
         count: Counts tokens; those of lines and headings must add up.
     """
     block = _Block(count, shares.tokens)
     chosen = set[int]()
-    first = Candidates([position for position in facts.order if position in guaranteed], facts.line_of)
+    first = Candidates([position for position in facts.order if position in guaranteed], facts.lines_of)
     chosen.update(_fill(block, first, chosen, min(shares.tokens, shares.guaranteed)))
     room = int(block.left * (1 - shares.episodes)) if episodes.order else block.left
     chosen.update(_fill(block, facts, chosen, room))
-    known = {source for position in chosen for source in sources_of(position)}
-    quoted = _fill(block, episodes, known, block.left)
+    quoted = _fill(block, episodes, sources_of(chosen), block.left)
     chosen.update(_fill(block, facts, chosen, block.left))
     return [position for position in facts.order if position in chosen], quoted
 
@@ -97,16 +124,18 @@ def fit(
 def _fill(block: _Block, candidates: Candidates, skipped: AbstractSet[int], room: int) -> list[int]:
     """Select positions in order, except those *skipped*, while their lines fit into *room* tokens."""
     selected, misses = list[int](), 0
-    for position in candidates.order:
-        if room < MIN_LINE_TOKENS or misses >= MAX_MISSES:
-            break
-        if position in skipped or (line := candidates.line_of(position)) is None:
+    if room < MIN_LINE_TOKENS:
+        return selected
+    for entry in block.read(candidates):
+        if entry.position in skipped:
             continue
-        cost = block.cost(line)
+        cost = block.cost(entry)
         if cost > room:
             misses += 1
-            continue
-        block.add(line, cost)
-        selected.append(position)
-        room, misses = room - cost, 0
+        else:
+            block.add(entry.line, cost)
+            selected.append(entry.position)
+            room, misses = room - cost, 0
+        if room < MIN_LINE_TOKENS or misses >= MAX_MISSES:
+            break
     return selected

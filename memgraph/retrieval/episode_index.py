@@ -12,7 +12,7 @@ from memgraph.retrieval.documents import Document, episode_documents, preceding_
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.fact_index import Ranking, scale_to_best
 from memgraph.retrieval.lexical import TermExtractor
-from memgraph.retrieval.lines import Line, episode_line
+from memgraph.retrieval.lines import Line, episode_lines
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Ranker
 
@@ -56,11 +56,12 @@ class EpisodeIndex:
         self._timezone = timezone
         self._lines: dict[int, Line | None] = {}
 
-    def line(self, position: int) -> Line | None:
-        """Return the line of an episode; None if it has no text."""
-        if position not in self._lines:
-            self._lines[position] = episode_line(self.episodes[position], self._timezone)
-        return self._lines[position]
+    def lines(self, positions: Sequence[int]) -> list[Line | None]:
+        """Return the lines of episodes; None for one that has no text."""
+        if missing := [position for position in positions if position not in self._lines]:
+            made = episode_lines([self.episodes[position] for position in missing], self._timezone)
+            self._lines.update(zip(missing, made, strict=True))
+        return [self._lines[position] for position in positions]
 
     def rank(self, query: Query) -> Ranking:
         """Order the episodes that match *query* by their similarity, the newest of equals first; none without a query.

@@ -12,7 +12,7 @@ import numpy as np
 from memgraph.models import Fact
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.lexical import Scores
-from memgraph.retrieval.lines import Line, fact_line
+from memgraph.retrieval.lines import Line, fact_lines
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.supersession import resolve_superseded
@@ -50,20 +50,19 @@ class FactIndex:
         self.documents = documents
         self._index = index
         self._timezone = timezone
-        self._lines: dict[int, Line | None] = {}
         self._confidence = np.array([fact.confidence for fact in facts], dtype=np.float64)
         self._superseded = resolve_superseded(facts)
+        self._lines: dict[int, Line | None] = dict.fromkeys(self._superseded)
         newest_first = sorted(range(len(facts)), key=lambda position: facts[position].created_at, reverse=True)
         self._age = np.empty(len(facts), dtype=np.int64)
         self._age[newest_first] = np.arange(len(facts))
 
-    def line(self, position: int) -> Line | None:
-        """Return the line of a fact; None if it has no content, or is superseded."""
-        if position in self._superseded:
-            return None
-        if position not in self._lines:
-            self._lines[position] = fact_line(self.facts[position], self._timezone)
-        return self._lines[position]
+    def lines(self, positions: Sequence[int]) -> list[Line | None]:
+        """Return the lines of facts; None for one that has no content, or is superseded."""
+        if missing := [position for position in positions if position not in self._lines]:
+            made = fact_lines([self.facts[position] for position in missing], self._timezone)
+            self._lines.update(zip(missing, made, strict=True))
+        return [self._lines[position] for position in positions]
 
     @cached_property
     def guaranteed(self) -> frozenset[int]:

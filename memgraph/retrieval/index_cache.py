@@ -99,10 +99,10 @@ class IndexCache:
             ConfigError: If the ranker is unknown.
             EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
         """
-        build, vectors = get_ranker(options.ranker), self._vectors_of(options.embeddings)
+        vectors = self._vectors_of(options.embeddings)
 
         def build_index(documents: tuple[Document, ...]) -> FactIndex:
-            index = build(documents, self._texts.extract_terms, vectors)
+            index = get_ranker(options.ranker)(documents, self._texts.extract_terms, vectors)
             return FactIndex(facts, documents, index, timezone=options.timezone)
 
         key = _options_key(options, vectors)
@@ -127,14 +127,14 @@ class IndexCache:
             ConfigError: If the ranker is unknown.
             EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
         """
-        build, vectors = get_ranker(options.ranker), self._vectors_of(options.embeddings)
+        vectors = self._vectors_of(options.embeddings)
         key = _options_key(options, vectors)
 
         def find_by_content() -> EpisodeIndex:
             base = self._find_base(key, episodes)
             if base and len(base.episodes) == len(episodes):
                 return base
-            extract = self._texts.extract_terms
+            build, extract = get_ranker(options.ranker), self._texts.extract_terms
             index = EpisodeIndex(
                 episodes, build, extract=extract, vectors=vectors, timezone=options.timezone, base=base
             )
@@ -155,9 +155,9 @@ class IndexCache:
         # the EmbeddingCache keeps the model alive, so that no other object gets its id meanwhile
         return None if embeddings is None else self._vectors.get(id(embeddings), lambda: EmbeddingCache(embeddings))
 
-    def count_tokens(self, text: str) -> int:
-        """Return the tokens of *text*, a line or a heading."""
-        return self._texts.count_tokens(text)
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each of *texts*, lines and headings."""
+        return self._texts.count_tokens(texts)
 
     def summaries(self, memory: Memory, max_tokens: int) -> Summaries:
         """Return the summaries of *memory* that fit *max_tokens*: see `fit_summaries`."""
@@ -171,7 +171,9 @@ def _options_key(options: IndexOptions, vectors: EmbeddingCache | None) -> Hasha
 
 def _size_of(_: Hashable, index: FactIndex | EpisodeIndex) -> int:
     """Estimate the bytes of an index."""
-    characters = sum(len(text) for document in index.documents for text in document.texts)
+    characters = sum(
+        len(document.text) + sum(len(text) for text, _ in document.context) for document in index.documents
+    )
     return len(index.documents) * BYTES_PER_DOCUMENT + characters * BYTES_PER_CHARACTER
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,7 @@ from memgraph.retrieval.documents import Document
 from memgraph.retrieval.fuzzy import MAX_MATCHES, Vocabulary
 from memgraph.retrieval.postings import Postings, bm25_weights, count_terms
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.terms import Terms, extract_all_terms, extract_terms, extract_words
+from memgraph.retrieval.terms import Terms, extract_all_terms, extract_all_words, extract_terms
 from memgraph.retrieval.thread_boost import ThreadBoost
 
 Scores = NDArray[np.float64]
@@ -66,6 +68,7 @@ def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) 
     ]
 
 
+@lru_cache(maxsize=65_536)  # a query has a hundred terms, most of which are in one of a few numbers of documents
 def idf(documents: int, containing: int) -> float:
     """Return the inverse document frequency of a term that *containing* of *documents* contain."""
     return math.log(1 + (documents - containing + 0.5) / (containing + 0.5))
@@ -108,17 +111,14 @@ class LexicalIndex:
         self.segments = (*segments, *([_build_segment(rest, extract)] if rest else []))
         total_length = sum(float(segment.lengths.sum()) for segment in self.segments)
         mean_length = max(1.0, total_length / max(1, self._size))
-        self._weights = [bm25_weights(segment, mean_length, k1, b) for segment in self.segments]
+        self._weighted_segments = [(segment, bm25_weights(segment, mean_length, k1, b)) for segment in self.segments]
         self._threads = ThreadBoost([document.thread for document in documents])
         self._dates = DateIndex([document.dates for document in documents])
 
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the documents."""
         weights = self._weigh_terms(query)
-        parts = [
-            _score_segment(segment, weights_there, weights)
-            for segment, weights_there in zip(self.segments, self._weights, strict=True)
-        ]
+        parts = [segment.sum_weights(weights, there) for segment, there in self._weighted_segments]
         scores = np.concatenate(parts) if parts else np.zeros(0)
         return self._threads.apply(scores) + self._date_scores(query)
 
@@ -131,7 +131,7 @@ class LexicalIndex:
         rarity = self._idf(own)
         total = sum(weight * rarity.get(term, idf(self._size, 0)) for term, weight in own.items())
         weights = self._weigh_terms(query)
-        covered = [_covered_weights(segment, weights).max() for segment in self.segments]
+        covered = [segment.sum_weights(weights).max() for segment in self.segments]
         return min(1.0, float(max(covered)) / total) if covered and total else 0.0
 
     def _date_scores(self, query: Query) -> Scores:
@@ -157,11 +157,11 @@ class LexicalIndex:
 
     def _idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return the idf of those *terms* that a document contains."""
-        counts = dict.fromkeys(terms, 0)
+        counts = Counter[str]()
+        different = dict.fromkeys(terms)
         for segment in self.segments:
-            for term in counts:
-                counts[term] += segment.count(term)
-        return {term: idf(self._size, count) for term, count in counts.items() if count}
+            counts.update(segment.count(different))
+        return {term: idf(self._size, count) for term, count in counts.items()}
 
 
 def reusable_segments(segments: Sequence[Postings], size: int) -> Sequence[Postings]:
@@ -178,26 +178,12 @@ def _build_segment(documents: Sequence[Document], extract: TermExtractor) -> Pos
     return Postings(count_terms(documents, dict(zip(texts, extract(texts), strict=True))))
 
 
-def _score_segment(segment: Postings, entry_weights: Scores, term_weights: dict[str, float]) -> Scores:
-    scores = np.zeros(segment.size)
-    for term, weight in term_weights.items():
-        part = segment.find(term)
-        scores[segment.documents[part]] += weight * entry_weights[part]
-    return scores
-
-
-def _covered_weights(segment: Postings, term_weights: dict[str, float]) -> Scores:
-    """Return for each document the sum of the weights of the terms that it contains, however often."""
-    covered = np.zeros(segment.size)
-    for term, weight in term_weights.items():
-        covered[segment.documents[segment.find(term)]] += weight
-    return covered
-
-
-def matched_words(query: Query, document: Document) -> tuple[str, ...]:
-    """Return the words of *document* by which *query* finds it, in order, each once."""
-    own, synonyms = query.terms, query.synonyms
-    words = [pair for text in document.texts for pair in extract_words(text)]
-    similar = Vocabulary(dict.fromkeys(term for _, term in words)).similar(query.ngrams)
-    wanted = {*own, *synonyms, *(known for _, known, _ in similar)}
-    return tuple(dict.fromkeys(word for word, term in words if term in wanted))
+def matched_words(query: Query, documents: Sequence[Document]) -> list[tuple[str, ...]]:
+    """Return the words of each of *documents* by which *query* finds it, in order, each once."""
+    texts = [document.texts for document in documents]
+    words = iter(extract_all_words([text for of_document in texts for text in of_document]))
+    words_of = [[pair for of_text in islice(words, len(of_document)) for pair in of_text] for of_document in texts]
+    vocabulary = Vocabulary(dict.fromkeys(term for pairs in words_of for _, term in pairs))
+    similar = (known for _, known, _ in vocabulary.similar(query.ngrams))
+    wanted = {*query.terms, *query.synonyms, *similar}
+    return [tuple(dict.fromkeys(word for word, term in pairs if term in wanted)) for pairs in words_of]

@@ -45,11 +45,6 @@ class Line:
     day: str = ""
     """The (partial) date that it stands under; empty if there is none."""
 
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """What stands above it, unless a line before it stands under the same."""
-        return tuple(heading for heading in (self.group, day_heading(self.day)) if heading)
-
 
 def day_heading(day: str) -> str:
     """Return the heading of a day; "" if there is none."""
@@ -63,49 +58,61 @@ def one_line(text: str) -> str:
 
 def to_lines(texts: Iterable[str]) -> list[str]:
     """Return each of *texts* as `one_line` does."""
-    visible = (_INVISIBLE.sub("", clean(text)).translate(_LOOKALIKES) for text in texts)
+    visible = [_INVISIBLE.sub("", clean(text)).translate(_LOOKALIKES) for text in texts]
     return [escape(" ".join(text.split())) for text in visible]
 
 
-def fact_line(fact: Fact, timezone: str = "UTC") -> Line | None:
-    """Return the line of *fact*: `- content (avoid: error) (uncertain)`; None if it has no content.
+def fact_lines(facts: Sequence[Fact], timezone: str = "UTC") -> list[Line | None]:
+    """Return the line of each of *facts*: `- content (avoid: error) (uncertain)`; None for one without content.
 
     Args:
-        fact: Preferences and corrections have groups of their own; the others stand under the day on which they were
+        facts: Preferences and corrections have groups of their own; the others stand under the day on which they were
             said, or began.
         timezone: IANA name of the time zone of the days.
     """
-    content, error = to_lines([fact.content, fact.source_error or ""])
+    texts = to_lines(text for fact in facts for text in (fact.content, fact.source_error or ""))
+    categories = [fact.effective_category for fact in facts]
+    days = shown_days([at for fact in facts for at in (fact.said_at, fact.valid_from)], timezone)
+    return [
+        _fact_line(fact, content, error, _GROUP_OF_CATEGORY.get(category), days[fact.said_at] or days[fact.valid_from])
+        for fact, content, error, category in zip(facts, texts[::2], texts[1::2], categories, strict=True)
+    ]
+
+
+def _fact_line(fact: Fact, content: str, error: str, group: str | None, day: str) -> Line | None:
     if not content:
         return None
     notes = f"{f' (avoid: {error})' if error else ''}{' (uncertain)' if fact.confidence < CERTAIN else ''}"
-    group, day = _GROUP_OF_CATEGORY.get(fact.effective_category), ""
-    if group is None:
-        day = shown_day(fact.said_at, timezone) or shown_day(fact.valid_from, timezone)
-        group = DATED if day else FACTS
-    return Line(f"- {content}{notes}\n", group, day)
+    text = f"- {content}{notes}\n"
+    return Line(text, group) if group else Line(text, DATED if day else FACTS, day)
 
 
 _GROUP_OF_CATEGORY = {"preference": PREFERENCES, "correction": CORRECTIONS}
 
 
-def episode_line(episode: Episode, timezone: str = "UTC") -> Line | None:
-    """Return the line of *episode*, the assistant's words marked as such; None if it has no text.
+def episode_lines(episodes: Sequence[Episode], timezone: str = "UTC") -> list[Line | None]:
+    """Return the line of each of *episodes*, the assistant's words marked as such; None for one without text.
 
     Args:
-        episode: What was said.
+        episodes: What was said.
         timezone: IANA name of the time zone of the days.
     """
-    text = one_line(episode.text)
-    if not text:
-        return None
-    mark = "assistant: " if episode.author == "assistant" else ""
-    return Line(f"- {mark}{text}\n", QUOTES, shown_day(episode.at, timezone))
+    texts = to_lines(episode.text for episode in episodes)
+    days = shown_days([episode.at for episode in episodes], timezone)
+    return [
+        Line(f"- {_MARK_OF_AUTHOR.get(episode.author, '')}{text}\n", QUOTES, days[episode.at]) if text else None
+        for episode, text in zip(episodes, texts, strict=True)
+    ]
 
 
-def shown_day(at: str, timezone: str) -> str:
-    """Return the day of the time *at* in *timezone*; a partial date as it is, and "" for anything else."""
-    return at if is_partial_date(at) else local_date(at, timezone)
+_MARK_OF_AUTHOR = {"assistant": "assistant: "}
+
+
+def shown_days(times: Iterable[str], timezone: str) -> dict[str, str]:
+    """Return the day of each of *times* in *timezone*; a partial date as it is, and "" for anything else."""
+    different = set(times)
+    days = {at: at for at in different if is_partial_date(at)}
+    return days | {at: local_date(at, timezone) for at in different - days.keys()}
 
 
 def sort_lines(lines: Iterable[Line]) -> list[Line]:

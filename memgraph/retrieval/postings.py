@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,15 +52,27 @@ class Postings:
         # plain numbers: a query looks up a hundred terms
         self._starts: list[int] = np.searchsorted(term[by_term], np.arange(len(ids) + 1)).tolist()
 
-    def find(self, term: str) -> slice:
-        """Return the part of `documents` and `tf` that is about *term*; empty if no document contains it."""
-        number = self.vocabulary.ids.get(term)
-        return slice(0, 0) if number is None else slice(self._starts[number], self._starts[number + 1])
+    def count(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return how many documents contain each of *terms*, without those that none contains."""
+        ids, starts = self.vocabulary.ids, self._starts
+        known = [(term, ids[term]) for term in terms if term in ids]
+        return {term: starts[number + 1] - starts[number] for term, number in known}
 
-    def count(self, term: str) -> int:
-        """Return how many documents contain *term*."""
-        number = self.vocabulary.ids.get(term)
-        return 0 if number is None else self._starts[number + 1] - self._starts[number]
+    def sum_weights(
+        self, weights: Mapping[str, float], entries: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return for each document the sum of the weights of those terms that it contains.
+
+        Args:
+            weights: The weight of a term.
+            entries: What the weight counts of each entry of `documents`; default: all of it, however often a document
+                contains the term.
+        """
+        ids, starts, sums = self.vocabulary.ids, self._starts, np.zeros(self.size)
+        for number, weight in [(ids[term], weight) for term, weight in weights.items() if term in ids]:
+            part = slice(starts[number], starts[number + 1])
+            sums[self.documents[part]] += weight if entries is None else weight * entries[part]
+        return sums
 
 
 def bm25_weights(postings: Postings, mean_length: float, k1: float, b: float) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -42,11 +42,11 @@ class RankedMemory(NamedTuple):
     episodes: EpisodeIndex
     episode_ranking: Ranking
 
-    def sources_of(self, position: int) -> Iterator[int]:
-        """Yield the positions of the episodes that a fact was learned from."""
-        for item in self.facts.facts[position].evidence:
-            if item.episode in self.episodes.positions:
-                yield self.episodes.positions[item.episode]
+    def sources_of(self, positions: Iterable[int]) -> set[int]:
+        """Return the positions of the episodes that the facts at *positions* were learned from."""
+        known, facts = self.episodes.positions, self.facts.facts
+        evidence = (item.episode for position in positions for item in facts[position].evidence)
+        return {known[episode] for episode in evidence if episode in known}
 
 
 class FittedMemory(NamedTuple):
@@ -161,8 +161,8 @@ class RecallPipeline:
         """Select what fits the budget: the summaries, then facts and episodes in their order."""
         summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
         facts, episodes = fit(
-            Candidates(ranked.fact_ranking.order, ranked.facts.line),
-            Candidates(ranked.episode_ranking.order, ranked.episodes.line),
+            Candidates(ranked.fact_ranking.order, ranked.facts.lines),
+            Candidates(ranked.episode_ranking.order, ranked.episodes.lines),
             guaranteed=ranked.facts.guaranteed,
             sources_of=ranked.sources_of,
             shares=Shares(
@@ -188,6 +188,8 @@ class RecallPipeline:
     def explain(self, ranked: RankedMemory, fitted: FittedMemory, query: Query, today: date) -> Selection:
         """Return what fits, and how it was found."""
         facts, episodes = ranked.facts, ranked.episodes
+        fact_words = matched_words(query, [facts.documents[position] for position in fitted.facts])
+        episode_words = matched_words(query, [episodes.documents[position] for position in fitted.episodes])
         return Selection(
             summaries=fitted.summaries,
             facts=tuple(
@@ -196,9 +198,9 @@ class RecallPipeline:
                     position=position,
                     score=float(ranked.fact_ranking.scores[position]),
                     similarity=float(ranked.fact_ranking.similarity[position]),
-                    matched=matched_words(query, facts.documents[position]),
+                    matched=words,
                 )
-                for position in fitted.facts
+                for position, words in zip(fitted.facts, fact_words, strict=True)
             ),
             episodes=tuple(
                 ScoredEpisode(
@@ -206,9 +208,9 @@ class RecallPipeline:
                     position=position,
                     score=float(ranked.episode_ranking.scores[position]),
                     similarity=float(ranked.episode_ranking.similarity[position]),
-                    matched=matched_words(query, episodes.documents[position]),
+                    matched=words,
                 )
-                for position in fitted.episodes
+                for position, words in zip(fitted.episodes, episode_words, strict=True)
             ),
             today=today.isoformat(),
         )
@@ -219,10 +221,7 @@ class RecallPipeline:
 
     def _lines(self, ranked: RankedMemory, fitted: FittedMemory) -> list[Line]:
         """Return the lines that fit, in the order of the memory."""
-        lines = (
-            *(ranked.facts.line(position) for position in sorted(fitted.facts)),
-            *(ranked.episodes.line(position) for position in sorted(fitted.episodes)),
-        )
+        lines = (*ranked.facts.lines(sorted(fitted.facts)), *ranked.episodes.lines(sorted(fitted.episodes)))
         return [line for line in lines if line is not None]
 
 

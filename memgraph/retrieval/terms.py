@@ -55,10 +55,12 @@ def extract_all_terms(texts: Iterable[str]) -> list[Terms]:
     return [tuple(_split(text)) for text in folded]
 
 
-def extract_words(text: str) -> list[tuple[str, str]]:
-    """Return the words of *text* in order, each with its term; in scripts without spaces they are the same."""
+def extract_all_words(texts: Iterable[str]) -> list[list[tuple[str, str]]]:
+    """Return the words of each of *texts* in order, each with its term; in scripts without spaces they are the same."""
+    runs = [_RUN.findall(text) for text in [fold(text) for text in texts]]
     return [
-        (term if _IS_UNSPACED.match(run) else run, term) for run in _RUN.findall(fold(text)) for term in _split(run)
+        [(term if _IS_UNSPACED.match(run) else run, term) for run in of_text for term in _split(run)]
+        for of_text in runs
     ]
 
 

@@ -33,9 +33,9 @@ class TextCache:
         """Return the terms of each text."""
         return self._terms.get_many(texts, extract_all_terms)
 
-    def count_tokens(self, text: str) -> int:
-        """Return the tokens of *text*."""
-        return self._token_counts.get(text, lambda: count_tokens(text))
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each text."""
+        return self._token_counts.get_many(texts, lambda missing: map(count_tokens, missing))
 
     def clear(self) -> None:
         """Remove everything."""

@@ -30,6 +30,9 @@ class ThreadBoost:
         numbers: dict[str, int] = {}
         self._threads = np.array([numbers.setdefault(name, len(numbers)) if name else -1 for name in threads], np.int64)
         self._count = len(numbers)
+        in_order = np.argsort(self._threads, kind="stable")
+        self._by_thread = in_order[self._threads[in_order] >= 0]
+        self._starts = np.searchsorted(self._threads[self._by_thread], np.arange(self._count))
         self._neighbours = [
             (self._threads[distance:] == self._threads[:-distance]) & (self._threads[distance:] >= 0)
             for distance in range(1, MAX_DISTANCE + 1)
@@ -37,24 +40,28 @@ class ThreadBoost:
 
     def apply(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return *scores*, shape (N,), each >= 0, with what their threads add."""
-        matches = np.flatnonzero((scores > 0) & (self._threads >= 0))
-        if not len(matches):
+        if not self._count:
             return scores
-        return (
-            scores
-            + THREAD_WEIGHT * self._thread_means(scores, matches)
-            + NEIGHBOUR_WEIGHT * self._neighbour_scores(scores)
-        )
+        return scores + THREAD_WEIGHT * self._thread_means(scores) + NEIGHBOUR_WEIGHT * self._neighbour_scores(scores)
 
-    def _thread_means(self, scores: NDArray[np.float64], matches: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _thread_means(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each document the mean of the TOP_N best scores of its thread; missing ones count 0."""
-        # one sort by thread, then by falling score: the second part is less than 1
-        best_first = matches[np.argsort(self._threads[matches] - scores[matches] / (2 * scores.max()))]
-        threads = self._threads[best_first]
-        starts = np.searchsorted(threads, threads)
-        top = best_first[np.arange(len(threads)) - starts < TOP_N]
-        means = np.bincount(self._threads[top], scores[top], minlength=self._count) / TOP_N
-        return np.where(self._threads >= 0, means[self._threads], 0)
+        left, sums, lengths = (
+            scores[self._by_thread],
+            np.zeros(self._count),
+            np.diff(self._starts, append=len(self._by_thread)),
+        )
+        wanted = np.full(self._count, TOP_N)
+        for _ in range(
+            TOP_N
+        ):  # no sort of all scores: the best of each thread, with those that equal it, then the next
+            best = np.maximum.reduceat(left, self._starts)
+            is_best = left == np.repeat(best, lengths)
+            taken = np.minimum(np.add.reduceat(is_best, self._starts, dtype=np.int64), wanted)
+            sums += taken * best
+            wanted -= taken
+            left[is_best] = 0
+        return np.where(self._threads >= 0, (sums / TOP_N)[self._threads], 0)
 
     def _neighbour_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each document the sum of the scores near it in its thread, each divided by the distance."""

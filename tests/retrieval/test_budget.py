@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -14,8 +14,18 @@ from hypothesis import strategies as st
 
 from memgraph import Fact, Memory, recall
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Evidence, Section
-from memgraph.retrieval.budget import MAX_MISSES, SUMMARIES_SHARE, Candidates, Shares, fit
-from memgraph.retrieval.lines import DATED, FACTS, GROUPS, QUOTES, Line, episode_line, fact_line, render_lines
+from memgraph.retrieval.budget import BATCH, MAX_MISSES, SUMMARIES_SHARE, Candidates, Shares, fit
+from memgraph.retrieval.lines import (
+    DATED,
+    FACTS,
+    GROUPS,
+    QUOTES,
+    Line,
+    day_heading,
+    episode_lines,
+    fact_lines,
+    render_lines,
+)
 from memgraph.retrieval.render import summary_line
 from memgraph.text.tokens import count_tokens
 
@@ -68,12 +78,15 @@ def conversations(draw: st.DrawFn) -> tuple[Episode, ...]:
 def candidates(costs: list[float], order: str = "", *, group: str = FACTS) -> Candidates:
     """Lines that cost what is said, in the order of *order*, which is positions of one digit."""
     lines = {position: Line(f"{cost:g}", group) for position, cost in enumerate(costs) if not math.isinf(cost)}
-    return Candidates([int(position) for position in order] or list(range(len(costs))), lines.get)
+    return Candidates(
+        [int(position) for position in order] or list(range(len(costs))),
+        lambda positions: [lines.get(position) for position in positions],
+    )
 
 
-def count(text: str) -> int:
-    """The tokens of a line of `candidates`, which is a number; headings are free."""
-    return 0 if text.endswith(":\n") else int(text)
+def count(texts: Sequence[str]) -> list[int]:
+    """The tokens of lines of `candidates`, which are numbers; headings are free."""
+    return [0 if text.endswith(":\n") else int(text) for text in texts]
 
 
 def select(
@@ -92,7 +105,7 @@ def select(
         candidates(costs, order),
         candidates(said or [], group=QUOTES),
         guaranteed={int(position) for position in preferred},
-        sources_of=lambda position: [sources[position]] if position in sources else [],
+        sources_of=lambda positions: {sources[position] for position in positions if position in sources},
         shares=Shares(tokens=budget, guaranteed=guaranteed, episodes=share),
         count=count,
     )
@@ -151,15 +164,20 @@ def test_the_search_ends_after_many_lines_that_do_not_fit() -> None:
     """Or a recall over 10,000 facts would count the tokens of all of them."""
     looked_at = list[int]()
     lines = [Line("10", FACTS), *(Line("99", FACTS) for _ in range(10_000))]
-    facts = Candidates(range(len(lines)), lambda position: (looked_at.append(position), lines[position])[1])
+
+    def lines_of(positions: Sequence[int]) -> list[Line]:
+        looked_at.extend(positions)
+        return [lines[position] for position in positions]
+
+    facts = Candidates(range(len(lines)), lines_of)
     shares = Shares(tokens=25, guaranteed=0, episodes=0)
 
     selected = fit(
-        facts, Candidates([], lambda _: None), guaranteed=set(), sources_of=lambda _: [], shares=shares, count=count
+        facts, Candidates([], lambda _: []), guaranteed=set(), sources_of=lambda _: set(), shares=shares, count=count
     )
 
     assert selected == ([0], [])
-    assert max(looked_at) <= MAX_MISSES + 1
+    assert max(looked_at) < MAX_MISSES + BATCH
 
 
 # -- facts and episodes ---------------------------------------------------------------------------
@@ -198,12 +216,12 @@ def test_a_heading_costs_once_in_its_group() -> None:
 
     def fits(tokens: int) -> tuple[list[int], list[int]]:
         return fit(
-            Candidates(range(2), lines.__getitem__),
-            Candidates(range(2), quotes.__getitem__),
+            Candidates(range(2), lambda positions: [lines[position] for position in positions]),
+            Candidates(range(2), lambda positions: [quotes[position] for position in positions]),
             guaranteed=set(),
-            sources_of=lambda _: [],
+            sources_of=lambda _: set(),
             shares=Shares(tokens=tokens, guaranteed=0, episodes=0.5),
-            count=count_tokens,
+            count=lambda texts: [*map(count_tokens, texts)],
         )
 
     assert fits(needed) == ([0, 1], [0, 1])
@@ -261,7 +279,8 @@ def test_days_ascend_within_each_group(memory: Memory, episodes: tuple[Episode, 
 @settings(max_examples=200)
 @given(
     st.lists(
-        SOME_FACTS.map(fact_line) | TEXTS.map(lambda text: episode_line(Episode(id="e", text=text, at="2026-05-03"))),
+        SOME_FACTS.map(lambda fact: fact_lines([fact])[0])
+        | TEXTS.map(lambda text: episode_lines([Episode(id="e", text=text, at="2026-05-03")])[0]),
         max_size=8,
     ),
     TEXTS,
@@ -269,7 +288,7 @@ def test_days_ascend_within_each_group(memory: Memory, episodes: tuple[Episode, 
 def test_tokens_of_lines_and_headings_add_up(lines: list[Line | None], summary: str) -> None:
     """Why a line's tokens need to be counted once only: no token spans the end of a line and what follows."""
     known = [line for line in lines if line]
-    headings = {(line.group, heading) for line in known for heading in line.headings}
+    headings = {(line.group, heading) for line in known for heading in (line.group, day_heading(line.day))}
     above = summary_line("Work", " ".join(summary.split()))
     parts = [above, *(heading for _, heading in headings), *(line.text for line in known)]
 

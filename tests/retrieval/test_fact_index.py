@@ -13,7 +13,7 @@ from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Episode, Evidence
 from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES, FactIndex
 from memgraph.retrieval.lexical import LexicalIndex
-from memgraph.retrieval.lines import fact_line
+from memgraph.retrieval.lines import fact_lines
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import RANKERS, get_ranker
 
@@ -197,14 +197,14 @@ def test_a_superseded_fact_ranks_below_any_current_fact_of_the_same_score() -> N
 def test_a_fact_has_the_line_of_its_content() -> None:
     indexed = index(Fact(content="Likes tea"), Fact(content="Speaks 中文", category="preference"))
 
-    assert [indexed.line(0), indexed.line(1)] == [fact_line(fact) for fact in indexed.facts]
+    assert indexed.lines([0, 1]) == fact_lines(indexed.facts)
 
 
 def test_facts_that_must_not_be_selected_have_no_line() -> None:
     """Without content, or superseded."""
     indexed = index(Fact(id="old", content="a"), Fact(content=" \u200b"), Fact(content="b", replaces=("old",)))
 
-    assert [indexed.line(position) is None for position in range(3)] == [True, True, False]
+    assert [line is None for line in indexed.lines(range(3))] == [True, True, False]
 
 
 def test_corrections_and_preferences_are_guaranteed() -> None:

@@ -263,16 +263,18 @@ def test_the_words_that_match_are_those_of_the_document() -> None:
     """In order, each once: equal stems, synonyms and similar spelling count."""
     document = Document("Containers and tests, containers", (("I use databases daily", 0.5),))
 
-    assert matched_words(Query.from_text("docker databse testing"), document) == ("containers", "tests", "databases")
+    assert matched_words(Query.from_text("docker databse testing"), [document]) == [
+        ("containers", "tests", "databases")
+    ]
 
 
 def test_chinese_matches_by_characters_and_pairs() -> None:
-    assert matched_words(Query.from_text("花生"), Document("对花生过敏")) == ("花", "生", "花生")
+    assert matched_words(Query.from_text("花生"), [Document("对花生过敏")]) == [("花", "生", "花生")]
 
 
 def test_nothing_matches_nothing() -> None:
-    assert matched_words(Query.from_text("jazz"), Document("opal")) == ()
-    assert matched_words(Query(), Document("opal")) == ()
+    assert matched_words(Query.from_text("jazz"), [Document("opal")]) == [()]
+    assert matched_words(Query(), [Document("opal")]) == [()]
 
 
 def test_no_documents_have_no_scores() -> None:

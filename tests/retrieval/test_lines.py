@@ -13,17 +13,28 @@ from memgraph.retrieval.lines import (
     PREFERENCES,
     QUOTES,
     Line,
-    episode_line,
-    fact_line,
+    day_heading,
+    episode_lines,
+    fact_lines,
     is_unbroken,
     may_miscount,
     one_line,
     render_lines,
-    shown_day,
+    shown_days,
 )
 
 SAID = "2026-05-03T23:30:00Z"
 LISBON = "Europe/Lisbon"
+
+
+def fact_line(fact: Fact, timezone: str = "UTC") -> Line | None:
+    (line,) = fact_lines([fact], timezone)
+    return line
+
+
+def episode_line(episode: Episode, timezone: str = "UTC") -> Line | None:
+    (line,) = episode_lines([episode], timezone)
+    return line
 
 
 # -- facts ----------------------------------------------------------------------------------------
@@ -98,7 +109,7 @@ def test_an_episode_without_text_has_no_line() -> None:
 )
 def test_the_day_of_a_time_is_that_of_the_time_zone(at: str, day: str) -> None:
     """A partial date is of no time zone, and a text that is not a time has no day."""
-    assert shown_day(at, LISBON) == day
+    assert shown_days([at], LISBON)[at] == day
 
 
 # -- the order ------------------------------------------------------------------------------------
@@ -119,10 +130,9 @@ def test_groups_and_days_have_their_headings_once_and_days_ascend() -> None:
     assert render_lines([]) == ""
 
 
-def test_a_line_names_what_it_stands_under() -> None:
-    assert Line("- x\n", QUOTES, "2026-05").headings == ("In the user's words:\n", "2026-05:\n")
-    assert Line("- x\n", DATED, "2026-05").headings == ("2026-05:\n",)
-    assert Line("- x\n", FACTS).headings == ("Facts:\n",)
+def test_a_day_has_a_heading() -> None:
+    assert day_heading("2026-05") == "2026-05:\n"
+    assert day_heading("") == ""
 
 
 # -- any text -------------------------------------------------------------------------------------

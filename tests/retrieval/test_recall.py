@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from memgraph import Fact, IndexCache, Memory, ScoredFact, Section, Settings, rank_facts, recall
 from memgraph.errors import ConfigError
 from memgraph.models import Episode, Evidence
+from memgraph.retrieval.lines import day_heading
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.recall import RecallPipeline, make_recall_pipeline
 from memgraph.retrieval.render import fit_summaries
@@ -318,8 +319,8 @@ def test_with_an_embedding_the_ranker_is_hybrid(letters: Any) -> None:
 def line_tokens(memory: Memory) -> int:
     """The tokens of the whole memory, counted line by line."""
     index = IndexCache().facts(memory.facts)
-    lines = [line for position in range(len(memory.facts)) if (line := index.line(position))]
-    headings = {heading for line in lines for heading in line.headings}
+    lines = [line for line in index.lines(range(len(memory.facts))) if line]
+    headings = {heading for line in lines for heading in (line.group, day_heading(line.day))}
     return fit_summaries(memory, 10**6).tokens + sum(map(count_tokens, [*headings, *(line.text for line in lines)]))
 
 
