@@ -33,6 +33,7 @@ class ThreadBoost:
         in_order = np.argsort(self._threads, kind="stable")
         self._by_thread = in_order[self._threads[in_order] >= 0]
         self._starts = np.searchsorted(self._threads[self._by_thread], np.arange(self._count))
+        self._lengths = np.diff(self._starts, append=len(self._by_thread))
         self._neighbours = [
             (self._threads[distance:] == self._threads[:-distance]) & (self._threads[distance:] >= 0)
             for distance in range(1, MAX_DISTANCE + 1)
@@ -46,17 +47,11 @@ class ThreadBoost:
 
     def _thread_means(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each document the mean of the TOP_N best scores of its thread; missing ones count 0."""
-        left, sums, lengths = (
-            scores[self._by_thread],
-            np.zeros(self._count),
-            np.diff(self._starts, append=len(self._by_thread)),
-        )
-        wanted = np.full(self._count, TOP_N)
-        for _ in range(
-            TOP_N
-        ):  # no sort of all scores: the best of each thread, with those that equal it, then the next
+        left = scores[self._by_thread]
+        sums, wanted = np.zeros(self._count), np.full(self._count, TOP_N)
+        for _ in range(TOP_N):  # without sorting: the best of each thread and all that equal it, then the next
             best = np.maximum.reduceat(left, self._starts)
-            is_best = left == np.repeat(best, lengths)
+            is_best = left == np.repeat(best, self._lengths)
             taken = np.minimum(np.add.reduceat(is_best, self._starts, dtype=np.int64), wanted)
             sums += taken * best
             wanted -= taken
