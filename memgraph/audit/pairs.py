@@ -182,6 +182,9 @@ def contradictions(memory: Memory, now: datetime) -> Iterator[Finding]:
             yield pair_finding("contradiction", newer, older, why, remove=last_seen(newer) != last_seen(older))
 
 
+MAX_RIVALS = 3
+"""The newest values of an attribute, with which the others are compared: all pairs would be quadratically many."""
+
 Pair = tuple[Fact, Fact, str]
 """Two facts, and why they contradict each other."""
 
@@ -205,7 +208,8 @@ def _conflicting_slots(memory: Memory) -> Iterator[Pair]:
                     value = groups.get("x") or groups.get("y") or ""
                     values[f"{slot} {fold(subject)}".strip()].append((fact, value))
     for slot, entries in values.items():
-        for index, (one, value) in enumerate(entries):
+        entries.sort(key=lambda entry: last_seen(entry[0]), reverse=True)
+        for index, (one, value) in enumerate(entries[:MAX_RIVALS]):
             for other, other_value in entries[index + 1 :]:
                 if not _agree(value, other_value):
                     yield one, other, f"there can be one {slot} only"

@@ -49,7 +49,7 @@ def build_synonym_map(groups: Iterable[Iterable[str]]) -> SynonymMap:
         for word, term in term_by_word.items():
             others = {term_by_word[other] for other in group if other != word}
             (by_word[fold(word)] if _HAS_HAN.search(word) else by_term[term]).update(others)
-    pattern = "|".join(sorted(by_word, key=len, reverse=True)) or r"(?!)"
+    pattern = "|".join(map(re.escape, sorted(by_word, key=len, reverse=True))) or r"(?!)"
     return SynonymMap(_freeze(by_term), _freeze(by_word), re.compile(pattern))
 
 

@@ -34,6 +34,7 @@ _NEXT_WORD = re.compile(r"[^\W\d_]+|\d+")
 _INITIALS = re.compile(r"[A-HJ-Z]|(?:[A-Za-z]\.)+[A-Za-z]")
 _LIST_NUMBER = re.compile(r"(?:\A|\n)[ \t>*#-]*\d{1,3}\Z")
 _FILE_NAME_REST = re.compile(rf"[{HAN}\w-]{{1,60}}\.[A-Za-z0-9]{{1,5}}(?![A-Za-z0-9])")
+_NOT_BLANK = re.compile(r"\S")
 _BREAK = re.compile(rf"\s+|(?<=[{HAN}，、；：])|(?=[{HAN}])")
 
 NUMBERED = frozenset({"no", "nos", "p", "art", "sec", "ch", "min", "max"})
@@ -105,15 +106,15 @@ def cut_at_sentence(text: str, limit: int, measure: Callable[[str], int]) -> str
 
 def split_text(text: str, max_length: int) -> list[str]:
     """Return *text* in pieces of at most *max_length* characters, cut at sentence ends if possible."""
-    pieces: list[str] = []
-    rest = text.strip()
-    while rest:
-        # only the beginning is searched, so that the time is linear in the length of the text
-        piece = cut_at_sentence(rest[: max_length + 1], max_length, len)
+    pieces, start = list[str](), 0
+    while following := _NOT_BLANK.search(text, start):
+        start = following.start()
+        # only what may be in the piece is searched and copied, so that the time is linear in the length of the text
+        piece = cut_at_sentence(text[start : start + max_length + 1], max_length, len)
         if not piece:
             break
         pieces.append(piece)
-        rest = rest[len(piece) :].lstrip()
+        start += len(piece)
     return pieces
 
 

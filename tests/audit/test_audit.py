@@ -222,6 +222,14 @@ def test_no_fix_is_suggested_for_equally_old_contradictions() -> None:
     assert find(make_fact("Lives in Oslo"), make_fact("Lives in Bergen")) == [("contradiction", False)]
 
 
+def test_the_findings_about_one_attribute_are_in_proportion_to_its_facts() -> None:
+    """Each pair of 1,000 homes would be half a million findings."""
+    homes = [make_fact(f"Lives in city {number:04}", at=f"2026-01-01T00:00:00.{number:03}Z") for number in range(1_000)]
+
+    assert len(find(*homes)) < 3 * len(homes)
+    assert removed_by_fix(*homes) == [home.content for home in homes[:-1]]
+
+
 def test_a_more_exact_value_is_not_a_contradiction() -> None:
     """An address contains the city."""
     assert find(make_fact("Lives in Oslo"), make_fact("Lives in Oslo near the harbour")) == []

@@ -60,6 +60,11 @@ def test_the_longest_chinese_word_is_found() -> None:
     assert expand("数据", synonyms) == {"data"}
 
 
+def test_marks_in_a_chinese_word_stand_for_themselves() -> None:
+    """The words become one regular expression."""
+    assert expand("我用日本(东)", build_synonym_map([["tokyo", "日本(东)"]])) == {"tokyo"}
+
+
 def test_without_groups_there_are_no_synonyms() -> None:
     assert expand("测试 test", build_synonym_map([])) == frozenset()
 

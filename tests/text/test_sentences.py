@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memgraph.text.sentences import cut_at_sentence, sentences
+from memgraph.text.sentences import cut_at_sentence, sentences, split_text
 from memgraph.text.tokens import count_tokens
 
 PROSE = st.text(alphabet="aB1 .!?\n。！？，我你\"'”)-/_:", max_size=80)
@@ -98,6 +99,19 @@ def test_hostile_text_is_cut_in_time(text: str) -> None:
 def test_a_text_is_cut_after_the_last_sentence_that_fits(text: str, limit: int, cut: str) -> None:
     """Half a sentence may say the opposite of the whole."""
     assert cut_at_sentence(text, limit, len) == cut
+
+
+def test_splitting_does_not_copy_the_rest_of_the_text() -> None:
+    """A copy for each piece would take quadratic time."""
+    text = "Goes on. " * 20_000
+    tracemalloc.start()
+
+    pieces = split_text(text, 1_000)
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(pieces) > len(text) / 1_000
+    assert peak < len(text) * 1.5
 
 
 @pytest.mark.parametrize("measure", [len, count_tokens])

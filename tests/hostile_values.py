@@ -1,0 +1,225 @@
+"""Hostile texts, and values that contain them for every annotation of a public function: see test_hostile_text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from memgraph import Policy, Scope
+from memgraph.attachments.item import MemoryItem
+from memgraph.attachments.store import SearchResult
+from memgraph.audit.findings import Finding
+from memgraph.importers.documents import ExportDocument
+from memgraph.models import (
+    Addition,
+    Answer,
+    Episode,
+    Evidence,
+    Fact,
+    Memory,
+    MemoryUpdate,
+    Prompt,
+    Rewrite,
+    Section,
+    Turn,
+    Watermark,
+)
+from memgraph.prompts.parse import AskedAbout
+from memgraph.retrieval.documents import Document
+from memgraph.retrieval.lines import DATED, FACTS, Line
+from memgraph.retrieval.query import Query
+from memgraph.retrieval.terms import extract_terms
+from memgraph.review import make_proposal
+from memgraph.rules.draft import Draft
+from memgraph.text.message import read_message
+from memgraph.text.signals import load_signals
+
+SHAPES = (
+    (" ", "a", "我", "{", "<a>", ", ", "- ", "e\u0301\u0334", "1 ", "tomorrow ", "[1,", "<turn>", "I like "),
+    ("\n", "a ", "😀", '{"a":', "&#", '"', "to ", "uploaded a ", "password: ", "```\n", "。", "\\"),
+)
+"""The units of each text; `test_hostile_patterns` tries more of them on each pattern."""
+
+
+def text_of_length(units: tuple[str, ...], length: int) -> str:
+    """Return one long run for each of *units*, and many different words."""
+    share = length // (len(units) + 1)
+    repeated = (f"x{unit * (share // len(unit))}x!\n" for unit in units)
+    return "".join((*repeated, *(f"w{number} " for number in range(share // 7))))
+
+
+def memory_of(text: str) -> Memory:
+    facts = (
+        Fact(id="f1", content=text),
+        Fact(id="f2", content=f"The user lives in {text}", source="t1", confidence=0.5),
+        Fact(id="f3", content="Lives in Oslo.", source="t1", confidence=0.9),
+    )
+    return Memory(facts=facts, threads={"t1": Watermark(last_message_id="m1")}).with_section(
+        "work_context", Section(summary=text)
+    )
+
+
+def update_of(text: str) -> MemoryUpdate:
+    return MemoryUpdate(
+        at="2026-05-01T10:00:00Z",
+        thread="t1",
+        message_ids=("m1", "m2"),
+        additions=(
+            Addition(id="a1", content=text, confidence=0.9, replaces=("f3",)),
+            Addition(id="a2", content="No, use uv.", category="correction", confidence=0.9, source_error=text),
+        ),
+        rewrites=(Rewrite(section="work_context", summary=f"Works.{text}", base=text),),
+    )
+
+
+def documents_of(text: str) -> list[ExportDocument]:
+    item = {"memory": text, "value": {"content": text}, "content": text, "user_id": "ada", "facts": [{"content": text}]}
+    front = f"---\n{text}\n---\n# {text}\n\n{text}\n```memory-json\n{text}\n```"
+    return [
+        ExportDocument("users/ada/memory.json", json.dumps({"facts": [{"id": "f", "content": text}]}).encode()),
+        ExportDocument("items.json", json.dumps({"results": [item], "memories": [item]}).encode()),
+        ExportDocument("users/ada/note.md", front.encode()),
+    ]
+
+
+def answers_of(text: str) -> Answer:
+    return Answer(
+        text=f'<think>{text}</think>{text}{{"user": {{}}, "history": {{}}, "newFacts": [{{"content": "{text}"}}, {text}'
+    )
+
+
+def turns_of(text: str) -> tuple[Turn, ...]:
+    return (
+        Turn(id="m1", role="human", text="Hi."),
+        Turn(id="m2", role="human", text=text),
+        Turn(id="m3", role="ai", text=text),
+    )
+
+
+def proposal_of(text: str) -> Any:
+    return make_proposal(update_of(text), memory_of(text), Policy(), scope=Scope("ada"))
+
+
+def messages_of(text: str) -> list[Any]:
+    return [
+        HumanMessage(text, id="m1"),
+        AIMessage(text, id="m2"),
+        HumanMessage([{"type": "text", "text": text}], id="m3"),
+    ]
+
+
+def item_of(text: str) -> MemoryItem:
+    return MemoryItem(id="i1", content_summary=text, metadata={"source": text}, timestamp="2026-05-01T10:00:00.000000Z")
+
+
+def episode_of(text: str) -> Episode:
+    return Episode(id="e1", thread_id="t1", message_id="m1", at="2026-05-01T10:00:00Z", text=text)
+
+
+def episodes_of(text: str) -> tuple[Episode, ...]:
+    return episode_of(text), Episode(id="e2", thread_id="t1", text=f"Then {text}", author="assistant")
+
+
+def document_of(text: str) -> Document:
+    return Document(text, context=((text, 0.5),))
+
+
+def lines_of(text: str) -> list[Line]:
+    return [Line(text, FACTS), Line(f"- {text}", DATED, day="2026-05")]
+
+
+Value = Callable[[str], object]
+"""Makes a value of which a text is a part."""
+
+VALUES: Mapping[str, Value] = {
+    **dict.fromkeys(("str", "str | None", "object", "str | Query", "str | datetime"), str),
+    **dict.fromkeys(
+        ("Sequence[str]", "Iterable[str]", "Collection[str]", "list[str]", "tuple[str, ...]"),
+        lambda text: (text, "other"),
+    ),
+    **dict.fromkeys(
+        ("AbstractSet[str]", "AbstractSet[str] | None", "Container[str]"), lambda text: frozenset({text, "m2"})
+    ),
+    "bytes": lambda text: json.dumps({"facts": [{"id": "f", "content": text}], text: 1}).encode(),
+    "BaseMessage": HumanMessage,
+    "Sequence[BaseMessage]": messages_of,
+    "Sequence[MessageLike]": messages_of,
+    "Iterable[MessageText]": lambda text: [message for m in messages_of(text) if (message := read_message(m))],
+    "Memory": memory_of,
+    "Fact": lambda text: memory_of(text).facts[1],
+    "Sequence[Fact]": lambda text: memory_of(text).facts,
+    "Iterable[Fact]": lambda text: memory_of(text).facts,
+    "Sequence[Evidence]": lambda text: (Evidence(quote=text), Evidence(quote=f"{text}.")),
+    "Episode": episode_of,
+    **dict.fromkeys(("Iterable[Episode]", "Sequence[Episode]"), episodes_of),
+    "Addition": lambda text: update_of(text).additions[0],
+    "MemoryUpdate": update_of,
+    "Draft": lambda text: Draft(memory_of(text), update_of(text), Policy()),
+    "Proposal": proposal_of,
+    "Turn": lambda text: turns_of(text)[1],
+    "Sequence[Turn]": turns_of,
+    "Mapping[int, Turn]": lambda text: dict(enumerate(turns_of(text))),
+    "Answer": answers_of,
+    "AskedAbout": lambda text: AskedAbout(memory_of(text), dict(enumerate(turns_of(text)))),
+    "Prompt": lambda text: Prompt(system=text, human=f'<turn speaker="user" part="new">{text}'),
+    "Sequence[ExportDocument]": documents_of,
+    "BaseMessage | str | list[str | Block] | Block | None": str,
+    "MemoryItem": item_of,
+    "Mapping[str, Sequence[SearchResult]]": lambda text: {"notes": [SearchResult(item_of(text), text, 0.5)]},
+    "Query": Query.from_text,
+    "Document": document_of,
+    "Sequence[Document]": lambda text: (document_of(text), document_of("Lives in Oslo.")),
+    "Mapping[str, Terms]": lambda text: {text: extract_terms(text), "Lives in Oslo.": ("live", "oslo")},
+    **dict.fromkeys(("Iterable[Line]", "Sequence[Line]"), lines_of),
+    "re.Match[str]": lambda text: re.search(r"\w+", text),
+    "Mapping[str, str]": lambda text: {"e1": text},
+    "Iterable[Iterable[str]]": lambda text: [[text, "car"]],
+    "Mapping[SectionName, str]": lambda text: {"work_context": text},
+}
+"""A value with hostile text for every annotation that holds text."""
+
+FINDINGS = (
+    Finding(kind="duplicate", facts=("f1", "f2"), what="x", why="x", remove=("f2",)),
+    Finding(kind="upload", section="work_context", what="x", why="x", rewrite=""),
+    Finding(kind="secret", episode="e1", what="x", why="x", rewrite="x"),
+)
+
+OTHERS: Mapping[str, Value] = {
+    **dict.fromkeys(("int", "int | None"), lambda _: 1_000),
+    "bool": lambda _: True,
+    "float": lambda _: 0.5,
+    "Policy": lambda _: Policy(),
+    "Scope": lambda _: Scope("ada"),
+    "Signals": lambda _: load_signals(),
+    "datetime": lambda _: datetime(2026, 1, 1, tzinfo=UTC),
+    **dict.fromkeys(("date", "date | None"), lambda _: date(2026, 1, 1)),
+    "Language": lambda _: "en",
+    "Bracket": lambda _: "{",
+    "Callable[[object], T | None]": lambda _: lambda found: None,
+    "Iterable[Finding]": lambda _: FINDINGS,
+    "SectionName": lambda _: "work_context",
+    "Kind": lambda _: "duplicate",
+    **dict.fromkeys(("Review", "Review | None"), lambda _: "always"),
+    "Watermark | None": lambda _: Watermark(last_message_id="m1"),
+}
+"""A value for every annotation that holds no text from outside."""
+
+NO_TEXT = frozenset(
+    {"Path", "Path | None", "RecallSettings", "Scope | None", "Scores", "datetime", "float | None"}
+    | {
+        "Candidates",
+        "Callable[[int], Iterable[int]]",
+        "Shares",
+        "TokenCounter",
+        "Postings",
+        "Sequence[Postings]",
+        "Days",
+    }
+    | {"Days", "AbstractSet[int]", "Sequence[float]", "Sequence[int]", "list[list[float]]"}
+)
+"""Annotations of functions that take no text."""

@@ -1,0 +1,214 @@
+"""Every public function that takes text takes time in proportion to its length, whatever the text.
+
+A new function is found by its package and its annotations; an unknown annotation fails the tests until VALUES knows it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import pkgutil
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any
+
+import pytest
+from hostile_values import NO_TEXT, OTHERS, SHAPES, VALUES, Value, answers_of, text_of_length
+from langchain_core.messages import AIMessage, HumanMessage
+
+import memgraph
+from memgraph import Context, MemgraphError, build_graph
+from memgraph.attachments.context_message import make_context_message
+from memgraph.audit.pairs import content_terms
+from memgraph.importers.conversation import ConversationItemError
+from memgraph.prompts.parse import InvalidItemError, UnreadableError
+
+PACKAGES = ("audit", "editing", "importers", "prompts", "retrieval", "review", "rules", "text")
+MODULES = ("attachments.context_message", "attachments.item", "cli.output", "llm.offline.sentences", "models.values")
+
+LENGTH = 200_000
+GROWTH = 4
+"""How much longer a text is than the one that it is compared with."""
+MAX_GROWTH = 8
+"""Four times the text takes four times as long if the time is linear, and 16 times if it is quadratic."""
+NOISE_SECONDS = 0.25
+LIMIT_SECONDS = 60
+"""CPU time for all texts: a cubic function would not end."""
+
+CALLS: Mapping[str, Mapping[str, Value]] = {
+    "editing.edit_fact": {"fact_id": lambda _: "f3", "content": str},
+    "editing.find_fact": {"fact_id": str},
+    "importers.read_deerflow": {"owner": lambda _: None},
+    "importers.parse_message": {"item": lambda text: {"role": "user", "content": text}},
+    "importers.read_langmem": {"owner": lambda _: None},
+    "importers.read_mem0": {"owner": lambda _: None},
+    "audit.subsumed_pairs": {"terms_of": lambda _: lambda fact: content_terms(fact.content)},
+    "prompts.find_last": {"text": lambda text: answers_of(text).text},
+    "prompts.find_closed": {"text": lambda text: answers_of(text).text},
+    "prompts.update_prompt": {"signal_names": lambda _: ("correction",)},
+    "prompts.read_turns": {"prompt": lambda text: f'<turn speaker="user" part="new">{text}</turn>{text}'},
+    "prompts.read_facts": {"prompt": lambda text: f"{text}\n[f1] (context, 0.9) {text}\n[{text}"},
+    "prompts.substitute": {"values": lambda text: {"x": text}},
+    "review.apply_decision": {"answer": lambda text: {"items": {"add:a1": {"after": text}, text: "accept"}}},
+    "review.parse_decision": {"answer": lambda text: {"items": {"add:a1": {"after": text}, text: "accept"}}},
+    "text.split_text": {"max_length": lambda _: 3},
+    "text.without_blocks": {"names": lambda _: ("memory", "uploaded_files")},
+    "attachments.context_entries": {
+        "messages": lambda text: [make_context_message(f"--- notes ---\n1. {text}\n   {text}\n2. {text}")],
+        "store_name": lambda _: "notes",
+    },
+    "retrieval.split_overlapping": {"overlap": lambda _: 100},
+    "rules.first_batch": {"cost": lambda _: lambda turn: len(turn.text)},
+    "text.cut_at_sentence": {"measure": lambda _: len},
+}
+"""Arguments of single functions, where the annotation alone does not reach the code."""
+
+SKIPPED = {
+    "editing.update_memory": "it takes no text, but a function that changes a memory",
+    "prompts.read_instructions": "it takes the name of a file and of a setting",
+    "retrieval.make_embeddings": "it takes a name from the settings",
+    "retrieval.call_model": "it takes the name of a model",
+    "retrieval.get_ranker": "it takes a name from the settings",
+    "text.unit_at": "it takes a name from UNITS",
+    "text.check_timezone": "it takes a time zone from the settings",
+    "text.compile_pattern": "it takes a pattern from the settings",
+}
+
+
+# -- the functions ----------------------------------------------------------------------------------
+
+
+def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the package and name of each public function in PACKAGES and MODULES, and the function."""
+    for module in pkgutil.walk_packages(memgraph.__path__, "memgraph."):
+        path = module.name.removeprefix("memgraph.")
+        if path not in MODULES and not any(path == package or path.startswith(f"{package}.") for package in PACKAGES):
+            continue
+        for name, function in vars(importlib.import_module(module.name)).items():
+            is_own = getattr(function, "__module__", None) == module.name
+            if inspect.isfunction(function) and is_own and not name.startswith("_"):
+                yield f"{path.partition('.')[0]}.{name}", function
+
+
+def parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+def annotation(parameter: inspect.Parameter) -> str:
+    given = parameter.annotation
+    return given if isinstance(given, str) else inspect.formatannotation(given)
+
+
+FUNCTIONS = {
+    name: function
+    for name, function in public_functions()
+    if name not in SKIPPED and any(annotation(parameter) in VALUES for parameter in parameters(function).values())
+}
+"""Those that take text."""
+
+
+def arguments(name: str, text: str) -> inspect.BoundArguments:
+    """Return a value for each required parameter, and for those that CALLS names."""
+    given = CALLS.get(name, {})
+    values = {
+        parameter.name: (given.get(parameter.name) or VALUES.get(kind) or OTHERS[kind])(text)
+        for parameter in parameters(FUNCTIONS[name]).values()
+        if (kind := annotation(parameter)) and (parameter.default is parameter.empty or parameter.name in given)
+    }
+    bound = inspect.signature(FUNCTIONS[name]).bind_partial()
+    bound.arguments.update(values)
+    return bound
+
+
+def update(text: str) -> None:
+    """Learn from *text* by the offline model."""
+    messages = [HumanMessage("I live in Oslo."), AIMessage("Nice."), HumanMessage(text), AIMessage(text)]
+    build_graph(storage="memory:").invoke({"messages": messages}, context=Context(user_id="ada"))
+
+
+# -- the time ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Fail the test if it takes more CPU time; other programs on the machine do not count."""
+
+    def fail(*_: object) -> None:
+        pytest.fail(f"it takes more than {seconds} s of CPU time")
+
+    before = signal.signal(signal.SIGVTALRM, fail)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    """Return the CPU time of *call*. It may refuse the text, but not fail otherwise."""
+    start = time.process_time()
+    with suppress(MemgraphError, UnreadableError, InvalidItemError, ConversationItemError):
+        result = call()
+        if isinstance(result, Iterator):
+            deque(result, maxlen=0)
+    return time.process_time() - start
+
+
+def grows(call: Callable[[str], Callable[[], object]], units: tuple[str, ...]) -> str | None:
+    """Return how the time grows if it grows faster than the text."""
+    long = seconds_of(call(text_of_length(units, LENGTH)))
+    if long < NOISE_SECONDS:
+        return None
+    short = seconds_of(call(text_of_length(units, LENGTH // GROWTH)))
+    return f"{units}: {short:.2f} s, {long:.2f} s" if long > MAX_GROWTH * short + NOISE_SECONDS else None
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_time_grows_in_proportion_to_the_text(name: str) -> None:
+    def call(text: str) -> Callable[[], object]:
+        bound = arguments(name, text)
+        return partial(FUNCTIONS[name], *bound.args, **bound.kwargs)
+
+    seconds_of(call("warm up"))
+
+    with cpu_limit(LIMIT_SECONDS):
+        growing = [found for units in SHAPES if (found := grows(call, units))]
+
+    assert growing == []
+
+
+def test_the_time_of_an_update_grows_in_proportion_to_the_text() -> None:
+    """From the messages to the saved memory, with the built-in model."""
+    update("warm up")
+
+    with cpu_limit(LIMIT_SECONDS):
+        growing = [found for units in SHAPES if (found := grows(lambda text: partial(update, text), units))]
+
+    assert growing == []
+
+
+# -- the guard --------------------------------------------------------------------------------------
+
+
+def test_every_public_function_of_these_packages_is_tried() -> None:
+    """If this fails: add its annotation to VALUES or OTHERS, or its name to SKIPPED with a reason."""
+    unknown = {
+        (name, annotation(parameter))
+        for name, function in public_functions()
+        if name not in SKIPPED
+        for parameter in parameters(function).values()
+        if parameter.default is parameter.empty
+        and annotation(parameter) not in {*VALUES, *OTHERS, *NO_TEXT}
+        and parameter.name not in CALLS.get(name, {})
+    }
+
+    assert unknown == set()
+    assert set(CALLS) <= set(FUNCTIONS)
+    assert set(SKIPPED) <= {name for name, _ in public_functions()}
+    assert all(importlib.util.find_spec(f"memgraph.{path}") for path in (*PACKAGES, *MODULES))
+    assert len(FUNCTIONS) > 90
