@@ -13,7 +13,7 @@ from memgraph.langgraph_adapter import emit_progress
 from memgraph.models import Memory, Turn
 from memgraph.policy import Policy
 from memgraph.report import Report, diff
-from memgraph.rules.watermark import unlearned_turns, with_watermark, without_progress
+from memgraph.rules.watermark import progress_of, unlearned_turns, with_watermark, without_progress
 from memgraph.state import Saved, SaveInput
 from memgraph.storage import MemoryStorage
 from memgraph.storage.episodes import log_kept_words
@@ -35,7 +35,7 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     policy = runtime.context.policy
     storage = runtime.context.require_storage(origin.storage)
     try:
-        episodes = episodes_of(_learned_turns(state), thread=thread, policy=policy)
+        episodes = episodes_of(_turns_to_keep(state), thread=thread, policy=policy)
         if episodes:
             log_kept_words(origin.storage, policy.kept_words)
         # first, so that a crash in between loses nothing: the run is repeated, and an episode is stored once
@@ -56,9 +56,11 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     return output
 
 
-def _learned_turns(state: SaveInput) -> list[Turn]:
+def _turns_to_keep(state: SaveInput) -> list[Turn]:
+    """Return the turns learned from. A long one was kept as a whole with its first part, so that it is read once."""
     learned = frozenset(map(without_progress, state["changes"].message_ids))
-    return [turn for turn in state["turns"] if turn.id in learned]
+    before = state["memory"].threads.get(state["origin"].thread)
+    return [turn for turn in state["turns"] if turn.id in learned and not progress_of(turn.id, before)]
 
 
 def _retry_after_conflict(state: SaveInput, policy: Policy) -> Saved:

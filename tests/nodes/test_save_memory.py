@@ -180,6 +180,16 @@ def test_a_turn_learned_in_parts_is_kept_with_its_first_part() -> None:
     assert kept(storage) == [("t1", "m1")]
 
 
+def test_a_later_part_of_a_turn_does_not_keep_it_again() -> None:
+    """A turn of 40 batches would be split into episodes and written 40 times."""
+    storage = open_storage("memory:")
+    before = Memory(threads={"t1": Watermark(last_message_id="m1#chars=1000", message_ids=("m1#chars=1000",))})
+
+    save(storage, memory=before, changes=update(message_ids=("m1#chars=2000", "m2")))
+
+    assert kept(storage) == []
+
+
 def test_a_lost_race_keeps_each_turn_once(waits: list[tuple[float, float]]) -> None:
     """The turns are appended before the save that lost, and again with the next one."""
     storage = open_storage("memory:")
