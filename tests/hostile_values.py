@@ -36,7 +36,7 @@ from memgraph.retrieval.query import Query
 from memgraph.retrieval.terms import extract_terms
 from memgraph.review import make_proposal
 from memgraph.rules.draft import Draft
-from memgraph.text.message import read_message
+from memgraph.text.message import MessageText, read_message
 from memgraph.text.signals import load_signals
 
 SHAPES = (
@@ -113,6 +113,10 @@ def messages_of(text: str) -> list[Any]:
     ]
 
 
+def message_texts_of(text: str) -> list[MessageText]:
+    return [found for message in messages_of(text) if (found := read_message(message))]
+
+
 def item_of(text: str) -> MemoryItem:
     return MemoryItem(id="i1", content_summary=text, metadata={"source": text}, timestamp="2026-05-01T10:00:00.000000Z")
 
@@ -149,7 +153,7 @@ VALUES: Mapping[str, Value] = {
     "BaseMessage": HumanMessage,
     "Sequence[BaseMessage]": messages_of,
     "Sequence[MessageLike]": messages_of,
-    "Iterable[MessageText]": lambda text: [message for m in messages_of(text) if (message := read_message(m))],
+    **dict.fromkeys(("Iterable[MessageText]", "Sequence[MessageText]"), message_texts_of),
     "Memory": memory_of,
     "Fact": lambda text: memory_of(text).facts[1],
     "Sequence[Fact]": lambda text: memory_of(text).facts,
@@ -178,6 +182,7 @@ VALUES: Mapping[str, Value] = {
     **dict.fromkeys(("Iterable[Line]", "Sequence[Line]"), lines_of),
     "re.Match[str]": lambda text: re.search(r"\w+", text),
     "Mapping[str, str]": lambda text: {"e1": text},
+    "Iterable[object]": lambda text: (text, 1, None),
     "Iterable[Iterable[str]]": lambda text: [[text, "car"]],
     "Mapping[SectionName, str]": lambda text: {"work_context": text},
 }
@@ -213,7 +218,7 @@ NO_TEXT = frozenset(
     {"Path", "Path | None", "RecallSettings", "Scope | None", "Scores", "datetime", "float | None"}
     | {
         "Candidates",
-        "Callable[[int], Iterable[int]]",
+        "Callable[[Iterable[int]], AbstractSet[int]]",
         "Shares",
         "TokenCounter",
         "Postings",
