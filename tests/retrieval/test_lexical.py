@@ -272,6 +272,13 @@ def test_chinese_matches_by_characters_and_pairs() -> None:
     assert matched_words(Query.from_text("花生"), [Document("对花生过敏")]) == [("花", "生", "花生")]
 
 
+def test_each_document_has_its_own_words() -> None:
+    """Those of its context included, and in the order of the documents."""
+    documents = [Document("jazz"), Document("opal"), Document("tea", (("jazz and tea", 0.5),))]
+
+    assert matched_words(Query.from_text("jazz tea"), documents) == [("jazz",), (), ("tea", "jazz")]
+
+
 def test_nothing_matches_nothing() -> None:
     assert matched_words(Query.from_text("jazz"), [Document("opal")]) == [()]
     assert matched_words(Query(), [Document("opal")]) == [()]

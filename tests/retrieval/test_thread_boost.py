@@ -55,6 +55,14 @@ def test_the_mean_is_over_the_three_best_of_the_thread() -> None:
     assert added == [0.25 * (9 + 6 + 3) / 3 if letter == "a" else 0 for letter in sources]
 
 
+@pytest.mark.parametrize("scores", [[6, 6, 6, 6], [9, 6, 6, 6], [9, 9, 6, 3], [9, 9, 9, 9]])
+def test_equal_scores_count_until_there_are_three(scores: list[float]) -> None:
+    """Far from each other, so that no neighbour counts."""
+    spread = [value for score in scores for value in (score, 0, 0)]
+
+    assert boost("axx" * 4, spread)[0] == 0.25 * sum(scores[:3]) / 3
+
+
 def test_missing_matches_count_zero_in_the_mean() -> None:
     assert boost("axxa", [9, 0, 0, 0]) == [0.25 * 9 / 3, 0, 0, 0.25 * 9 / 3]
 
