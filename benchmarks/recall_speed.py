@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from string import ascii_lowercase
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from common import Measurement, Plot, Row, at_most, median_row, run_standalone
 from datasets import cpu_ms, question, some_facts
+from langchain_core.embeddings import Embeddings
 
 from memgraph import Fact, IndexCache, Memory, Section, recall
-from memgraph.models import CATEGORIES, SECTIONS, Episode
+from memgraph.models import CATEGORIES, SECTIONS, Episode, Scope
+from memgraph.retrieval.recall import RecallPipeline
+from memgraph.retrieval.vector_store import PROBE
+from memgraph.storage.file import FileStorage
 from memgraph.text.tokens import count_tokens
 
 SIZES = (10, 100, 1_000, 10_000)
@@ -76,6 +82,30 @@ def together_rows(facts: int, episodes: int, rounds: int) -> Iterator[Row]:
     grown = (*said, said[0].model_copy(update={"id": "new"}))
     (added,) = cpu_ms(lambda number: recall(memory, question(number), episodes=grown, cache=cache), 1)
     yield Row(f"recall after one more episode, {what}", added, "ms CPU")
+
+
+def restart_rows() -> Iterator[Row]:
+    """Count the texts that are embedded by the first recall, and by the first after a restart."""
+    memory, said, scope = Memory(facts=some_facts(1_000)), some_episodes(3_000), Scope("ada")
+    with TemporaryDirectory() as folder:
+        for when, bound in (("first recall", None), ("restart with vectors on disk", at_most(0))):
+            model, vectors = CountingEmbeddings(), FileStorage(folder).vectors(scope)
+            RecallPipeline(ranker="hybrid", embeddings=model)(memory, question(0), episodes=said, vectors=vectors)
+            yield Row(f"{when}: texts embedded, of 1,000 facts and 3,000 episodes", model.texts, bound=bound)
+
+
+class CountingEmbeddings(Embeddings):
+    """A model that costs next to nothing, and counts the texts apart from the probe."""
+
+    def __init__(self) -> None:
+        self.texts = 0
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.texts += sum(text != PROBE for text in texts)
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, *(float(text.count(letter)) for letter in ascii_lowercase)]
 
 
 def growth(sizes: Sequence[int], warm: Sequence[Row], cold: Sequence[Row]) -> Plot:
@@ -147,7 +177,7 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
     cold = [cold_row(size, max(5, rounds // 5)) for size in sizes]
     sizes_together = list(TOGETHER)[:1] if quick else TOGETHER
     together = [row for pair in sizes_together for row in together_rows(*pair, rounds)]
-    rows = [*warm, *cold, first, *together, *budget_rows(100 if quick else 5_000)]
+    rows = [*warm, *cold, first, *together, *restart_rows(), *budget_rows(100 if quick else 5_000)]
     note = (
         "A query of three short messages and a budget of 2,000 tokens; facts of 20 tokens, a tenth of them Chinese. "
         "Cold is without an index, with words known to the process. The first index in a process also stems every "

@@ -143,7 +143,8 @@ class MemoryClient:
             StorageError: If the memory cannot be read.
         """
         memory, episodes = self._load(user_id)
-        return self._recall().search(memory, query, episodes=episodes, limit=limit)
+        vectors = self.storage.vectors(self._scope(user_id))
+        return self._recall().search(memory, query, episodes=episodes, vectors=vectors, limit=limit)
 
     def context(
         self,
@@ -170,7 +171,8 @@ class MemoryClient:
         pipeline = self._recall()
         if max_tokens is not None:
             pipeline = replace(pipeline, max_tokens=max_tokens)
-        return pipeline(memory, [messages] if isinstance(messages, str) else messages, episodes=episodes)
+        asked = [messages] if isinstance(messages, str) else messages
+        return pipeline(memory, asked, episodes=episodes, vectors=self.storage.vectors(self._scope(user_id)))
 
     def get(self, *, user_id: str | None = None) -> Memory:
         """Return the whole memory: summaries and facts."""

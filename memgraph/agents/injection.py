@@ -25,6 +25,8 @@ logger = logging.getLogger("memgraph.agents")
 
 DEFAULT_TIMEOUT_SECONDS = 2.0
 """Seconds that an agent waits for its memory by default."""
+EMBEDDING_SHARE = 0.25
+"""Share of the timeout for embedding new facts, and the same for episodes. Later calls embed what is left."""
 WARM_UP_SECONDS = 30.0
 """Maximum seconds that the first call of a process waits for the warm-up, in addition to its own timeout."""
 _EXAMPLE = Memory(facts=(Fact(content="Likes tea."),))
@@ -64,7 +66,11 @@ class MemoryInjector:
     ) -> None:
         self._storage = storage
         # built before the first model call, so that building does not count against the timeout
-        self._pipeline = make_recall_pipeline(settings, embeddings=embeddings)
+        self._pipeline = make_recall_pipeline(
+            settings,
+            embeddings=embeddings,
+            embedding_seconds=None if wait_seconds is None else wait_seconds * EMBEDDING_SHARE,
+        )
         start_warm_up()
         self._wait_seconds = wait_seconds
         self._executor = DaemonExecutor()
@@ -88,7 +94,10 @@ class MemoryInjector:
             return ""
 
     def _load_and_render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
-        return self._pipeline(self._storage.load(scope), messages, episodes=self._storage.episodes(scope))
+        storage = self._storage
+        return self._pipeline(
+            storage.load(scope), messages, episodes=storage.episodes(scope), vectors=storage.vectors(scope)
+        )
 
     def _log(self, scope: Scope, error: Exception) -> None:
         if isinstance(error, TimeoutError):

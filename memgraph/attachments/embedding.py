@@ -15,7 +15,8 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_expo
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, make_embeddings, model_name
-from memgraph.retrieval.embeddings import CircuitBreaker, Vector, call_model
+from memgraph.retrieval.embeddings import CircuitBreaker, call_model
+from memgraph.retrieval.vector_store import PROBE, ModelIdentity, Vector
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ MAX_ATTEMPTS = 3
 FIRST_WAIT_SECONDS = 0.5
 BATCH_SIZE = 64
 """Texts per call of the model."""
-SAME_MODEL_COSINE = 0.995
-"""Two vectors of PROBE at least this similar are of one model; those of one model differ by rounding only."""
-PROBE = "Which embedding model is this?"
 
 _log = logging.getLogger("memgraph.attachments")
 
@@ -113,7 +111,7 @@ class Embedder:
 
     def is_same_model(self, name: str, probe: Vector) -> bool:
         """Return whether *name* and *probe*, its vector of PROBE, are of this model."""
-        return name == self.name and probe.shape == self.probe.shape and float(probe @ self.probe) >= SAME_MODEL_COSINE
+        return ModelIdentity(self.name, self.probe).is_same(ModelIdentity(name, probe))
 
     # -- calls of the model -----------------------------------------------------------------------
 

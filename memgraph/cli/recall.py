@@ -44,7 +44,8 @@ def recall(
     is_enabled = ctx.settings.enabled and ctx.settings.injection_enabled
     pipeline = make_recall_pipeline(ctx.settings, max_tokens=budget)
     memory, episodes = (ctx.storage.load(scope), ctx.storage.episodes(scope)) if is_enabled else (Memory(), ())
-    recalled = pipeline.recall(memory, [question], episodes=episodes)
+    vectors = ctx.storage.vectors(scope) if is_enabled else None
+    recalled = pipeline.recall(memory, [question], episodes=episodes, vectors=vectors)
     for line in recalled.text.splitlines():
         ctx.output.line(line)
     if not is_enabled:

@@ -16,6 +16,7 @@ from memgraph.retrieval.lines import MIN_LINE_TOKENS, episode_lines, fact_lines
 from memgraph.retrieval.recall import RankedMemory, RecallPipeline
 from memgraph.retrieval.render import render
 from memgraph.retrieval.results import Ranked, RankedItem, RecallResult
+from memgraph.retrieval.vector_store import VectorStore
 from memgraph.state import Conversation, FitInput, MemoryChosen, MemoryLoaded, MemoryRanked, RankInput, TextRendered
 from memgraph.text.tokens import count_tokens
 
@@ -31,6 +32,10 @@ class RecallContext:
         """Return the episodes of the user. They are not a stage: there may be thousands, of which few are chosen."""
         return self.run.open_storage().episodes(resolve_origin(self.run).scope) if self.run.enabled else ()
 
+    def vectors(self) -> VectorStore | None:
+        """Return what keeps the vectors of the user's memory."""
+        return self.run.storage.vectors(resolve_origin(self.run).scope) if self.run.enabled else None
+
 
 def recall_load(_: Conversation, runtime: Runtime[RecallContext]) -> MemoryLoaded:
     """Load the memory; an empty one if memory is disabled."""
@@ -40,8 +45,9 @@ def recall_load(_: Conversation, runtime: Runtime[RecallContext]) -> MemoryLoade
 
 def recall_rank(state: RankInput, runtime: Runtime[RecallContext]) -> MemoryRanked:
     """Rank the facts and the episodes, the best first."""
-    pipeline = runtime.context.pipeline
-    ranked = pipeline.rank(state["memory"].facts, runtime.context.episodes(), pipeline.query(state["messages"]))
+    context, pipeline = runtime.context, runtime.context.pipeline
+    query = pipeline.query(state["messages"])
+    ranked = pipeline.rank(state["memory"].facts, context.episodes(), query, vectors=context.vectors())
     fact_ids = [fact.id for fact in ranked.facts.facts]
     episode_ids = [episode.id for episode in ranked.episodes.episodes]
     most = pipeline.max_tokens // MIN_LINE_TOKENS

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph._cache import LRUCache
 from memgraph.errors import EmbeddingError
+from memgraph.retrieval.vector_store import PROBE, ModelIdentity, Vector, VectorStore, digest_of
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Vector = NDArray[np.float32]
-
 MAX_VECTORS = 20_000
 BATCH = 256
 """Maximum texts of one call."""
+LIMITED_BATCH = 64
+"""Maximum texts of one call under a time limit."""
 PAUSE_SECONDS = 30.0
 """Pause after a failure, so that not every recall waits for a server that is down."""
 
@@ -90,18 +92,81 @@ class CircuitBreaker:
         self._resume_at = -np.inf
 
 
+class _CheckedModel:
+    """An embedding model whose answers are checked, and that notices if another one answers by the same name."""
+
+    def __init__(self, embeddings: Embeddings) -> None:
+        self.embeddings = embeddings
+        self._breaker = CircuitBreaker()
+        self._identity: ModelIdentity | None = None
+        self.generation = 0
+        """How often another model has answered by the same name."""
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """The identity of the model when it was last called for texts with their probe."""
+        return self._identity or self._identify(self.embed([PROBE])[0])
+
+    def embed(self, texts: list[str]) -> Vector:
+        return self._breaker.call(lambda: call_model(lambda: self.embeddings.embed_documents(texts), len(texts)))
+
+    def embed_with_probe(self, texts: list[str]) -> Vector:
+        """Return the vectors of *texts*, and update the identity by that of the model that made them."""
+        probe, *vectors = self.embed([PROBE, *texts])
+        self._identify(probe)
+        return np.stack(vectors)
+
+    def embed_query(self, text: str) -> Vector:
+        return self._breaker.call(lambda: call_model(lambda: [self.embeddings.embed_query(text)], 1))[0]
+
+    def _identify(self, probe: Vector) -> ModelIdentity:
+        from memgraph.retrieval.embedding_models import model_name
+
+        known, found = self._identity, ModelIdentity(model_name(self.embeddings), probe)
+        if known is None or not known.is_same(found):
+            self.generation += known is not None
+            self._identity = known = found
+        return known
+
+
 class EmbeddingCache:
-    """Calls an embedding model once for each text, and keeps the vectors.
+    """Calls an embedding model once for each text, and keeps the vectors by the digests of the texts.
 
     Args:
         embeddings: Any LangChain Embeddings.
-        keep: Maximum number of vectors, the most recently used ones.
+        keep: Maximum number of vectors in RAM, the most recently used ones.
+        clock: Seconds that only grow; None is `time.monotonic`.
     """
 
-    def __init__(self, embeddings: Embeddings, *, keep: int = MAX_VECTORS) -> None:
-        self.embeddings = embeddings
-        self._vectors: LRUCache[str, Vector] = LRUCache(keep)
-        self._breaker = CircuitBreaker()
+    def __init__(
+        self, embeddings: Embeddings, *, keep: int = MAX_VECTORS, clock: Callable[[], float] | None = None
+    ) -> None:
+        self._model = _CheckedModel(embeddings)
+        self._vectors: LRUCache[tuple[VectorStore | None, str], Vector] = LRUCache(keep)
+        self._clock = clock or time.monotonic
+        self._store: VectorStore | None = None
+        self._max_seconds: float | None = None
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The model."""
+        return self._model.embeddings
+
+    @property
+    def generation(self) -> int:
+        """Vectors of two generations are of two models, and must not be compared."""
+        return self._model.generation
+
+    def of_memory(self, store: VectorStore | None, max_seconds: float | None = None) -> Self:
+        """Return this cache for the texts of one memory, whose vectors *store* keeps.
+
+        Args:
+            store: Keeps vectors beyond this process; None keeps them in RAM only.
+            max_seconds: See `embed_newest`; None embeds all texts at once.
+        """
+        scoped = copy.copy(self)
+        scoped._store, scoped._max_seconds = store, max_seconds  # noqa: SLF001 - of this class
+        return scoped
 
     def embed_texts(self, texts: Sequence[str]) -> Vector:
         """Return the unit vectors of *texts*, shape (N, D).
@@ -109,8 +174,20 @@ class EmbeddingCache:
         Raises:
             EmbeddingError: If the model fails, or failed within the last PAUSE_SECONDS.
         """
-        vectors = self._vectors.get_many(texts, self._embed)
-        return np.stack(vectors) if vectors else np.zeros((0, 0), np.float32)
+        return _stack(self._embed(texts, None))[0]
+
+    def embed_newest(self, texts: Sequence[str]) -> tuple[Vector, NDArray[np.bool_]]:
+        """Return the unit vectors of *texts*, shape (N, D), and which of them are known, shape (N,).
+
+        The last texts are embedded first, in batches of BATCH, or of LIMITED_BATCH under a time limit. No batch
+        begins after the limit; the first is always embedded. A text that is left has a zero vector, and is embedded by
+        a later call.
+
+        Raises:
+            EmbeddingError: If the model fails, or failed within the last PAUSE_SECONDS; or another one answers by the
+            same name, which is noticed if there is a store.
+        """
+        return _stack(self._embed(texts, self._max_seconds))
 
     def embed_query(self, text: str) -> Vector:
         """Return the unit vector of a query, shape (D,). It is not kept.
@@ -118,14 +195,68 @@ class EmbeddingCache:
         Raises:
             EmbeddingError: If the model fails, or failed within the last PAUSE_SECONDS.
         """
-        return self._breaker.call(lambda: call_model(lambda: [self.embeddings.embed_query(text)], 1))[0]
+        return self._model.embed_query(text)
 
-    def _embed(self, texts: list[str]) -> list[Vector]:
-        batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
-        return [vector for batch in batches for vector in self._embed_batch(batch)]
+    def prune(self, texts: Sequence[str]) -> None:
+        """Delete the vectors of all texts of the memory but *texts* from its store."""
+        if self._store is not None:
+            self._store.prune({digest_of(text) for text in texts})
 
-    def _embed_batch(self, texts: list[str]) -> Vector:
-        return self._breaker.call(lambda: call_model(lambda: self.embeddings.embed_documents(texts), len(texts)))
+    def _embed(self, texts: Sequence[str], max_seconds: float | None) -> list[Vector | None]:
+        digests = [digest_of(text) for text in texts]
+        unique = dict(zip(digests, texts, strict=True))
+        found, generation = self._find(unique), self.generation
+        missing = [(digest, text) for digest, text in unique.items() if digest not in found]
+        for batch in self._batches(missing, max_seconds):
+            found |= self._embed_batch(dict(batch))
+            if self.generation != generation:
+                self._vectors.clear()
+                raise EmbeddingError("another embedding model answers by the same name; all texts are embedded again")
+        return [found.get(digest) for digest in digests]
+
+    def _batches(self, missing: list[tuple[str, str]], max_seconds: float | None) -> Iterator[list[tuple[str, str]]]:
+        """Yield *missing* in batches; with a limit, from the end, and none after *max_seconds*."""
+        if max_seconds is None:
+            yield from (missing[start : start + BATCH] for start in range(0, len(missing), BATCH))
+            return
+        end = self._clock() + max_seconds
+        for stop in range(len(missing), 0, -LIMITED_BATCH):
+            yield missing[max(0, stop - LIMITED_BATCH) : stop]
+            if self._clock() >= end:
+                return
+
+    def _find(self, digests: Iterable[str]) -> dict[str, Vector]:
+        """Return the known vectors: those in RAM, and those of the store, which are kept in RAM from now on."""
+        in_ram = {digest: self._vectors.get((self._store, digest)) for digest in digests}
+        found = {digest: vector for digest, vector in in_ram.items() if vector is not None}
+        missing = [digest for digest in in_ram if digest not in found]
+        if not missing or self._store is None:
+            return found
+        stored = self._store.load(self._model.identity, missing)
+        self._keep(stored)
+        return found | dict(stored)
+
+    def _embed_batch(self, texts: Mapping[str, str]) -> dict[str, Vector]:
+        """Return the vectors of *texts*, by digest. Each batch is stored at once, since a later one may fail."""
+        if self._store is None:
+            vectors = dict(zip(texts, self._model.embed(list(texts.values())), strict=True))
+        else:
+            vectors = dict(zip(texts, self._model.embed_with_probe(list(texts.values())), strict=True))
+            self._store.save(self._model.identity, vectors)
+        self._keep(vectors)
+        return vectors
+
+    def _keep(self, vectors: Mapping[str, Vector]) -> None:
+        for digest, vector in vectors.items():
+            self._vectors.put((self._store, digest), vector)
+
+
+def _stack(vectors: Sequence[Vector | None]) -> tuple[Vector, NDArray[np.bool_]]:
+    known = np.array([vector is not None for vector in vectors], dtype=bool)
+    first = next((vector for vector in vectors if vector is not None), np.zeros(0, np.float32))
+    unknown = np.zeros_like(first)
+    rows = [unknown if vector is None else vector for vector in vectors]
+    return (np.stack(rows) if rows else np.zeros((0, 0), np.float32)), known
 
 
 def normalize(vectors: list[list[float]], count: int) -> Vector:

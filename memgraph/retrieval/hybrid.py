@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.lexical import LexicalIndex, Scores, TermExtractor
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.terms import extract_all_terms
+from memgraph.retrieval.vector_store import Vector
 
 MAX_LEXICAL_WEIGHT = 0.5
 """Weight of the words if a document has all words of the query; the embedding has the rest."""
 MIN_LEXICAL_WEIGHT = 0.3
 """Their weight if no document has any of them: a match of few words means little."""
+
+
+class _Embedded(NamedTuple):
+    """The vectors of N documents."""
+
+    vectors: Vector
+    known: NDArray[np.bool_]
+    """Shape (N,): which documents have a vector."""
+    generation: int
+    """That of the model."""
 
 
 class HybridIndex:
@@ -25,16 +38,14 @@ class HybridIndex:
         w     = MIN_LEXICAL_WEIGHT + (MAX_LEXICAL_WEIGHT - MIN_LEXICAL_WEIGHT) * covered
         z(x)  = (x - mean) / standard deviation
 
-    where *covered* is the share of the query's idf that the best document covers: see `LexicalIndex.coverage`.
+    where *covered* is the share of the query's idf that the best document covers: see `LexicalIndex.coverage`. A
+    document that has no vector yet counts by its words: see `EmbeddingCache.embed_newest`.
 
     Args:
         documents: N documents in the order in which they were said.
-        vectors: The embedding.
+        vectors: The embedding, called by the first question.
         extract: Returns the terms of texts.
         base: An index of the first of *documents*, whose parts are used again.
-
-    Raises:
-        EmbeddingError: If the embedding model fails.
     """
 
     def __init__(
@@ -47,7 +58,8 @@ class HybridIndex:
     ) -> None:
         self._lexical = LexicalIndex(documents, extract=extract, base=base.lexical if base else None)
         self._cache = vectors
-        self._vectors = vectors.embed_texts([document.text for document in documents])
+        self._texts = [document.text for document in documents]
+        self._embedded: _Embedded | None = None
 
     @property
     def lexical(self) -> LexicalIndex:
@@ -63,10 +75,21 @@ class HybridIndex:
         lexical = self._lexical.scores(query)
         if not len(lexical):
             return lexical
-        cosine = (self._vectors @ self._cache.embed_query(query.text)).astype(np.float64)
+        vectors, known, _ = self._embed()
+        cosine = (vectors[known] @ self._cache.embed_query(query.text)).astype(np.float64)
         weight = lexical_weight(self._lexical.coverage(query))
-        fused = weight * standardise(lexical) + (1 - weight) * standardise(cosine)
+        by_words = standardise(lexical)
+        by_meaning = by_words.copy()
+        by_meaning[known] = standardise(cosine)
+        fused = weight * by_words + (1 - weight) * by_meaning
         return fused - fused.min()
+
+    def _embed(self) -> _Embedded:
+        """Return the vectors; those that are missing are embedded, as far as the time limit allows."""
+        embedded, generation = self._embedded, self._cache.generation
+        if embedded is None or embedded.generation != generation or not embedded.known.all():
+            embedded = self._embedded = _Embedded(*self._cache.embed_newest(self._texts), generation)
+        return embedded
 
 
 def lexical_weight(covered: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -17,6 +18,7 @@ from memgraph.retrieval.fact_index import FactIndex
 from memgraph.retrieval.rankers import DEFAULT_RANKER, get_ranker
 from memgraph.retrieval.render import Summaries, fit_summaries
 from memgraph.retrieval.text_cache import TextCache
+from memgraph.retrieval.vector_store import VectorStore
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -46,6 +48,10 @@ class IndexOptions:
     """The model that a ranker uses."""
     timezone: str = "UTC"
     """IANA name of the time zone of the days in the lines."""
+    vectors: VectorStore | None = None
+    """Keeps the vectors of the memory beyond this process."""
+    embedding_seconds: float | None = None
+    """Time limit of embedding new texts, see `EmbeddingCache.embed_newest`; None is no limit."""
 
 
 class IndexCache:
@@ -70,6 +76,7 @@ class IndexCache:
             keep, max_bytes=max_bytes, size_of=_size_of_known
         )
         self._vectors: LRUCache[int, EmbeddingCache] = LRUCache(_MAX_EMBEDDINGS)
+        self._pruned: LRUCache[VectorStore, tuple[weakref.ref[FactIndex], weakref.ref[EpisodeIndex]]] = LRUCache(keep)
         self._summaries: LRUCache[Hashable, Summaries] = LRUCache(keep)
         self._texts = TextCache()
 
@@ -78,8 +85,8 @@ class IndexCache:
 
     def clear(self) -> None:
         """Remove everything: indexes, summaries, vectors, terms and token counts."""
-        caches = (self._facts, self._episodes, self._facts_by_id, self._episodes_by_id, self._vectors, self._summaries)
-        for cache in (*caches, self._texts):
+        caches = (self._facts, self._episodes, self._facts_by_id, self._episodes_by_id, self._summaries)
+        for cache in (*caches, self._vectors, self._pruned, self._texts):
             cache.clear()
 
     def facts(
@@ -99,13 +106,13 @@ class IndexCache:
             ConfigError: If the ranker is unknown.
             EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
         """
-        vectors = self._vectors_of(options.embeddings)
+        vectors = self._vectors_of(options)
 
         def build_index(documents: tuple[Document, ...]) -> FactIndex:
             index = get_ranker(options.ranker)(documents, self._texts.extract_terms, vectors)
             return FactIndex(facts, documents, index, timezone=options.timezone)
 
-        key = _options_key(options, vectors)
+        key = _options_key(options)
 
         def find_by_content() -> FactIndex:
             documents = fact_documents(facts, episodes.preceding if episodes else _NO_TURNS)
@@ -127,8 +134,8 @@ class IndexCache:
             ConfigError: If the ranker is unknown.
             EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
         """
-        vectors = self._vectors_of(options.embeddings)
-        key = _options_key(options, vectors)
+        vectors = self._vectors_of(options)
+        key = _options_key(options)
 
         def find_by_content() -> EpisodeIndex:
             base = self._find_base(key, episodes)
@@ -151,9 +158,23 @@ class IndexCache:
         base = next((index for index in found if index is not None), None)
         return base if base and base.episodes == tuple(episodes[: len(base.episodes)]) else None
 
-    def _vectors_of(self, embeddings: Embeddings | None) -> EmbeddingCache | None:
+    def _vectors_of(self, options: IndexOptions) -> EmbeddingCache | None:
+        embeddings = options.embeddings
+        if embeddings is None:
+            return None
         # the EmbeddingCache keeps the model alive, so that no other object gets its id meanwhile
-        return None if embeddings is None else self._vectors.get(id(embeddings), lambda: EmbeddingCache(embeddings))
+        vectors = self._vectors.get(id(embeddings), lambda: EmbeddingCache(embeddings))
+        return vectors.of_memory(options.vectors, options.embedding_seconds)
+
+    def prune_vectors(self, facts: FactIndex, episodes: EpisodeIndex, options: IndexOptions) -> None:
+        """Delete the stored vectors of texts that are no longer in the memory, if it changed since the last call."""
+        vectors = self._vectors_of(options)
+        if vectors is None or options.vectors is None:
+            return
+        indexes = weakref.ref(facts), weakref.ref(episodes)
+        if self._pruned.get(options.vectors) != indexes:
+            vectors.prune([document.text for document in (*facts.documents, *episodes.documents)])
+            self._pruned.put(options.vectors, indexes)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each of *texts*, lines and headings."""
@@ -165,8 +186,10 @@ class IndexCache:
         return self._summaries.get(key, lambda: fit_summaries(memory, max_tokens))
 
 
-def _options_key(options: IndexOptions, vectors: EmbeddingCache | None) -> Hashable:
-    return options.ranker or DEFAULT_RANKER, vectors, options.timezone
+def _options_key(options: IndexOptions) -> Hashable:
+    # an index that uses the model keeps it alive, so that no other object gets its id meanwhile
+    model = (id(options.embeddings), options.vectors, options.embedding_seconds)
+    return options.ranker or DEFAULT_RANKER, model, options.timezone
 
 
 def _size_of(_: Hashable, index: FactIndex | EpisodeIndex) -> int:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memgraph.retrieval.lines import Line
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.render import Summaries
+    from memgraph.retrieval.vector_store import VectorStore
 
 
 _log = logging.getLogger("memgraph.recall")
@@ -71,6 +72,9 @@ class RecallPipeline:
     episode_share: float = 0.4
     ranker: str | None = None
     embeddings: Embeddings | None = None
+    embedding_seconds: float | None = None
+    """Time limit of embedding new facts, and of episodes; None is no limit. What is left is ranked by words, and is
+    embedded by later calls."""
     timezone: str = "UTC"
     cache: IndexCache = field(default_factory=IndexCache)
 
@@ -87,11 +91,12 @@ class RecallPipeline:
         messages: Sequence[MessageLike] = (),
         *,
         episodes: Sequence[Episode] = (),
+        vectors: VectorStore | None = None,
         now: datetime | None = None,
     ) -> str:
         """Return the memory text for a prompt."""
         today = self.today(now)
-        ranked = self.rank(memory.facts, episodes, self.query(messages, today))
+        ranked = self.rank(memory.facts, episodes, self.query(messages, today), vectors=vectors)
         return self.render(ranked, self.fit(memory, ranked), today)
 
     def recall(
@@ -100,24 +105,31 @@ class RecallPipeline:
         messages: Sequence[MessageLike] = (),
         *,
         episodes: Sequence[Episode] = (),
+        vectors: VectorStore | None = None,
         now: datetime | None = None,
     ) -> RecallResult:
         """Return the memory text for a prompt, and why each fact and episode is in it."""
         today = self.today(now)
         query = self.query(messages, today)
-        ranked = self.rank(memory.facts, episodes, query)
+        ranked = self.rank(memory.facts, episodes, query, vectors=vectors)
         fitted = self.fit(memory, ranked)
         text = self.render(ranked, fitted, today)
         selection = self.explain(ranked, fitted, query, today)
         return RecallResult(text=text, tokens=count_tokens(text), facts=selection.facts, episodes=selection.episodes)
 
     def search(
-        self, memory: Memory, query: str, *, episodes: Sequence[Episode] = (), limit: int = 10
+        self,
+        memory: Memory,
+        query: str,
+        *,
+        episodes: Sequence[Episode] = (),
+        vectors: VectorStore | None = None,
+        limit: int = 10,
     ) -> list[ScoredFact | ScoredEpisode]:
         """Return the facts and episodes that match *query*, the best first, at most *limit* of them."""
         today = self.today()
         asked = self.query([query], today)
-        ranked = self.rank(memory.facts, episodes, asked)
+        ranked = self.rank(memory.facts, episodes, asked, vectors=vectors)
         matching = (
             [position for position in ranking.order if ranking.similarity[position] > 0][:limit]
             for ranking in (ranked.fact_ranking, ranked.episode_ranking)
@@ -134,18 +146,26 @@ class RecallPipeline:
         moment = now or datetime.now(UTC)
         return local_day(moment, self.timezone) or moment.date()
 
-    def rank(self, facts: Sequence[Fact], episodes: Sequence[Episode], query: Query) -> RankedMemory:
-        """Order *facts* and *episodes* by *query*; by words alone if the embedding model fails."""
+    def rank(
+        self, facts: Sequence[Fact], episodes: Sequence[Episode], query: Query, *, vectors: VectorStore | None = None
+    ) -> RankedMemory:
+        """Order *facts* and *episodes* by *query*; by words alone if the embedding model fails.
+
+        Args:
+            facts: In the order of the memory.
+            episodes: The oldest first.
+            query: What they are compared with.
+            vectors: Keeps their vectors beyond this process: `storage.vectors(scope)`.
+        """
+        options = IndexOptions(self.ranker, self.embeddings, self.timezone, vectors, self.embedding_seconds)
         try:
-            return self._rank(*self._indexes(facts, episodes), query)
+            indexed = self.cache.episodes(episodes, options)
+            ranked = self._rank(self.cache.facts(facts, indexed, options), indexed, query)
         except EmbeddingError as error:
             _log.error("memory is ranked by words alone: %s", error)
             return self._rank(*self.lexical_indexes(facts, episodes), query)
-
-    def _indexes(self, facts: Sequence[Fact], episodes: Sequence[Episode]) -> tuple[FactIndex, EpisodeIndex]:
-        options = IndexOptions(self.ranker, self.embeddings, self.timezone)
-        indexed = self.cache.episodes(episodes, options)
-        return self.cache.facts(facts, indexed, options), indexed
+        self.cache.prune_vectors(ranked.facts, ranked.episodes, options)
+        return ranked
 
     def lexical_indexes(self, facts: Sequence[Fact], episodes: Sequence[Episode]) -> tuple[FactIndex, EpisodeIndex]:
         """Return *facts* and *episodes* indexed by words, which never fails."""
@@ -254,6 +274,7 @@ def make_recall_pipeline(
     embeddings: Embeddings | None = None,
     cache: IndexCache | None = None,
     max_tokens: int | None = None,
+    embedding_seconds: float | None = None,
 ) -> RecallPipeline:
     """Return the pipeline that *settings* describe.
 
@@ -263,6 +284,7 @@ def make_recall_pipeline(
             model fails, facts are ranked by words alone.
         cache: Keeps indexes; default: a new one.
         max_tokens: Overrides `settings.max_injection_tokens`.
+        embedding_seconds: See `RecallPipeline`.
 
     Raises:
         ConfigError: If the ranker is unknown, or the embedding configuration is invalid.
@@ -281,6 +303,7 @@ def make_recall_pipeline(
         timezone=settings.timezone,
         ranker=settings.ranker or ("hybrid" if embeddings is not None else None),
         embeddings=embeddings,
+        embedding_seconds=embedding_seconds,
         cache=IndexCache() if cache is None else cache,
     )
 

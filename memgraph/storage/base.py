@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from memgraph.policy import Policy
+    from memgraph.retrieval.vector_store import VectorStore
 
 logger = logging.getLogger(__name__)
 
@@ -151,6 +152,13 @@ class MemoryStorage(ABC):
             StorageError: If nothing could be written.
         """
         return 0
+
+    def vectors(self, scope: Scope) -> VectorStore | None:  # noqa: ARG002 - none is kept
+        """Return what keeps the vectors of the texts of *scope*, so that a restart embeds nothing again.
+
+        None, the default, keeps them in RAM only. They are deleted with the memory.
+        """
+        return None
 
     def scopes(self) -> Iterator[Scope]:
         """Yield every scope that has a document, except deleted ones.

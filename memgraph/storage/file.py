@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import DamagedMemoryError, RevisionConflictError, StorageError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from memgraph.policy import Policy
     from memgraph.storage.episode_file import FileVersion
     from memgraph.storage.episodes import EpisodeSnapshot
+    from memgraph.storage.vector_file import VectorFile
 
 LOCK_TIMEOUT_SECONDS = 30.0
 RECORD_TIMEOUT_SECONDS = 1.0
@@ -60,6 +62,7 @@ class FileStorage(MemoryStorage):
     it, under a lock file; readers need no lock to see a complete document. Next to `memory.json` there is
     `memory.json.last`, the last good version: a backup if an edit breaks the document, and the reference that
     shows whether the document was edited. `episodes.jsonl` holds the episodes, one per line; it may be edited, too.
+    `vectors.db` holds the vectors of their texts, if an embedding model is used; it may be removed.
 
     A manual edit counts as a writer. This needs only these two files, so it works across processes:
 
@@ -156,6 +159,15 @@ class FileStorage(MemoryStorage):
         self._read_episodes(scope, known)
         return removed
 
+    def vectors(self, scope: Scope) -> VectorFile:
+        from memgraph.storage.vector_file import VectorFile
+
+        return VectorFile(self._layout.vectors(scope), scope, partial(self._has_tombstone, scope))
+
+    def _has_tombstone(self, scope: Scope) -> bool:
+        memory = self._read_state(self._layout.document(scope)).memory
+        return memory is not None and is_tombstone(memory)
+
     def scopes(self) -> Iterator[Scope]:
         with wrap_os_errors(self._layout.base):
             for scope, path in self._layout.documents():
@@ -183,9 +195,12 @@ class FileStorage(MemoryStorage):
         if is_tombstone(memory):  # first, since a process may be killed in between
             episode_file.delete_episodes(self._layout.episodes(scope))
             self._episodes.clear()
+            self.vectors(scope).delete()
         stored, data = self._cache.serialize(memory, str(path))
         if not compare_and_replace(path, data, expected=expected, copy=last_good):
             raise RevisionConflictError(scope, memory.revision - 1)
+        if is_tombstone(memory):
+            self.vectors(scope).delete()  # again: those that a recall has stored meanwhile
         return stored
 
     def _write_user_id(self, scope: Scope, path: Path) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DEFAULT_USER = "default"
 DOCUMENT = "memory.json"
 EPISODES = "episodes.jsonl"
+VECTORS = "vectors.db"
 MAX_NAME_BYTES = 120
 USER_ID_FILE = "user_id"
 """Holds the user id, in the folder of a user whose id does not fit into the folder name."""
@@ -111,6 +112,11 @@ class Layout:
         """Return the path of the episodes of *scope*, next to its document."""
         document = self.document(scope)
         return document.with_name(EPISODES if document.name == DOCUMENT else f"{document.stem}.{EPISODES}")
+
+    def vectors(self, scope: Scope) -> Path:
+        """Return the path of the vectors of *scope*, next to its document."""
+        document = self.document(scope)
+        return document.with_name(VECTORS if document.name == DOCUMENT else f"{document.stem}.{VECTORS}")
 
     def user_id_file(self, scope: Scope) -> Path | None:
         """Return the path of the file that holds the user id; None if the folder name already encodes it."""

@@ -23,7 +23,7 @@ from memgraph.storage.document import (
 )
 from memgraph.storage.episode_sql import EpisodeTable
 from memgraph.storage.episodes import EpisodeCache
-from memgraph.storage.paths import absolute, default_folder, path_of_url
+from memgraph.storage.paths import VECTORS, absolute, default_folder, path_of_url
 
 if TYPE_CHECKING:
     import sqlite3
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from memgraph.models import Episode, Memory
     from memgraph.policy import Policy
     from memgraph.storage.episode_sql import EpisodeVersion
+    from memgraph.storage.vector_file import VectorFile
 
 BUSY_TIMEOUT_SECONDS = 30.0
 DATABASE = "memory.db"
@@ -97,7 +98,7 @@ class SqliteStorage(MemoryStorage):
 
     The revision is compared and incremented in a single statement, inside a transaction that also reads the
     last deletion, so two writers can race and exactly one of them wins. A connection lives for one operation:
-    none is shared by threads or inherited by a fork.
+    none is shared by threads or inherited by a fork. Vectors are in a file of their own beside it, `memory.vectors.db`.
 
     Args:
         path: The file. None is `memory.db` in the platform's folder for user data.
@@ -130,11 +131,17 @@ class SqliteStorage(MemoryStorage):
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
         with self._writing() as db:
-            return self._write(db, scope, next_revision(scope, self._read(db, scope), memory))
+            saved = self._write(db, scope, next_revision(scope, self._read(db, scope), memory))
+        if is_tombstone(saved):
+            self.vectors(scope).delete()
+        return saved
 
     def delete(self, scope: Scope) -> Memory:
+        self.vectors(scope).delete()  # first, since a process may be killed in between
         with self._writing() as db:
-            return self._write(db, scope, tombstone(self._read(db, scope)))
+            deleted = self._write(db, scope, tombstone(self._read(db, scope)))
+        self.vectors(scope).delete()  # again: those that a recall has stored meanwhile
+        return deleted
 
     def append_episodes(
         self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
@@ -162,6 +169,12 @@ class SqliteStorage(MemoryStorage):
         self._episodes.clear()
         return removed
 
+    def vectors(self, scope: Scope) -> VectorFile:
+        from memgraph.storage.vector_file import VectorFile
+
+        path = self._path.with_name(f"{self._path.stem}.{VECTORS}")
+        return VectorFile(path, scope, partial(self._has_tombstone, scope))
+
     def check_writable(self, scope: Scope) -> None:  # noqa: ARG002 - one file for all
         check_writable(self._path.parent)
         if self._has_content():
@@ -183,6 +196,13 @@ class SqliteStorage(MemoryStorage):
             return None
         memory = self._cache.decode(row[1], self._document_name(scope))
         return memory.model_copy(update={"revision": row[0]})
+
+    def _has_tombstone(self, scope: Scope) -> bool:
+        if not self._has_content():
+            return False
+        with self._reading() as db:
+            memory = self._read(db, scope)
+            return memory is not None and is_tombstone(memory)
 
     def _read_episodes(self, db: sqlite3.Connection, scope: Scope) -> tuple[Episode, ...]:
         snapshot = EPISODES.read(db.execute, scope, self._episodes.get(scope))

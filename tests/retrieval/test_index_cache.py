@@ -177,9 +177,9 @@ def test_a_cleared_cache_works_again(letters: Any) -> None:
 def test_each_text_is_embedded_once(letters: Any) -> None:
     """A memory that gained a fact costs one more embedding, not all of them again."""
     cache = IndexCache()
-    cache.facts(facts("tea", "cats"), options=IndexOptions("hybrid", letters))
 
-    cache.facts(facts("tea", "cats", "chess"), options=IndexOptions("hybrid", letters))
+    for contents in (("tea", "cats"), ("tea", "cats", "chess")):
+        recall(Memory(facts=facts(*contents)), ["tea"], ranker="hybrid", embeddings=letters, cache=cache)
 
     assert letters.embedded == ["tea", "cats", "chess"]
 

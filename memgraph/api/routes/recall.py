@@ -31,5 +31,6 @@ def recall(
         pipeline = replace(pipeline, max_tokens=body.max_tokens)
     if not is_enabled:
         return json_response(RecallResult(text="", tokens=0))
-    memory, episodes = services.storage.load(scope), services.storage.episodes(scope)
-    return json_response(pipeline.recall(memory, messages, episodes=episodes))
+    storage = services.storage
+    memory, episodes, vectors = storage.load(scope), storage.episodes(scope), storage.vectors(scope)
+    return json_response(pipeline.recall(memory, messages, episodes=episodes, vectors=vectors))
