@@ -34,7 +34,7 @@ class RecallContext:
 
     def vectors(self) -> VectorStore | None:
         """Return what keeps the vectors of the user's memory."""
-        return self.run.storage.vectors(resolve_origin(self.run).scope) if self.run.enabled else None
+        return self.run.open_storage().vectors(resolve_origin(self.run).scope) if self.run.enabled else None
 
 
 def recall_load(_: Conversation, runtime: Runtime[RecallContext]) -> MemoryLoaded:

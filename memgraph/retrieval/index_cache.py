@@ -51,7 +51,7 @@ class IndexOptions:
     vectors: VectorStore | None = None
     """Keeps the vectors of the memory beyond this process."""
     embedding_seconds: float | None = None
-    """Time limit of embedding new texts, see `EmbeddingCache.embed_newest`; None is no limit."""
+    """Time limit of embedding new texts, see `EmbeddingCache.embed_newest`; None sets none."""
 
 
 class IndexCache:

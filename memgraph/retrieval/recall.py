@@ -73,7 +73,7 @@ class RecallPipeline:
     ranker: str | None = None
     embeddings: Embeddings | None = None
     embedding_seconds: float | None = None
-    """Time limit of embedding new facts, and of episodes; None is no limit. What is left is ranked by words, and is
+    """Time limit of embedding new facts, and of episodes; None sets none. What is left is ranked by words, and is
     embedded by later calls."""
     timezone: str = "UTC"
     cache: IndexCache = field(default_factory=IndexCache)

@@ -19,7 +19,7 @@ PROBE = "Which embedding model is this?"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ModelIdentity:
-    """What tells embedding models apart, also two behind the same name."""
+    """What distinguishes embedding models, also two behind the same name."""
 
     name: str
     probe: Vector
