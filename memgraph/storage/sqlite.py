@@ -98,7 +98,7 @@ class SqliteStorage(MemoryStorage):
 
     The revision is compared and incremented in a single statement, inside a transaction that also reads the
     last deletion, so two writers can race and exactly one of them wins. A connection lives for one operation:
-    none is shared by threads or inherited by a fork. Vectors are in a file of their own next to it, `memory.vectors.db`.
+    none is shared by threads or inherited by a fork. Vectors are in a separate file next to it, `memory.vectors.db`.
 
     Args:
         path: The file. None is `memory.db` in the platform's folder for user data.
