@@ -245,7 +245,7 @@ class Chat:
 
     def _reply(self, question: AnyMessage, noted: str) -> Iterator[str]:
         from memgraph.text.normalize import single_line
-        from memgraph.text.requests import asks_for_all, is_acknowledgement, is_greeting, is_question
+        from memgraph.text.requests import asks_for_all, is_brief_reply, is_greeting, is_question
 
         text, texts = str(question.text), self.texts
         if noted:
@@ -256,7 +256,7 @@ class Chat:
             return
         elif is_greeting(text):
             yield texts.greeting
-        elif is_acknowledgement(text):
+        elif is_brief_reply(text):
             yield texts.acknowledged
         else:
             kept = " ".join(episode.text for episode in self._load_episodes() if episode.message_id == question.id)

@@ -116,10 +116,10 @@ def _is_covered(said: ScoredEpisode, facts: Sequence[ScoredFact]) -> bool:
 def _matched_terms(found: ScoredFact | ScoredEpisode) -> set[str]:
     """Return the terms of the question that the text itself has, without its quotes and the turn before."""
     from memgraph.retrieval.results import ScoredFact
-    from memgraph.retrieval.terms import extract_words
+    from memgraph.retrieval.terms import extract_all_words
 
     text = found.fact.content if isinstance(found, ScoredFact) else found.episode.text
-    return {term for word, term in extract_words(text) if word in found.matched}
+    return {term for word, term in extract_all_words([text])[0] if word in found.matched}
 
 
 def quote_all(memory: Memory, timezone: str) -> Iterator[str]:

@@ -57,7 +57,7 @@ def is_greeting(text: str) -> bool:
     return _GREETING.fullmatch(fold(text).strip(_END_MARKS)) is not None
 
 
-def is_acknowledgement(text: str) -> bool:
+def is_brief_reply(text: str) -> bool:
     """Return whether *text* only agrees, declines, thanks or ends the talk."""
     return _ACKNOWLEDGEMENT.fullmatch(fold(text).strip(_END_MARKS)) is not None
 

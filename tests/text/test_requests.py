@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.text.requests import asks_for_all, is_acknowledgement, is_greeting, is_question, words_to_remember
+from memgraph.text.requests import asks_for_all, is_brief_reply, is_greeting, is_question, words_to_remember
 
 
 @pytest.mark.parametrize(
@@ -93,4 +93,4 @@ def test_a_greeting_is_nothing_else(text: str, *, expected: bool) -> None:
 
 @pytest.mark.parametrize(("text", "expected"), [("Thanks!", True), ("好的。", True), ("no, I moved", False)])
 def test_an_acknowledgement_is_nothing_else(text: str, *, expected: bool) -> None:
-    assert is_acknowledgement(text) is expected
+    assert is_brief_reply(text) is expected
