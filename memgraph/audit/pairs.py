@@ -133,8 +133,9 @@ def _order_similarity(short_terms: tuple[str, ...], long_terms: tuple[str, ...])
     return SequenceMatcher(None, short_terms[:MAX_ORDERED_TERMS], shared, autojunk=False).ratio()
 
 
-_SUBJECT = r"(?:the user(?:'s)?|user(?:'s)?|they|he|she|用户|他|她)?\s*"
-_END = r"\s*[.。!！]?\s*"
+# no two runs of blanks meet: where one ends would be tried at each position of the other
+_SUBJECT = r"(?:(?:the user(?:'s)?|user(?:'s)?|they|he|she|用户|他|她)\s*)?"
+_END = r"\s*(?:[.。!！]\s*)?"
 
 
 def _slot(pattern: str) -> re.Pattern[str]:

@@ -58,10 +58,11 @@ def check_writable(folder: Path) -> None:
     Raises:
         StorageError: If nothing can be written there, since it is read-only, full or not a folder.
     """
-    while not os.path.lexists(folder):
-        folder = folder.parent
+    existing = folder
+    while not os.path.lexists(existing):
+        existing = existing.parent
     try:
-        with TemporaryFile(dir=folder) as file:
+        with TemporaryFile(dir=existing) as file:
             file.write(bytes(PROBE_BYTES))
     except OSError as error:
         raise StorageError(f"{folder}: {error.strerror or error}") from error

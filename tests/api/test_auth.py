@@ -24,6 +24,7 @@ REQUESTS = [
     ("DELETE", "facts/{tea}", None),
     ("PUT", "summaries/workContext", {"summary": "Pilot."}),
     ("POST", "recall", {}),
+    ("GET", "episodes", None),
     ("GET", "export", None),
     ("POST", "import", {"facts": []}),
     ("GET", "backups", None),

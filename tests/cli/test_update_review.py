@@ -73,7 +73,7 @@ def test_each_change_is_shown_and_decided(update: Any, document: Path) -> None:
     code, out, _ = update("a", "r", "accept")
 
     assert (code, facts(document)) == (0, [("Name is Ada.", "talk")])
-    assert "1/3 + [context | 0.95] Name is Ada." in out
+    assert "1/2 + [context | 0.95] Name is Ada." in out
     assert "x Lives in Paris. (not saved: rejected in review)" in out
 
 

@@ -23,7 +23,7 @@ INVALID_CONTEXTS: list[tuple[dict[str, Any], str]] = [
     ({"user_id": "run-bea", "polcy": {}}, "polcy is unknown; did you mean policy?"),
     ({"user_id": "run-bea", "policy": {"max_facts": 3}}, "policy.max_facts must be greater than or equal to 10, not 3"),
     ({"user_id": "run-bea", "max_facts": "few"}, "policy.max_facts must be a valid integer"),
-    ({"user_id": "run-bea", "structured_output": "perhaps"}, "structured_output must be 'none'"),
+    ({"user_id": "run-bea", "structured_output": "perhaps"}, "structured_output must be 'auto'"),
     ({"user_id": "run-bea", "enabled": "perhaps"}, "enabled must be a valid boolean"),
     ({"user_id": "run-bea", "prompt": "Be brief."}, "prompt 'Be brief.' is not allowed in a run over HTTP"),
     ({"user_id": "run-bea", "model": "openai:gpt"}, "model 'openai:gpt' is not allowed in a run over HTTP"),

@@ -24,7 +24,7 @@ _QUOTED = re.compile(
 _SPOKEN = re.compile(r"\b(?:i|i'm|i’m|we|you|my|is|are|was)\b|[我你您他她吗吧]|[.!?。！？]", re.IGNORECASE)
 _BULLET = re.compile(r"(?:[-*•·]|\d{1,2}[.)、])\s+")
 _PASTED_LINE = re.compile(
-    r"[>|#$%{}\[\]<+=]|//|/\*|\s{4,}\S|\d{4}-\d\d-\d\d[ T]\d\d:|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|INFO|DEBUG)\b"
+    r"[>|#$%{}\[\]<+=]|//|/\*|\s{4}\S|\d{4}-\d\d-\d\d[ T]\d\d:|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|INFO|DEBUG)\b"
     r"|(?:Traceback|import|from \S+ import|def|class|return|at \S+\()\b|[A-Za-z_]\w*(?:\(.*\))?\s*[={]"
 )
 _CLAUSE_END = re.compile(r"(?<=[；;…])(?![；;…])|(?<=\.\.)(?!\.)")
