@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -117,8 +117,10 @@ class _Handler(BaseHTTPRequestHandler):
         script = scripts[min(len(self.server.requests), len(scripts)) - 1]
         self.close_connection = True
         connection = Connection(self, request)
-        with suppress(ConnectionError):
+        try:
             script(connection)
+        except ConnectionError:  # closed before something was sent
+            connection.was_closed = True
         if connection.was_closed:
             self.server.closed.release()
 

@@ -205,7 +205,7 @@ def call(
     limits = make_limits(prompt, policy)
     while True:
         request = attempts.request
-        runnable, options = request.runnable(), request.call_options(limits.first)
+        runnable, options = request.runnable(), request.call_options(limits.client)
         try:
             retrying = Retrying(**retry_options(policy))
             return attempts.succeed(retrying(stream, runnable, prompt, limits, options))
@@ -227,7 +227,7 @@ async def acall(
     limits = make_limits(prompt, policy)
     while True:
         request = attempts.request
-        runnable, options = request.runnable(), request.call_options(limits.first)
+        runnable, options = request.runnable(), request.call_options(limits.client)
         try:
             retrying = AsyncRetrying(**retry_options(policy))
             return attempts.succeed(await retrying(astream, runnable, prompt, limits, options))

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 BYTES_READ = 2_000
 """Bytes of a prompt, about 500 tokens, that a slow model reads in `model_timeout_seconds`."""
 
+CLIENT_MARGIN_SECONDS = 2.0
+"""How much longer a client waits on a silent connection. A call that was given up may stay open for it."""
+
 # keeps the tokens of the memory's own calls out of the stream of the agent around it
 CONFIG: RunnableConfig = {"run_name": "memory_agent", "tags": ["nostream"]}
 
@@ -43,6 +46,11 @@ class CallLimits(NamedTuple):
     """Between two chunks."""
     deadline: float
     """For the whole answer."""
+
+    @property
+    def client(self) -> float:
+        """The client's own limit of silence on the connection: longer, so that the other limits decide."""
+        return self.first + CLIENT_MARGIN_SECONDS
 
 
 def make_limits(prompt: Sequence[AnyMessage], policy: Policy) -> CallLimits:

@@ -65,7 +65,7 @@ def check_writable(folder: Path) -> None:
         with TemporaryFile(dir=existing) as file:
             file.write(bytes(PROBE_BYTES))
     except OSError as error:
-        raise StorageError(f"{folder}: {error.strerror or error}") from error
+        raise StorageError(f"{existing}: {error.strerror or error}") from error
 
 
 def create_private(path: Path) -> None:

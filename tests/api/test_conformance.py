@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 import schemathesis
+import schemathesis.specs.graphql.schemas  # imported late, deep in a stack, CPython 3.11 may fail to parse it
 import uvicorn
 from api_tokens import ADA
 from hypothesis import HealthCheck, Phase

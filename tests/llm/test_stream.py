@@ -32,7 +32,7 @@ def openai(server: StreamingServer) -> ChatOpenAI:
 
 def run(model: Any, limits: CallLimits, is_async: bool) -> AIMessage:  # noqa: FBT001
     """Stream an answer."""
-    options = {"timeout": limits.first} if isinstance(model, ChatOpenAI) else {}
+    options = {"timeout": limits.client} if isinstance(model, ChatOpenAI) else {}
     if is_async:
         return asyncio.run(astream(model, HELLO, limits, options))
     return stream(model, HELLO, limits, options)
