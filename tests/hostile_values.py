@@ -26,6 +26,7 @@ from memgraph.models import (
     Prompt,
     Rewrite,
     Section,
+    Span,
     Turn,
     Watermark,
 )
@@ -195,6 +196,7 @@ FINDINGS = (
 )
 
 OTHERS: Mapping[str, Value] = {
+    "Iterable[Span]": lambda _: (Span(start=0, end=5, origin="quoted"), Span(start=3, end=9, origin="recalled")),
     **dict.fromkeys(("int", "int | None"), lambda _: 1_000),
     "bool": lambda _: True,
     "float": lambda _: 0.5,

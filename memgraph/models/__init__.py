@@ -1,7 +1,7 @@
 """The frozen values of memgraph: scope, conversation, memory document and change set."""
 
 from memgraph.models.changes import Addition, ChangeModel, MemoryUpdate, Refusal, Removal, Rewrite
-from memgraph.models.conversation import Answer, Episode, Prompt, PromptExample, Turn
+from memgraph.models.conversation import Answer, Episode, Prompt, PromptExample, Span, SpanOrigin, Turn
 from memgraph.models.document import (
     CATEGORIES,
     MANUAL,
@@ -47,6 +47,8 @@ __all__ = [
     "Scope",
     "Section",
     "SectionName",
+    "Span",
+    "SpanOrigin",
     "Turn",
     "Watermark",
     "is_partial_date",

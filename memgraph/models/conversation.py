@@ -8,6 +8,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memgraph.models.values import DocumentModel, Text, Timestamp
 
+SpanOrigin = Literal["user", "quoted", "relayed", "recalled"]
+"""The origin of a part of a turn: its author ("user"), another source that the author quoted or pasted, an application
+or another agent that added it, or memory, which gave it to this conversation before."""
+
+
+class Span(BaseModel):
+    """A part of a turn, `text[start:end]`, that is not its author's own words."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    origin: SpanOrigin
+
 
 class Turn(BaseModel):
     """One message of the user or the assistant that memory may learn from."""
@@ -22,6 +36,8 @@ class Turn(BaseModel):
     """When it was written; empty if unknown."""
     speaker: str = ""
     """The name of another person who wrote it; empty if it is the user's or the assistant's own."""
+    spans: tuple[Span, ...] = ()
+    """The parts that are not its author's own words, in order and apart; the rest is."""
 
     @property
     def is_users(self) -> bool:

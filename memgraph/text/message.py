@@ -19,8 +19,6 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMe
 from memgraph.text.dates import first_time
 from memgraph.text.normalize import clean, single_line
 
-Span = tuple[int, int]
-
 UPLOADS = ("uploaded_files", "current_uploads")
 """Tags in which an application lists the files uploaded with a message."""
 
@@ -52,7 +50,7 @@ def _tag(name: str) -> re.Pattern[str]:
     return re.compile(rf"</{name}\s*>|{_OPENING.format(name)}", re.IGNORECASE)
 
 
-def _blocks(text: str, name: str) -> Iterator[Span]:
+def _blocks(text: str, name: str) -> Iterator[tuple[int, int]]:
     opened: list[re.Match[str]] = []
     for tag in _tag(name).finditer(text):
         if not tag[0].startswith("</"):

@@ -1,0 +1,73 @@
+"""Which parts of a turn are its author's own words."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph.models import Span, Turn
+from memgraph.text.spans import TurnPiece, merge_spans, own_words, pieces_of, slice_turn
+
+TEXT = 'I moved. She wrote: "Buy now." I like it.'
+QUOTE = Span(start=20, end=30, origin="quoted")
+ENDS = st.integers(min_value=0, max_value=20)
+
+
+def turn(text: str, *spans: Span) -> Turn:
+    return Turn(id="m1", role="human", text=text, spans=spans)
+
+
+def test_a_turn_of_an_older_state_has_no_spans() -> None:
+    old = Turn.model_validate_json('{"id": "m1", "role": "human", "text": "Hi.", "at": "", "speaker": ""}')
+
+    assert old.spans == ()
+
+
+def test_spans_outlive_serialization() -> None:
+    one = turn(TEXT, QUOTE)
+
+    assert Turn.model_validate_json(one.model_dump_json()) == one
+
+
+def test_a_turn_without_spans_is_its_authors() -> None:
+    assert own_words(turn(" as it is ")) == " as it is "
+
+
+def test_own_words_around_a_quotation_stay_apart() -> None:
+    """Joined, they would be a sentence that was never said."""
+    assert own_words(turn(TEXT, QUOTE)) == "I moved. She wrote:\n\nI like it."
+
+
+def test_a_turn_of_others_words_has_no_own_ones() -> None:
+    assert own_words(turn("> Buy now.\n", Span(start=0, end=10, origin="quoted"))) == ""
+
+
+def test_punctuation_left_between_spans_is_nothing() -> None:
+    assert own_words(turn("ab, cd", Span(start=0, end=2, origin="quoted"), Span(start=4, end=6, origin="quoted"))) == ""
+
+
+def test_pieces_name_their_origin() -> None:
+    assert pieces_of(turn("I: x", Span(start=3, end=4, origin="relayed"))) == [
+        TurnPiece("I: ", "user"),
+        TurnPiece("x", "relayed"),
+    ]
+
+
+def test_a_part_of_a_turn_keeps_its_spans() -> None:
+    part = slice_turn(turn(TEXT, QUOTE), 9, 25, prefix="[...] ")
+
+    assert [piece for piece in pieces_of(part) if piece.origin == "quoted"] == [TurnPiece(TEXT[20:25], "quoted")]
+
+
+@given(st.lists(st.tuples(ENDS, ENDS)))
+def test_merged_spans_are_sorted_apart_and_cover_what_was_covered(ends: list[tuple[int, int]]) -> None:
+    spans = [Span(start=start, end=end, origin="quoted") for start, end in ends]
+
+    merged = merge_spans(spans)
+
+    assert all(span.start < span.end for span in merged)
+    assert all(one.end <= other.start for one, other in pairwise(merged))
+    covered = {position for span in spans for position in range(span.start, span.end)}
+    assert {position for span in merged for position in range(span.start, span.end)} == covered
