@@ -13,6 +13,7 @@ import typer
 from memgraph.cli.command import AgentOption, CommandContext, add_command
 from memgraph.cli.jobs import OutboxOption
 from memgraph.cli.prompts import read_lines
+from memgraph.text.hidden import split_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -369,10 +370,12 @@ class Chat:
     def _print_stream(self, chunks: Iterator[str]) -> str:
         """Print an answer as it arrives, and return all of it."""
         received: list[str] = []
+        rest = ""
         for chunk in chunks:
             received.append(chunk)
-            self.ctx.output.begin_line(chunk)
-        self.ctx.output.end_line()
+            ready, rest = split_shown(rest + chunk)
+            self.ctx.output.begin_line(ready)
+        self.ctx.output.end_line(rest)
         return "".join(received)
 
 

@@ -1,46 +1,32 @@
-"""Terminal output, with control characters in stored text escaped."""
+"""Terminal output, with hidden characters of stored text visible."""
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from memgraph.text.hidden import escape_hidden, show_hidden
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-# Control characters, lone surrogates, line separators, and bidirectional overrides.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
-
-
-def sanitize(text: str) -> str:
-    r"""Return *text* with every character that could control a terminal escaped, as in `\x1b`."""
-    return _UNSAFE.sub(lambda match: _escape(match[0]), text)
-
-
 def one_line(text: str) -> str:
-    """Return *text* sanitized, on one line."""
-    return sanitize(" ".join(text.split()))
+    """Return *text* on one line, its hidden characters visible."""
+    return show_hidden(" ".join(text.split()))
 
 
 def format_json(document: object) -> str:
-    """Return *document* as JSON; only characters that could control a terminal are escaped."""
-    text = json.dumps(document, ensure_ascii=False, indent=2)
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - fits two hex digits
+    """Return *document* as JSON; only hidden characters, which could control a terminal, are escaped."""
+    return escape_hidden(json.dumps(document, ensure_ascii=False, indent=2))
 
 
 class Output:
     """Writes human-readable lines, or with *as_json* exactly one JSON document to stdout.
 
-    Text is sanitized and never interpreted as markup.
+    Hidden characters of a text are shown, as in `<U+001B>`, and it is never interpreted as markup.
     """
 
     def __init__(self, *, as_json: bool) -> None:
@@ -56,7 +42,7 @@ class Output:
         from rich.padding import Padding
         from rich.text import Text
 
-        styled = Text(sanitize(text), style=style)
+        styled = Text(show_hidden(text), style=style)
         if self._out.is_terminal:
             self._out.print(Padding(styled, (0, 0, 0, indent), expand=False))
         else:
@@ -65,7 +51,7 @@ class Output:
     def begin_line(self, text: str) -> None:
         """Write the beginning of a line at once, for progress and streamed text."""
         if not self.as_json:
-            self._out.print(sanitize(text), end="", soft_wrap=True)
+            self._out.print(show_hidden(text), end="", soft_wrap=True)
             self._out.file.flush()
             self._open_line = True
 
@@ -88,11 +74,11 @@ class Output:
         """Finish the line that `begin_line` or `begin_step` started, if any."""
         if self._step:
             self._step.stop()
-            self._out.print(sanitize(f"{self._step.text}{text}"), soft_wrap=True)
+            self._out.print(show_hidden(f"{self._step.text}{text}"), soft_wrap=True)
             self._step = None
         if self._open_line:
             self._open_line = False
-            self._out.print(sanitize(text), soft_wrap=True)
+            self._out.print(show_hidden(text), soft_wrap=True)
 
     def result(self, document: object) -> None:
         """Write the JSON document; a no-op without --json."""
@@ -131,13 +117,13 @@ class WaitingLine:
         self.text = text
         columns = (TextColumn("{task.description}", markup=False), SpinnerColumn(), TimeElapsedColumn())
         self._live = Progress(*columns, console=console, transient=True)
-        self._task = self._live.add_task(sanitize(text), total=None)
+        self._task = self._live.add_task(show_hidden(text), total=None)
         self._live.start()
 
     def change(self, text: str) -> None:
         """Show another text; the seconds count on."""
         self.text = text
-        self._live.update(self._task, description=sanitize(text))
+        self._live.update(self._task, description=show_hidden(text))
 
     def stop(self) -> None:
         """Remove the line."""

@@ -118,7 +118,7 @@ def edit_section(memory: Memory, name: SectionName, summary: str) -> Memory:
     An update whose model saw the old text will not overwrite the new one.
 
     Raises:
-        EditError: If *summary* contains control characters, or more than 1,000 tokens.
+        EditError: If *summary* contains hidden characters, or more than 1,000 tokens.
     """
     text = validate_summary(summary) if summary.strip() else ""
     section = memory.section(name)

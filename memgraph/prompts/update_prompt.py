@@ -38,6 +38,7 @@ from memgraph.prompts.template import (
 )
 from memgraph.retrieval.lexical import bm25
 from memgraph.text.dates import local_date, local_day
+from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import escape, language_of, single_line, unescape
 from memgraph.text.sentences import sentences
 from memgraph.text.signals import Signals
@@ -148,7 +149,7 @@ def correction_request(prompt: Prompt, problem: str) -> str:
 def _memory_block(memory: Memory, new: Sequence[Turn], policy: Policy, timezone: str) -> str:
     """Return the known summaries, if they may be rewritten, and facts."""
     summaries = [
-        f"{to_camel(name)}: {escape(single_line(section.summary))}"
+        f"{to_camel(name)}: {escape(single_line(remove_hidden(section.summary)))}"
         for name, section in memory.sections()
         if policy.summaries == "update" and section.summary.strip()
     ]
@@ -216,7 +217,7 @@ def render_fact(fact: Fact, *, timezone: str = "UTC") -> str:
     """Render *fact* as one escaped line with its id."""
     month = local_date(fact.said_at or fact.created_at, timezone)[: len("2026-04")]
     label = f"{fact.effective_category}, {month}" if month else fact.effective_category
-    return escape(f"[{fact.id}] ({label}) {single_line(fact.content)}")
+    return escape(f"[{fact.id}] ({label}) {single_line(remove_hidden(fact.content))}")
 
 
 def read_turns(prompt: str) -> Iterator[ShownTurn]:

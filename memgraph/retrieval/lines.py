@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from memgraph.models import Episode, Fact, is_partial_date
 from memgraph.text.dates import local_date
+from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import clean, escape
 
 PREFERENCES = "Preferences:\n"
@@ -23,11 +24,6 @@ CERTAIN = 0.8
 MIN_LINE_TOKENS = 3
 """No line takes fewer: the dash, the text and the end of the line."""
 
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\ufe00-\ufe0e\ufeff\ufff0-\uffff\U000e0000-\U000e0fff]"
-)
-"""What controls a terminal, reverses text, or hides words from people; not the joiners of emoji and letters."""
 _LOOKALIKES = str.maketrans({"＜": "<", "＞": ">", "﹤": "<", "﹥": ">"})
 MAX_UNBROKEN_CHARS = 500
 """Characters without a token boundary, above which a text may be counted in pieces: see `count_tokens`."""
@@ -52,13 +48,13 @@ def day_heading(day: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return *text* on one line, without invisible characters, and escaped so that it cannot open or close a tag."""
+    """Return *text* on one line, without hidden characters, and escaped so that it cannot open or close a tag."""
     return to_lines([text])[0]
 
 
 def to_lines(texts: Iterable[str]) -> list[str]:
     """Return each of *texts* as `one_line` does."""
-    visible = [_INVISIBLE.sub("", clean(text)).translate(_LOOKALIKES) for text in texts]
+    visible = [remove_hidden(clean(text)).translate(_LOOKALIKES) for text in texts]
     return [escape(" ".join(text.split())) for text in visible]
 
 

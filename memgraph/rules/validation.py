@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 
 from memgraph.errors import EditError
 from memgraph.models import CATEGORIES
 from memgraph.policy import Policy
+from memgraph.text.hidden import show_hidden
 from memgraph.text.tokens import count_tokens
+
+_PREVIEW_CHARS = 80
 
 
 def validate_text(text: str, name: str) -> str:
@@ -55,6 +57,6 @@ def validate_source_error(source_error: str | None, category: str) -> str | None
 
 
 def _validate_characters(text: str, name: str) -> str:
-    if any(unicodedata.category(character) in {"Cc", "Cs"} and character not in "\n\t" for character in text):
-        raise EditError(f"{name} may not contain control characters: {text[:80]!r}")
+    if (shown := show_hidden(text)) != text:
+        raise EditError(f"{name} may not contain hidden characters: {shown[:_PREVIEW_CHARS]}")
     return text

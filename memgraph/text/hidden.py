@@ -89,6 +89,14 @@ def show_hidden(text: str) -> str:
     return _replace_unseen(text, lambda character: f"<{_code(character)}>")
 
 
+def split_shown(text: str) -> tuple[str, str]:
+    """Return the part of a streamed *text* that can be shown already, and the rest: what follows may belong to it."""
+    for cut in range(len(text) - 1, 0, -1):
+        if not _MAY_BE_HIDDEN.search(text[cut - 1 : cut + 1]):
+            return text[:cut], text[cut:]
+    return "", text
+
+
 def escape_hidden(document: str) -> str:
     r"""Return a JSON *document* in which what `show_hidden` shows is escaped as `\u202e`: its value stays the same."""
     return _replace_unseen(document, lambda character: json.dumps(character)[1:-1])

@@ -17,6 +17,7 @@ from typing import Literal, cast
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage
 
 from memgraph.text.dates import first_time
+from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import clean, single_line
 
 UPLOADS = ("uploaded_files", "current_uploads")
@@ -108,10 +109,10 @@ _DATA_URL = re.compile(
 
 
 def text_of(content: object) -> str:
-    """Return the text of a message's content, its parts joined by a space; never base64."""
+    """Return the text of a message's content, its parts joined by a space; never base64 or hidden characters."""
     parts = cast("list[object]", content) if isinstance(content, list) else [content]
     texts = (_part_text(part) for part in parts)
-    return clean(" ".join(text for text in texts if text and not text.isspace()))
+    return remove_hidden(clean(" ".join(text for text in texts if text and not text.isspace())))
 
 
 def _part_text(part: object) -> str:
@@ -250,7 +251,7 @@ def _stated_times(*metadata: object) -> list[object]:
 
 def speaker_of(message: BaseMessage, user_names: Collection[str]) -> str:
     """Return the name of *message*, on one line, if it is neither one of *user_names* nor a role such as "user"."""
-    name = single_line(clean(message.name)) if isinstance(message.name, str) else ""
+    name = single_line(remove_hidden(clean(message.name))) if isinstance(message.name, str) else ""
     own = {known.casefold() for known in user_names}
     return "" if name.casefold() in own or ROLES.get(name.casefold()) == "human" else name[:MAX_NAME_CHARS]
 

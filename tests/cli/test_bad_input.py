@@ -134,9 +134,9 @@ def test_invalid_settings(memgraph: Any, tmp_path: Path, monkeypatch: Any, text:
     assert_error(memgraph("show", "-u", "ada"), 2, word)
 
 
-def test_control_characters_in_stored_text_are_escaped(memgraph: Any, document: Path) -> None:
+def test_hidden_characters_in_stored_text_are_shown(memgraph: Any, document: Path) -> None:
     """Text of one user may be displayed on the terminal of another."""
-    evil = "\x1b[2J[bold red]boo[/] \u202egnp.exe \x9b31m\r\x07 [/nope]"
+    evil = "\x1b[2J[bold red]boo[/] \u202egnp.exe \x9b31m\r\x07 [/nope]\u200b\u3164\U000e0041"
     document.parent.mkdir(parents=True)
     document.write_text(json.dumps({"facts": [{"id": "f\x1b[2J", "content": evil, "category": "\x1b]0;x\x07"}]}))
 
@@ -146,6 +146,8 @@ def test_control_characters_in_stored_text_are_escaped(memgraph: Any, document: 
     ]
 
     for result in results:
-        assert not {"\x1b", "\u202e", "\x9b", "\r", "\x07"} & set(result.out + result.err)
-    assert "[bold red]boo[/]" in results[0].out
+        hidden = {"\x1b", "\u202e", "\x9b", "\r", "\x07", "\u200b", "\u3164", "\U000e0041"}
+        assert not hidden & set(result.out + result.err)
+    assert "<U+001B>[2J[bold red]boo[/] <U+202E>gnp.exe" in results[0].out
+    assert "[/nope]<U+200B><U+3164><U+E0041>" in results[0].out
     assert results[3].json["facts"][0]["content"] == evil

@@ -344,7 +344,7 @@ def test_control_characters_are_escaped(chat: Process, tmp_path: Path) -> None:
 
     answer = chat("Do I like tea?").stdout
 
-    assert "Likes \\x1b[31mred" in answer
+    assert "Likes <U+001B>[31mred" in answer
     assert "\x1b" not in answer
 
 

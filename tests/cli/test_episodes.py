@@ -39,7 +39,7 @@ def test_episodes_are_listed_by_day(memgraph: Any) -> None:
         "2026-05-03",
         "  t1  I moved to Marrowby.",
         "2026-06-11",
-        "  t2  \\x1b[2J I have a dog.",
+        "  t2  <U+001B>[2J I have a dog.",
         "  t2  assistant: Which one?",
     ]
 

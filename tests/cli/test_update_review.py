@@ -156,7 +156,7 @@ def test_a_proposal_is_shown_in_full(capfd: pytest.CaptureFixture[str]) -> None:
         "    replaces: Uses pip.",
         "  - [context | 0.90] Is a student.",
         "    reason: over",
-        "  ~ Work: Engineer.\\x1b[2J",
+        "  ~ Work: Engineer.<U+001B>[2J",
         "    replaces: Student.",
         "  - Likes jazz. (evicted: the memory is full)",
         "  x May like tea. (not saved: confidence 0.30 is below 0.70)",

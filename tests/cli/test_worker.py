@@ -136,7 +136,7 @@ def test_a_log_line_has_no_control_characters() -> None:
     """A message may quote what a model server answered."""
     line = LineFormatter().format(_record("down: \x1b[31m\nHTTP 500"))
 
-    assert line.endswith("ERROR   down: \\x1b[31m HTTP 500")
+    assert line.endswith("ERROR   down: <U+001B>[31m HTTP 500")
 
 
 def test_a_json_log_entry_has_the_traceback() -> None:

@@ -34,8 +34,8 @@ def test_adding_a_fact_leaves_the_others_unchanged() -> None:
     [
         ({"content": " \n"}, "1 to 2,000 characters, not 0"),
         ({"content": "x" * 2_001}, "1 to 2,000 characters, not 2,001"),
-        ({"content": "a\0b"}, "control characters"),
-        ({"content": "a\ud800b"}, "control characters"),
+        ({"content": "a\0b"}, "hidden characters"),
+        ({"content": "a\ud800b"}, "hidden characters"),
         ({"content": "likes  TEA."}, "fact_00000001 already has the same content"),
         ({"category": "hobby"}, "there is no category 'hobby'; there are preference, knowledge, context"),
         ({"confidence": 1.1}, "confidence is from 0 to 1, not 1.1"),
@@ -112,7 +112,7 @@ def test_an_empty_text_removes_the_summary() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"), [("word " * 1_200, "at most 1,000 tokens"), ("a\0b", "control characters")]
+    ("text", "problem"), [("word " * 1_200, "at most 1,000 tokens"), ("a\0b", "hidden characters")]
 )
 def test_an_invalid_summary_is_rejected(text: str, problem: str) -> None:
     with pytest.raises(EditError, match=problem):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.text.hidden import escape_hidden, hidden_characters, remove_hidden, show_hidden
+from memgraph.text.hidden import escape_hidden, hidden_characters, remove_hidden, show_hidden, split_shown
 
 HIDDEN_CHARACTERS = (
     *"\x00\x1b\x7f\x9b\xad\u034f\u061c\u115f\u1160\u17b4\u180b\u180f\u180e\u200b\u200e\u200f\u202a\u202e\u2060\u2064",
@@ -102,3 +103,16 @@ def test_after_removal_nothing_is_hidden_and_a_second_removal_changes_nothing(te
 @given(MIXED)
 def test_what_is_shown_hides_nothing(text: str) -> None:
     assert hidden_characters(show_hidden(text)) == ()
+
+
+@given(MIXED, st.lists(st.integers(0, 40)))
+def test_a_streamed_text_shows_what_the_whole_text_shows(text: str, cuts: list[int]) -> None:
+    """A model may send an emoji in several chunks."""
+    bounds = [0, *sorted(cuts), len(text)]
+    shown = list[str]()
+    rest = ""
+    for start, end in pairwise(bounds):
+        ready, rest = split_shown(rest + text[start:end])
+        shown.append(show_hidden(ready))
+
+    assert "".join([*shown, show_hidden(rest)]) == show_hidden(text)

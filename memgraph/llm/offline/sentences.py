@@ -1,12 +1,13 @@
 """Splits a user turn into sentences to read, without code, quotes and pasted text."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
 from memgraph.llm.offline.patterns import matches
+from memgraph.text.hidden import HIDDEN, remove_hidden
+from memgraph.text.normalize import clean
 from memgraph.text.secrets import find_secrets
 from memgraph.text.sentences import sentences
 
@@ -17,6 +18,7 @@ MAX_QUOTED_NAME = 60  # longer quotes are sayings
 BLANK = "￼"  # replaces removed text: no fact may contain it
 
 _REMOVED = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)|<[^<>\n]{1,200}>", re.DOTALL)
+_SPACES = re.compile(rf"(?:[^\S\n]|[{HIDDEN['control characters']}])+")
 _URL = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,300})\"|“([^”\n]{1,300})”|「([^」\n]{1,300})」|『([^』\n]{1,300})』|‘([^’\n]{3,300})’(?!\w)"
@@ -77,8 +79,8 @@ def _read(text: str) -> Iterator[Sentence]:
 
 
 def _clean(turn: str) -> str:
-    """Remove everything but prose: control characters, code, quotes, tags, addresses, pasted lines."""
-    text = _without_controls(_head(turn[:MAX_CHARS])).replace("(...)", "()")
+    """Remove everything but prose: hidden characters, code, quotes, tags, addresses, pasted lines."""
+    text = _without_hidden(_head(turn[:MAX_CHARS])).replace("(...)", "()")
     text = _QUOTED.sub(_unquote, _URL.sub(BLANK, _REMOVED.sub("\n", text))).replace("`", "")
     lines = (
         line.strip() for line in text.replace("’", "'").replace("‘", "'").split("\n") if not _PASTED_LINE.match(line)
@@ -92,9 +94,8 @@ def _head(turn: str) -> str:
     return first if newline and len(turn) > LONG_TURN else turn
 
 
-def _without_controls(text: str) -> str:
-    kept = (" " if unicodedata.category(c) in {"Cc", "Cs", "Cf", "Co", "Zl", "Zp"} and c != "\n" else c for c in text)
-    return re.sub(r"[ \t\u3000\xa0]+", " ", "".join(kept).replace("（", "(").replace("）", ")"))
+def _without_hidden(text: str) -> str:
+    return remove_hidden(_SPACES.sub(" ", clean(text))).replace("（", "(").replace("）", ")")
 
 
 def _unquote(match: re.Match[str]) -> str:
