@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import AnyMessage
+    from langchain_core.messages import AnyMessage, HumanMessage
 
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.execution import UpdateResult
     from memgraph.cli.chat_reply import ChatTexts, Language
     from memgraph.config.providers import ModelChoice
-    from memgraph.models import Episode, Fact, Memory, Scope
+    from memgraph.models import Episode, Evidence, Fact, Memory, Scope
     from memgraph.retrieval.recall import RecallPipeline
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
@@ -174,6 +174,8 @@ class Chat:
 
     def handle_line(self, line: str) -> None:
         """Run a command, store what the user asks to remember, or answer a message."""
+        from uuid import uuid4
+
         from memgraph.cli.chat_commands import run_command
         from memgraph.text.normalize import language_of
         from memgraph.text.requests import words_to_remember
@@ -181,44 +183,57 @@ class Chat:
         if run_command(self, line):
             return
         self.language = language_of([line])
-        words = words_to_remember(line) if self.settings.enabled else ""
-        if words and self._remember(words) and self.model is None:
-            return
-        if self.model is None:
-            self._handle_offline(line)
-        else:
-            self._handle_message(line, self.model)
+        self.invoker  # noqa: B018 - waits until the imports of its thread are done
+        from langchain_core.messages import HumanMessage
 
-    def _remember(self, words: str) -> bool:
-        """Store *words* as a manual fact; return whether the memory has them now."""
+        message = HumanMessage(line, id=str(uuid4()))
+        words = words_to_remember(line) if self.settings.enabled else ""
+        reply = self._remember(words, message) if words else ""
+        if self.model is None:
+            self._handle_offline(message, reply)
+        else:
+            self._handle_message(message, reply, self.model)
+
+    def _remember(self, words: str, message: AnyMessage) -> str:
+        """Store *words* of *message* as a manual fact; return what to reply, or "" if they cannot be stored."""
         from memgraph.cli.chat_reply import join_facts
         from memgraph.editing import add_fact, update_memory
         from memgraph.errors import EditError
         from memgraph.text.normalize import fact_key
 
-        self.invoker  # noqa: B018 - waits until the imports of its thread are done
         key = fact_key(words)
         if any(fact_key(fact.content) == key for fact in self.storage.load(self.scope).facts):
-            self.ctx.output.line(self.texts.known_already)
-            return True
+            return self.texts.known_already
+        evidence = self._evidence(words, message)
         try:
-            memory = update_memory(self.storage, self.scope, lambda memory: add_fact(memory, words))
+            memory = update_memory(self.storage, self.scope, lambda memory: add_fact(memory, words, evidence=evidence))
         except EditError as error:
             self.ctx.output.notice(str(error))
-            return False
+            return ""
         self.learned.append(memory.facts[-1])
-        self.ctx.output.line(self.texts.noted.format(join_facts(memory.facts[-1:])))
-        return True
+        return self.texts.noted.format(join_facts(memory.facts[-1:]))
 
-    def _handle_message(self, text: str, model: BaseChatModel) -> None:
+    def _evidence(self, words: str, message: AnyMessage) -> Sequence[Evidence]:
+        """Return *words* as a quote of the episode that will keep *message*, if one will."""
+        from memgraph.models import Evidence, Turn, learned_source
+        from memgraph.text.episodes import find_episode
+
+        turn = Turn(id=message.id or "", role="human", text=str(message.text))
+        thread = learned_source(self.thread)
+        episode = find_episode(turn, words, thread=thread, policy=self.settings.policy)
+        return [Evidence(episode=episode, quote=words)] if episode else []
+
+    def _handle_message(self, question: HumanMessage, reply: str, model: BaseChatModel) -> None:
         """Answer a message and submit the turn; if the model fails, report it and submit what the user said."""
         from uuid import uuid4
 
-        from langchain_core.messages import AIMessage, HumanMessage
+        from langchain_core.messages import AIMessage
 
         from memgraph.errors import ModelError
 
-        invoker, question = self.invoker, HumanMessage(text, id=str(uuid4()))
+        if reply:
+            self.ctx.output.line(reply)
+        invoker = self.invoker
         try:
             answer = self._print_stream(self._generate_answer(model, [*self._recent, question]))
         except ModelError as error:
@@ -230,15 +245,15 @@ class Chat:
         invoker.submit(self._recent, self.scope, self.thread)
         self.print_learned()
 
-    def _handle_offline(self, text: str) -> None:
-        """Learn from a message, then reply what was learned, and what is known about it."""
+    def _handle_offline(self, question: HumanMessage, reply: str) -> None:
+        """Learn from a message, then reply what was learned; and what is known about it, unless *reply* is enough."""
         from uuid import uuid4
 
-        from langchain_core.messages import AIMessage, HumanMessage
+        from langchain_core.messages import AIMessage
 
-        question = HumanMessage(text, id=str(uuid4()))
         self.invoker.submit([*self._recent, question], self.scope, self.thread)
-        lines = [*self._reply(question, self._take_learned())]
+        learned = self._take_learned()
+        lines = [*filter(None, [reply, learned])] if reply else [*self._reply(question, learned)]
         for line in lines:
             self.ctx.output.line(line)
         # named, since memory does not learn from quotes of itself
@@ -371,7 +386,8 @@ class Chat:
         """Print an answer as it arrives, and return all of it."""
         received: list[str] = []
         rest = ""
-        for chunk in chunks:
+        self.ctx.output.begin_waiting()
+        for chunk in filter(None, chunks):
             received.append(chunk)
             ready, rest = split_shown(rest + chunk)
             self.ctx.output.begin_line(ready)

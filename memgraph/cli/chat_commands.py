@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,14 @@ from memgraph.cli.output import one_line
 
 if TYPE_CHECKING:
     from memgraph.cli.chat import Chat
+    from memgraph.models import Fact
 
 QUIT_WORDS = frozenset({"exit", "quit", "exit()", "quit()", ":q", "退出"})
 """Lines that end the chat, as /quit does."""
-FORGET_USAGE = "/forget ID removes one fact (/memory lists the ids); /forget all deletes everything, for good."
+FORGET_USAGE = (
+    "/forget ID removes one fact, and your words that it rests on (/memory lists the ids); "
+    "/forget all deletes everything, for good."
+)
 MAX_RESULTS = 5
 
 
@@ -69,7 +73,7 @@ def search_memory(chat: Chat, query: str) -> None:
 
 def forget(chat: Chat, argument: str) -> None:
     from memgraph.cli.format import format_scope
-    from memgraph.editing import find_fact, remove_fact, update_memory
+    from memgraph.editing import find_fact, remove_fact, unused_evidence, update_memory
     from memgraph.errors import EditError
 
     if argument == "all":
@@ -81,11 +85,24 @@ def forget(chat: Chat, argument: str) -> None:
     else:
         try:
             fact = find_fact(chat.storage.load(chat.scope), argument)
-            update_memory(chat.storage, chat.scope, lambda memory: remove_fact(memory, fact.id))
+            memory = update_memory(chat.storage, chat.scope, lambda memory: remove_fact(memory, fact.id))
         except EditError as error:
             chat.ctx.output.line(f"{one_line(str(error))}. {FORGET_USAGE}")
         else:
             chat.ctx.output.line(f"Removed: {one_line(fact.content)}")
+            _remove_words(chat, fact, unused_evidence(memory, fact))
+
+
+def _remove_words(chat: Chat, fact: Fact, unused: Collection[str]) -> None:
+    """Remove the words of the user that only *fact* rested on, and show them and those that remain."""
+    rested_on = {item.episode for item in fact.evidence}
+    said = [episode for episode in chat.storage.episodes(chat.scope) if episode.id in rested_on]
+    chat.storage.remove_episodes(chat.scope, unused)
+    remaining = {episode.id for episode in chat.storage.episodes(chat.scope)}
+    for episode in said:
+        removal = "remain" if episode.id in remaining else "removed, too"
+        reason = "" if episode.id in unused else "; another fact rests on them"
+        chat.ctx.output.line(f'"{one_line(episode.text)}" (your words: {removal}{reason})', indent=2)
 
 
 def show_model(chat: Chat, _: str) -> None:
@@ -104,7 +121,7 @@ COMMANDS: Mapping[str, tuple[Command, str | None, str]] = MappingProxyType(
     {
         "/memory": (show_memory, "", "lists the facts"),
         "/search": (search_memory, "WORDS", "finds facts, and what was said"),
-        "/forget": (forget, "ID | all", "removes a fact, or everything"),
+        "/forget": (forget, "ID | all", "removes a fact with your words that it rests on, or everything"),
         "/model": (show_model, "", "shows which model answers and learns"),
         "/help": (show_help, "", "lists the commands"),
         "/quit": (leave, "", "ends the chat; so do exit, quit and Ctrl-D"),

@@ -33,6 +33,7 @@ class Output:
         self.as_json = as_json
         self._open_line = False
         self._step: WaitingLine | None = None
+        self._spinner: WaitingLine | None = None
 
     def line(self, text: str = "", style: str = "", *, indent: int = 0) -> None:
         """Write a human-readable line."""
@@ -51,6 +52,7 @@ class Output:
     def begin_line(self, text: str) -> None:
         """Write the beginning of a line at once, for progress and streamed text."""
         if not self.as_json:
+            self._stop_spinner()
             self._out.print(show_hidden(text), end="", soft_wrap=True)
             self._out.file.flush()
             self._open_line = True
@@ -70,8 +72,14 @@ class Output:
         else:
             self._step = WaitingLine(self._out, text)
 
+    def begin_waiting(self) -> None:
+        """Show the seconds that pass until something is written; only at a terminal."""
+        if not self.as_json and self._out.is_terminal:
+            self._spinner = WaitingLine(self._out, "")
+
     def end_line(self, text: str = "") -> None:
         """Finish the line that `begin_line` or `begin_step` started, if any."""
+        self._stop_spinner()
         if self._step:
             self._step.stop()
             self._out.print(show_hidden(f"{self._step.text}{text}"), soft_wrap=True)
@@ -79,6 +87,11 @@ class Output:
         if self._open_line:
             self._open_line = False
             self._out.print(show_hidden(text), soft_wrap=True)
+
+    def _stop_spinner(self) -> None:
+        if self._spinner:
+            self._spinner.stop()
+            self._spinner = None
 
     def result(self, document: object) -> None:
         """Write the JSON document; a no-op without --json."""

@@ -37,13 +37,17 @@ def recall(
     memgraph recall "Where does she live?" --user ada
     memgraph recall "Plan dinner." --user ada --budget 500
     """
+    from memgraph.cli.format import format_scope
+    from memgraph.cli.users import load_existing
     from memgraph.models import Memory, Scope
     from memgraph.retrieval.recall import make_recall_pipeline
 
     scope = Scope(user, agent)
     is_enabled = ctx.settings.enabled and ctx.settings.injection_enabled
     pipeline = make_recall_pipeline(ctx.settings, max_tokens=budget)
-    memory, episodes = (ctx.storage.load(scope), ctx.storage.episodes(scope)) if is_enabled else (Memory(), ())
+    memory, episodes = (
+        (load_existing(ctx.storage, scope), ctx.storage.episodes(scope)) if is_enabled else (Memory(), ())
+    )
     vectors = ctx.storage.vectors(scope) if is_enabled else None
     recalled = pipeline.recall(memory, [question], episodes=episodes, vectors=vectors)
     for line in recalled.text.splitlines():
@@ -51,7 +55,7 @@ def recall(
     if not is_enabled:
         ctx.output.notice("Recall is off: enabled or injection_enabled is false.")
     elif memory.is_empty and not episodes:
-        ctx.output.notice(f"No memory for user {scope}.")
+        ctx.output.notice(f"Nothing is known about {format_scope(scope)}.")
     elif not recalled.text:
         ctx.output.notice(f"Nothing in the memory of {scope} fits into {pipeline.max_tokens:,} tokens.")
     for line in format_reasons(recalled) if why else ():

@@ -13,7 +13,7 @@ from memgraph.editing.documents import (
     take_episodes,
     with_episodes,
 )
-from memgraph.editing.facts import add_fact, edit_fact, edit_section, find_fact, remove_fact
+from memgraph.editing.facts import add_fact, edit_fact, edit_section, find_fact, remove_fact, unused_evidence
 from memgraph.editing.update import Change, update_memory
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "remove_fact",
     "replace_memory",
     "take_episodes",
+    "unused_evidence",
     "update_memory",
     "with_episodes",
 ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from datetime import UTC, datetime
 
 from memgraph.errors import EditError
-from memgraph.models import MANUAL, Fact, Memory, Section, SectionName, new_fact_id, timestamp
+from memgraph.models import MANUAL, Evidence, Fact, Memory, Section, SectionName, new_fact_id, timestamp
+from memgraph.rules.add import merge_evidence
 from memgraph.rules.validation import (
     validate_category,
     validate_confidence,
@@ -29,6 +30,7 @@ def add_fact(
     category: str = DEFAULT_CATEGORY,
     confidence: float = DEFAULT_CONFIDENCE,
     source_error: str | None = None,
+    evidence: Sequence[Evidence] = (),
 ) -> Memory:
     """Return *memory* with a manual fact appended.
 
@@ -38,6 +40,7 @@ def add_fact(
         category: One of CATEGORIES.
         confidence: From 0 to 1.
         source_error: What went wrong; for corrections only.
+        evidence: The user's own words, if the fact is taken from a message.
 
     Raises:
         EditError: If an argument is invalid, or another fact has the same content.
@@ -50,6 +53,7 @@ def add_fact(
         created_at=current_time(),
         source=MANUAL,
         source_error=validate_source_error(source_error, category),
+        evidence=merge_evidence((), evidence),
     )
     return _with_facts(memory, (*memory.facts, fact))
 
@@ -93,6 +97,12 @@ def remove_fact(memory: Memory, fact_id: str) -> Memory:
     """
     find_fact(memory, fact_id)
     return _with_facts(memory, tuple(fact for fact in memory.facts if fact.id != fact_id))
+
+
+def unused_evidence(memory: Memory, removed: Fact) -> frozenset[str]:
+    """Return the ids of the episodes that *removed* rests on, and no fact of *memory* does."""
+    used = {item.episode for fact in memory.facts for item in fact.evidence}
+    return frozenset(item.episode for item in removed.evidence if item.episode) - used
 
 
 def find_fact(memory: Memory, fact_id: str) -> Fact:

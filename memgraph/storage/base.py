@@ -161,7 +161,7 @@ class MemoryStorage(ABC):
         return None
 
     def scopes(self) -> Iterator[Scope]:
-        """Yield every scope that has a document, except deleted ones.
+        """Yield every scope that has a document which is not deleted, or episodes.
 
         Raises:
             StorageError: If this storage cannot list them, which is the default.

@@ -32,6 +32,7 @@ _LOCK = """
 _SELECT_LOG = "SELECT appended, removals, total FROM {log} WHERE {scope}"
 _UPDATE_LOG = "UPDATE {log} SET appended = :appended, removals = :removals, total = :total WHERE {scope}"
 _SELECT = "SELECT CAST(document AS TEXT) FROM {episode} WHERE {scope} AND number > :after ORDER BY number"
+_SELECT_SCOPES = "SELECT user_id, agent_name FROM {log} WHERE total > 0"
 _INSERT = """
     INSERT INTO {episode} (user_id, agent_name, number, id, written_at, document)
     VALUES (:user_id, :agent_name, :number, :id, :written_at, :document)
@@ -107,6 +108,11 @@ class EpisodeTable:
         rows = self._run(execute, _SELECT, scope, after=known.version[0]).fetchall()
         parsed = (decode_episode(document) for (document,) in rows)
         return EpisodeSnapshot(version, merge_episodes(known.episodes, filter(None, parsed)))
+
+    def scopes(self, execute: Execute) -> set[tuple[str, str]]:
+        """Return the user and the agent, "" without one, of every scope that has episodes."""
+        rows = execute(_SELECT_SCOPES.format(**self._names), {}).fetchall()
+        return {(user_id, agent_name) for user_id, agent_name in rows}
 
     def remove(self, execute: Execute, scope: Scope, ids: Collection[str]) -> int:
         """Remove the episodes with these ids, and return how many there were."""

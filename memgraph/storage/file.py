@@ -170,13 +170,15 @@ class FileStorage(MemoryStorage):
 
     def scopes(self) -> Iterator[Scope]:
         with wrap_os_errors(self._layout.base):
-            for scope, path in self._layout.documents():
-                data = read(path)
-                if data is not None and not self._is_deleted(path, data):
+            for scope in self._layout.scopes():
+                if self._has_document(self._layout.document(scope)) or self._read_episodes(scope):
                     yield scope
 
-    def _is_deleted(self, path: Path, data: bytes) -> bool:
-        return b"forgotten" in data and is_deleted(lambda: self._cache.decode(data, str(path)))
+    def _has_document(self, path: Path) -> bool:
+        data = read(path)
+        if data is None:
+            return False
+        return b"forgotten" not in data or not is_deleted(lambda: self._cache.decode(data, str(path)))
 
     def _read(self, scope: Scope) -> Memory | None:
         path = self._layout.document(scope)

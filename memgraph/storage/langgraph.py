@@ -21,8 +21,8 @@ from memgraph.storage.document import (
     was_deleted,
 )
 from memgraph.storage.episodes import EpisodeCache
+from memgraph.storage.langgraph_episodes import ROOT, namespace_of
 from memgraph.storage.langgraph_locks import exclusive
-from memgraph.storage.paths import folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from memgraph.policy import Policy
 
 T = TypeVar("T")
-ROOT = "memgraph"
-SHARED = "=shared"
-"""The label for a scope without an agent; no agent name may contain `=`."""
-
 KEY = "memory"
 PAGE = 100
 
@@ -103,7 +99,7 @@ class LangGraphStorage(MemoryStorage):
         def append(store: BaseStore) -> None:
             if revision is not None:
                 require_not_deleted(scope, self._read(store, scope), revision)
-            langgraph_episodes.append_episodes(store, _namespace(scope), episodes, policy)
+            langgraph_episodes.append_episodes(store, scope, episodes, policy)
 
         if episodes:
             self._locked(scope, append)
@@ -115,7 +111,7 @@ class LangGraphStorage(MemoryStorage):
             )
 
     def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:
-        removed = self._locked(scope, lambda store: langgraph_episodes.remove_episodes(store, _namespace(scope), ids))
+        removed = self._locked(scope, lambda store: langgraph_episodes.remove_episodes(store, scope, ids))
         self._episodes.clear()
         return removed
 
@@ -125,25 +121,25 @@ class LangGraphStorage(MemoryStorage):
         yield from found
 
     def _locked(self, scope: Scope, change: Callable[[BaseStore], T]) -> T:
-        with self._open() as opened, exclusive(opened, ".".join(_namespace(scope))) as store:
+        with self._open() as opened, exclusive(opened, ".".join(namespace_of(scope))) as store:
             return change(store)
 
     def _write(self, store: BaseStore, scope: Scope, memory: Memory) -> Memory:
         if is_tombstone(memory):  # first, since a process may be killed in between
-            langgraph_episodes.delete_episodes(store, _namespace(scope))
+            langgraph_episodes.delete_episodes(store, scope)
             self._episodes.clear()
         stored, data = self._cache.serialize(memory, self._document_name(scope))
         value = {"user_id": scope.user_id, "agent_name": scope.agent_name, "document": data.decode()}
-        store.put(_namespace(scope), KEY, value, index=False, ttl=None)
+        store.put(namespace_of(scope), KEY, value, index=False, ttl=None)
         return stored
 
     def _read_episodes(self, store: BaseStore, scope: Scope) -> tuple[Episode, ...]:
-        snapshot = langgraph_episodes.read_episodes(store, _namespace(scope), self._episodes.get(scope))
+        snapshot = langgraph_episodes.read_episodes(store, scope, self._episodes.get(scope))
         self._episodes.put(scope, snapshot)
         return snapshot.episodes
 
     def _read(self, store: BaseStore, scope: Scope) -> Memory | None:
-        item = store.get(_namespace(scope), KEY, refresh_ttl=False)
+        item = store.get(namespace_of(scope), KEY, refresh_ttl=False)
         return self._decode(item, scope) if item else None
 
     def _decode(self, item: Item, scope: Scope) -> Memory:
@@ -159,6 +155,9 @@ class LangGraphStorage(MemoryStorage):
                 scope = Scope(item.value["user_id"], item.value.get("agent_name"))
                 if not is_deleted(partial(self._decode, item, scope)):
                     yield scope
+                    continue
+            if scope_with_episodes := langgraph_episodes.find_scope(store, (ROOT, user, agent)):
+                yield scope_with_episodes
 
     @contextmanager
     def _open(self) -> Generator[BaseStore]:
@@ -185,14 +184,9 @@ def _store_of_running_graph() -> BaseStore:
     return store
 
 
-def _namespace(scope: Scope) -> tuple[str, str, str]:
-    """Return labels that every store accepts: not empty, without dots."""
-    return ROOT, folder_name(scope.user_id), scope.agent_name or SHARED
-
-
 def _labels(store: BaseStore) -> Iterator[tuple[str, str]]:
-    """Yield the user and agent labels of every namespace that `_namespace` made."""
+    """Yield the user and agent labels of every namespace that `namespace_of` made."""
     offset = 0
     while page := store.list_namespaces(prefix=(ROOT,), limit=PAGE, offset=offset):
-        yield from ((labels[1], labels[2]) for labels in page if len(labels) == 3)  # noqa: PLR2004 - as _namespace
+        yield from ((labels[1], labels[2]) for labels in page if len(labels) == 3)  # noqa: PLR2004 - as namespace_of
         offset += len(page)

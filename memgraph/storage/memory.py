@@ -85,8 +85,8 @@ class InMemoryStorage(MemoryStorage):
             return len(stored) - len(kept)
 
     def scopes(self) -> Iterator[Scope]:
-        for scope in tuple(self._documents):
-            if not is_deleted(partial(self._read, scope)):
+        for scope in {**self._documents, **self._stored_episodes}:
+            if self._own_episodes(scope) or not is_deleted(partial(self._read, scope)):
                 yield scope
 
     def _own_episodes(self, scope: Scope) -> tuple[Episode, ...]:

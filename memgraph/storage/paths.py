@@ -123,24 +123,23 @@ class Layout:
         name = folder_name(scope.user_id)
         return self.base / "users" / name / USER_ID_FILE if is_shortened(name) else None
 
-    def documents(self) -> Iterator[tuple[Scope, Path]]:
-        """Yield the scope and path of every document, sorted; other files are ignored."""
-        yield from self._documents_below(DEFAULT_USER, self.base)
+    def scopes(self) -> Iterator[Scope]:
+        """Yield the scope of every file of a document or of episodes, sorted; other files are ignored."""
+        yield from self._scopes_below(DEFAULT_USER, self.base)
         for home in _folders(self.base / "users"):
             user_id = _stored_id(home) if is_shortened(home.name) else user_id_of(home.name)
             if user_id is not None and user_id != DEFAULT_USER:
-                yield from self._documents_below(user_id, home)
+                yield from self._scopes_below(user_id, home)
 
-    def _documents_below(self, user_id: str, home: Path) -> Iterator[tuple[Scope, Path]]:
+    def _scopes_below(self, user_id: str, home: Path) -> Iterator[Scope]:
         agents = (folder.name for folder in _folders(home / "agents") if _AGENT.fullmatch(folder.name))
         for agent in (None, *agents):
             try:
                 scope = Scope(user_id, agent)
             except IdentityError:
                 return
-            path = self.document(scope)
-            if path.is_file():
-                yield scope, path
+            if self.document(scope).is_file() or self.episodes(scope).is_file():
+                yield scope
 
 
 def _folders(parent: Path) -> list[Path]:

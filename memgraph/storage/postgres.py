@@ -73,7 +73,7 @@ SELECT = """
 SELECT_SCOPES = """
     SELECT user_id, agent_name, revision,
         CASE WHEN document::text LIKE '%"forgotten"%' THEN document::text END
-    FROM memgraph_memory ORDER BY user_id, agent_name
+    FROM memgraph_memory
 """
 INSERT = """
     INSERT INTO memgraph_memory (user_id, agent_name, revision, document)
@@ -163,11 +163,14 @@ class PostgresStorage(MemoryStorage):
         return removed
 
     def scopes(self) -> Iterator[Scope]:
-        rows = self._database.run(lambda db, _: db.execute(SELECT_SCOPES.encode()).fetchall())
+        found, rows = self._database.run(
+            lambda db, _: (EPISODES.scopes(_execute(db)), db.execute(SELECT_SCOPES.encode()).fetchall())
+        )
         for user_id, agent_name, revision, document in rows:
-            scope = Scope(user_id, agent_name)
-            if not document or not is_deleted(partial(self._decode, scope, revision, document)):
-                yield scope
+            read = partial(self._decode, Scope(user_id, agent_name), revision, document)
+            if not document or not is_deleted(read):
+                found.add((user_id, agent_name))
+        yield from (Scope(*pair) for pair in sorted(found))
 
     def close(self) -> None:
         self._database.close()

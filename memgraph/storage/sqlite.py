@@ -78,7 +78,7 @@ MIGRATIONS = (
 )
 EPISODES = EpisodeTable()
 SELECT = "SELECT revision, CAST(document AS BLOB) FROM memory WHERE user_id = :user_id AND agent_name = :agent_name"
-SELECT_SCOPES = "SELECT user_id, agent_name FROM memory ORDER BY user_id, agent_name"
+SELECT_SCOPES = "SELECT user_id, agent_name FROM memory"
 INSERT = """
     INSERT INTO memory (user_id, agent_name, revision, document)
     VALUES (:user_id, :agent_name, :revision, :document)
@@ -185,10 +185,10 @@ class SqliteStorage(MemoryStorage):
         if not self._has_content():
             return
         with self._reading() as db:
-            rows = db.execute(SELECT_SCOPES).fetchall()
-            stored = [Scope(*row) for row in rows]
-            found = [scope for scope in stored if not is_deleted(partial(self._read, db, scope))]
-        yield from found
+            found = EPISODES.scopes(db.execute)
+            stored = set(db.execute(SELECT_SCOPES)) - found
+            found |= {pair for pair in stored if not is_deleted(partial(self._read, db, Scope(*pair)))}
+        yield from (Scope(*pair) for pair in sorted(found))
 
     def _read(self, db: sqlite3.Connection, scope: Scope) -> Memory | None:
         row = db.execute(SELECT, _key(scope)).fetchone()

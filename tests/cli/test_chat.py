@@ -27,6 +27,7 @@ from memgraph.testing import ScriptedModel, update_answer
 MAIN = [sys.executable, "-c", "from memgraph.cli import main; main()", "chat", "--user", "ada"]
 
 Memgraph = Callable[..., Any]
+Talk = Callable[..., list[str]]
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -53,6 +54,17 @@ def chat(environment: dict[str, str], tmp_path: Path) -> Process:
             check=False,
             timeout=60,
         )
+
+    return run
+
+
+@pytest.fixture
+def talk(memgraph: Memgraph) -> Talk:
+    """Run `memgraph chat` without a provider in this process, and return the lines that it prints."""
+
+    def run(*messages: str) -> list[str]:
+        typed = "\n".join(messages).encode()
+        return memgraph("chat", "-u", "ada", "--model", "offline", stdin=typed).out.splitlines()
 
     return run
 
@@ -119,6 +131,17 @@ def test_what_the_user_asks_to_remember_is_stored_word_for_word(chat: Process, t
     facts = open_storage(f"file:{tmp_path / 'memories'}").load(Scope("ada")).facts
     assert [(fact.content, fact.is_manual) for fact in facts] == [("I park on level 3", True), ("我对花生过敏", True)]
     assert done.stdout.splitlines() == ["Noted: I park on level 3", "记下了：我对花生过敏"]
+
+
+def test_what_is_to_be_remembered_is_an_episode_as_every_message(talk: Talk, tmp_path: Path) -> None:
+    """The fact rests on it."""
+    talk("remember that I park on level 3")
+
+    storage = open_storage(f"file:{tmp_path / 'memories'}")
+    (episode,) = storage.episodes(Scope("ada"))
+    (fact,) = storage.load(Scope("ada")).facts
+    assert episode.text == "remember that I park on level 3"
+    assert [(item.episode, item.quote) for item in fact.evidence] == [(episode.id, "I park on level 3")]
 
 
 def test_remembering_twice_is_one_fact(chat: Process, tmp_path: Path) -> None:
@@ -271,6 +294,36 @@ def test_forget_removes_one_fact(chat: Process, tmp_path: Path) -> None:
     assert _contents(tmp_path) == ["Likes rain."]
 
 
+def test_forget_removes_the_words_that_only_this_fact_rests_on(talk: Talk, tmp_path: Path) -> None:
+    """Later messages of the same chat do not bring them back, and the reply shows them."""
+    talk("remember that I park on level 3")
+    storage = open_storage(f"file:{tmp_path / 'memories'}")
+    (fact,) = storage.load(Scope("ada")).facts
+
+    said = talk("My name is Tom.", f"/forget {fact.id}", "hi", "Where do I park?")
+
+    assert said[1:3] == [
+        "Removed: I park on level 3",
+        '  "remember that I park on level 3" (your words: removed, too)',
+    ]
+    assert said[-1] == TEXTS["en"].nothing
+    assert "remember that I park on level 3" not in [episode.text for episode in storage.episodes(Scope("ada"))]
+
+
+def test_forget_shows_the_words_that_another_fact_rests_on(talk: Talk, tmp_path: Path) -> None:
+    """They are still recalled."""
+    talk("My name is Tom and I live in Porto.")
+    storage = open_storage(f"file:{tmp_path / 'memories'}")
+    fact, other = storage.load(Scope("ada")).facts
+
+    first = talk(f"/forget {fact.id}")
+    second = talk(f"/forget {other.id}")
+
+    words = '  "My name is Tom and I live in Porto."'
+    assert first[1:] == [f"{words} (your words: remain; another fact rests on them)"]
+    assert second[1:] == [f"{words} (your words: removed, too)"]
+
+
 def test_forget_all_deletes_facts_and_words(chat: Process, tmp_path: Path) -> None:
     """Later messages of the same chat do not bring them back."""
     chat("My name is Tom.", "We hiked to the lighthouse.", "/forget all", "I live in Porto.")
@@ -389,6 +442,21 @@ def test_the_memory_is_injected(memgraph: Memgraph, scripted: ScriptedModel) -> 
     assert "Who are you?" in first.out
     assert "Noted: Name is Ada." in first.out
     assert "You are Ada." in second.out
+
+
+def test_a_spinner_is_shown_until_the_first_word(
+    memgraph: Memgraph, monkeypatch: pytest.MonkeyPatch, scripted: ScriptedModel
+) -> None:
+    """At a terminal only."""
+    say = ("chat", "-u", "ada", "--model", "scripted:one")
+    piped = memgraph(*say, stdin=b"Who am I?\n").out
+
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    before, answer, _ = memgraph(*say, stdin=b"Who am I?\n").out.partition("You are Ada.")
+
+    assert ":00" not in piped
+    assert "0:00:00" in before
+    assert answer
 
 
 def test_the_model_receives_the_conversation_so_far(memgraph: Memgraph, scripted: ScriptedModel) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from memgraph import Memory, Scope
+from memgraph import Memory, Policy, Scope
 from memgraph.cli.users import MAX_NAMED, UnknownUserError, load_existing
+from memgraph.config import load_settings, make_storage
+from memgraph.models import Episode
 from memgraph.storage.memory import InMemoryStorage
 
 
@@ -34,13 +36,22 @@ def test_an_empty_storage_has_no_users(memgraph: Any) -> None:
     assert (result.code, result.out.split(" in ")[0]) == (0, "No memories")
 
 
-@pytest.mark.parametrize("command", ["show", "export", "audit"])
+@pytest.mark.parametrize("command", ["show", "export", "audit", "recall"])
 def test_an_unknown_user_is_an_error_that_names_the_known_ones(with_users: Any, command: str) -> None:
     """Nothing looks like an empty memory because of a typing mistake."""
-    result = with_users(command, "--user", "typo")
+    result = with_users(command, *(["Tea?"] if command == "recall" else []), "--user", "typo")
 
     assert (result.code, result.out) == (1, "")
     assert result.err == "Error: No memory for user 'typo'. Known users: ada, bob.\n"
+
+
+def test_a_user_who_only_said_something_is_listed_and_named(with_users: Any) -> None:
+    """Facts follow later, or never."""
+    make_storage(load_settings()).append_episodes(Scope("eve"), [Episode(id="e", text="Hello.")], Policy())
+
+    assert with_users("users").out.splitlines() == ["ada", "bob (agents: coder)", "eve"]
+    assert with_users("show", "-u", "typo").err.endswith(" Known users: ada, bob, eve.\n")
+    assert with_users("recall", "Hello?", "-u", "eve").code == 0
 
 
 def test_a_deleted_memory_is_unknown(with_users: Any) -> None:

@@ -117,7 +117,33 @@ def test_episodes_are_no_document(storage: MemoryStorage) -> None:
     storage.append_episodes(ADA, [said("e")], POLICY)
 
     assert storage.load(ADA) == Memory()
+
+
+def test_a_scope_with_episodes_only_is_listed(storage: MemoryStorage) -> None:
+    """What a user said counts before a document is made of it."""
+    scopes = {ADA, BOT, Scope("default"), Scope("x" * 250, "bot")}
+    for scope in scopes:
+        storage.append_episodes(scope, [said("e")], POLICY)
+
+    assert set(storage.scopes()) == scopes
+
+
+def test_a_scope_without_its_last_episode_is_not_listed(storage: MemoryStorage) -> None:
+    storage.append_episodes(ADA, [said("e")], POLICY)
+
+    storage.remove_episodes(ADA, ["e"])
+
     assert list(storage.scopes()) == []
+
+
+def test_a_deleted_memory_is_listed_again_once_something_is_said(storage: MemoryStorage) -> None:
+    storage.append_episodes(ADA, [said("e")], POLICY)
+    storage.delete(ADA)
+    assert list(storage.scopes()) == []
+
+    storage.append_episodes(ADA, [said("later")], POLICY)
+
+    assert list(storage.scopes()) == [ADA]
 
 
 def test_a_long_user_id_has_episodes_of_its_own(storage: MemoryStorage) -> None:
