@@ -93,11 +93,11 @@ class JobRunner:
         What the user said in them can be recalled when this returns.
         """
         now, limits, episodes = self.now(), self.limits, self._executor.episodes
-        memory = episodes.load(key)
+        recording = episodes.begin(key)
         self.outbox.enqueue(key, messages, now=now, timing=limits.timing, max_jobs=limits.max_jobs)
         self._note_submission(key, now)
-        if memory is not None:
-            episodes.append(key, Submission(0, now, messages), memory, self.outbox)
+        if recording:
+            episodes.append(recording, Submission(0, now, messages), self.outbox)
         return limits.timing.due(now, now)
 
     def _note_submission(self, key: ConversationKey, now: float) -> None:

@@ -94,25 +94,33 @@ def locked(path: Path, timeout: float) -> Generator[None]:
             lock.release()
 
 
-def append(path: Path, data: bytes, *, end: int) -> None:
-    """Write *data* durably after the first *end* bytes of a file, which is created if it is missing.
+def append(path: Path, data: bytes, *, end: int, durable: bool = True) -> None:
+    """Write *data* after the first *end* bytes of a file, which is created if it is missing.
 
-    What followed those bytes is removed. If the write fails, the file ends there. Hold the lock of *path*.
+    What followed those bytes is removed. If the write fails, the file ends there. Unless it is *durable*, a power cut
+    may undo it, but the end of the process does not. Hold the lock of *path*.
     """
     with wrap_os_errors(path):
-        is_new = not path.exists()
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE), "r+b", buffering=0) as file:
             file.truncate(end)
             file.seek(end)
             try:
                 write_all(file, data)
-                os.fsync(file.fileno())
+                if durable:
+                    os.fsync(file.fileno())
             except OSError:
                 with suppress(OSError):
                     file.truncate(end)
                 raise
-        if is_new:
+        if durable and not end:  # the file may be new
             _sync_folder(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Make durable what was appended to a file that is not *durable* yet; a missing one is none."""
+    with wrap_os_errors(path), suppress(FileNotFoundError), path.open("r+b") as file:
+        os.fsync(file.fileno())
+        _sync_folder(path.parent)
 
 
 def write_all(file: FileIO, data: bytes) -> None:

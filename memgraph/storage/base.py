@@ -113,6 +113,7 @@ class MemoryStorage(ABC):
         policy: Policy,  # noqa: ARG002
         *,
         revision: int | None = None,  # noqa: ARG002
+        durable: bool = True,  # noqa: ARG002
     ) -> None:
         """Store those of *episodes* whose ids are not stored yet, and evict what the limits of *policy* exclude.
 
@@ -124,6 +125,8 @@ class MemoryStorage(ABC):
             episodes: Episodes in any order; without any, nothing is done, nor evicted.
             policy: Its `max_episodes` and `episode_days` are enforced in the same step.
             revision: The revision of the memory that the caller loaded; None stores the episodes in any case.
+            durable: Whether the episodes, those that were stored before included, survive a power cut. If not, they
+                need only survive the process, which a storage may use to be faster; the caller appends them again.
 
         Raises:
             ForgottenError: If the memory was deleted after *revision*; nothing is stored.

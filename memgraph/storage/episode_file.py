@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from memgraph.models import Episode
 from memgraph.policy import Policy
-from memgraph.storage.atomic_file import append, file_version, read, remove, replace
+from memgraph.storage.atomic_file import append, file_version, read, remove, replace, sync
 from memgraph.storage.episodes import (
     EpisodeSnapshot,
     decode_episode,
@@ -72,7 +72,12 @@ def load_episodes(path: Path, known: EpisodeSnapshot[FileVersion] | None = None)
 
 
 def append_episodes(
-    path: Path, episodes: Sequence[Episode], policy: Policy, *, load: Callable[[], tuple[Episode, ...]]
+    path: Path,
+    episodes: Sequence[Episode],
+    policy: Policy,
+    *,
+    load: Callable[[], tuple[Episode, ...]],
+    durable: bool = True,
 ) -> None:
     """Append those of *episodes* whose ids are not in the file, and evict the oldest. Hold the lock.
 
@@ -81,6 +86,7 @@ def append_episodes(
         episodes: Episodes in any order.
         policy: Its limits on episodes.
         load: Returns the episodes of the file. Called only if one may have to be evicted.
+        durable: Whether the file survives a power cut, with what was appended before.
     """
     stored = read(path) or b""
     data = _without_torn_line(stored)
@@ -95,7 +101,9 @@ def append_episodes(
             return
     if new:
         end = min(len(data), len(stored))
-        append(path, data[end:] + lines, end=end)
+        append(path, data[end:] + lines, end=end, durable=durable)
+    elif durable:
+        sync(path)
 
 
 def _kept_ids(episodes: Sequence[Episode], policy: Policy) -> frozenset[str] | None:

@@ -133,7 +133,13 @@ class FileStorage(MemoryStorage):
         check_writable(self._layout.document(scope).parent)
 
     def append_episodes(
-        self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
+        self,
+        scope: Scope,
+        episodes: Sequence[Episode],
+        policy: Policy,
+        *,
+        revision: int | None = None,
+        durable: bool = True,
     ) -> None:
         if not episodes:
             return
@@ -144,7 +150,9 @@ class FileStorage(MemoryStorage):
                 require_not_deleted(scope, self._read_state(path).memory, revision)
             if user_id_file:
                 self._write_user_id(scope, user_id_file)
-            episode_file.append_episodes(episodes_path, episodes, policy, load=lambda: self._read_episodes(scope))
+            episode_file.append_episodes(
+                episodes_path, episodes, policy, load=lambda: self._read_episodes(scope), durable=durable
+            )
 
     def episodes(self, scope: Scope) -> tuple[Episode, ...]:
         return self._episodes.visible(scope, self._read_episodes, was_deleted=lambda: was_deleted(self._read(scope)))

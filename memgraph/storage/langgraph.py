@@ -94,7 +94,13 @@ class LangGraphStorage(MemoryStorage):
         return self._locked(scope, lambda store: self._write(store, scope, tombstone(self._read(store, scope))))
 
     def append_episodes(
-        self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
+        self,
+        scope: Scope,
+        episodes: Sequence[Episode],
+        policy: Policy,
+        *,
+        revision: int | None = None,
+        durable: bool = True,  # noqa: ARG002 - the store decides
     ) -> None:
         def append(store: BaseStore) -> None:
             if revision is not None:

@@ -62,7 +62,13 @@ class InMemoryStorage(MemoryStorage):
             return self._write(scope, tombstone(self._read(scope)))
 
     def append_episodes(
-        self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
+        self,
+        scope: Scope,
+        episodes: Sequence[Episode],
+        policy: Policy,
+        *,
+        revision: int | None = None,
+        durable: bool = True,  # noqa: ARG002 - nothing here is
     ) -> None:
         with self._lock:
             if revision is not None:

@@ -134,7 +134,13 @@ class PostgresStorage(MemoryStorage):
         self._database.run(lambda db, _: db.execute(WRITE_NOTHING))
 
     def append_episodes(
-        self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
+        self,
+        scope: Scope,
+        episodes: Sequence[Episode],
+        policy: Policy,
+        *,
+        revision: int | None = None,
+        durable: bool = True,  # noqa: ARG002 - always durable
     ) -> None:
         def append(db: Connection, _: bool) -> None:  # noqa: FBT001 - as run calls it
             with db.transaction():

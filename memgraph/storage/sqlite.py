@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 BUSY_TIMEOUT_SECONDS = 30.0
 DATABASE = "memory.db"
 
-PRAGMAS = {
-    "synchronous": "FULL",
-    "secure_delete": "ON",  # a deleted memory must not remain in the file
-}
+PRAGMAS = {"secure_delete": "ON"}  # a deleted memory must not remain in the file
 
 MIGRATIONS = (
     """
@@ -144,11 +141,17 @@ class SqliteStorage(MemoryStorage):
         return deleted
 
     def append_episodes(
-        self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, revision: int | None = None
+        self,
+        scope: Scope,
+        episodes: Sequence[Episode],
+        policy: Policy,
+        *,
+        revision: int | None = None,
+        durable: bool = True,
     ) -> None:
         if not episodes:
             return
-        with self._writing() as db:
+        with self._writing(durable=durable) as db:
             if revision is not None:
                 require_not_deleted(scope, self._read(db, scope), revision)
             EPISODES.append(db.execute, scope, episodes, policy)
@@ -227,12 +230,13 @@ class SqliteStorage(MemoryStorage):
             return self._path.exists() and self._path.stat().st_size > 0
 
     @contextmanager
-    def _writing(self) -> Generator[sqlite3.Connection]:
+    def _writing(self, *, durable: bool = True) -> Generator[sqlite3.Connection]:
+        pragmas = {**PRAGMAS, "synchronous": "FULL" if durable else "NORMAL"}
         with wrap_os_errors(self._path):
             create_file(self._path)
         with (
             self._connected(
-                lambda: closing(connect(self._path, busy_timeout=self._busy_timeout, pragmas=PRAGMAS))
+                lambda: closing(connect(self._path, busy_timeout=self._busy_timeout, pragmas=pragmas))
             ) as db,
             transaction(db),
         ):

@@ -150,6 +150,29 @@ def test_custom_graph_accepts_submissions(make_runner: Any, storage: Any, say: A
     assert kept(storage) == []
 
 
+def test_words_are_durable_before_their_submission_leaves_the_outbox(make_runner: Any, model: Any, say: Any) -> None:
+    """A submission waits for the disk once, for the outbox, which has the words until then."""
+    storage = DurabilityStorage()
+    runner = make_runner(graph=build_graph(model=model, storage=storage))
+    runner.add(say(1))
+    at_submission = list(storage.durable)
+    runner.run_all()
+
+    assert (at_submission, storage.durable) == ([False], [False, True])
+
+
+class DurabilityStorage(InMemoryStorage):
+    """Records which appends were to be durable."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.durable: list[bool] = []
+
+    def append_episodes(self, *args: Any, durable: bool = True, **kwargs: Any) -> None:
+        self.durable.append(durable)
+        super().append_episodes(*args, durable=durable, **kwargs)
+
+
 # -- failures ------------------------------------------------------------------------------------
 
 

@@ -175,23 +175,39 @@ def test_a_full_disk_leaves_the_old_file(path: Path, storage: FileStorage, monke
     assert path.read_bytes() == before
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="it names the files behind descriptors by /proc")
-def test_an_append_is_durable(storage: FileStorage, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A learned conversation survives a power cut, its file included."""
-    synced: list[str] = []
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of the files and folders that were made durable."""
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("it names the files behind descriptors by /proc")
+    paths: list[str] = []
     fsync = os.fsync
 
     def record(descriptor: int) -> None:
-        synced.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        paths.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
         fsync(descriptor)
 
     monkeypatch.setattr(atomic_file.os, "fsync", record)
+    return paths
 
+
+def test_an_append_is_durable(storage: FileStorage, path: Path, synced: list[str]) -> None:
+    """A learned conversation survives a power cut, its file included."""
     storage.append_episodes(ADA, [said("e3")], POLICY)
     storage.append_episodes(Scope("bob"), [said("e1")], POLICY)
 
     assert str(path) in synced
     assert str(path.parent.parent / "bob") in synced
+
+
+def test_an_append_makes_durable_what_was_appended_without(storage: FileStorage, path: Path, synced: list[str]) -> None:
+    """A submission does not wait for the disk a second time; the update, which removes it from the outbox, does."""
+    storage.append_episodes(ADA, [said("e3")], POLICY, durable=False)
+    at_submission = list(synced)
+    storage.append_episodes(ADA, [said("e3")], POLICY)
+
+    assert at_submission == []
+    assert synced == [str(path), str(path.parent)]
 
 
 APPENDER = """
