@@ -35,12 +35,10 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     policy = runtime.context.policy
     storage = runtime.context.require_storage(origin.storage)
     try:
-        episodes = episodes_of(_turns_to_keep(state), thread=thread, policy=policy)
+        episodes = episodes_of(_turns_to_keep(state, thread), thread=thread, policy=policy)
         if episodes:
-            log_kept_words(origin.storage, policy.kept_words)
-        # first, so that a crash in between loses nothing: the run is repeated, and an episode is stored once
-        storage.append_episodes(origin.scope, episodes, policy, revision=state["scrubbed"].revision)
-        saved = storage.save(origin.scope, state["scrubbed"])
+            log_kept_words(origin.storage, policy)
+        saved = storage.save_with_episodes(origin.scope, state["scrubbed"], episodes, policy)
     except (RevisionConflictError, ForgottenError):
         stored = storage.reload(origin.scope)
         if stored.forgotten and stored.forgotten.revision > state["scrubbed"].revision:
@@ -56,10 +54,10 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     return output
 
 
-def _turns_to_keep(state: SaveInput) -> list[Turn]:
+def _turns_to_keep(state: SaveInput, thread: str) -> list[Turn]:
     """Return the turns learned from. A long one was kept as a whole with its first part, so that it is read once."""
     learned = frozenset(map(without_progress, state["changes"].message_ids))
-    before = state["memory"].threads.get(state["origin"].thread)
+    before = state["memory"].threads.get(thread)
     return [turn for turn in state["turns"] if turn.id in learned and not progress_of(turn.id, before)]
 
 

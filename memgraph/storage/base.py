@@ -136,6 +136,17 @@ class MemoryStorage(ABC):
             self._has_reported_episodes = True
             logger.warning("%s keeps no episodes: only facts and summaries are stored", self.name)
 
+    def save_with_episodes(self, scope: Scope, memory: Memory, episodes: Sequence[Episode], policy: Policy) -> Memory:
+        """Append *episodes*, then save *memory*, and return it as stored; a storage may do both in one step.
+
+        If the process dies in between, the episodes are stored, and the run that is repeated stores them once.
+
+        Raises:
+            As `append_episodes` and `save` do.
+        """
+        self.append_episodes(scope, episodes, policy, revision=memory.revision)
+        return self.save(scope, memory)
+
     def episodes(self, scope: Scope) -> Sequence[Episode]:  # noqa: ARG002 - none is kept
         """Return the episodes of *scope*, the oldest first; the same object as before if none changed.
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 EVICTED_AT_ONCE = 20
 """Since an eviction rewrites the file, it evicts one of so many of the allowed episodes, to be rare."""
 
-_ID = re.compile(rb'"id"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")')
+_ID = re.compile(rb'"id"\s*+:\s*+("[^"\\]*+(?:\\.[^"\\]*+)*+")')
+"""Matches at least once in the line of each episode."""
 
 logger = logging.getLogger(__name__)
 
@@ -91,10 +92,11 @@ def append_episodes(
     stored = read(path) or b""
     data = _without_torn_line(stored)
     given = [storable(episode) for episode in merge_episodes((), episodes)]
-    known_ids = _known_ids(data, (episode.id for episode in given))
+    quoted_ids = _ID.findall(data)
+    known_ids = _known_ids(data, (episode.id for episode in given), quoted_ids)
     new = [episode for episode in given if episode.id not in known_ids]
     lines = "".join(f"{encode_episode(episode)}\n" for episode in new).encode()
-    if data.count(b"\n") + len(new) > policy.max_episodes or policy.episode_days:
+    if len(quoted_ids) + len(new) > policy.max_episodes or policy.episode_days:
         kept = _kept_ids(merge_episodes(load(), new), policy)
         if kept is not None:
             replace(path, _lines_of(data + lines, lambda episode: episode.id in kept))
@@ -118,7 +120,7 @@ def _kept_ids(episodes: Sequence[Episode], policy: Policy) -> frozenset[str] | N
 def remove_episodes(path: Path, ids: Collection[str]) -> int:
     """Remove the episodes with these ids, and return how many there were. Hold the lock."""
     data = _without_torn_line(read(path) or b"")
-    found = _known_ids(data, ids)
+    found = _known_ids(data, ids, _ID.findall(data))
     if found:
         replace(path, _lines_of(data, lambda episode: episode.id not in found))
     return len(found)
@@ -139,9 +141,15 @@ def _without_torn_line(data: bytes) -> bytes:
     return data if end == len(data) else data + b"\n" if decode_episode(data[end:]) else data[:end]
 
 
-def _known_ids(data: bytes, names: Iterable[str]) -> set[str]:
-    """Return those of *names* that are ids of episodes in *data*. Only lines that may be such an episode are parsed."""
-    seen = set(_ID.findall(data))
+def _known_ids(data: bytes, names: Iterable[str], quoted_ids: Iterable[bytes]) -> set[str]:
+    """Return those of *names* that are ids of episodes in *data*. Only lines that may be such an episode are parsed.
+
+    Args:
+        data: The file.
+        names: Ids to look for.
+        quoted_ids: All that may be ids in *data*, as it has them.
+    """
+    seen = set(quoted_ids)
     return {name for name in names if (quoted := _quote(name)) in seen and _is_id(data, quoted, name)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Self
@@ -28,7 +29,7 @@ from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.paths import Layout, absolute, path_of_url
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
     from pathlib import Path
 
     from memgraph.models import Episode, Scope
@@ -105,26 +106,20 @@ class FileStorage(MemoryStorage):
         return load_with_fallback(scope, self._read)
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
-        path, user_id_file = self._layout.document(scope), self._layout.user_id_file(scope)
-        with locked(path, self._lock_timeout):
-            state = self._read_state(path)
-            saved = next_revision(scope, state.memory, memory)
-            if not state.is_recorded:
-                raise RevisionConflictError(scope, memory.revision)
-            if user_id_file:
-                self._write_user_id(scope, user_id_file)
-            return self._write(scope, path, saved.model_copy(update={"revision": state.revision + 1}), state.data)
+        with self._locked(scope) as path:
+            return self._save(scope, path, memory)
+
+    def save_with_episodes(self, scope: Scope, memory: Memory, episodes: Sequence[Episode], policy: Policy) -> Memory:
+        with self._locked(scope) as path:
+            return self._save(scope, path, memory, lambda: self._append(scope, episodes, policy))
 
     def delete(self, scope: Scope) -> Memory:
-        path, user_id_file = self._layout.document(scope), self._layout.user_id_file(scope)
         while True:
             try:
-                with locked(path, self._lock_timeout):
+                with self._locked(scope) as path:
                     state = self._read_state(path)
                     # of a removed document, only the revision continues
                     known = (state.memory or Memory()).model_copy(update={"revision": state.revision})
-                    if user_id_file:
-                        self._write_user_id(scope, user_id_file)
                     return self._write(scope, path, tombstone(known), state.data)
             except RevisionConflictError:
                 continue  # edited meanwhile: delete the edit, too
@@ -143,16 +138,10 @@ class FileStorage(MemoryStorage):
     ) -> None:
         if not episodes:
             return
-        path, user_id_file = self._layout.document(scope), self._layout.user_id_file(scope)
-        episodes_path = self._layout.episodes(scope)
-        with locked(path, self._lock_timeout):
+        with self._locked(scope) as path:
             if revision is not None:
                 require_not_deleted(scope, self._read_state(path).memory, revision)
-            if user_id_file:
-                self._write_user_id(scope, user_id_file)
-            episode_file.append_episodes(
-                episodes_path, episodes, policy, load=lambda: self._read_episodes(scope), durable=durable
-            )
+            self._append(scope, episodes, policy, durable=durable)
 
     def episodes(self, scope: Scope) -> tuple[Episode, ...]:
         return self._episodes.visible(scope, self._read_episodes, was_deleted=lambda: was_deleted(self._read(scope)))
@@ -160,7 +149,7 @@ class FileStorage(MemoryStorage):
     def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:
         if not self._layout.episodes(scope).exists():
             return 0
-        with locked(self._layout.document(scope), self._lock_timeout):
+        with self._locked(scope):
             removed = episode_file.remove_episodes(self._layout.episodes(scope), ids)
         known = self._episodes.get(scope)
         self._episodes.clear()
@@ -198,6 +187,29 @@ class FileStorage(MemoryStorage):
         snapshot = episode_file.load_episodes(self._layout.episodes(scope), known)
         self._episodes.put(scope, snapshot)
         return snapshot.episodes
+
+    @contextmanager
+    def _locked(self, scope: Scope) -> Generator[Path]:
+        """Lock out other writers of *scope*, and yield the path of its document."""
+        path, user_id_file = self._layout.document(scope), self._layout.user_id_file(scope)
+        with locked(path, self._lock_timeout):
+            if user_id_file:
+                self._write_user_id(scope, user_id_file)
+            yield path
+
+    def _save(self, scope: Scope, path: Path, memory: Memory, before: Callable[[], object] = lambda: None) -> Memory:
+        """Save *memory* if it is based on the document at *path*; *before* is called once that is known."""
+        state = self._read_state(path)
+        saved = next_revision(scope, state.memory, memory)
+        if not state.is_recorded:
+            raise RevisionConflictError(scope, memory.revision)
+        before()
+        return self._write(scope, path, saved.model_copy(update={"revision": state.revision + 1}), state.data)
+
+    def _append(self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, durable: bool = True) -> None:
+        if episodes:
+            path, load = self._layout.episodes(scope), partial(self._read_episodes, scope)
+            episode_file.append_episodes(path, episodes, policy, load=load, durable=durable)
 
     def _write(self, scope: Scope, path: Path, memory: Memory, expected: bytes | None) -> Memory:
         """Replace the document at *path*, unless it was edited since *expected* was read."""

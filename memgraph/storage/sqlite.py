@@ -127,8 +127,19 @@ class SqliteStorage(MemoryStorage):
             return load_with_fallback(scope, lambda each: self._read(db, each))
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
+        return self._save(scope, memory, lambda _: None)
+
+    def save_with_episodes(self, scope: Scope, memory: Memory, episodes: Sequence[Episode], policy: Policy) -> Memory:
+        def append(db: sqlite3.Connection) -> None:
+            if episodes:
+                EPISODES.append(db.execute, scope, episodes, policy)
+
+        return self._save(scope, memory, append)
+
+    def _save(self, scope: Scope, memory: Memory, write_also: Callable[[sqlite3.Connection], None]) -> Memory:
         with self._writing() as db:
             saved = self._write(db, scope, next_revision(scope, self._read(db, scope), memory))
+            write_also(db)
         if is_tombstone(saved):
             self.vectors(scope).delete()
         return saved

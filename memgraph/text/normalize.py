@@ -19,8 +19,6 @@ _ASCII = str.maketrans("’‘“”`´—–", "''\"\"''--")
 LANGUAGE_CHARS = 2_000
 """Characters of each text from which its language is detected; more is mostly pasted material."""
 
-_BLANKS = re.compile(r"[^\S\n]+")
-_LINES = re.compile(r" ?\n\s*")
 _JOINER = "\u034f"
 MAX_MARKS = 30
 """Combining marks in a row that are normalised together."""
@@ -65,10 +63,14 @@ def fold(text: str) -> str:
     space separates Chinese from Latin, so that `\b` works in mixed sentences as well.
     """
     if text.isascii():  # most texts of a memory are, and they need none of the slow steps
-        return _LINES.sub("\n", _BLANKS.sub(" ", text.lower().replace("`", "'"))).strip()
+        return _single_spaces(text.lower().replace("`", "'"))
     plain = _nfkc(text).casefold().translate(_ASCII).translate(_SIMPLIFIED)
-    spaced = _LINES.sub("\n", _BLANKS.sub(" ", plain)).strip()
-    return _LATIN_THEN_HAN.sub(" ", spaced)
+    return _LATIN_THEN_HAN.sub(" ", _single_spaces(plain))
+
+
+def _single_spaces(text: str) -> str:
+    """Return the lines of *text* that are not blank, with single spaces between their words."""
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
 def fact_key(content: str) -> str:

@@ -87,10 +87,10 @@ class FragileStorage(FileStorage):
 
     kill_at: str | None = None
 
-    def append_episodes(self, *args: Any, **kwargs: Any) -> None:
+    def _append(self, *args: Any, **kwargs: Any) -> None:
         if self.kill_at == "in the append":
             atomic_file.write_all = write_half  # type: ignore[assignment]
-        super().append_episodes(*args, **kwargs)
+        super()._append(*args, **kwargs)
         if self.kill_at == "between append and save":
             die()
 

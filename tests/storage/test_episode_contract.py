@@ -303,6 +303,17 @@ def test_episodes_from_before_a_deletion_are_not_appended_after_it(storage: Memo
 # -- agents ---------------------------------------------------------------------------------------
 
 
+def test_episodes_are_saved_with_a_memory_unless_it_was_deleted(storage: MemoryStorage) -> None:
+    saved = storage.save_with_episodes(ADA, Memory(facts=(Fact(content="Likes tea."),)), [said("e1")], POLICY)
+    at_first = storage.load(ADA), [episode.id for episode in storage.episodes(ADA)]
+    storage.delete(ADA)
+
+    with pytest.raises(ForgottenError):
+        storage.save_with_episodes(ADA, saved, [said("e2")], POLICY)
+    assert at_first == (saved, ["e1"])
+    assert list(storage.episodes(ADA)) == []
+
+
 def test_an_agent_sees_its_own_episodes_and_the_shared_ones(storage: MemoryStorage) -> None:
     """The user's shared memory has no episodes of agents."""
     storage.append_episodes(BOT, [on_day(2)], POLICY)
