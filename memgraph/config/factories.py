@@ -85,7 +85,7 @@ def make_context(
 
     storage = storage or make_storage(settings)
     if settings.enabled:
-        log_kept_words(storage.name, settings.policy)
+        log_kept_words(storage.name, settings.policy.kept_words)
     return Context(
         enabled=settings.enabled,
         model=default_model(settings) if model is None else model,

@@ -37,7 +37,7 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     try:
         episodes = episodes_of(_turns_to_keep(state, thread), thread=thread, policy=policy)
         if episodes:
-            log_kept_words(origin.storage, policy)
+            log_kept_words(origin.storage, policy.kept_words)
         saved = storage.save_with_episodes(origin.scope, state["scrubbed"], episodes, policy)
     except (RevisionConflictError, ForgottenError):
         stored = storage.reload(origin.scope)

@@ -80,9 +80,9 @@ def within_limits(episodes: Sequence[Episode], policy: Policy, now: datetime) ->
 
 
 @functools.lru_cache(maxsize=64)
-def log_kept_words(storage: str, policy: Policy) -> None:
-    """Log, once a process, what *storage* keeps word for word."""
-    logger.info("%s: %s", storage, policy.kept_words)
+def log_kept_words(storage: str, kept_words: str) -> None:
+    """Log, once a process, what *storage* keeps word for word: `Policy.kept_words`."""
+    logger.info("%s: %s", storage, kept_words)
 
 
 # -- the cache ------------------------------------------------------------------------------------
