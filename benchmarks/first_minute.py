@@ -15,6 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from common import SEED, Measurement, Row, at_least, run_standalone
@@ -46,6 +50,8 @@ print("Lisbon" in asked[0], any("Lisbon" in fact.content for fact in facts))
 TOLD, QUESTION = "My name is Ada. I live in Lisbon and I'm vegetarian.", "What can I cook where I live?"
 LOAD = 8
 """Processes that compute all the time, during the last series."""
+AT_ONCE = 2
+"""Scripts that run at the same time."""
 
 
 def run_agent(folder: str, thread: str, text: str, how: str = "exit") -> tuple[bool, bool]:
@@ -56,22 +62,30 @@ def run_agent(folder: str, thread: str, text: str, how: str = "exit") -> tuple[b
     return words[:1] == ["True"], words[1:] == ["True"]
 
 
-def run_three(pause: float, how: str = "exit") -> tuple[bool, bool]:
-    """Return whether the second run knew the words, and whether the third one found the fact."""
+def run_pair(pause: float, how: str = "exit") -> bool:
+    """Return whether the second process knew what the first one was told; *how* the first one ends."""
     with tempfile.TemporaryDirectory(prefix="memgraph-first-") as folder:
         run_agent(folder, "t1", TOLD, how)
         time.sleep(pause)
+        return run_agent(folder, "t2", QUESTION)[0]
+
+
+def run_three(pause: float) -> tuple[bool, bool]:
+    """Return whether the second process knew the words, and whether the third one found the fact."""
+    with tempfile.TemporaryDirectory(prefix="memgraph-first-") as folder:
+        run_agent(folder, "t1", TOLD)
+        time.sleep(pause)
         knew, _ = run_agent(folder, "t2", QUESTION)
         time.sleep(pause)
-        _, has_fact = run_agent(folder, "t3", QUESTION)
-    return knew, has_fact
+        return knew, run_agent(folder, "t3", QUESTION)[1]
 
 
-def under_load(count: int, pauses: random.Random) -> list[tuple[bool, bool]]:
-    """Run the series while other processes keep the machine busy."""
+@contextmanager
+def busy_machine() -> Generator[None]:
+    """Keep the machine busy meanwhile."""
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOAD)]
     try:
-        return [run_three(pauses.uniform(0, 2)) for _ in range(count)]
+        yield
     finally:
         for process in busy:
             process.kill()
@@ -80,30 +94,26 @@ def under_load(count: int, pauses: random.Random) -> list[tuple[bool, bool]]:
 
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
     """Measure what a new process knows of the one before it."""
-    count, draw = 2 if quick else 20, random.Random(SEED)  # noqa: S311
-    ended = [run_three(draw.uniform(0, 2)) for _ in range(count)]
-    killed = [run_three(draw.uniform(0, 2), "kill") for _ in range(count)]
-    loaded = under_load(count, draw)
-    rows = [
-        Row(
-            f"{count} scripts: the second run knows what the first was told",
-            sum(k for k, _ in ended),
-            bound=at_least(count),
-        ),
-        Row(f"{count} scripts: the third run has the fact", sum(f for _, f in ended), bound=at_least(count)),
-        Row(
-            f"{count} scripts killed by SIGKILL: the next run knows it",
-            sum(k for k, _ in killed),
-            bound=at_least(count),
-        ),
-        Row(
-            f"{count} scripts, {LOAD} busy processes: the first turn has its memory",
-            sum(k for k, _ in loaded),
-            bound=at_least(count),
-        ),
-    ]
+    count, draw = 1 if quick else 20, random.Random(SEED)  # noqa: S311
+    pauses = [draw.uniform(0, 0 if quick else 2) for _ in range(count)]
+
+    def row(what: str, hits: Iterable[bool]) -> Row:
+        return Row(f"{count} scripts{what}", sum(hits), bound=at_least(count))
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        ended = list(pool.map(run_three, pauses))
+        rows = [
+            row(": the second run knows what the first was told", (knew for knew, _ in ended)),
+            row(": the third run has the fact", (has_fact for _, has_fact in ended)),
+            row(" killed by SIGKILL: the next run knows it", pool.map(partial(run_pair, how="kill"), pauses)),
+        ]
+        if not quick:
+            with busy_machine():
+                known = list(pool.map(run_pair, pauses))
+            rows.append(row(f", {LOAD} busy processes: the first turn has its memory", known))
     note = (
-        f"Three processes each ({Path(__file__).name}), pauses of 0 to 2 s, an SQLite file each for memory and outbox."
+        f"Two or three processes each ({Path(__file__).name}), pauses of 0 to 2 s, an SQLite file each for memory and "
+        f"outbox; {AT_ONCE} scripts at a time."
     )
     return Measurement("The first minute", rows, notes=[note])
 
