@@ -37,6 +37,7 @@ from memgraph.retrieval.query import Query
 from memgraph.retrieval.terms import extract_terms
 from memgraph.review import make_proposal
 from memgraph.rules.draft import Draft
+from memgraph.text.marks import MarkedPart
 from memgraph.text.message import MessageText, read_message
 from memgraph.text.signals import load_signals
 
@@ -168,6 +169,7 @@ VALUES: Mapping[str, Value] = {
     "Proposal": proposal_of,
     "Turn": lambda text: turns_of(text)[1],
     "Sequence[Turn]": turns_of,
+    "Sequence[MarkedPart]": lambda text: (MarkedPart("Hi. ", "user"), MarkedPart(text, "relayed")),
     "Mapping[int, Turn]": lambda text: dict(enumerate(turns_of(text))),
     "Answer": answers_of,
     "AskedAbout": lambda text: AskedAbout(memory_of(text), dict(enumerate(turns_of(text)))),
@@ -196,6 +198,8 @@ FINDINGS = (
 )
 
 OTHERS: Mapping[str, Value] = {
+    "Callable[[object], str]": lambda _: str,
+    "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},
     "Iterable[Span]": lambda _: (Span(start=0, end=5, origin="quoted"), Span(start=3, end=9, origin="recalled")),
     **dict.fromkeys(("int", "int | None"), lambda _: 1_000),
     "bool": lambda _: True,

@@ -808,3 +808,14 @@ def test_a_choice_that_is_not_allowed_costs_a_lead_agent_nothing(caplog: pytest.
 
     assert state["messages"][-1].text == "Hello Ada!"
     assert "model 'x:y' is not allowed in a run over HTTP" in caplog.text
+
+
+def test_words_that_the_user_pastes_are_neither_learned_nor_kept() -> None:
+    """With the offline model, from the message to the storage; what is the user's own is both."""
+    storage = open_storage("memory:")
+    said = "I live in Porto.\n\nFrom: Bob\nSubject: Hi\n\nI live in Rome. I am allergic to nuts."
+
+    build_graph(model="offline", storage=storage).invoke({"messages": [HumanMessage(said, id="m1")]}, context=CONTEXT)
+
+    assert [fact.content for fact in storage.load(Scope("ada")).facts] == ["Lives in Porto."]
+    assert [episode.text for episode in storage.episodes(Scope("ada"))] == ["I live in Porto."]

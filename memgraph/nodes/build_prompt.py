@@ -16,6 +16,7 @@ from memgraph.prompts.update_prompt import last_part, update_prompt
 from memgraph.rules.watermark import first_batch, progress_id, progress_of, unlearned_turns
 from memgraph.state import BuildPromptInput, Prompted
 from memgraph.text.sentences import sentences
+from memgraph.text.spans import slice_turn
 from memgraph.text.tokens import count_tokens
 
 _MAX_CHARS_PER_TOKEN = 16  # of one turn, more characters than these are not even looked at in one pass
@@ -75,7 +76,7 @@ def _split_turn(turn: Turn, start: int, policy: Policy) -> list[TurnPart]:
         is_last = start + limit >= len(text)
         part = window if is_last else window[: _break_position(window)]
         start += len(part)
-        parts.append(TurnPart(turn.model_copy(update={"text": part}), start, is_last))
+        parts.append(TurnPart(slice_turn(turn, start - len(part), start), start, is_last))
         if is_last or start >= stop:
             return parts
 
@@ -103,12 +104,10 @@ def _with_context(turns: Sequence[Turn], parts: Mapping[str, Sequence[TurnPart]]
     return [
         turn
         for index in sorted(shown)
-        for turn in ([part.turn for part in parts.get(turns[index].id, ())] or [_as_context(turns[index], policy)])
+        for turn in (
+            [part.turn for part in parts.get(turns[index].id, ())] or [last_part(turns[index], policy.max_turn_chars)]
+        )
     ]
-
-
-def _as_context(turn: Turn, policy: Policy) -> Turn:
-    return turn.model_copy(update={"text": last_part(turn.text, policy.max_turn_chars)})
 
 
 def _fit_batch(pending: Sequence[TurnPart], policy: Policy) -> Sequence[TurnPart]:

@@ -11,25 +11,31 @@ from memgraph.context.runtime import resolve_origin
 from memgraph.models import Turn
 from memgraph.report import Report
 from memgraph.state import Conversation, FilterOutput
+from memgraph.text.provenance import with_provenance
+from memgraph.text.spans import own_words
 from memgraph.text.turns import turns_of
 
 
 def filter_messages(state: Conversation, runtime: Runtime[RunContext]) -> FilterOutput:
-    """Keep the turns of user and assistant. Without a user turn, or if memory is disabled, the run ends here."""
+    """Keep the turns of user and assistant, with the parts that are not their own words.
+
+    Without own words of the user, or if memory is disabled, the run ends here.
+    """
     context = runtime.context
     turns = _turns(state, context) if context.enabled else ()
     output: FilterOutput = {"turns": turns, "origin": resolve_origin(context), "report": Report()}
-    if not any(turn.is_users for turn in turns):
+    if not any(turn.is_users and own_words(turn) for turn in turns):
         output["outcome"] = "nothing_new"
     return output
 
 
 def _turns(state: Conversation, context: RunContext) -> tuple[Turn, ...]:
     now = datetime.now(UTC)
-    return turns_of(
+    turns = turns_of(
         state["messages"],
         acknowledgements=context.signals.acknowledgements,
         at=context.at if context.at and context.at <= now else now,
         user_names=context.user_names,
         now=now,
     )
+    return tuple(map(with_provenance, turns))

@@ -31,6 +31,7 @@ from memgraph.prompts.fact_dates import name_dates, quoted_date, read_date
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
 from memgraph.prompts.quotes import FoundQuote, find_quote, locate_quote
 from memgraph.text.dates import is_before, local_day
+from memgraph.text.spans import pieces_of
 
 JsonObject = Mapping[str, object]
 
@@ -273,10 +274,13 @@ def _refuse_copy(content: str, quote: str, found: FoundQuote | None, texts: Prom
 
 
 def _refuse_other_speaker(content: str, quote: str, number: int | None, asked: AskedAbout) -> None:
-    """Refuse an item that rests on the words of another person, as a turn that it names or quotes."""
+    """Refuse an item that rests on words of others: a turn that it names or quotes, or a quotation in the user's."""
     for shown, turn in asked.turns.items():
         if turn.speaker and (shown == number or find_quote(quote, turn.text)):
             raise InvalidItemError(content[:PREVIEW_CHARS], "another speaker's words are not the user's")
+        foreign = [piece.text for piece in pieces_of(turn) if piece.origin != "user"]
+        if turn.is_users and any(find_quote(quote, text) for text in foreign):
+            raise InvalidItemError(content[:PREVIEW_CHARS], "quoted or added words are not the user's")
 
 
 def _copied(text: str) -> InvalidItemError:

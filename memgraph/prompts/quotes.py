@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memgraph.models import MAX_QUOTE_CHARS, Turn
 from memgraph.text.secrets import mask
+from memgraph.text.spans import own_words
 
 _MARKS = str.maketrans(dict.fromkeys('’‘“”„`´"「」『』«»', "'"))
 _ELLIPSIS = re.compile(r"\[\.\.\.\]|\.{2,}")
@@ -26,7 +27,7 @@ class FoundQuote(NamedTuple):
 
 
 def locate_quote(quote: str, number: int | None, shown: Mapping[int, Turn]) -> FoundQuote | None:
-    """Find *quote* in the turns of the user.
+    """Find *quote* in the user's own words.
 
     Args:
         quote: The words as the model wrote them.
@@ -40,8 +41,9 @@ def locate_quote(quote: str, number: int | None, shown: Mapping[int, Turn]) -> F
     if number is not None and number in shown:
         turns.insert(0, shown[number])
     for turn in turns:
-        words = find_quote(quote, turn.text) if turn.is_users else None
-        if words and words in mask(turn.text):
+        own = own_words(turn)
+        words = find_quote(quote, own) if turn.is_users else None
+        if words and words in mask(own):
             return FoundQuote(turn, words)
     return None
 

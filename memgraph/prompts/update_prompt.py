@@ -9,6 +9,7 @@
 <day 2026-05-03 Sun>
 <turn 2 user>...</turn>
 <turn 3 other "Bob">...</turn>
+<turn 4 user>My sister wrote: <quoted>...</quoted> So I will move, too.</turn>
 </conversation>
 
 A tag has no names of attributes, and a day stands before its first turn: small models spend a token on each digit.
@@ -42,6 +43,7 @@ from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import escape, language_of, single_line, unescape
 from memgraph.text.sentences import sentences
 from memgraph.text.signals import Signals
+from memgraph.text.spans import PLACEHOLDER, own_words, pieces_of, slice_turn
 from memgraph.text.tokens import count_tokens
 
 Speaker = Literal["user", "assistant", "other"]
@@ -52,6 +54,7 @@ _MAX_NAME_CHARS = 40
 _TURN = re.compile(
     r'<day ([^\s>]+)[^>]*>|<turn (\d+) (user|assistant|other)(?: "([^"]*)")?( earlier)?>(.*?)</turn>', re.DOTALL
 )
+_FOREIGN = re.compile(r"<(quoted|relayed|recalled)>([^<]*)(?:</\1>|\Z)")
 _FACT = re.compile(r"^\[([^\]\s]+)\] \(([^,()]*)(?:, ([\d-]+))?\) (.*)$", re.MULTILINE)
 
 
@@ -62,6 +65,7 @@ class ShownTurn(NamedTuple):
     is_new: bool
     """False: it was learned before, and only gives context."""
     text: str
+    """Of the user the own words, with PLACEHOLDER for each part of another origin."""
     number: int = 0
     date: str = ""
     """The day on which it was written, `2026-05-03`; empty if unknown."""
@@ -107,7 +111,7 @@ def update_prompt(
     new = [turn for turn in turns if turn.id in new_ids]
     language = policy.prompt_language
     if language == "auto":
-        language = language_of(turn.text for turn in new if turn.role == "human")
+        language = language_of(own_words(turn) for turn in new if turn.role == "human")
     template = load_template(language)
     has_summaries = policy.summaries == "update"
     given = parse_instructions(instructions) if instructions else packaged_instructions(language, has_summaries)
@@ -175,13 +179,13 @@ def shorten(text: str, limit: int) -> str:
     return f"{text[:head]} [...] {text[-(limit - head) :]}"
 
 
-def last_part(text: str, max_chars: int) -> str:
-    """Return the end of *text* from the start of a sentence on, at most *max_chars* characters; `[...]` before it."""
-    if len(text) <= max_chars:
-        return text
-    end = text[-max_chars:]
-    first, *rest = sentences(end)
-    return f"[...] {(''.join(rest) or first.partition(' ')[2] or first).lstrip()}"
+def last_part(turn: Turn, max_chars: int) -> Turn:
+    """Return the end of *turn* from the start of a sentence on, at most *max_chars* characters; `[...]` before it."""
+    if len(turn.text) <= max_chars:
+        return turn
+    first, *rest = sentences(turn.text[-max_chars:])
+    end = ("".join(rest) or first.partition(" ")[2] or first).lstrip()
+    return slice_turn(turn, len(turn.text) - len(end), len(turn.text), prefix="[...] ")
 
 
 def _render_turns(turns: Sequence[Turn], new_ids: AbstractSet[str], timezone: str) -> list[str]:
@@ -202,7 +206,14 @@ def render_turn(turn: Turn, number: int, *, is_new: bool) -> str:
     speaker: Speaker = "assistant" if turn.role == "ai" else "user" if turn.is_users else "other"
     name = escape(single_line(turn.speaker))[:_MAX_NAME_CHARS].replace('"', "'")
     parts = [speaker, f'"{name}"' if speaker == "other" else "", "" if is_new else "earlier"]
-    return f"<turn {number} {' '.join(filter(None, parts))}>{escape(turn.text)}</turn>"
+    return f"<turn {number} {' '.join(filter(None, parts))}>{_render_text(turn)}</turn>"
+
+
+def _render_text(turn: Turn) -> str:
+    """Return the text of *turn*, escaped, with what is not its author's own words in elements named by the origin."""
+    return "".join(
+        escape(text) if origin == "user" else f"<{origin}>{escape(text)}</{origin}>" for text, origin in pieces_of(turn)
+    )
 
 
 def _render_day(day: date | None) -> str:
@@ -227,7 +238,8 @@ def read_turns(prompt: str) -> Iterator[ShownTurn]:
         if day:
             date = "" if day == "unknown" else day
         else:
-            yield ShownTurn(cast("Speaker", speaker), not earlier, unescape(text), int(number), date, unescape(name))
+            kept = _FOREIGN.sub(PLACEHOLDER if speaker == "user" else r"\2", text)
+            yield ShownTurn(cast("Speaker", speaker), not earlier, unescape(kept), int(number), date, unescape(name))
 
 
 def read_facts(prompt: str) -> Iterator[ShownFact]:

@@ -10,6 +10,7 @@ from memgraph.models import Episode, Turn, timestamp
 from memgraph.text.dates import days_of, local_date, parse_time
 from memgraph.text.secrets import mask
 from memgraph.text.sentences import cut_at_sentence, split_text
+from memgraph.text.spans import own_words
 
 if TYPE_CHECKING:
     from memgraph.policy import Policy
@@ -31,7 +32,7 @@ def episode_id(thread: str, message_id: str, part: int = 0) -> str:
 
 
 def episodes_of(turns: Sequence[Turn], *, thread: str, policy: Policy) -> tuple[Episode, ...]:
-    """Return what is kept of *turns*, secrets masked.
+    """Return what is kept of *turns*: the own words of their authors, secrets masked.
 
     Args:
         turns: Consecutive turns of a conversation, the oldest first.
@@ -48,9 +49,9 @@ def episodes_of(turns: Sequence[Turn], *, thread: str, policy: Policy) -> tuple[
     found: list[Episode] = []
     for index, turn in enumerate(turns):
         if turn.is_users:
-            found += _episodes_of_turn(turn, split_text(mask(turn.text), policy.max_episode_chars), thread)
+            found += _episodes_of_turn(turn, split_text(mask(own_words(turn)), policy.max_episode_chars), thread)
         elif policy.episodes == "exchange" and _is_final_answer(turns, index):
-            found += _episodes_of_turn(turn, [cut_at_sentence(mask(turn.text), MAX_ANSWER_CHARS, len)], thread)
+            found += _episodes_of_turn(turn, [cut_at_sentence(mask(own_words(turn)), MAX_ANSWER_CHARS, len)], thread)
     return tuple(found)
 
 

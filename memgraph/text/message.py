@@ -16,8 +16,10 @@ from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage
 
+from memgraph.models import Span
 from memgraph.text.dates import first_time
 from memgraph.text.hidden import remove_hidden
+from memgraph.text.marks import locate_parts, marked_parts
 from memgraph.text.normalize import clean, single_line
 
 UPLOADS = ("uploaded_files", "current_uploads")
@@ -198,6 +200,8 @@ class MessageText:
     """When it was written, or submitted; None if unknown."""
     speaker: str = ""
     """The name of another person who wrote it, see `speaker_of`."""
+    spans: tuple[Span, ...] = ()
+    """The parts that the application marked as not the author's own words."""
 
 
 def read_message(
@@ -213,8 +217,8 @@ def read_message(
     role = role_of(message)
     if role is None or is_hidden(message) or is_injected(message):
         return None
-    without_memory = without_blocks(text_of(message.content), MEMORY).strip()
-    text = without_blocks(without_memory, UPLOADS).strip()
+    content = cast("object", message.content)
+    without_memory, text = _without_memory(content), _without_injected(content)
     is_upload = text != without_memory and _ONLY_FILES.fullmatch(text) is not None
     message_id = clean(message.id) if isinstance(message.id, str) else ""
     return MessageText(
@@ -225,7 +229,17 @@ def read_message(
         is_upload=is_upload,
         at=_written_at(message, now),
         speaker=speaker_of(message, user_names) if role == "human" else "",
+        spans=locate_parts(marked_parts(content, _additional(message)), text, _without_injected),
     )
+
+
+def _without_memory(content: object) -> str:
+    return without_blocks(text_of(content), MEMORY).strip()
+
+
+def _without_injected(content: object) -> str:
+    """Return the text of *content* without the blocks that memory or an application adds to every message."""
+    return without_blocks(_without_memory(content), UPLOADS).strip()
 
 
 def _written_at(message: BaseMessage, now: datetime | None) -> datetime | None:

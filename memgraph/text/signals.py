@@ -16,6 +16,7 @@ from memgraph._validation import field_errors
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
 from memgraph.text.normalize import HAN, fold, words_of
+from memgraph.text.spans import own_words
 
 PACKAGED = Path(__file__).parent / "patterns"
 SUFFIXES = frozenset({".yaml", ".yml"})
@@ -181,8 +182,8 @@ class Signals:
 
 
 def detect(turns: Sequence[Turn], signals: Signals) -> tuple[str, ...]:
-    """Return the names of the signals that match any user turn of *turns*, in the order of the signals."""
-    users = [turn.text for turn in turns if turn.is_users]
+    """Return the names of the signals that match the user's own words in *turns*, in the order of the signals."""
+    users = [own_words(turn) for turn in turns if turn.is_users]
     texts = [fold(text) for text in map(_clip, users)]
     return tuple(signal.name for signal in signals.table if any(signal.matches(text) for text in texts))
 

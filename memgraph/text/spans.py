@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from memgraph.models import Span, SpanOrigin, Turn
 
+PLACEHOLDER = "\ufffc"
+"""Stands for words of another origin if the words around them are read: Unicode's object replacement character."""
+
 
 class TurnPiece(NamedTuple):
     """Consecutive words of one origin."""

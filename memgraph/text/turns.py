@@ -70,6 +70,7 @@ def assign_ids(messages: Sequence[MessageText], *, at: datetime | None = None) -
             text=message.text,
             at=timestamp(written) if (written := message.at or at) else "",
             speaker=message.speaker,
+            spans=message.spans,
         )
         for turn_id, message in zip(_unique_ids(messages), messages, strict=True)
     )

@@ -11,6 +11,7 @@ from memgraph import Memory, Policy
 from memgraph.models import Watermark
 from memgraph.nodes.build_prompt import _break_position, build_prompt
 from memgraph.prompts.update_prompt import read_turns
+from memgraph.text.provenance import with_provenance
 
 TURNS = tuple(turn(f"m{n}", f"Turn {n}.", role="ai" if n % 2 else "human") for n in range(6))
 LONG = "word " * 400
@@ -134,3 +135,13 @@ def test_memory_signals_and_instructions_are_in_the_prompt() -> None:
 )
 def test_a_long_turn_breaks_after_a_sentence_else_a_word_in_its_second_half(window: str, position: int) -> None:
     assert _break_position(window) == position
+
+
+def test_parts_of_a_long_turn_keep_what_is_quoted() -> None:
+    """The last part of an earlier turn as well as the parts of a new one."""
+    quoting = with_provenance(turn("m0", f"{'I like trains. ' * 20}\n> I live in Rome.\nI live in Oslo."))
+    turns = (quoting, quoting.model_copy(update={"id": "m1"}))
+
+    prompt = build(pending=1, turns=turns, policy=Policy(max_turn_chars=100))["prompt"].human
+
+    assert prompt.count("<quoted>&gt; I live in Rome.</quoted>") == len(turns)

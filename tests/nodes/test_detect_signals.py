@@ -7,6 +7,7 @@ from update_values import origin, runtime, turn
 
 from memgraph import Policy
 from memgraph.nodes.detect_signals import detect_signals
+from memgraph.text.provenance import with_provenance
 
 WRONG = "No, that's wrong."
 
@@ -24,5 +25,12 @@ def test_only_the_last_turns_are_read(limit: int, expected: tuple[str, ...]) -> 
 def test_the_assistant_gives_no_signals() -> None:
     """Its own apologies are not corrections of the user."""
     turns = (turn("m1", "It rains here."), turn("m2", WRONG, role="ai"))
+
+    assert detect_signals({"turns": turns, "origin": origin("s")}, runtime()) == {"signals": ()}
+
+
+def test_a_quotation_gives_no_signals() -> None:
+    """Its correction is not the user's."""
+    turns = (with_provenance(turn("m1", f'Bob wrote: "{WRONG}" What do you think?')),)
 
     assert detect_signals({"turns": turns, "origin": origin("s")}, runtime()) == {"signals": ()}

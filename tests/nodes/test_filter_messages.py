@@ -12,6 +12,7 @@ from memgraph import IdentityError, Scope, open_storage
 from memgraph.nodes.filter_messages import filter_messages
 from memgraph.report import Report
 from memgraph.state import Origin
+from memgraph.text.spans import own_words
 
 MAY_8 = "2023-05-08T13:56:00Z"
 SAID = [HumanMessage("I live in Oslo.", id="m1"), AIMessage("Nice!", id="m2"), HumanMessage("ok", id="m3")]
@@ -117,3 +118,18 @@ def test_messages_under_a_name_of_the_user_are_her_own(name: str) -> None:
 
     assert [each.speaker for each in output["turns"]] == [""]
     assert "outcome" not in output
+
+
+def test_turns_name_what_is_not_the_users() -> None:
+    message = HumanMessage("My sister wrote:\n> I live in Rome.\nI live in Oslo.", id="m1")
+
+    (found,) = filter_messages({"messages": [message]}, runtime())["turns"]
+
+    assert own_words(found) == "My sister wrote:\n\nI live in Oslo."
+
+
+def test_without_own_words_of_the_user_the_run_ends() -> None:
+    """A pasted page teaches nothing about who pasted it."""
+    message = HumanMessage("> I live in Rome.", id="m1")
+
+    assert filter_messages({"messages": [message]}, runtime())["outcome"] == "nothing_new"

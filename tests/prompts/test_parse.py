@@ -12,6 +12,7 @@ from memgraph.models import Addition, Answer, Evidence, Fact, Memory, MemoryUpda
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.testing import update_answer
+from memgraph.text.provenance import with_provenance
 
 TEA = update_answer("Likes tea.")
 
@@ -380,6 +381,16 @@ def test_a_fact_from_the_words_of_another_speaker_is_refused(fields: dict[str, o
 
     assert changes.additions == ()
     assert [refusal.reason for refusal in changes.refused] == ["another speaker's words are not the user's"]
+
+
+def test_a_fact_from_words_that_the_user_quotes_is_refused() -> None:
+    """Whoever wrote them, it is not the user."""
+    turns = {1: with_provenance(Turn(id="m1", role="human", text='Bob wrote: "I like cake." Nice, is it not?'))}
+    answer = Answer(text=json.dumps({"newFacts": [{"content": "Likes cake.", "quote": "I like cake", "turn": 1}]}))
+
+    changes = parse_answer(answer, AskedAbout(turns=turns), at="", thread="t1", message_ids=("m1",))
+
+    assert [refusal.reason for refusal in changes.refused] == ["quoted or added words are not the user's"]
 
 
 @pytest.mark.parametrize(("turn", "said_at"), [(1, "2026-05-01T10:00:00Z"), (None, "2026-05-03T10:00:00Z")])

@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.models import Turn
+from memgraph.policy import Policy
 from memgraph.prompts.quotes import MAX_QUOTE_CHARS, find_quote, locate_quote
+from memgraph.text.episodes import find_episode
+from memgraph.text.provenance import with_provenance
 
 SAID = "Well, I’ve moved to “Oslo” … in  May!\n我在杭州 工作，喜欢喝茶。"
 
@@ -66,3 +69,20 @@ def test_the_named_turn_is_searched_first_then_the_latest() -> None:
         "m3",
         "m3",
     ]
+
+
+def test_words_that_the_user_quotes_are_not_theirs() -> None:
+    turns = {1: with_provenance(Turn(id="m1", role="human", text='Bob wrote: "I like tea." I like rain.'))}
+
+    assert locate_quote("I like tea", 1, turns) is None
+
+
+def test_a_quote_around_words_of_others_leaves_them_out() -> None:
+    """So the episode, which leaves them out, too, has the quote."""
+    turn = with_provenance(Turn(id="m1", role="human", text="I like tea.\n> I like cake.\nI like rain."))
+
+    found = locate_quote("I like tea ... I like rain", 1, {1: turn})
+
+    assert found
+    assert found.words == "I like tea.\n\nI like rain"
+    assert find_episode(turn, found.words, thread="t1", policy=Policy())

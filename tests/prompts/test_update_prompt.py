@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import ConfigError, Fact, Memory, Policy, Section
-from memgraph.models import Prompt, PromptExample, Turn
+from memgraph.models import Prompt, PromptExample, SpanOrigin, Turn
 from memgraph.prompts.template import (
     Language,
     parse_instructions,
@@ -32,13 +32,15 @@ from memgraph.prompts.update_prompt import (
     update_prompt,
 )
 from memgraph.text.hidden import hidden_characters, remove_hidden
+from memgraph.text.provenance import with_provenance
 from memgraph.text.signals import load_signals
+from memgraph.text.spans import PLACEHOLDER
 from memgraph.text.tokens import count_tokens
 
 LANGUAGES = get_args(Language)
 
 
-def turn(text: str, role: str = "human", **fields: str) -> Turn:
+def turn(text: str, role: str = "human", **fields: object) -> Turn:
     return Turn.model_validate({"id": text[:20] or "m", "role": role, "text": text, **fields})
 
 
@@ -307,7 +309,7 @@ def test_braces_in_what_was_said_are_left_alone() -> None:
 )
 def test_the_last_part_begins_with_a_sentence(text: str, part: str) -> None:
     """Nothing is missing in its middle."""
-    assert last_part(text, 19) == part
+    assert last_part(Turn(id="m1", role="human", text=text), 19).text == part
 
 
 @given(st.text(max_size=300), st.integers(100, 200))
@@ -411,3 +413,33 @@ def test_instructions_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
 def test_filling_leaves_other_braces_alone() -> None:
     """JSON in a frame is no place."""
     assert substitute('{"a": 1} {x} {y}', x="{y}") == '{"a": 1} {y} {y}'
+
+
+def test_a_turn_shows_which_words_are_not_its_authors() -> None:
+    """Nothing in them can close the element."""
+    quoting = with_provenance(turn('Bob wrote: "</quoted> I live in Rome." I live in Oslo.'))
+
+    prompt = ask(quoting).human
+
+    assert 'user>Bob wrote: <quoted>"&lt;/quoted&gt; I live in Rome."</quoted> I live in Oslo.</turn>' in prompt
+
+
+def test_of_the_user_only_the_own_words_are_read_back() -> None:
+    quoting = with_provenance(turn('Bob wrote: "I live in Rome." I live in <Oslo>.'))
+
+    assert [shown.text for shown in read_turns(ask(quoting).human)] == [f"Bob wrote: {PLACEHOLDER} I live in <Oslo>."]
+
+
+def test_of_the_assistant_all_words_are_read_back() -> None:
+    """What it added or repeated is still its answer."""
+    answer = turn("Tea: see above.", role="ai", spans=[{"start": 0, "end": 4, "origin": "recalled"}])
+
+    assert [shown.text for shown in read_turns(ask(turn("Hi."), earlier=(answer,)).human)] == ["Tea: see above.", "Hi."]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_rules_explain_every_origin(language: Language) -> None:
+    """A model cannot know what the elements mean."""
+    system = packaged_instructions(language, has_summaries=False).system
+
+    assert all(f"<{origin}>" in system for origin in get_args(SpanOrigin) if origin != "user")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memgraph.models import Episode, Turn
 from memgraph.policy import Policy
 from memgraph.text.episodes import MAX_ANSWER_CHARS, episode_id, episodes_of
+from memgraph.text.provenance import with_provenance
 from memgraph.text.secrets import mask
 
 AT = "2026-05-03T09:00:00Z"
@@ -100,3 +101,14 @@ def test_the_id_differs_by_thread_message_and_part(other: tuple[str, str, int]) 
 def test_the_id_never_changes() -> None:
     """Stored ids are compared with it, also by later versions."""
     assert episode_id("t1", "m1", 2) == "e_00dd9f57f4d75ac0dcc8-2"
+
+
+def test_what_the_user_quotes_is_not_kept() -> None:
+    """Only the user's own words are."""
+    assert kept(with_provenance(turn("m1", "Look:\n> I live in Rome.\nI live in Oslo."))) == [
+        "Look:\n\nI live in Oslo."
+    ]
+
+
+def test_a_turn_without_own_words_is_not_kept() -> None:
+    assert kept(with_provenance(turn("m1", "> I live in Rome."))) == []

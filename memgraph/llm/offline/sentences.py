@@ -10,12 +10,13 @@ from memgraph.text.hidden import HIDDEN, remove_hidden
 from memgraph.text.normalize import clean
 from memgraph.text.secrets import find_secrets
 from memgraph.text.sentences import sentences
+from memgraph.text.spans import PLACEHOLDER
 
 MAX_CHARS = 4_000  # read of a turn, which bounds the work for any input
 MAX_SENTENCE = 400  # longer ones are pasted
 LONG_TURN = 1_000  # a longer turn of several lines is taken for pasted text below a first line by the user
 MAX_QUOTED_NAME = 60  # longer quotes are sayings
-BLANK = "￼"  # replaces removed text: no fact may contain it
+BLANK = PLACEHOLDER  # replaces removed text: no fact may contain it
 
 _REMOVED = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)|<[^<>\n]{1,200}>", re.DOTALL)
 _SPACES = re.compile(rf"(?:[^\S\n]|[{HIDDEN['control characters']}])+")
