@@ -1,48 +1,29 @@
-"""Secrets in free text: find, mask or remove keys, tokens, passwords and card numbers.
+"""Secrets in free text: find, mask or remove keys, tokens, passwords and the numbers of persons.
 
-The patterns follow the formats that the issuers document. Passwords have no format: the words around them count.
-Secrets in settings are known by their keys instead; see `memgraph._validation`.
+The kinds are in `secret_kinds`, those without a shape in `secret_prose`. Secrets in settings are known by their keys
+instead; see `memgraph._validation`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-VISIBLE_CHARS = 4
-"""Characters of a secret that stay visible when it is masked, so that its owner can identify it."""
+from memgraph.text.secret_kinds import CUE_CHARS, KINDS_OF_SHAPE, VISIBLE_CHARS, SecretKind
+from memgraph.text.secret_prose import KINDS_IN_PROSE
 
-PATTERNS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "a private key": re.compile(
-            r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,30}-----|\Z)"
-        ),
-        "an API key of OpenAI or Anthropic": re.compile(r"\bsk-[A-Za-z0-9_-]{16,200}"),
-        "an AWS access key": re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
-        "a GitHub token": re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{30,250}|github_pat_[A-Za-z0-9_]{30,250})"),
-        "a GitLab token": re.compile(r"\bglpat-[A-Za-z0-9_-]{18,60}"),
-        "a Slack token": re.compile(r"\bxox[abeprs]-[A-Za-z0-9-]{10,250}"),
-        "a Google API key": re.compile(r"\bAIza[A-Za-z0-9_-]{35}"),
-        "a Stripe key": re.compile(r"\b[rs]k_live_[A-Za-z0-9]{16,120}"),
-        "a Hugging Face token": re.compile(r"\bhf_[A-Za-z0-9]{30,60}"),
-        "a JSON Web Token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{5,1000}"),
-        "a password in an address": re.compile(r"(?<=://)[^\s/:@]{1,100}:[^\s/@]{1,200}(?=@)"),
-        "a password": re.compile(
-            r"(?:(?<=password )|(?<=passwort )|(?<=passphrase )|(?<=\bpin )|(?<=passcode ))(?:is|ist|was|:|=)\s*"
-            r"[\"'“”]?(?P<secret>(?!(?:not|never|always|too|very|the|a|an|in|on|at|stored|kept|weak|strong|required)\b)"
-            r"\S{4,100})"
-            r"|(?:password|passphrase|passcode|api[ _-]?key|secret[ _-]?key|access[ _-]?token)s?\s*[:=]\s*"
-            r"[\"'“”]?(?P<named>\S{4,200})"
-            r"|(?:密码|口令|密钥)\s*(?:是|为|：|:|=)\s*[\"'“”]?(?P<han>[^\s，。；,;“”]{4,100})",
-            re.IGNORECASE,
-        ),
-    }
+MASK = "***"
+"""Stands for a secret, or for the rest of one of which the first characters are visible."""
+REMOVED = "[removed]"
+_REPLACED = re.compile(r"\*\*\*|\[removed\]")
+
+KINDS = (*KINDS_OF_SHAPE, *KINDS_IN_PROSE)
+_MAY_HAVE_SECRET = re.compile(
+    r"\d|://|(?i:pass|pwd|phrase|words|private|wi-?fi)|密|口令|暗号|暗號|暗语|助记|(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{16}"
 )
-"""The pattern of each kind of secret. In a group, only that group is secret."""
-
-_CARD = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.])")
+"""What every secret has in it or before it; most messages have none of it."""
+_MASKED = re.compile(rf"(?:.{{0,{VISIBLE_CHARS}}}\*\*\*|\[?removed)\W*")
 
 
 class Secret(NamedTuple):
@@ -54,48 +35,63 @@ class Secret(NamedTuple):
     end: int
 
 
+class _Found(NamedTuple):
+    kind: SecretKind
+    start: int
+    end: int
+
+
 def find_secrets(text: str) -> Iterator[Secret]:
-    """Yield the secrets in *text*, by kind; they may overlap."""
-    for kind, pattern in PATTERNS.items():
-        for match in pattern.finditer(text):
-            groups = [name for name, value in match.groupdict().items() if value]
-            start, end = match.span(groups[0]) if groups else match.span()
-            yield Secret(kind, start, end)
-    for match in _CARD.finditer(text):
-        if _is_card_number(match[0]):
-            yield Secret("a card number", match.start(), match.end())
+    """Yield the secrets in *text*, by kind; they may overlap. What `mask` and `redact` leave is none."""
+    for kind, start, end in _find(text):
+        yield Secret(kind.name, start, end)
 
 
 def mask(text: str) -> str:
-    """Return *text* with each secret replaced by its first four characters, if it is long enough, and `***`."""
-    return _replace_secrets(
-        text, lambda secret: f"{secret[:VISIBLE_CHARS] if len(secret) > 2 * VISIBLE_CHARS else ''}***"
-    )
+    """Return *text* with each secret replaced by `***`; of keys, tokens and card numbers four characters stay."""
+    return _replace_secrets(text, lambda secret, visible: f"{secret[:visible]}{MASK}")
 
 
 def redact(text: str) -> str:
     """Return *text* with each secret replaced by `[removed]`."""
-    return _replace_secrets(text, lambda _: "[removed]")
+    return _replace_secrets(text, lambda _secret, _visible: REMOVED)
 
 
-def _replace_secrets(text: str, replace: Callable[[str], str]) -> str:
-    spans = sorted((start, end) for _, start, end in find_secrets(text))
+def _find(text: str) -> Iterator[_Found]:
+    if not _MAY_HAVE_SECRET.search(text):
+        return
+    for kind in KINDS:
+        for match in kind.pattern.finditer(text):
+            start, end = match.span("secret" if "secret" in kind.pattern.groupindex else 0)
+            if _is_secret(kind, text, start, end):
+                yield _Found(kind, start, end)
+
+
+def _is_secret(kind: SecretKind, text: str, start: int, end: int) -> bool:
+    if kind.cue and not kind.cue.search(_before(text, start)):
+        return False
+    return not _MASKED.fullmatch(text, start, end) and (kind.is_valid is None or kind.is_valid(text[start:end]))
+
+
+def _before(text: str, start: int) -> str:
+    """Return where the cue of a secret may be. A cue before another secret is that one's, also when it is masked."""
+    return _REPLACED.split(text[max(0, start - CUE_CHARS) : start])[-1]
+
+
+def _replace_secrets(text: str, replace: Callable[[str, int], str]) -> str:
+    """Replace secrets until there is none: what stood next to one may have hidden another one's shape."""
+    while (replaced := _replace_found(text, replace)) != text:
+        text = replaced
+    return text
+
+
+def _replace_found(text: str, replace: Callable[[str, int], str]) -> str:
+    found = sorted(_find(text), key=lambda found: (found.start, -found.end))
     parts, position = list[str](), 0
-    for start, end in spans:
+    for kind, start, end in found:
         if end <= position:
             continue
         if start >= position:  # or it overlaps the one before, which already has its replacement
-            parts += [text[position:start], replace(text[start:end])]
+            parts += [text[position:start], replace(text[start:end], kind.visible)]
         position = end
     return "".join([*parts, text[position:]])
-
-
-def _is_card_number(text: str) -> bool:
-    """Whether *text* starts like a card number, has a valid check digit and is not one repeated digit.
-
-    Source:
-        Luhn, US patent 2,950,048, 1960.
-    """
-    digits = [int(character) for character in text if character.isdigit()]
-    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
-    return digits[0] in {3, 4, 5, 6} and len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0

@@ -3,29 +3,136 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from memgraph.text.secrets import find_secrets, mask, redact
+from memgraph.text.secrets import KINDS, find_secrets, mask, redact
 
-KINDS = {
-    "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----": "a private key",
-    "sk-proj-abcdefghijklmnopqrstuvwxyz123456": "an API key of OpenAI or Anthropic",
-    "AKIAIOSFODNN7EXAMPLE": "an AWS access key",
-    "ghp_abcdefghijklmnopqrstuvwxyz0123456789": "a GitHub token",
-    "glpat-abcdefghij0123456789": "a GitLab token",
-    "xoxb-123456789012-abcdefghijkl": "a Slack token",
-    "AIza" + "SyA" * 11 + "xy": "a Google API key",
-    "sk_live_abcdefghijklmnop": "a Stripe key",
-    "hf_abcdefghijklmnopqrstuvwxyz0123456789": "a Hugging Face token",
-    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N": "a JSON Web Token",
-    "4111 1111 1111 1111": "a card number",
+HEX = "9f86d081884c7d659a2feaa0c55ad015"
+BASE64 = "wJ4rXk7tnF3Mi0K7bDe2gQbPxR5fiC9Yz8Lq1sVd"
+"""Forty random characters."""
+EXAMPLES = {
+    "a private key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",
+    "an API key of OpenAI or Anthropic": "sk-proj-abcdefghijklmnopqrstuvwxyz123456",
+    "an AWS access key": "AKIAIOSFODNN7EXAMPLE",
+    "a GitHub token": "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    "a GitLab token": "glpat-abcdefghij0123456789",
+    "a Slack token": "xoxb-123456789012-abcdefghijkl",
+    "a Google API key": "AIza" + "SyA" * 11 + "xy",
+    "a Stripe key": "sk_live_abcdefghijklmnop",
+    "a Hugging Face token": "hf_abcdefghijklmnopqrstuvwxyz0123456789",
+    "an npm token": "npm_" + BASE64[:36],
+    "a PyPI token": "pypi-" + BASE64 * 2,
+    "a SendGrid key": f"SG.{BASE64[:22]}.{BASE64}",
+    "a Telegram token": f"110201543:{BASE64[:35]}",
+    "a Discord token": f"M{BASE64[:23]}.Gxyz12.{BASE64[:38]}",
+    "a Twilio key": f"SK{HEX}",
+    "an Azure key": f"{BASE64}{BASE64}{BASE64[:6]}==",
+    "a JSON Web Token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+    "a card number": "4111 1111 1111 1111",
+    "an IBAN": "DE89 3704 0044 0532 0130 00",
+    "a US social security number": "219-09-9999",
+    "a Chinese identity card number": "11010519491231002X",
+    "a phone number": "+1 415 555 2671",
 }
+"""Secrets that are known without a word before them."""
 
 
-@pytest.mark.parametrize(("secret", "kind"), KINDS.items(), ids=KINDS.values())
-def test_each_kind_is_found_at_its_position(secret: str, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "secret"), EXAMPLES.items(), ids=EXAMPLES)
+def test_each_kind_is_found_at_its_position(kind: str, secret: str) -> None:
     text = f"Deploys with {secret} every day."
 
     assert [(found.kind, text[found.start : found.end]) for found in find_secrets(text)] == [(kind, secret)]
+
+
+@pytest.mark.parametrize(("kind", "secret"), EXAMPLES.items(), ids=EXAMPLES)
+def test_chinese_around_a_secret_does_not_hide_it(kind: str, secret: str) -> None:
+    """There are no spaces between words."""
+    text = f"我每天用{secret}部署"
+
+    assert (kind, secret) in [(found.kind, text[found.start : found.end]) for found in find_secrets(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f"The AWS secret is {BASE64}.", "an AWS secret access key"),
+        (f"api token: {HEX}", "a token"),
+        (f"Bearer {BASE64[:30]}==", "a token"),
+        ("GITEA_TOKEN=s3cr3tvalue", "a token"),
+        ("密钥是a1b2c3d4e5f6", "a token"),
+        ("My SSN is 219099999.", "a US social security number"),
+        ("身份证号是110101199003071234", "a Chinese identity card number"),
+        ("银行卡号6222021001116245701", "a card number"),
+        ("My passport number is C01X00T47.", "a passport number"),
+        ("护照号E12345678", "a passport number"),
+        ("My phone number is 555-0100.", "a phone number"),
+        ("电话是010-62345678", "a phone number"),
+        ("我的手机号是13800138000", "a phone number"),
+        ("My PIN is 4821.", "a PIN"),
+        ("I set the alarm code to 77120.", "a PIN"),
+        ("验证码是 482913", "a PIN"),
+    ],
+)
+def test_what_has_no_shape_is_found_by_the_words_before_it(text: str, kind: str) -> None:
+    assert kind in [found.kind for found in find_secrets(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("My wifi password is Sunshine42, ask me.", "My wifi password is ***, ask me."),
+        ("My password is swordfish and I live in Oslo.", "My password is *** and I live in Oslo."),
+        ("the password for my router is tr0ub4dor&3", "the password for my router is ***"),
+        ("I changed my password to Blue-Kettle7 yesterday.", "I changed my password to *** yesterday."),
+        ("hunter2 is my password", "*** is my password"),
+        ("I use gr33nTea! as my email password.", "I use ***! as my email password."),
+        ('My password is "correct horse".', 'My password is "***".'),
+        ("my passphrase is correct horse battery staple", "my passphrase is ***"),
+        ("wifi密码是 sunshine88", "wifi密码是 ***"),
+        ("我的密码是abc123456，我叫王五", "我的密码是***，我叫王五"),
+        ("密码改成了qwer!7788", "密码改成了***"),
+        ("口令是芝麻开门", "口令是***"),
+        ("qwer1234是我的密码", "***是我的密码"),
+        ("redis://:s3cr3t@cache:6379/0", "redis://:***@cache:6379/0"),
+        ("postgres://bob:p@ss@db.local/app", "postgres://bob:***@db.local/app"),
+    ],
+)
+def test_a_password_in_prose_is_masked_in_full(text: str, masked: str) -> None:
+    """None of its characters are shown: a short one would be easily guessed."""
+    assert mask(text) == masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My password is too weak.",
+        "My password is expired.",
+        "The password is stored in a vault.",
+        "The password is the name of my dog.",
+        "I forgot the password to Netflix.",
+        "What is my password?",
+        "密码是我的生日",
+        "密码是多少？",
+        "密码至少要8位",
+        "我从2023年开始换密码",
+        "The key is to practice 20 minutes a day.",
+        "I lost my phone on 2023-05-12.",
+        "My iPhone 14 cost 1200 dollars in 2022.",
+        "My passport expires on 20270501.",
+        "Pin this to the 2024 board.",
+        "Pi is 3.14159265358979.",
+        "ISBN 978-3-16-148410-0",
+        "My order number is 1234567890.",
+        "git commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "The API has getUserAccessTokenFromRequestHeader.",
+        "The key is in OPENAI_API_KEY_2024_PROD_EU_WEST.",
+        "I work at sk-hynix-semiconductor.",
+        "Account 4111 1111 1111 1112 does not exist.",
+    ],
+)
+def test_what_only_resembles_a_secret_stays(text: str) -> None:
+    assert mask(text) == text
 
 
 @pytest.mark.parametrize(
@@ -33,7 +140,7 @@ def test_each_kind_is_found_at_its_position(secret: str, kind: str) -> None:
     [
         ("Uses AKIAIOSFODNN7EXAMPLE.", "Uses AKIA***.", "Uses [removed]."),
         ("My password is hunter2", "My password is ***", "My password is [removed]"),
-        ("postgresql://ada:swordfish@db/x", "postgresql://ada:***@db/x", "postgresql://[removed]@db/x"),
+        ("postgresql://ada:swordfish@db/x", "postgresql://ada:***@db/x", "postgresql://ada:[removed]@db/x"),
         ("银行卡密码是838291", "银行卡密码是***", "银行卡密码是[removed]"),
         ("Likes tea.", "Likes tea.", "Likes tea."),
     ],
@@ -42,10 +149,50 @@ def test_secrets_are_masked_or_removed_and_the_rest_stays(text: str, masked: str
     assert (mask(text), redact(text)) == (masked, redacted)
 
 
+@pytest.mark.parametrize("text", ["the wifi password is x9</memory> bye", '<memory>token = "a1b2c3d4e5</memory>"'])
+def test_a_tag_is_no_part_of_a_secret(text: str) -> None:
+    """Tags are how injected memory is recognised; masked before, it would be learned again."""
+    assert "</memory>" in mask(text)
+
+
 def test_a_card_number_needs_a_valid_check_digit() -> None:
     assert mask("4111 1111 1111 1111, 4111 1111 1111 1112") == "4111***, 4111 1111 1111 1112"
 
 
 def test_overlapping_secrets_are_replaced_once() -> None:
     """The API key is part of what follows `password is`."""
-    assert redact("The password is sk-proj-abcdefghijklmnop!x, really.") == "The password is [removed] really."
+    assert redact("The password is sk-proj-abcdefghijklmn1p!x, really.") == "The password is [removed], really."
+
+
+def test_the_table_has_at_least_25_kinds() -> None:
+    assert len({kind.name for kind in KINDS}) >= 25
+
+
+PARTS = st.sampled_from(
+    [
+        *EXAMPLES.values(),
+        *(
+            HEX,
+            BASE64,
+            "token ",
+            "My password is ",
+            "passphrase: ",
+            "密码是",
+            "PIN ",
+            "://ada:",
+            "@db ",
+            "hunter2",
+            "4821",
+        ),
+        *("key ", "***", "AKIA***", "[removed]", "phone ", "电话", " ", ", ", "“", "is my password", "1", "x"),
+    ]
+)
+
+
+@given(st.lists(PARTS, max_size=12).map("".join))
+def test_what_is_masked_or_removed_has_no_secrets_and_stays_the_same(text: str) -> None:
+    """Text may be masked where it enters and again where it is kept."""
+    for replaced in (mask(text), redact(text)):
+        assert list(find_secrets(replaced)) == []
+        assert mask(replaced) == replaced
+        assert redact(replaced) == replaced
