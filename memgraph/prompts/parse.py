@@ -26,10 +26,9 @@ from memgraph.models import (
     Turn,
     new_fact_id,
 )
-from memgraph.prompts.copies import PromptTexts
-from memgraph.prompts.fact_dates import name_dates, quoted_date, read_date
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
-from memgraph.prompts.quotes import FoundQuote, find_quote, locate_quote
+from memgraph.prompts.quotes import FoundQuote, PromptTexts, find_quote, locate_quote
+from memgraph.text.date_phrases import name_dates, quoted_date, read_date
 from memgraph.text.dates import is_before, local_day
 from memgraph.text.spans import pieces_of
 
@@ -223,7 +222,7 @@ def _rewrite(name: SectionName, section: object, asked: AskedAbout) -> Rewrite |
     summary = _text(fields.get("summary", fields.get("text")))
     if not summary or not _bool(fields.get("shouldUpdate"), default=True):
         return None
-    if asked.texts.has_example_word(summary) or asked.texts.contains(summary):
+    if asked.texts.is_copied(summary):
         raise _copied(summary)
     return Rewrite(section=name, summary=summary, base=asked.memory.section(name).summary)
 
@@ -239,7 +238,8 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     quote = _text(fields.get("quote"))
     number = _number(fields.get("turn"))
     found = locate_quote(quote, number, asked.turns)
-    _refuse_copy(content, quote, found, asked.texts)
+    if asked.texts.is_copied(content, quote, is_quoted=found is not None):
+        raise _copied(content)
     if found is None:
         _refuse_other_speaker(content, quote, number, asked)
     category = str(fields.get("category")).strip().lower()
@@ -264,13 +264,6 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         evidence=(Evidence(episode=asked.episode_of(found.turn, found.words), quote=found.words),) if found else (),
         slot=_text(fields.get("slot")) or None,
     )
-
-
-def _refuse_copy(content: str, quote: str, found: FoundQuote | None, texts: PromptTexts) -> None:
-    """Refuse an item that a small model copied from the prompt instead of the conversation."""
-    is_copied = texts.has_example_word(content) or texts.has_example_word(quote)
-    if is_copied or (found is None and (texts.contains(content, quote))):
-        raise _copied(content)
 
 
 def _refuse_other_speaker(content: str, quote: str, number: int | None, asked: AskedAbout) -> None:

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from memgraph.models import Prompt
-from memgraph.prompts.copies import PromptTexts, leaked_example_words
+from memgraph.prompts.quotes import PromptTexts, leaked_example_words
 from memgraph.prompts.template import Language, load_template
 from memgraph.prompts.update_prompt import packaged_instructions
 
@@ -27,8 +27,8 @@ def test_every_fact_of_the_examples_is_recognised(language: Language) -> None:
     for example in load_template(language).examples:
         for item in (*example.new_facts, *example.summaries):
             copied = [item[key] for key in ("content", "quote", "text") if key in item]
-            assert all(texts.has_example_word(text) or texts.contains(text) for text in copied)
-            assert any(texts.has_example_word(text) for text in copied)
+            assert all(texts.is_copied(text) for text in copied)
+            assert any(texts.is_copied(text, is_quoted=True) for text in copied)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -36,7 +36,7 @@ def test_every_rule_is_recognised(language: Language) -> None:
     """A line of the rules is not a fact."""
     texts = PromptTexts(prompt("I live in Oslo.", language))
 
-    assert all(texts.contains(line.strip("- ")) for line in load_template(language).summaries.splitlines())
+    assert all(texts.is_copied(line.strip("- ")) for line in load_template(language).summaries.splitlines())
 
 
 def test_a_name_that_the_user_says_is_not_a_copy() -> None:
@@ -49,22 +49,22 @@ def test_a_few_words_of_the_rules_are_not_a_copy() -> None:
     """They occur by chance: "likes tea" is in "likes teaching", and "one" is everywhere."""
     texts = PromptTexts(prompt("I live in Oslo."))
 
-    assert not any(texts.contains(text) for text in ("One.", "Likes tea.", "Small talk"))
+    assert not any(texts.is_copied(text) for text in ("One.", "Likes tea.", "Small talk"))
 
 
 def test_a_sentence_about_a_name_that_the_user_says_is_not_a_copy() -> None:
     """It may be the same as that of an example."""
     copied = "Lives in Quillhaven since May 2019."
 
-    assert not PromptTexts(prompt("We moved to Quillhaven!")).contains(copied)
+    assert not PromptTexts(prompt("We moved to Quillhaven!")).is_copied(copied)
 
 
 def test_a_sentence_that_the_user_says_is_not_a_copy() -> None:
     """Even if it is in the rules."""
     rule = "Do not repeat known facts."
 
-    assert PromptTexts(prompt("I live in Oslo.")).contains(rule)
-    assert not PromptTexts(prompt(f"My motto: {rule}")).contains(rule)
+    assert PromptTexts(prompt("I live in Oslo.")).is_copied(rule)
+    assert not PromptTexts(prompt(f"My motto: {rule}")).is_copied(rule)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

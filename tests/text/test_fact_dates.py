@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from memgraph.prompts.fact_dates import name_dates, quoted_date, read_date
+from memgraph.text.date_phrases import name_dates, quoted_date, read_date
 
 SAID = date(2023, 5, 3)  # a Wednesday
 
