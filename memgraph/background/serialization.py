@@ -128,8 +128,9 @@ def is_same_text(one: Raw, other: Raw) -> bool:
 
 def _has_time(message: Raw, latest: datetime) -> bool:
     extra = _extra(message)
-    own = stated_time(extra, message.get("response_metadata"), now=latest)
-    return (own or parse_time(extra.get(SUBMITTED_AT))) is not None
+    if stated_time(extra, message.get("response_metadata"), now=latest):
+        return True
+    return SUBMITTED_AT in extra and parse_time(extra[SUBMITTED_AT]) is not None
 
 
 def _own_time(message: Raw) -> datetime | None:

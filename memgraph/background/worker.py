@@ -49,6 +49,8 @@ class Worker:
         self._lock = threading.Condition()
         self._woken = False
         self._running: dict[str, Claim] = {}
+        self._finished = 0
+        """How many jobs have ended."""
         self._dispatcher: threading.Thread | None = None
         self._keep_polling = False
         self._wake_at = math.inf
@@ -95,11 +97,13 @@ class Worker:
     def flush(self, timeout: float | None) -> bool:
         """Run all pending jobs now, and wait until each was run once; return whether all were learned from."""
         deadline = _deadline(timeout)
+        finished = self._finished
         before = {job.id: job for job in self._pending()}
         if not before:
             return True
         self._runner.outbox.expedite(now=self._runner.now())
         self.wake()
+        self._wait_for_progress(min(FLUSH_POLL_SECONDS, deadline - time.monotonic()), finished)
         return self.wait_for(before, deadline)
 
     def expedite_own(self) -> dict[int, Job]:
@@ -120,7 +124,7 @@ class Worker:
             deadline: By time.monotonic.
         """
         while True:
-            poll_started = time.monotonic()
+            poll_started, finished = time.monotonic(), self._finished
             unfinished = [job for job in self._pending() if _is_unfinished(before.get(job.id), job)]
             if not unfinished:
                 return not any(_overlaps_any(before.values(), job) for job in self._not_learned())
@@ -129,7 +133,7 @@ class Worker:
             if all_attempted or now >= deadline or self._runner.is_closing:
                 return False
             interval = max(FLUSH_POLL_SECONDS, FLUSH_POLL_FACTOR * (now - poll_started))
-            self._wait_for_progress(min(interval, deadline - now))
+            self._wait_for_progress(min(interval, deadline - now), finished)
 
     def close(self, timeout: float) -> bool:
         """Start no more jobs, and wait for the running ones; return whether all ended in time.
@@ -163,12 +167,10 @@ class Worker:
         with self._lock:
             return self._lock.wait_for(lambda: not self._running, max(0.0, seconds))
 
-    def _wait_for_progress(self, seconds: float) -> None:
-        """Wait until no job runs, and then only a moment: the next one is about to start, or all have ended."""
+    def _wait_for_progress(self, seconds: float, finished: int) -> None:
+        """Wait until no job runs any more, but one has ended since *finished* had; at most *seconds*."""
         with self._lock:
-            self._lock.wait_for(lambda: not self._running, seconds)
-            if not self._running:
-                self._lock.wait(seconds / 10)
+            self._lock.wait_for(lambda: not self._running and self._finished != finished, max(0.0, seconds))
 
     def _pending(self) -> tuple[Job, ...]:
         return self._runner.outbox.pending(now=self._runner.now())
@@ -277,6 +279,7 @@ class Worker:
     def _finish(self, claim: Claim, *, wake: bool = True) -> None:
         with self._lock:
             self._running.pop(claim.lease_id, None)
+            self._finished += 1
             self._woken = self._woken or wake
             if wake:
                 self._lock.notify_all()

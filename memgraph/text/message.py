@@ -245,7 +245,9 @@ def _without_injected(content: object) -> str:
 def _written_at(message: BaseMessage, now: datetime | None) -> datetime | None:
     """Return when *message* was written, else when it was submitted."""
     metadata = _additional(message), cast("object", message.response_metadata)
-    return first_time([*_stated_times(*metadata), metadata[0].get(SUBMITTED_AT)], now=now)
+    submitted = [metadata[0][SUBMITTED_AT]] if SUBMITTED_AT in metadata[0] else []
+    times = [*_stated_times(*metadata), *submitted]
+    return first_time(times, now=now) if times else None
 
 
 def time_of(message: BaseMessage, *, now: datetime | None = None) -> datetime | None:
@@ -255,7 +257,8 @@ def time_of(message: BaseMessage, *, now: datetime | None = None) -> datetime | 
 
 def stated_time(*metadata: object, now: datetime | None = None) -> datetime | None:
     """Return the first valid time among TIME_KEYS of *metadata*, which are mappings; anything else has none."""
-    return first_time(_stated_times(*metadata), now=now)
+    times = _stated_times(*metadata)
+    return first_time(times, now=now) if times else None
 
 
 def _stated_times(*metadata: object) -> list[object]:
