@@ -26,6 +26,7 @@ _REQUIRED: JsonSchema = {
 _OPTIONAL: JsonSchema = {
     "date": _TEXT,
     "until": _TEXT,
+    "slot": _TEXT,
     "replaces": {"type": "array", "items": _TEXT},
     "sourceError": _TEXT,
     "confidence": {"type": "number"},
