@@ -19,7 +19,7 @@ CONFIDENCE = 0.5
 """The default that DeerFlow itself uses."""
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)(.*)", re.DOTALL)
-_TITLE = re.compile(r"\s*# [^\n]*(?:\n+|\Z)")
+_TITLE = re.compile(r"\A\s*# [^\n]*(?:\n+|\Z)")
 _FENCE = re.compile(r"```memory-json\s*\n(.*)```", re.DOTALL)  # greedy, up to the last fence: facts may contain fences
 _USER = re.compile(r"(?:^|/)users/([^/]+)/")
 

@@ -52,7 +52,7 @@ def unit_at(today: date, unit: str, offset: int) -> Days | None:
 
 # -- tense: which year a date without one is in ---------------------------------------------------
 
-_SENTENCE_END = re.compile(r"[.!?;\n。！？；]+(?:\s|$|(?<=[。！？；\n]))")
+_SENTENCE_END = re.compile(r"(?<![.!?;\n。！？；])[.!?;\n。！？；]+(?:\s|$|(?<=[。！？；\n]))")
 _FUTURE = re.compile(
     r"\b(?:will|won't|going to|gonna|plan(?:s|ned|ning)?|scheduled|booked|upcoming|hop(?:e|es|ing) to|wants? to"
     r"|about to|look(?:ing)? forward|can't wait)\b|'ll\b"

@@ -18,7 +18,7 @@ _NOUNS = """
     pptx txt json notebook diagram scan paper thesis data
 """
 _NOUN = "(?:" + "|".join(_NOUNS.split()) + ")"
-_FILE_NAME = r"[\w()-]+(?:\.[\w-]{1,30}){0,4}\.[a-z]\w{1,4}\b"
+_FILE_NAME = r"(?<![\w()-])[\w()-]++(?:\.[\w-]{1,30}){0,4}\.[a-z]\w{1,4}\b"
 _THING = rf"(?:{_NOUN}s?\b|{_FILE_NAME})"
 _ONE = r"(?:an?|the|this|that|these|his|her|their|my|its|one|two|three|four|five|several|some|multiple|many|few|\d+)"
 _NO_LINK = r"(?!(?:to|of|on|about|for|with|that|how|link|url|links|path|by|from|in|into|via)\b)"

@@ -140,6 +140,18 @@ def test_a_markdown_fact_of_deerflow_is_imported() -> None:
     assert fact.created_at.startswith("2026-08-07T12:00:00")
 
 
+def test_only_the_first_line_of_a_markdown_fact_is_a_title() -> None:
+    """Not what follows a "#" in its text."""
+    text = FACT_FILE.replace("Installs Python packages with uv.", "Writes C# daily.\n# Not F#")
+
+    imported = [import_from("deerflow", ("fact.md", given)) for given in (text, text.replace("# Uses uv\n", ""))]
+
+    assert [result.memory.facts[0].content for result in imported] == [
+        "Writes C# daily.\n# Not F#\nIt is never pip.",
+        "Writes C# daily.\n# Not F#\nIt is never pip.",
+    ]
+
+
 def test_a_manual_fact_of_deerflow_stays_manual() -> None:
     """So no update removes it."""
     text = FACT_FILE.replace("type: conversation", "type: manual").replace("threadId: t9", "threadId: null")
