@@ -20,7 +20,7 @@ test: .venv/tests ## Run the linters, type checker, layer check and all tests
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	sh tests/install_servers.sh
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist worksteal # the tests start many processes
 
 mutation: .venv/mutation ## Change the code of rules/, nodes/ and retrieval/ in small ways and count which changes a test notices (an hour)
 	rm -rf mutants

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from pytest_httpserver import HTTPServer
 
 from memgraph.cli.app import start
 from memgraph.config import load_settings, providers
@@ -98,10 +99,12 @@ def answer(
 
 
 def test_the_providers_are_listed_with_what_each_needs(
-    answer: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+    answer: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch, httpserver: HTTPServer
 ) -> None:
     """A key is only looked for, never shown."""
+    httpserver.expect_request("/v1/chat/completions").respond_with_data("invalid key", status=401)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", httpserver.url_for("/v1"))
 
     code, out = answer("")  # the default is the first that is ready
 
