@@ -103,8 +103,9 @@ class Loaded(TypedDict):
 
 
 class LoadOutput(Loaded, RunOutcome):
-    """After a save conflict also: whether the change set still applies to the stored document."""
+    """The turns, if they repeat the document; after a save conflict, whether the change set still applies to it."""
 
+    turns: NotRequired[Annotated[tuple[Turn, ...], ValidatedValue]]
     report: NotRequired[Annotated[Report, ValidatedValue]]
     reusable: NotRequired[Annotated[bool, EphemeralValue]]
 

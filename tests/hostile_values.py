@@ -34,6 +34,7 @@ from memgraph.prompts.parse import AskedAbout
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.lines import DATED, FACTS, Line
 from memgraph.retrieval.query import Query
+from memgraph.retrieval.recalled import Entries
 from memgraph.retrieval.terms import extract_terms
 from memgraph.review import make_proposal
 from memgraph.rules.draft import Draft
@@ -179,6 +180,7 @@ VALUES: Mapping[str, Value] = {
     "MemoryItem": item_of,
     "Mapping[str, Sequence[SearchResult]]": lambda text: {"notes": [SearchResult(item_of(text), text, 0.5)]},
     "Query": Query.from_text,
+    "Entries": lambda text: Entries(memory_of(text)),
     "Document": document_of,
     "Sequence[Document]": lambda text: (document_of(text), document_of("Lives in Oslo.")),
     "Mapping[str, Terms]": lambda text: {text: extract_terms(text), "Lives in Oslo.": ("live", "oslo")},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from memgraph.background.planning import message_id, plan_learning, views_of
 from memgraph.background.serialization import load_messages, load_raw
 from memgraph.context import Context
+from memgraph.retrieval.recalled import with_recalled
 from memgraph.rules.watermark import advance, unlearned_turns
 from memgraph.text.episodes import episodes_of
 
@@ -79,7 +80,8 @@ class EpisodeRecorder:
             if plan.skipped:  # as a worker moves it when it drops a job from before a deletion
                 before, _ = _turns(runtime, plan.skipped)
                 watermark = advance(watermark, [turn.id for turn in before], "", policy.thread_mark_ids)
-            episodes = episodes_of(unlearned_turns(turns, watermark), thread=thread, policy=policy)
+            new = with_recalled(unlearned_turns(turns, watermark), memory)
+            episodes = episodes_of(new, thread=thread, policy=policy)
             runtime.context.open_storage().append_episodes(
                 recording.key.scope, episodes, policy, revision=memory.revision, durable=False
             )

@@ -1,4 +1,4 @@
-"""load_memory: load the document, and count the turns that it has not learned from."""
+"""load_memory: load the document, count the turns that it has not learned from, and find what they repeat of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.models import Memory, Turn
 from memgraph.report import Report, Usage
+from memgraph.retrieval.recalled import with_recalled
 from memgraph.rules.watermark import unlearned_turns
 from memgraph.state import LoadInput, LoadOutput
 
@@ -26,6 +27,8 @@ def load_memory(state: LoadInput, runtime: Runtime[RunContext]) -> LoadOutput:
     memory = storage.reload(origin.scope) if has_conflict else storage.load(origin.scope)
     pending = unlearned_turns(state["turns"], memory.threads.get(origin.thread))
     output: LoadOutput = {"memory": memory, "pending_turns": len(pending)}
+    if (turns := with_recalled(state["turns"], memory)) != state["turns"]:
+        output["turns"] = turns
     if has_conflict:
         return _handle_conflict(state, output, pending)
     if not pending:

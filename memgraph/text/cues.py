@@ -37,6 +37,7 @@ class CueGroup(BaseModel):
     page: str = ""
     references: str = ""
     questions: str = ""
+    third_person: str = ""
 
 
 class CueFile(BaseModel):
@@ -47,6 +48,7 @@ class CueFile(BaseModel):
     fragments: dict[str, str]
     quoted: CueGroup
     relayed: CueGroup
+    recalled: CueGroup
 
 
 @cache
@@ -56,7 +58,7 @@ def _files() -> tuple[CueFile, ...]:
 
 
 @cache
-def cues(origin: Literal["quoted", "relayed"], kind: str) -> re.Pattern[str]:
+def cues(origin: Literal["quoted", "relayed", "recalled"], kind: str) -> re.Pattern[str]:
     """Return the cues of one kind in all languages as one pattern."""
     patterns = [
         _with_fragments(line.strip(), file.fragments)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
 
-from memgraph import BackgroundInvoker, Context, Policy, Scope, StorageError, build_graph
+from memgraph import BackgroundInvoker, Context, Fact, Memory, Policy, Scope, StorageError, build_graph
 from memgraph.background.outbox import ConversationKey
 from memgraph.state import Conversation
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel
-
-if TYPE_CHECKING:
-    from memgraph.models import Memory
 
 ADA = Scope("ada")
 UNUSED = ScriptedModel(AssertionError("no model may be called"))
@@ -129,6 +126,13 @@ def test_another_speakers_words_are_not_kept(silent: Any, storage: Any) -> None:
     silent.add([HumanMessage("I like tea.", name="Bob"), HumanMessage("I like rice.", name="ada")])
 
     assert kept(storage) == ["I like rice."]
+
+
+def test_what_memory_gave_the_conversation_is_not_kept(silent: Any, storage: Any) -> None:
+    storage.save(ADA, Memory(facts=(Fact(content="Lives in Oslo."),)))
+    silent.add([HumanMessage("Lives in Oslo.\nI like rain.", id="m1")])
+
+    assert kept(storage) == ["I like rain."]
 
 
 def test_agents_words_are_kept_with_its_own_memory(silent: Any, storage: Any, say: Any) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from update_values import ADA, AT, origin, runtime, turn, update
+from update_values import ADA, AT, fact, origin, runtime, turn, update
 
 from memgraph import Memory, MemoryStorage, ModelSetupError, Section, StorageError, WrongStorageError, open_storage
 from memgraph.models import Rewrite, Watermark
 from memgraph.nodes.load_memory import load_memory
 from memgraph.report import Report, Usage
+from memgraph.text.spans import own_words
 
 TURNS = (turn("m1"), turn("m2", role="ai"), turn("m3"), turn("m4", role="ai"))
 USED = Usage(calls=1, input_tokens=700, output_tokens=50)
@@ -199,3 +200,12 @@ def test_the_rest_of_partly_learned_turns_goes_to_the_model() -> None:
 
     assert (output["pending_turns"], output["reusable"]) == (2, False)
     assert "outcome" not in output
+
+
+def test_turns_name_what_they_repeat_of_the_document() -> None:
+    """Prompt, rules and episodes of this run see the same turns."""
+    repeating = (turn("m1", "Lives in Oslo.\nI like rain."),)
+
+    turns = load(stored(Memory(facts=(fact("Lives in Oslo."),))), turns=repeating)["turns"]
+
+    assert own_words(turns[0]) == "I like rain."

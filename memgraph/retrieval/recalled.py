@@ -1,0 +1,176 @@
+"""Recalled text: what memory gave a conversation, recognised when it comes back in a message.
+
+An agent's prompt has the memory, so that its answers repeat it, and users paste it. Such text confirms nothing and adds
+nothing. A user who restates a fact in their own sentence ("I live in Lisbon") is not repeating memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from memgraph.models import Memory, Span, Turn
+from memgraph.retrieval.lines import GROUPS, QUOTES
+from memgraph.retrieval.render import OPENING, SUMMARY_TITLES
+from memgraph.retrieval.terms import STOP_WORDS, extract_all_terms
+from memgraph.text.cues import cues
+from memgraph.text.normalize import HAN, words_of
+from memgraph.text.sentences import sentences
+from memgraph.text.spans import merge_spans
+
+MIN_BULLETS = 2
+"""Items of a list that are in memory: fewer may be the user's own."""
+MIN_WORDS = 2
+"""Words of a sentence that can be recognised."""
+MIN_SHARE_OF_TEXT = 0.8
+"""Share of the terms of a text that are in one entry of memory: no more than a word is new."""
+MIN_SHARE_OF_ENTRY = 0.6
+"""Share of the terms of this entry that are in the text."""
+MAX_CHARS = 2_000
+"""Characters of an item or sentence that are compared."""
+MAX_COMPARED = 200
+"""Maximum sentences of a message that are compared with memory."""
+_USER = frozenset({"user", "用户", "用", "户"})
+
+_LINE = re.compile(r"^[^\n]+", re.MULTILINE)
+_BULLET = re.compile(r"[ \t]*(?:[-*•·]|\d{1,2}[.)、])[ \t]+")
+_FRAMES = tuple(text.strip() for text in (OPENING.partition("\n")[2], QUOTES))
+"""Lines that only memory renders."""
+_HEADINGS = frozenset(heading.strip() for heading in (*SUMMARY_TITLES, *GROUPS) if heading)
+_FRAME_LINE = re.compile(r"[ \t]*(?:</?memory>|Today is \d{4}-\d\d-\d\d\.|\d{4}(?:-\d\d){0,2}:)?[ \t]*")
+_TITLES = "|".join(title for titles in SUMMARY_TITLES.values() for title in titles.values())
+_TITLE = re.compile(rf"(?:{_TITLES}):[ \t]*")
+_TITLED = re.compile(rf"^[ \t]*(?:{_TITLES}):", re.MULTILINE)
+_NOTES = re.compile(r"(?<=\S) (?:\((?:uncertain|avoid: [^()\n]{0,500})\) ?){1,2}$")
+_BEGIN = re.compile(r"(?:^|[^\w\s,])[ \t]*+(?=\w)", re.MULTILINE)
+_NUMBER = re.compile(r"\d+")
+_WORD = re.compile(rf"[{HAN}]|(?:(?![{HAN}_])\w)+")
+
+
+def with_recalled(turns: Sequence[Turn], memory: Memory) -> tuple[Turn, ...]:
+    """Return *turns* with the spans of what they repeat of *memory*, in addition to those that they have."""
+    entries = Entries(memory)
+    return tuple(_with_recalled(turn, entries) for turn in turns)
+
+
+def _with_recalled(turn: Turn, entries: Entries) -> Turn:
+    found = find_recalled(turn.text, entries)
+    return turn.model_copy(update={"spans": merge_spans([*turn.spans, *found])}) if found else turn
+
+
+class Entries:
+    """What memory may give a conversation: facts, the quotes that they rest on, and the sentences of summaries."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def contain(self, text: str) -> bool:
+        """Return whether *text* is one of the entries, or a close paraphrase that adds nothing."""
+        near = self._near(_words(text))
+        own, *others = (set(terms) - _USER for terms in extract_all_terms([text, *near]))
+        numbers = set(_NUMBER.findall(text))
+        return any(
+            _is_repeated(own, terms) and numbers <= set(_NUMBER.findall(entry))
+            for terms, entry in zip(others, near, strict=True)
+        )
+
+    def _near(self, words: frozenset[str]) -> list[str]:
+        """Return the entries that have half of *words*; not more, since terms are stems."""
+        needed = (len(words) + 1) // 2
+        rarest = sorted((self._having.get(word, []) for word in words), key=len)
+        # an entry with half of the words has one of the rarer half
+        near = {index for having in rarest[: len(words) - needed + 1] for index in having}
+        return [self._texts[index][0] for index in sorted(near) if len(words & self._texts[index][1]) >= needed]
+
+    @cached_property
+    def _having(self) -> Mapping[str, Sequence[int]]:
+        """The positions of the entries that have each word."""
+        having: dict[str, list[int]] = {}
+        for index, (_, words) in enumerate(self._texts):
+            for word in words:
+                having.setdefault(word, []).append(index)
+        return having
+
+    @cached_property
+    def _texts(self) -> Sequence[tuple[str, frozenset[str]]]:
+        """The entries, each with its words."""
+        facts = self._memory.facts
+        texts = [
+            *(fact.content for fact in facts),
+            *(evidence.quote for fact in facts for evidence in fact.evidence),
+            *(sentence for _, section in self._memory.sections() for sentence in sentences(section.summary)),
+        ]
+        return [(text, words) for text in dict.fromkeys(texts) if (words := _words(text))]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold())) - STOP_WORDS
+
+
+def _is_repeated(terms: set[str], entry: set[str]) -> bool:
+    common = len(terms & entry)
+    return bool(terms) and common >= MIN_SHARE_OF_TEXT * len(terms) and common >= MIN_SHARE_OF_ENTRY * len(entry)
+
+
+def find_recalled(text: str, entries: Entries) -> tuple[Span, ...]:
+    """Return the parts of *text* that repeat memory.
+
+    These are lists in the form in which memory is rendered, at least two items of one that are *entries*, and sentences
+    about the user in the third person that are entries.
+    """
+    lines = list(_LINE.finditer(text))
+    bullets = [line for line in lines if _BULLET.match(line[0])]
+    found = list(_rendered(lines))
+    if bullets or _TITLED.search(text) or _has_third_person(text):
+        listed = [line for line in bullets[:MAX_COMPARED] if entries.contain(_content(line[0]))]
+        found += [line.span() for line in listed] if len(listed) >= MIN_BULLETS else []
+        stated = [place for line in lines for place in _about_user(line) if _can_be_compared(place[2])]
+        found += [(start, end) for start, end, content in stated[:MAX_COMPARED] if entries.contain(content)]
+    return merge_spans(Span(start=start, end=end, origin="recalled") for start, end in found)
+
+
+def _rendered(lines: Iterable[re.Match[str]]) -> Iterator[tuple[int, int]]:
+    """Yield the lines of a block that memory rendered, whatever memory has now."""
+    is_inside = False
+    for line in lines:
+        stripped = line[0].strip()
+        is_frame = stripped in _FRAMES or stripped.removeprefix("<memory>").strip() in _FRAMES
+        is_inside = is_frame or (is_inside and _is_rendered(line[0]))
+        if is_inside:
+            yield line.span()
+
+
+def _is_rendered(line: str) -> bool:
+    return bool(_BULLET.match(line) or _FRAME_LINE.fullmatch(line) or line.strip() in _HEADINGS)
+
+
+def _has_third_person(text: str) -> bool:
+    """Return whether a sentence may begin as those about the user do; most texts need no more than this."""
+    about_user = cues("recalled", "third_person")
+    return any(about_user.match(text, begin.end()) for begin in _BEGIN.finditer(text))
+
+
+def _content(item: str) -> str:
+    """Return what an item of a list states, without the notes and titles with which memory is rendered."""
+    return _TITLE.sub("", _NOTES.sub("", _BULLET.sub("", item, count=1)[:MAX_CHARS]).strip(), count=1)
+
+
+def _about_user(line: re.Match[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield the sentences of *line* that speak of the user in the third person, with their positions."""
+    bullet = _BULLET.match(line[0])
+    start = line.start() + (bullet.end() if bullet else 0)
+    notes = _NOTES.search(line[0])
+    stated = line.string[start : line.start() + notes.start() if notes else line.end()]
+    parts = sentences(stated)
+    for number, part in enumerate(parts, 1):
+        end = line.end() if number == len(parts) else start + len(part)
+        is_titled = _TITLE.match(part.lstrip()) is not None
+        content = _content(part)
+        if is_titled or cues("recalled", "third_person").match(content):
+            yield start, end, content
+        start = end
+
+
+def _can_be_compared(content: str) -> bool:
+    return not content.endswith(("?", "？")) and len(words_of(content)) >= MIN_WORDS

@@ -1,0 +1,103 @@
+"""What memory gave a conversation is recognised when it comes back."""
+
+from __future__ import annotations
+
+import pytest
+
+from memgraph import Fact, Memory
+from memgraph.models import Episode, Evidence, Section, Turn
+from memgraph.retrieval.lines import episode_lines, fact_lines
+from memgraph.retrieval.recalled import Entries, find_recalled, with_recalled
+from memgraph.retrieval.render import fit_summaries, render
+from memgraph.text.spans import own_words
+
+FACTS = (
+    Fact(content="Lives in Lisbon."),
+    Fact(content="Prefers uv over pip for Python projects.", category="preference"),
+    Fact(content="I drink oat milk.", evidence=(Evidence(quote="oat milk is all I drink"),)),
+    Fact(content="用户住在杭州，喜欢喝龙井茶"),
+    Fact(content="Works at Acme since 2019.", confidence=0.5),
+)
+MEMORY = Memory(facts=FACTS).with_section(
+    "work_context", Section(summary="Data engineer at Acme. Leads a team of four.")
+)
+
+
+def own(text: str, role: str = "human") -> str:
+    turn = Turn.model_validate({"id": "m1", "role": role, "text": text})
+    return own_words(with_recalled([turn], MEMORY)[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lives in Lisbon.",
+        "The user lives in Lisbon.",
+        "User prefers uv over pip for Python projects",
+        "- Lives in Lisbon.",
+        "- I drink oat milk.\n- Lives in Lisbon.",
+        "1. oat milk is all I drink\n2. Prefers uv over pip.",
+        "Works at Acme since 2019. (uncertain)",
+        "Work: Data engineer at Acme.",
+        "- Work: Leads a team of four.",
+        "用户住在杭州，喜欢喝龙井茶。",
+        "该用户喜欢喝龙井茶，住在杭州",
+        "In the user's words:\n2026-05-03:\n- I moved to Rome.",
+    ],
+)
+@pytest.mark.parametrize("role", ["human", "ai"])
+def test_what_is_in_memory_is_no_news(text: str, role: str) -> None:
+    """With or without the form in which it was rendered, in words that are nearly the same."""
+    assert own(text, role) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Lisbon.",
+        "I prefer uv over pip for Python projects.",
+        "Yes, Lisbon is where I live.",
+        "- I drink oat milk.",
+        "- I live in Rome.\n- I am vegan.",
+        "He lives in Lisbon.",
+        "Lives in Rome now.",
+        "Works at Acme since 2020.",
+        "Is Lisbon nice?",
+        "Always use uv over pip for Python projects!",
+        "我住在杭州，喜欢喝龙井茶。",
+        "Preferences:\n- short answers\n- no emojis",
+    ],
+)
+def test_a_users_own_sentence_is_theirs(text: str) -> None:
+    """Who restates a fact confirms it; what differs in a name or a number is news."""
+    assert own(text) == text
+
+
+def test_a_pasted_memory_block_is_recognised_without_its_tags() -> None:
+    """As the renderer makes it, whatever it has: also episodes, which are not in the document."""
+    lines = [
+        *fact_lines(FACTS),
+        *episode_lines([Episode(id="e1", text="I fell off a ladder.", at="2026-05-03T09:00:00Z")]),
+    ]
+    summaries = fit_summaries(MEMORY, 500).texts
+    block = render(summaries, [line for line in lines if line], today="2026-05-10")
+
+    assert own(block.removeprefix("<memory>\n").removesuffix("</memory>") + "\nWhat now?") == "What now?"
+
+
+def test_words_around_recalled_ones_stay() -> None:
+    assert (
+        own("You noted this: Lives in Lisbon. I moved to Porto.")
+        == "You noted this: Lives in Lisbon. I moved to Porto."
+    )
+    assert own("You noted:\nLives in Lisbon. I moved to Porto.") == "You noted:\n\nI moved to Porto."
+
+
+def test_an_empty_memory_recognises_nothing() -> None:
+    assert find_recalled("- Lives in Lisbon.\n- Likes tea.", Entries(Memory())) == ()
+
+
+def test_turns_that_repeat_nothing_are_returned_as_they_are() -> None:
+    turns = (Turn(id="m1", role="human", text="I live in Lisbon."),)
+
+    assert with_recalled(turns, MEMORY)[0] is turns[0]
