@@ -30,9 +30,6 @@ from memgraph.storage.episodes import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-EVICTED_AT_ONCE = 20
-"""Since an eviction rewrites the file, it evicts one of so many of the allowed episodes, to be rare."""
-
 _ID = re.compile(rb'"id"\s*+:\s*+("[^"\\]*+(?:\\.[^"\\]*+)*+")')
 """Matches at least once in the line of each episode."""
 
@@ -110,11 +107,8 @@ def append_episodes(
 
 def _kept_ids(episodes: Sequence[Episode], policy: Policy) -> frozenset[str] | None:
     """Return the ids that remain after an eviction; None if none is needed."""
-    allowed = within_limits(episodes, policy, datetime.now(UTC))
-    if len(allowed) == len(episodes):
-        return None
-    room = policy.max_episodes - policy.max_episodes // EVICTED_AT_ONCE
-    return frozenset(episode.id for episode in allowed[max(0, len(allowed) - room) :])
+    kept = within_limits(episodes, policy, datetime.now(UTC))
+    return frozenset(episode.id for episode in kept) if len(kept) < len(episodes) else None
 
 
 def remove_episodes(path: Path, ids: Collection[str]) -> int:

@@ -17,6 +17,7 @@ from memgraph.storage.episodes import (
     EpisodeSnapshot,
     decode_episode,
     encode_episode,
+    excess_of,
     merge_episodes,
     oldest_allowed,
     storable,
@@ -130,7 +131,7 @@ class EpisodeTable:
         evicted, limit = 0, oldest_allowed(policy, datetime.now(UTC))
         if limit:
             evicted = self._run(execute, _EXPIRE, scope, limit=limit).rowcount
-        if (excess := total - evicted - policy.max_episodes) > 0:
+        if excess := excess_of(total - evicted, policy):
             evicted += self._run(execute, _EVICT, scope, excess=excess).rowcount
         return evicted
 

@@ -26,6 +26,8 @@ V = TypeVar("V")
 _Key = tuple[str, str]
 
 MAX_CACHE_BYTES = 64 * 1024 * 1024
+EVICTED_AT_ONCE = 20
+"""An eviction removes one of so many of the allowed episodes more than it must."""
 _EPISODE_BYTES = 1_200
 """Size of a parsed episode without its text."""
 
@@ -73,10 +75,20 @@ def oldest_allowed(policy: Policy, now: datetime) -> str:
 
 
 def within_limits(episodes: Sequence[Episode], policy: Policy, now: datetime) -> Sequence[Episode]:
-    """Return those of *episodes*, the oldest first, that *policy* allows. Those of an unknown time never expire."""
+    """Return those of *episodes*, the oldest first, that *policy* keeps. Those of an unknown time never expire."""
     limit = oldest_allowed(policy, now)
     allowed = [episode for episode in episodes if not "" < episode.at < limit]
-    return allowed[max(0, len(allowed) - policy.max_episodes) :]
+    return allowed[excess_of(len(allowed), policy) :]
+
+
+def excess_of(count: int, policy: Policy) -> int:
+    """Return how many of *count* episodes are evicted: none within the limit, else down to 95 % of it.
+
+    After an eviction, a file is written anew and what recall has indexed is indexed again. So it has to be rare.
+    """
+    if count <= policy.max_episodes:
+        return 0
+    return count - policy.max_episodes + policy.max_episodes // EVICTED_AT_ONCE
 
 
 @functools.lru_cache(maxsize=64)

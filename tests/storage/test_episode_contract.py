@@ -195,14 +195,18 @@ def test_the_oldest_episodes_are_evicted(storage: MemoryStorage) -> None:
 
 
 def test_many_episodes_stay_within_the_limit(storage: MemoryStorage) -> None:
-    """A storage may evict a twentieth more than it must, so that evictions are rare."""
-    policy = Policy(max_episodes=40)
+    """A twentieth more than must be is evicted, so that evictions are rare: the others are indexed again after each."""
+    policy, evictions, before = Policy(max_episodes=40), 0, 0
 
     for number in range(60):
         storage.append_episodes(ADA, [said(f"e{number:02}", f"2026-05-03T09:00:{number:02}Z")], policy)
         kept = ids(storage)
         assert min(number + 1, 38) <= len(kept) <= 40
         assert kept == [f"e{each:02}" for each in range(number + 1)][-len(kept) :]
+        evictions += len(kept) < before
+        before = len(kept)
+
+    assert evictions == 7
 
 
 def test_no_episode_is_kept_if_the_limit_is_0(storage: MemoryStorage) -> None:
