@@ -84,7 +84,7 @@ def within_limits(episodes: Sequence[Episode], policy: Policy, now: datetime) ->
 def excess_of(count: int, policy: Policy) -> int:
     """Return how many of *count* episodes are evicted: none within the limit, else down to 95 % of it.
 
-    After an eviction, a file is written anew and what recall has indexed is indexed again. So it has to be rare.
+    After an eviction, a file is rewritten and what recall has indexed is indexed again. So it has to be rare.
     """
     if count <= policy.max_episodes:
         return 0
