@@ -170,20 +170,10 @@ class BackgroundInvoker(Invoker):
         *,
         at: datetime | None = None,
     ) -> None:
-        """Submit *messages*; once this returns they will be learned from, even if the process dies.
-
-        Args:
-            messages: The messages, the oldest first: only new ones, or the whole conversation again. Submissions that
-                wait are merged by message id; the later version counts.
-            scope: Owner of the memory.
-            thread_id: Id of the conversation, 1-256 characters; empty counts as absent.
-            at: When messages without a time of their own were written, in UTC if it has no zone; None is now.
+        """Submit *messages*; once this returns they are in the outbox. See `Invoker.submit`.
 
         Raises:
-            IdentityError: If an id is not allowed.
-            ConversationError: If *messages* is not a conversation.
-            QueueFullError: If too many conversations are pending.
-            OutboxError: If they could not be stored, or the invoker is closed; they will not be learned from.
+            OutboxError: Also if the invoker is closed.
         """
         if self._group is None:
             return

@@ -104,18 +104,11 @@ class ServerInvoker(Invoker):
         *,
         at: datetime | None = None,
     ) -> None:
-        """Submit *messages*; once this returns, the server has them.
+        """Submit *messages*; once this returns, the server has them. See `Invoker.submit`.
 
-        Args:
-            messages: The messages, the oldest first: only new ones, or the whole conversation again. Submissions that
-                wait are merged by message id; the later version counts.
-            scope: Owner of the memory. A server with authentication uses the authenticated user instead.
-            thread_id: Id of the conversation, 1-256 characters; empty counts as absent.
-            at: When messages without a time of their own were written, in UTC if it has no zone; None is now.
+        A server with authentication uses the authenticated user instead of the one of *scope*.
 
         Raises:
-            IdentityError: If an id is not allowed.
-            ConversationError: If *messages* is not a conversation.
             OutboxError: If the server cannot be reached or rejects them; they will not be learned from.
         """
         now = self._now()

@@ -64,6 +64,8 @@ def call_before_exit(act: Callable[[], object]) -> None:
 
     concurrent.futures uses the same function for the same purpose. It calls the last one first, and *act* comes later.
     """
+    # It is private, but nothing public does: executors refuse work in `atexit` handlers, and on a thread that waits for
+    # the main one to end (tried with Python 3.11 to 3.13). Without it, what is pending waits for the next process.
     register: Callable[[Callable[[], object]], None] | None = getattr(threading, "_register_atexit", None)
     if register:
         with contextlib.suppress(RuntimeError):  # the exit has begun already

@@ -10,9 +10,7 @@ from __future__ import annotations
 from memgraph.background.schedule import CLOCK_TOLERANCE_SECONDS, MAX_DELAY_SECONDS
 
 # '' is no agent or no thread: NULLs are never equal, so a unique index ignores them
-MIGRATIONS = (
-    """
-    CREATE TABLE job (
+_JOB_COLUMNS = """
         id INTEGER PRIMARY KEY,
         user_id TEXT NOT NULL,
         agent_name TEXT NOT NULL,
@@ -23,7 +21,14 @@ MIGRATIONS = (
         retry_at REAL NOT NULL DEFAULT 0,
         due_at REAL NOT NULL,
         tries INTEGER NOT NULL DEFAULT 0,
-        error TEXT NOT NULL DEFAULT '',
+        error TEXT NOT NULL DEFAULT ''
+""".strip()
+"""Those of two migrations, so they never change: a later migration adds its own."""
+
+MIGRATIONS = (
+    f"""
+    CREATE TABLE job (
+        {_JOB_COLUMNS},
         UNIQUE (user_id, agent_name, thread_id, aside)
     );
     CREATE INDEX job_due ON job (aside, due_at);
@@ -53,19 +58,9 @@ MIGRATIONS = (
     """,
     # SQLite cannot change a UNIQUE constraint. The children are copied before their parent is dropped, which would
     # delete their rows; a renamed table is renamed in REFERENCES and in sqlite_sequence, too.
-    """
+    f"""
     CREATE TABLE new_job (
-        id INTEGER PRIMARY KEY,
-        user_id TEXT NOT NULL,
-        agent_name TEXT NOT NULL,
-        thread_id TEXT NOT NULL,
-        aside INTEGER NOT NULL DEFAULT 0,
-        first_at REAL NOT NULL,
-        last_at REAL NOT NULL,
-        retry_at REAL NOT NULL DEFAULT 0,
-        due_at REAL NOT NULL,
-        tries INTEGER NOT NULL DEFAULT 0,
-        error TEXT NOT NULL DEFAULT '',
+        {_JOB_COLUMNS},
         storage TEXT NOT NULL DEFAULT '',
         UNIQUE (user_id, agent_name, thread_id, aside, storage)
     );
