@@ -20,7 +20,7 @@ _REPLACED = re.compile(r"\*\*\*|\[removed\]")
 
 KINDS = (*KINDS_OF_SHAPE, *KINDS_IN_PROSE)
 _MAY_HAVE_SECRET = re.compile(
-    r"\d|://|(?i:pass|pwd|phrase|words|private|wi-?fi)|密|口令|暗号|暗號|暗语|助记|(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{16}"
+    r"\d{3}|\d(?:\D{0,3}\d){5}|[A-Za-z]\d|\d[A-Za-z]|://|(?i:pass|pwd|phrase|words|private|wi-?fi)|密|口令|暗号|暗號|暗语|助记|(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{16}"
 )
 """What every secret has in it or before it; most messages have none of it."""
 _MASKED = re.compile(rf"(?:.{{0,{VISIBLE_CHARS}}}\*\*\*|\[?removed)\W*")

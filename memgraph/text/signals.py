@@ -30,6 +30,10 @@ END = (
 )
 """Replaces `<end>`: the end of a clause that is not a question, or of a run of text in the other script."""
 
+_COMMON_BEGINS = ("<start>", r"\b")
+_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]?|[()|]", re.DOTALL)
+"""Escapes and character classes as wholes, parentheses and bars."""
+
 
 class SignalPart(BaseModel):
     """One signal in one file."""
@@ -120,6 +124,30 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern.replace("<start>", START).replace("<end>", END))
     except re.error as error:
         raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
+
+
+def _compile_all(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    """Compile *patterns*; those that begin alike become one, which tries that begin once at each position of a text."""
+    by_begin: dict[str, list[str]] = {}
+    alone: list[str] = []
+    for pattern in patterns:
+        begin = next((begin for begin in _COMMON_BEGINS if pattern.startswith(begin)), None)
+        if begin is None or compile_pattern(pattern).groups or _has_top_level_bar(pattern):
+            alone.append(pattern)
+        else:
+            by_begin.setdefault(begin, []).append(pattern.removeprefix(begin))
+    joined = [f"{begin}(?:{'|'.join(rests)})" for begin, rests in by_begin.items()]
+    return tuple(map(compile_pattern, [*joined, *alone]))
+
+
+def _has_top_level_bar(pattern: str) -> bool:
+    """Return whether *pattern* is an alternation, of which a common begin would begin the first part only."""
+    depth = 0
+    for part in _PARTS.findall(pattern):
+        depth += (part == "(") - (part == ")")
+        if part == "|" and not depth:
+            return True
+    return False
 
 
 def _read_folder(folder: Path) -> dict[str, SignalFile]:
@@ -218,7 +246,7 @@ def _signal(name: str, files: Mapping[str, SignalFile]) -> Signal:
     hints = tuple((language, part.hint.strip()) for language, part in parts.items() if part.hint.strip())
     if not hints:
         raise ConfigError(f"signals.{name}.hint is missing: the model needs a hint in at least one language")
-    patterns = tuple(compile_pattern(pattern) for part in parts.values() for pattern in part.patterns)
+    patterns = _compile_all([pattern for part in parts.values() for pattern in part.patterns])
     unless = tuple(compile_pattern(pattern) for part in parts.values() for pattern in part.unless)
     return Signal(name, hints, patterns, unless)
 

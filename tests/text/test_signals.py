@@ -224,6 +224,28 @@ def test_a_signal_can_be_added(tmp_path: Path) -> None:
     assert signals.hint("mood", "zh") == "The user is tired."
 
 
+@pytest.mark.parametrize(
+    ("text", "is_heard"),
+    [
+        ("I want tea", True),
+        ("a teapot", False),
+        ("anteater", True),
+        ("nono", True),
+        ("no (no", True),
+        ("a|b", True),
+        ("a b", False),
+        ("plain", False),
+    ],
+)
+def test_each_of_ones_own_patterns_means_what_it_means_alone(tmp_path: Path, text: str, *, is_heard: bool) -> None:
+    """Also an alternation, a reference to a group, and a bar or a parenthesis that is a character."""
+    patterns = (r"\btea\b", r"\bcoffee|eater", r"\b(no)\1\b", r"\bno [(]", r"\bno \(", r"\ba[|]b")
+    lines = "".join(f"      {pattern}\n" for pattern in patterns)
+    signals = write(tmp_path, f"signals:\n  mood:\n    hint: How the user is.\n    patterns: |\n{lines}")
+
+    assert ("mood" in heard(text, signals)) == is_heard
+
+
 def test_a_signal_can_be_replaced(tmp_path: Path) -> None:
     """Then only one's own patterns fire, in that language."""
     signals = write(tmp_path, "signals:\n  correction:\n    replace: true\n    patterns: [nonsense]\n")
