@@ -40,7 +40,7 @@ _OPENING = {"{": re.compile(r"\{(?=\s*[\"'A-Za-z_/])"), "[": re.compile(r"\[(?=\
 def find_last(text: str, read: Callable[[object], T | None], opening: Bracket, *, repair: bool = True) -> T | None:
     """Return what *read* makes of the last JSON value in *text* that it accepts, repaired if none is valid.
 
-    The strings that *read* gets are clean, see `memgraph.text.normalize.clean`.
+    The strings that *read* gets are clean, see `memgraph.text.normalize.clean_json`.
 
     Args:
         text: Any text: prose, code fences, several values, a truncated end.

@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Literal, cast
 
+from memgraph.text.hidden import remove_hidden
+
 HAN = r"\u3400-\u9fff"
 """Chinese characters, for use inside a character class."""
 
@@ -48,11 +50,12 @@ def clean(text: str) -> str:
 
 
 def clean_json(value: object) -> object:
-    """Return a JSON value with all its texts and keys `clean`: JSON can escape what its source cannot contain."""
+    """Return a JSON value with all its texts and keys `clean` and without hidden characters, which JSON can escape."""
     if isinstance(value, str):
-        return clean(value)
+        return remove_hidden(clean(value))
     if isinstance(value, dict):
-        return {clean(key): clean_json(item) for key, item in cast("dict[str, object]", value).items()}
+        fields = cast("dict[str, object]", value)
+        return {remove_hidden(clean(key)): clean_json(item) for key, item in fields.items()}
     return [clean_json(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
 
 

@@ -160,6 +160,13 @@ def test_a_fact_without_a_confidence_was_said_outright() -> None:
     assert (addition.content, addition.category, addition.confidence) == ("Likes tea.", "context", 0.8)
 
 
+def test_hidden_characters_of_an_answer_are_never_content() -> None:
+    """A reviewer would not see them."""
+    item = {"content": "Drinks\u202e tea.\U000e0061\u200b", "quote": "I drink tea"}
+
+    assert contents(read(json.dumps({"newFacts": [item]}))) == ["Drinks tea."]
+
+
 def test_an_unknown_category_is_context() -> None:
     """Categories are six."""
     (addition,) = read(update_answer({"content": "Likes tea.", "category": "Hobby"})).additions
