@@ -127,7 +127,7 @@ def find_recalled(text: str, entries: Entries) -> tuple[Span, ...]:
         found += [line.span() for line in listed] if len(listed) >= MIN_BULLETS else []
         stated = [place for line in lines for place in _about_user(line) if _can_be_compared(place[2])]
         found += [(start, end) for start, end, content in stated[:MAX_COMPARED] if entries.contain(content)]
-    return merge_spans(Span(start=start, end=end, origin="recalled") for start, end in found)
+    return merge_spans(Span(start=start, end=end, origin="recalled") for start, end in found) if found else ()
 
 
 def _rendered(lines: Iterable[re.Match[str]]) -> Iterator[tuple[int, int]]:

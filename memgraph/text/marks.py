@@ -40,6 +40,8 @@ def marked_parts(content: object, additional: Mapping[str, object]) -> list[Mark
         additional: Its `additional_kwargs`. What is not a valid mark there is ignored, and logged.
     """
     if isinstance(content, str):
+        if SPANS_KEY not in additional:
+            return []
         spans = merge_spans(_read_spans(additional.get(SPANS_KEY), len(content)))
         return list(_cut(content, spans)) if spans else []
     blocks = cast("list[object]", content) if isinstance(content, list) else list[object]()

@@ -218,9 +218,11 @@ def read_message(
     if role is None or is_hidden(message) or is_injected(message):
         return None
     content = cast("object", message.content)
-    without_memory, text = _without_memory(content), _without_injected(content)
+    without_memory = _without_memory(content)
+    text = without_blocks(without_memory, UPLOADS).strip()
     is_upload = text != without_memory and _ONLY_FILES.fullmatch(text) is not None
     message_id = clean(message.id) if isinstance(message.id, str) else ""
+    marked = marked_parts(content, _additional(message))
     return MessageText(
         role,
         text,
@@ -229,7 +231,7 @@ def read_message(
         is_upload=is_upload,
         at=_written_at(message, now),
         speaker=speaker_of(message, user_names) if role == "human" else "",
-        spans=locate_parts(marked_parts(content, _additional(message)), text, _without_injected),
+        spans=locate_parts(marked, text, _without_injected) if marked else (),
     )
 
 

@@ -78,8 +78,8 @@ def with_provenance(turn: Turn) -> Turn:
     """Return *turn*, if it is the user's, with the spans of what the user did not write, in addition to its own."""
     if not turn.is_users:
         return turn
-    spans = merge_spans([*turn.spans, *find_spans(turn.text)])
-    return turn if spans == turn.spans else turn.model_copy(update={"spans": spans})
+    found = find_spans(turn.text)
+    return turn.model_copy(update={"spans": merge_spans([*turn.spans, *found])}) if found else turn
 
 
 def find_spans(text: str) -> tuple[Span, ...]:
