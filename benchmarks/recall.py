@@ -9,6 +9,7 @@ about two minutes; without it its rows are omitted.
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from common import HERE, Measurement, Plot, Row, at_least, run_standalone, sha256_of, share_row
+from langchain_core.embeddings import Embeddings
 from locomo import (
     CATEGORY_NAMES,
     LOCOMO,
@@ -28,19 +30,28 @@ from locomo import (
     to_episodes,
     with_evidence,
 )
-from ordering import Order, orders
+from ordering import Order, orders, small_model
+from own_recall import CachedEmbeddings
 
-from memgraph import Fact
+from memgraph import Fact, Memory, RecallPipeline
+from memgraph.models import Episode
+from memgraph.retrieval.results import ScoredFact
 
 BUDGETS = (500, 1_000, 2_000)
 MUST_REACH = {"lexical": (0.705, 0.71, 0.757), "hybrid": (0.725, 0.725, 0.77)}
 COMPARISONS = (("lexical", "BM25, stems and stop words"), ("hybrid", "lexical"))
 CHINESE = HERE / "chinese_recall.json"
+PARAPHRASES = HERE / "sets/paraphrases.zh.tsv"
+MUST_REACH_PARAPHRASES = 0.9
 PROTOCOL = (
     "LoCoMo: the facts are the observations of each conversation, found by their content, their quotes and the turn "
     "before. Facts are selected best first while they fit the "
     "budget, and a question scores the share of its evidence that they cover. A fact costs a quarter of its characters "
     "plus three tokens, as in published comparisons, or the exact tokens of its line. The intervals are over questions."
+)
+PARAPHRASES_NOTE = (
+    "Chinese paraphrases: facts, and the user's own words, each with two questions in other words, all written before "
+    "any was measured. A hash of the text divides them into halves; nothing was chosen by the held-out one."
 )
 
 
@@ -138,12 +149,55 @@ def chinese_rows(compared: Iterable[tuple[str, Order]]) -> Iterator[Row]:
             yield share_row(f"Chinese, {name}, right fact {what}", [place < within for place in ranks], bound)
 
 
+@dataclass(frozen=True)
+class Paraphrased:
+    """A fact or an episode, and two questions about it in other words."""
+
+    kind: str
+    text: str
+    questions: Sequence[str]
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether its questions are only measured: nothing is chosen by them."""
+        return hashlib.sha256(self.text.encode()).digest()[0] % 2 == 1
+
+
+def read_paraphrases() -> list[Paraphrased]:
+    """Read the set: kind, text and two questions per line."""
+    lines = PARAPHRASES.read_text("utf-8").splitlines()
+    return [Paraphrased(kind, text, questions) for kind, text, *questions in (line.split("\t") for line in lines)]
+
+
+def paraphrase_rows(name: str, model: Embeddings | None) -> Iterator[Row]:
+    """Yield how often the fact in question is among the first five facts, and anything among the first five of all."""
+    items, pipeline = read_paraphrases(), RecallPipeline(ranker=name, embeddings=model)
+    memory = Memory(facts=tuple(Fact(content=item.text, confidence=0.9) for item in items if item.kind == "fact"))
+    episodes = [Episode(id=item.text, text=item.text) for item in items if item.kind == "episode"]
+
+    def is_found(item: Paraphrased, question: str, among: Sequence[Episode]) -> bool:
+        found = pipeline.search(memory, question, episodes=among, limit=5)
+        return item.text in [each.fact.content if isinstance(each, ScoredFact) else each.episode.text for each in found]
+
+    bound = at_least(MUST_REACH_PARAPHRASES) if name == "hybrid" else None
+    for half, is_held_out in (("development half", False), ("held-out half", True)):
+        asked = [(item, question) for item in items for question in item.questions if item.is_held_out is is_held_out]
+        facts = [is_found(item, question, ()) for item, question in asked if item.kind == "fact"]
+        every = [is_found(item, question, episodes) for item, question in asked]
+        row, count = f"Chinese paraphrases, {name}, {half}", len(memory.facts)
+        yield share_row(f"{row}: among the first five of {count} facts", facts, bound, f"{len(facts)} questions")
+        yield share_row(f"{row}: among the first five of {len(items)} facts and episodes", every)
+
+
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
     """Measure the quality of recall."""
     compared = list(orders(embedding=not quick))
     rows = list(chinese_rows(compared))
-    data = {CHINESE.name: sha256_of(CHINESE)}
-    notes = [PROTOCOL]
+    rows += paraphrase_rows("lexical", None)
+    if model := None if quick else small_model():
+        rows += paraphrase_rows("hybrid", CachedEmbeddings(model))
+    data = {file.name: sha256_of(file) for file in (CHINESE, PARAPHRASES)}
+    notes = [PROTOCOL, PARAPHRASES_NOTE]
     if all(name != "hybrid" for name, _ in compared):
         notes.append("`hybrid` is omitted: it needs the extra `local`.")
     if not LOCOMO.exists():

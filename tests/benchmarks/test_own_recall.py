@@ -15,6 +15,7 @@ from memgraph.text.normalize import HAN, fold
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # as `python benchmarks/own_recall.py` has it
 
 import own_recall
+import recall
 from own_recall import KINDS, Persona, Question
 from sets import make_recall_set
 
@@ -120,6 +121,17 @@ def test_result_has_the_rank_of_the_answer(ranked: list[Fact], rank: int, *, win
     result = own_recall._to_result(persona, QUESTION, ranked, None)
 
     assert (result.rank, result.newer_wins, result.in_budget) == (rank, wins, None)
+
+
+def test_paraphrases_are_two_questions_each_in_other_words() -> None:
+    """A question shares at most two pairs of characters with the text that answers it, "我的" included."""
+    items = recall.read_paraphrases()
+    questions = [question for item in items for question in item.questions]
+
+    assert len(items) >= 60
+    assert {(item.kind in {"fact", "episode"}, len(item.questions)) for item in items} == {(True, 2)}
+    assert len(set(questions)) == len(questions)
+    assert max(len(words_of(item.text) & words_of(question)) for item in items for question in item.questions) <= 2
 
 
 def test_question_is_embedded_once() -> None:
