@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 from update_values import origin, turn
 
 from memgraph.context import Context, ContextResolver
+from memgraph.errors import ConfigError, IdentityError
 from memgraph.nodes.errors import ErrorHandlers, raise_if_root
 from memgraph.retrieval.results import RecallResult
 
@@ -65,6 +66,25 @@ def test_an_update_inside_a_graph_logs_the_error_and_ends(
     assert record.getMessage() == f"memory of {owner} was not updated: load_memory failed; the agent goes on"
     assert record.exc_info
     assert record.exc_info[1] is ERROR.error
+
+
+@pytest.mark.parametrize("inside", [True], indirect=True)
+@pytest.mark.usefixtures("inside")
+def test_why_a_run_has_no_user_is_a_debug_message(caplog: pytest.LogCaptureFixture) -> None:
+    """The error that fails the run is another."""
+    caplog.set_level(logging.DEBUG, "memgraph.graph")
+    invalid: Any = Runtime(context={"user_id": "a\nb"})
+
+    HANDLERS.fail_open({}, ERROR, invalid)
+
+    reason, failure = caplog.records
+    assert failure.getMessage().startswith("memory of an unknown user was not updated")
+    assert (reason.levelno, reason.getMessage()) == (
+        logging.DEBUG,
+        "the run names no valid user, or chooses what is not allowed",
+    )
+    assert reason.exc_info
+    assert isinstance(reason.exc_info[1], (ConfigError, IdentityError))
 
 
 @pytest.mark.parametrize("inside", [True], indirect=True)

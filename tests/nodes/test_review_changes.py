@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -44,12 +45,20 @@ def review(changes: Any = CHANGES, memory: Memory | None = None, level: str = "a
 
 
 def test_an_accepted_change_set_is_not_applied_again(proposals: list[dict[str, Any]]) -> None:
-    """The proposal is plain JSON, of this user and thread."""
+    """The proposal is of this user and thread."""
     assert review() == {"changes": CHANGES, "reviewed": fingerprint(CHANGES), "altered": False}
 
     (proposal,) = proposals
     assert (proposal["user_id"], proposal["thread_id"]) == ("ada", "t1")
     assert [(item["kind"], item["after"]) for item in proposal["items"]] == [("add", "Has a dog.")]
+
+
+def test_a_proposal_is_plain_json(proposals: list[dict[str, Any]]) -> None:
+    """Every checkpointer can store it, and a server can send it."""
+    review()
+
+    (proposal,) = proposals
+    assert json.loads(json.dumps(proposal)) == proposal
 
 
 def test_a_rejected_change_set_is_applied_again(proposals: list[dict[str, Any]]) -> None:

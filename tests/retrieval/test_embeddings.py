@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from memgraph.errors import EmbeddingError
-from memgraph.retrieval.embeddings import BATCH, MAX_VECTORS, PAUSE_SECONDS, CircuitBreaker, EmbeddingCache
+from memgraph.retrieval.embeddings import BATCH, MAX_VECTORS, PAUSE_SECONDS, CircuitBreaker, EmbeddingCache, call_model
 
 
 def test_vectors_are_of_length_one_in_the_order_of_the_texts(letters: Any) -> None:
@@ -22,7 +22,9 @@ def test_vectors_are_of_length_one_in_the_order_of_the_texts(letters: Any) -> No
 
 
 def test_no_texts_have_no_vectors(letters: Any) -> None:
-    assert EmbeddingCache(letters).embed_texts([]).shape == (0, 0)
+    vectors = EmbeddingCache(letters).embed_texts([])
+
+    assert (vectors.shape, vectors.dtype) == ((0, 0), np.float32)
 
 
 def test_texts_are_embedded_in_batches(letters: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,3 +85,23 @@ def test_after_a_failure_a_model_is_not_called_until_the_pause_is_over() -> None
             breaker.call(fail)
 
     assert calls == [100.0, 100.0 + PAUSE_SECONDS]
+
+
+@pytest.mark.parametrize(("name", "label"), [("nomic", "the embedding model nomic"), ("", "the embedding model")])
+def test_errors_of_a_model_name_it_and_the_cause(name: str, label: str) -> None:
+    """A model of the user's own may have no name."""
+    breaker = CircuitBreaker(name, lambda: 0.0)
+
+    def embed() -> list[list[float]]:
+        raise ConnectionError("refused")
+
+    errors: list[str] = []
+    for _ in range(2):
+        with pytest.raises(EmbeddingError) as raised:
+            breaker.call(lambda: call_model(embed, 1, name=name))
+        errors.append(str(raised.value))
+
+    assert errors == [
+        f"{label} did not answer: ConnectionError: refused",
+        f"{label} failed a moment ago and is not called for 30 seconds",
+    ]

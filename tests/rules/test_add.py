@@ -59,6 +59,7 @@ def test_new_facts_follow_the_known_ones_in_their_order() -> None:
         (addition("Wants this file sorted.", durable=False), "it matters only to the current task"),
         (addition("Tea grows in Assam.", about_user=False), "it is not about the user"),
         (addition("   "), "it is empty"),
+        (addition("(nothing yet)"), "it says nothing"),
         (addition("   ", edited_by_user=True), "it is empty"),
         (addition("What are my goals? "), "it is a question"),
         (addition("我健身的目标是什么？"), "it is a question"),
@@ -170,6 +171,15 @@ def test_a_fact_that_was_added_before_is_left_alone() -> None:
 
     assert twice.memory == once.memory
     assert twice.refused == ()
+
+
+def test_what_follows_a_fact_that_was_added_before_is_added() -> None:
+    """A reviewer may have added to a change set."""
+    once = add(draft(additions=(addition("Likes tea.", id="n1"),)))
+
+    twice = add(draft(once.memory, additions=(addition("Likes tea.", id="n1"), addition("Has a dog.", id="n2"))))
+
+    assert contents(twice.memory) == ["Likes tea.", "Has a dog."]
 
 
 def test_only_corrections_keep_their_source_error() -> None:
