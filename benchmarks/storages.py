@@ -1,4 +1,4 @@
-"""8 processes save 50 facts each into one memory: are any lost, and how long does a save take?
+"""8 processes save 50 facts each into one memory: are any lost, and how long does a save take? And a large import.
 
     python benchmarks/storages.py [--quick]
 
@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from cluster import postgres_url
 from common import Measurement, Row, Skipped, at_least, at_most, run_standalone
 
-from memgraph.models import Scope
+from memgraph.editing import merge_memory, read_document
+from memgraph.models import Fact, Memory, Scope
 from memgraph.storage import open_storage
 
 WRITER = """
@@ -74,19 +75,34 @@ def _start(url: str, number: int, saves: int) -> subprocess.Popen[str]:
     return writer
 
 
+def import_rows(count: int) -> list[Row]:
+    """Time the import of a document of *count* facts into a memory that has half of them."""
+    facts = tuple(Fact(content=f"Has visited the harbour of place {number}.") for number in range(count))
+    data = Memory(facts=facts).model_dump_json(by_alias=True).encode()
+    started = time.process_time()
+    merged = merge_memory(Memory(facts=facts[::2]), read_document(data, "facts.json"))
+    seconds = time.process_time() - started
+    name = f"import of {count:,} facts, half of them known"
+    return [
+        Row(f"{name}: facts in the end", len(merged.facts), bound=at_least(count)),
+        Row(f"{name}: read and merged", seconds, "s CPU", bound=at_most(5)),
+    ]
+
+
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
     """Measure each storage."""
     processes, saves = (2, 10) if quick else (8, 50)
     with tempfile.TemporaryDirectory() as folder:
         urls = (f"file:{folder}", f"sqlite:{folder}/memory.db")
         rows = [row for url in urls for row in rows_of(url, processes, saves)]
+    imported = import_rows(1_000 if quick else 100_000)
     notes = [f"{processes} concurrent processes, {saves} saves each, all into one memory: the worst case."]
     try:
         with postgres_url() as url:
             rows += rows_of(url, processes, saves)
     except Skipped as reason:
         notes.append(f"PostgreSQL is left out: it {reason}.")
-    return Measurement("Many processes, one memory", rows, notes=notes)
+    return Measurement("Many processes, one memory", [*rows, *imported], notes=notes)
 
 
 if __name__ == "__main__":
