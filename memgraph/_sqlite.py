@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from memgraph.errors import MemgraphError, StorageError
@@ -150,6 +150,7 @@ class Database:
         error_class: Class of the errors that `reading` and `writing` raise.
         busy_timeout: Seconds to wait for other processes.
         durable: Whether a commit survives a power cut at once. If not, it does together with the next one that is.
+        secure_delete: Whether deleted rows are overwritten with zeros in the file.
         lock: Lock of another connection to the same file in this process, to take turns with it.
     """
 
@@ -162,6 +163,7 @@ class Database:
         error_class: type[MemgraphError],
         busy_timeout: float = BUSY_TIMEOUT_SECONDS,
         durable: bool = True,
+        secure_delete: bool = False,
         lock: threading.Lock | None = None,
     ) -> None:
         self.path = path
@@ -171,6 +173,7 @@ class Database:
             "synchronous": "FULL" if durable else "NORMAL",
             "foreign_keys": "ON",
             "wal_autocheckpoint": WAL_PAGES,
+            **({"secure_delete": "ON"} if secure_delete else {}),
         }
         self._migrations = migrations
         self._error_class = error_class
@@ -195,6 +198,19 @@ class Database:
         """Yield the connection, for a single statement; None if there is no file."""
         with self._wrap_errors(), self.lock:
             yield self._connection() if self.exists() else None
+
+    def truncate_log(self) -> None:
+        """Move the write-ahead log into the file and empty it, since deleted rows stay readable in it.
+
+        It is left as it is if another process uses it at the moment, or the disk is full.
+        """
+        with self._wrap_errors(), self.lock:
+            if not (self._db and self.path):
+                return
+            self._db.execute("PRAGMA busy_timeout = 0")
+            with suppress(sqlite3.OperationalError):
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._db.execute(f"PRAGMA busy_timeout = {round(self._busy_timeout * 1000)}")
 
     def exists(self) -> bool:
         """Whether there is a file; a database in RAM exists from its first use on."""

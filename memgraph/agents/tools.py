@@ -30,6 +30,7 @@ from memgraph.retrieval.recall import rank_facts
 from memgraph.rules.draft import Draft
 from memgraph.rules.evict import evict
 from memgraph.settings import Settings
+from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -133,7 +134,7 @@ class MemoryToolkit:
             identity = self._identity(runtime)
             policy, fields = self._settings.policy, {"category": category, "confidence": confidence}
             memory = self._update(
-                identity, lambda memory: add_tool_fact(memory, identity.thread_id, policy, content, **fields)
+                identity, lambda memory: add_tool_fact(memory, identity.thread_id, policy, mask(content), **fields)
             )
             return f"Remembered as {memory.facts[-1].id}.", {REVISION: memory.revision}
 
@@ -147,7 +148,7 @@ class MemoryToolkit:
         runtime: Runtime,
     ) -> Answer:
         """Change a remembered fact. A fact that the user wrote is changed only if the user agrees."""
-        fields = {"content": content, "category": category, "confidence": confidence}
+        fields = {"content": content and mask(content), "category": category, "confidence": confidence}
         change = {name: value for name, value in fields.items() if value is not None}
         with _tool_errors():
             identity = self._identity(runtime)

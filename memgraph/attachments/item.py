@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from memgraph.attachments.media import Block, MediaAttachment, extract_media, restore_media
 from memgraph.text.message import text_of
+from memgraph.text.secrets import mask, mask_json
 from memgraph.text.sentences import cut_at_sentence
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Snapshot(BaseModel):
     """The images, sounds and files in it."""
 
     def content(self) -> list[Block]:
-        """Return content blocks equal to the original ones."""
+        """Return content blocks equal to the original ones, but for secrets."""
         return restore_media(self.blocks, self.attachments)
 
 
@@ -81,10 +82,11 @@ class MemoryItem(BaseModel):
 def take_snapshot(content: BaseMessage | str | list[str | Block] | Block | None) -> Snapshot:
     """Take a snapshot of a message, or of its content.
 
-    A text becomes a text block, as in LangChain. Blocks of any kind are stored unchanged. Values that JSON cannot
-    represent are converted: a tuple to a list, an object to its text.
+    A text becomes a text block, as in LangChain. Secrets are masked; else blocks of any kind are stored unchanged.
+    Values that JSON cannot represent are converted: a tuple to a list, an object to its text.
     """
     inner = getattr(content, "content", content)
     parts = cast("list[object]", inner) if isinstance(inner, list) else [inner]
     blocks, attachments = extract_media(part for part in parts if part not in (None, ""))
-    return Snapshot(text=text_of(parts), blocks=blocks, attachments=attachments)
+    masked = cast("list[Mapping[str, JsonValue]]", mask_json(list(blocks)))
+    return Snapshot(text=mask(text_of(parts)), blocks=tuple(masked), attachments=attachments)

@@ -25,6 +25,7 @@ from memgraph.attachments.runner import Action, StoreCall, StoreResult
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, Stage
 from memgraph.attachments.store_set import StoreSet
 from memgraph.text.message import text_of
+from memgraph.text.secrets import mask
 
 T = TypeVar("T")
 
@@ -97,7 +98,7 @@ class NodeRun:
         identity, question, stage = self.identity, self.input.question, self.memory.stage
         if not (identity and identity.inject and question):
             return []
-        text = text_of(question.content).strip()
+        text = mask(text_of(question.content)).strip()
         query = SearchQuery(text, self.input.messages, identity.scope, identity.thread_id, stage)
         readable = (bound for bound in self.bound if bound.attachment.is_read_at(stage))
         return [self._call("retrieve", bound, partial(bound.retrieve, query)) for bound in readable]

@@ -17,7 +17,9 @@ from memgraph.errors import ConversationError, IdentityError
 from memgraph.models import Scope, timestamp, validate_id
 from memgraph.state import to_messages
 from memgraph.text.dates import parse_time
+from memgraph.text.marks import change_marked
 from memgraph.text.message import SUBMITTED_AT, stated_time
+from memgraph.text.secrets import mask, mask_json
 
 Raw = Mapping[str, Any]
 """A message as JSON."""
@@ -59,8 +61,8 @@ def validate_messages(conversation: Sequence[object] | object) -> list[AnyMessag
 
 
 def dump_messages(messages: Sequence[BaseMessage]) -> str:
-    """Return *messages* as JSON. A value that JSON cannot express becomes its repr."""
-    return f"[{','.join(_to_json(_strip_media(message)) for message in messages)}]"
+    """Return *messages* as JSON, secrets masked. A value that JSON cannot express becomes its repr."""
+    return f"[{','.join(_to_json(_mask_secrets(_strip_media(message))) for message in messages)}]"
 
 
 def dump_submission(messages: Sequence[BaseMessage], at: object, now: float) -> str:
@@ -164,6 +166,19 @@ def _to_json(message: BaseMessage) -> str:
     except PydanticSerializationError:  # a lone surrogate, which UTF-8 cannot encode, becomes U+FFFD
         text = json.dumps(message.model_dump(), default=repr, ensure_ascii=False)
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _mask_secrets(message: BaseMessage) -> BaseMessage:
+    changes = {name: mask_json(getattr(message, name, None)) for name in _TEXT_FIELDS}
+    content: object = message.content
+    if isinstance(content, str):
+        extra = cast("Mapping[str, object]", changes["additional_kwargs"])
+        changes["content"], changes["additional_kwargs"] = change_marked(content, extra, mask)
+    changed = {name: value for name, value in changes.items() if value != getattr(message, name, None)}
+    return message.model_copy(update=changed) if changed else message
+
+
+_TEXT_FIELDS = ("content", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "artifact")
 
 
 def _strip_media(message: BaseMessage) -> BaseMessage:

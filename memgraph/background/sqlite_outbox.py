@@ -39,6 +39,8 @@ FILE = "outbox.db"
 class SqliteOutbox(Outbox):
     """One file in WAL mode. A submission is on disk before `enqueue` returns.
 
+    What was learned is overwritten in the file, and in its write-ahead log as soon as nothing is pending.
+
     The other steps do not wait for the disk. They reach it in order, together with the next submission, and a power cut
     that undoes the last of them does no more harm than a crash: a completed job runs again, and finds nothing new.
 
@@ -57,6 +59,7 @@ class SqliteOutbox(Outbox):
             migrations=sql.MIGRATIONS,
             error_class=OutboxError,
             busy_timeout=busy_timeout,
+            secure_delete=True,
         )
         self._durable = connect()
         self._quick = connect(durable=False, lock=self._durable.lock)
@@ -138,7 +141,10 @@ class SqliteOutbox(Outbox):
                 _finish_job(db, claim.job_id, timing)
             if was_held and deletion not in {"", claim.deletion}:
                 db.execute(sql.INSERT_FOUND_DELETION, {**self._scope_params(claim.key.scope), "at": deletion})
-            return was_held
+            is_idle = db.execute(sql.COUNT_PENDING).fetchone()[0] == 0
+        if was_held and is_idle:
+            self._quick.truncate_log()
+        return was_held
 
     def failed(self, claim: Claim, *, error: str, retry_at: float) -> bool:
         with self._quick.writing() as db:

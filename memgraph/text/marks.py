@@ -73,6 +73,22 @@ def locate_parts(parts: Sequence[MarkedPart], text: str, read: Callable[[object]
     return merge_spans(spans)
 
 
+def change_marked(
+    content: str, additional: Mapping[str, object], change: Callable[[str], str]
+) -> tuple[str, Mapping[str, object]]:
+    """Return *content* with each part changed, and *additional* with the marks where these parts are now."""
+    parts = marked_parts(content, additional)
+    if not parts:
+        return change(content), additional
+    text, spans = "", list[dict[str, object]]()
+    for part in parts:
+        changed = change(str(part.content))
+        if changed and part.origin != "user":
+            spans.append({"start": len(text), "end": len(text) + len(changed), "origin": part.origin})
+        text += changed
+    return text, {**additional, SPANS_KEY: spans}
+
+
 def _cut(content: str, spans: Sequence[Span]) -> Iterator[MarkedPart]:
     end = 0
     for span in spans:

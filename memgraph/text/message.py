@@ -21,6 +21,7 @@ from memgraph.text.dates import first_time
 from memgraph.text.hidden import remove_hidden
 from memgraph.text.marks import locate_parts, marked_parts
 from memgraph.text.normalize import clean, single_line
+from memgraph.text.secrets import mask
 
 UPLOADS = ("uploaded_files", "current_uploads")
 """Tags in which an application lists the files uploaded with a message."""
@@ -240,8 +241,8 @@ def _without_memory(content: object) -> str:
 
 
 def _without_injected(content: object) -> str:
-    """Return the text of *content* without the blocks that memory or an application adds to every message."""
-    return without_blocks(_without_memory(content), UPLOADS).strip()
+    """Return the text of *content* without secrets and the blocks that memory or an application adds to messages."""
+    return mask(without_blocks(_without_memory(content), UPLOADS).strip())
 
 
 def _written_at(message: BaseMessage, now: datetime | None) -> datetime | None:

@@ -136,7 +136,7 @@ _KEYS = (
         "a Slack token",
         r"xox[abeoprs]-[A-Za-z0-9-]{10,250}",
         r"xapp-\d-[A-Za-z0-9-]{10,250}",
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{16,200}",
+        r"(?:(?<=hooks\.slack\.com/services/)|(?<=hooks\.slack\.com/workflows/)|(?<=hooks\.slack\.com/triggers/))[A-Za-z0-9/_-]{16,200}",
     ),
     _key(
         "a Google API key",
@@ -199,13 +199,13 @@ _KEYS = (
 # -- numbers of people ------------------------------------------------------------------------------
 
 _PHONE_WORD = re.compile(
-    r"(?:(?i:(?<![a-z])(?:tele)?phone|\bmobile|\bcell|\btel\b|\bwhats ?app|\bfax\b|\b(?:call|text|reach) me)"
+    r"(?:(?i:(?<![a-z])(?:tele)?phone|(?<![a-z])(?:mobile|cell|whats ?app|(?:tel|fax)(?![a-z])|(?:call|text|reach) me))"
     r"|电话|電話|手机|手機|座机|联系方式)[^\d]{0,30}\Z"
 )
-_PASSPORT_WORD = re.compile(r"(?i:\bpassport)|护照|護照")
-_SSN_WORD = re.compile(r"(?i:\bssn\b|social security)")
-_ID_WORD = re.compile(r"(?i:\bid card|\bidentity card|\bnational id)|身份证|身份證")
-_CARD_WORD = re.compile(r"(?i:card number|account number|\biban\b)|卡号|卡號|账号|帳號|账户|银行卡|信用卡")
+_PASSPORT_WORD = re.compile(r"(?i:passport)|护照|護照")
+_SSN_WORD = re.compile(r"(?i:(?<![a-z])ssn(?![a-z])|social security)")
+_ID_WORD = re.compile(r"(?i:(?<![a-z])id card|identity card|national id)|身份证|身份證")
+_CARD_WORD = re.compile(r"(?i:card number|account number|iban)|卡号|卡號|账号|帳號|账户|银行卡|信用卡")
 
 _NUMBERS = (
     SecretKind(

@@ -61,17 +61,17 @@ _HAN_PHRASE_WORD = r"(?:口令|暗号|暗號|暗语|密语|助记词)"
 _NO_HAN = r"(?!我|你|他|她|它|这|那|什么|啥|多少|不|没|很|太|在|由|用|一个|个|忘|错|对的|正确|必须|需要|谁|哪|怎)"
 
 KINDS_IN_PROSE: tuple[SecretKind, ...] = (
-    SecretKind("a password", re.compile(rf"(?i:\b(?:{_WORD}|{_PHRASE_WORD}){_WHOSE}{_IS}){_QUOTED}")),
-    SecretKind("a password", re.compile(rf"(?i:\b(?:{_WORD}|{_PHRASE_WORD}){_WHOSE}{_IS}){_ODD}")),
-    SecretKind("a password", re.compile(rf"(?i:\b(?:{_WORD}){_WHOSE}{_IS}{_PLAIN})")),
-    SecretKind("a password", re.compile(rf"(?i:\b(?:{_PHRASE_WORD}){_WHOSE}{_IS}{_PHRASE})")),
+    SecretKind("a password", re.compile(rf"(?i:(?<![a-z])(?:{_WORD}|{_PHRASE_WORD}){_WHOSE}{_IS}){_QUOTED}")),
+    SecretKind("a password", re.compile(rf"(?i:(?<![a-z])(?:{_WORD}|{_PHRASE_WORD}){_WHOSE}{_IS}){_ODD}")),
+    SecretKind("a password", re.compile(rf"(?i:(?<![a-z])(?:{_WORD}){_WHOSE}{_IS}{_PLAIN})")),
+    SecretKind("a password", re.compile(rf"(?i:(?<![a-z])(?:{_PHRASE_WORD}){_WHOSE}{_IS}{_PHRASE})")),
     SecretKind(
         "a password",
         re.compile(
-            rf"(?i:\b(?:changed?|set|reset|updated?)\b[^.!?\n]{{0,30}}\b(?:{_WORD})\b[^.!?\n]{{0,30}}?\sto\s+){_ODD}"
+            rf"(?i:(?<![a-z])(?:changed?|set|reset|updated?)\b[^.!?\n]{{0,30}}\b(?:{_WORD})\b[^.!?\n]{{0,30}}?\sto\s+){_ODD}"
         ),
     ),
-    SecretKind("a password", re.compile(rf"(?i:\b(?:{_WORD})\s+){_ODD}"), is_valid=_is_mixed),
+    SecretKind("a password", re.compile(rf"(?i:(?<![a-z])(?:{_WORD})\s+){_ODD}"), is_valid=_is_mixed),
     SecretKind(
         "a password",
         re.compile(
@@ -98,7 +98,7 @@ KINDS_IN_PROSE: tuple[SecretKind, ...] = (
     SecretKind(
         "a PIN",
         re.compile(
-            rf"(?i:\b(?:{_CODE_WORD})(?:\s*+[:=#]?\s*+|{_WHOSE}{_IS}|\s+to\s+))[\"'“]?(?P<secret>\d{{3,10}})(?![\d%]|[.:]\d)"
+            rf"(?i:(?<![a-z])(?:{_CODE_WORD})(?:\s*+[:=#]?\s*+|{_WHOSE}{_IS}|\s+to\s+))[\"'“]?(?P<secret>\d{{3,10}})(?![\d%]|[.:]\d)"
         ),
     ),
     SecretKind(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from memgraph.text.secret_kinds import CUE_CHARS, KINDS_OF_SHAPE, VISIBLE_CHARS, SecretKind
 from memgraph.text.secret_prose import KINDS_IN_PROSE
@@ -20,7 +20,8 @@ _REPLACED = re.compile(r"\*\*\*|\[removed\]")
 
 KINDS = (*KINDS_OF_SHAPE, *KINDS_IN_PROSE)
 _MAY_HAVE_SECRET = re.compile(
-    r"\d{3}|\d(?:\D{0,3}\d){5}|[A-Za-z]\d|\d[A-Za-z]|://|(?i:pass|pwd|phrase|words|private|wi-?fi)|密|口令|暗号|暗號|暗语|助记|(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{16}"
+    r"\d{3}|\d(?:\D{0,3}\d){5}|[A-Za-z]\d|\d[A-Za-z]|://|[pP](?i:ass|wd|hrase|rivate)|[wW](?i:ords|i-?fi)"
+    r"|密|口令|暗[号號语]|助记|[A-Za-z0-9_-]{16}"
 )
 """What every secret has in it or before it; most messages have none of it."""
 _MASKED = re.compile(rf"(?:.{{0,{VISIBLE_CHARS}}}\*\*\*|\[?removed)\W*")
@@ -50,6 +51,19 @@ def find_secrets(text: str) -> Iterator[Secret]:
 def mask(text: str) -> str:
     """Return *text* with each secret replaced by `***`; of keys, tokens and card numbers four characters stay."""
     return _replace_secrets(text, lambda secret, visible: f"{secret[:visible]}{MASK}")
+
+
+def mask_json(value: object) -> object:
+    """Return a JSON value with all its texts masked, but not its keys and ids."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, dict):
+        items = cast("dict[object, object]", value).items()
+        return {key: item if key in _ID_KEYS else mask_json(item) for key, item in items}
+    return [mask_json(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
+
+
+_ID_KEYS = frozenset({"id", "tool_call_id", "call_id"})
 
 
 def redact(text: str) -> str:

@@ -93,6 +93,17 @@ def test_a_search_that_matches_nothing_returns_no_facts() -> None:
 # -- add ------------------------------------------------------------------------------------------
 
 
+def test_secrets_are_masked_in_what_is_added_and_changed() -> None:
+    storage = open_storage("memory:")
+
+    call_tool(storage, "memory_add", content="The wifi password is Sunshine42.")
+    (added,) = storage.load(ADA).facts
+    call_tool(storage, "memory_update", id=added.id, content="The PIN is 4821.")
+    (changed,) = storage.load(ADA).facts
+
+    assert (added.content, changed.content) == ("The wifi password is ***.", "The PIN is ***.")
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 def test_what_is_added_has_the_thread_as_its_source(*, is_async: bool) -> None:
     """It is a learned fact, not a manual one."""

@@ -130,6 +130,15 @@ def test_a_text_becomes_a_text_block() -> None:
     assert snapshot.content() == AIMessage("Hello.").content_blocks == [{"type": "text", "text": "Hello."}]
 
 
+def test_secrets_are_masked_in_the_text_and_in_the_blocks() -> None:
+    """Both are stored."""
+    snapshot = take_snapshot([{"type": "text", "text": "My wifi password is Sunshine42."}, BLOCKS["image, v1"]])
+
+    assert "Sunshine42" not in snapshot.model_dump_json()
+    assert snapshot.content()[0] == {"type": "text", "text": "My wifi password is ***."}
+    assert snapshot.content()[1] == BLOCKS["image, v1"]
+
+
 @pytest.mark.parametrize("nothing", ["", None, [], [""]])
 def test_empty_content_is_an_empty_snapshot(nothing: Any) -> None:
     """An AI message that only calls tools has no content."""

@@ -85,3 +85,24 @@ def test_messages_of_any_stored_form_get_a_time(extra: dict[str, object]) -> Non
         **(extra.get("additional_kwargs") or {}),
         "submitted_at": "2023-05-08T13:56:00Z",
     }  # type: ignore[dict-item]
+
+
+def test_secrets_of_messages_are_masked_wherever_they_are() -> None:
+    """In blocks, tool calls and metadata, but ids and times stay as they are."""
+    said = [
+        HumanMessage(
+            [{"type": "text", "text": "My wifi password is Sunshine42."}],
+            id="m1",
+            additional_kwargs={"draft": "The PIN is 4821.", "created_at": "2023-05-08T13:56:00Z"},
+        ),
+        AIMessage(
+            "", tool_calls=[{"name": "note", "args": {"text": "The PIN is 4821."}, "id": "call_4111111111111111"}]
+        ),
+    ]
+
+    first, second = load_raw(dump_messages(said))
+
+    assert first["content"] == [{"type": "text", "text": "My wifi password is ***."}]
+    assert first["additional_kwargs"] == {"draft": "The PIN is ***.", "created_at": "2023-05-08T13:56:00Z"}
+    assert second["tool_calls"][0]["args"] == {"text": "The PIN is ***."}
+    assert [first["id"], second["tool_calls"][0]["id"]] == ["m1", "call_4111111111111111"]

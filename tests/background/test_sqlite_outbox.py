@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 
 from memgraph import BackgroundInvoker, ConfigError, OutboxError, Scope, Settings, open_outbox, open_storage
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.serialization import dump_messages
 from memgraph.background.sqlite_outbox import SqliteOutbox
 
 KEY = ConversationKey(Scope("ada"), "t1")
@@ -345,3 +347,24 @@ def test_removed_file_is_created_again(path: Path) -> None:
         assert texts(outbox) == ["kept"]
     with SqliteOutbox(path) as outbox:
         assert texts(outbox) == ["kept"]
+
+
+def test_nothing_that_was_learned_is_readable_in_the_folder_of_the_outbox(tmp_path: Path) -> None:
+    """Deleted rows would remain in the write-ahead log and in free pages of the file; secrets never get there."""
+    secret = "sk-proj-" + "a1B2" * 10
+    block = {"type": "text", "text": f"My PIN is 4821 and the key {secret}."}
+    conversation = [HumanMessage("I live in Zanzibar. My wifi password is Sunshine42."), HumanMessage([block])]
+    outbox = SqliteOutbox(tmp_path / "outbox.db")
+    outbox.enqueue(KEY, dump_messages(conversation), now=0, timing=TIMING, max_jobs=10)
+    waiting = _bytes_of(tmp_path)
+    (claim,) = outbox.claim(now=100, lease_seconds=10)
+    outbox.complete(claim, timing=TIMING)
+    learned = _bytes_of(tmp_path)
+
+    assert b"Zanzibar" in waiting
+    assert not [word for word in (b"Sunshine42", b"4821", secret.encode()) if word in waiting]
+    assert b"Zanzibar" not in learned
+
+
+def _bytes_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.iterdir()))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import HumanMessage
 
 from memgraph.models import Span
+from memgraph.text.marks import SPANS_KEY, change_marked
 from memgraph.text.message import read_message
+from memgraph.text.secrets import mask
 from memgraph.text.spans import own_words
 from memgraph.text.turns import turns_of
 
@@ -78,3 +80,16 @@ def test_a_mark_beyond_the_end_ends_with_the_text() -> None:
 
     assert message
     assert message.spans == (Span(start=2, end=3, origin="quoted"),)
+
+
+def test_marks_move_with_the_text_when_secrets_are_masked() -> None:
+    """A submission is masked before it is stored, and read later."""
+    content = "PIN is 4821. The page: password is x9y8z7w6. I live in Oslo."
+    marks = {SPANS_KEY: [{"start": 13, "end": 44, "origin": "relayed"}], "other": 1}
+
+    changed, additional = change_marked(content, marks, mask)
+
+    assert changed == "PIN is ***. The page: password is ***. I live in Oslo."
+    (span,) = cast("list[dict[str, int]]", additional[SPANS_KEY])
+    assert changed[span["start"] : span["end"]] == "The page: password is ***."
+    assert additional["other"] == 1

@@ -436,3 +436,17 @@ def test_human_message_under_another_name_is_another_speakers() -> None:
     )
 
     assert [(turn.speaker, turn.is_users) for turn in turns] == [("Bea Bo", False), ("", False), ("", True)]
+
+
+def test_secrets_of_a_message_are_masked() -> None:
+    """What is masked here reaches no prompt, no quote and no episode."""
+    turns = turns_of([HumanMessage("My wifi password is Sunshine42."), AIMessage("Noted: the PIN is 4821.")])
+
+    assert [turn.text for turn in turns] == ["My wifi password is ***.", "Noted: the PIN is ***."]
+
+
+def test_memory_around_a_password_is_still_recognised() -> None:
+    """A password that ends at a tag does not hide the tag."""
+    (turn,) = turns_of([HumanMessage("<memory>\n- The wifi password is x9y8z7</memory> I live in Oslo.")])
+
+    assert turn.text == "I live in Oslo."
