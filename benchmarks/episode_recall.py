@@ -28,6 +28,7 @@ BUDGETS = (500, 2_000)
 MUST_REACH = {"lexical": (0.79, 0.895), "hybrid": (0.81, 0.915)}
 MUST_REACH_WITHOUT_EPISODES = 0.755
 MUST_REACH_DATES = 0.6
+EPISODE_SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 TEMPORAL = 2
 MONTHS = {name: number for number, name in enumerate(calendar.month_name) if name}
 PROTOCOL = (
@@ -100,6 +101,26 @@ def rows_of(name: str, subjects: Sequence[Subject], model: Embeddings | None) ->
     for budget, bound in zip(BUDGETS, MUST_REACH[name], strict=True):
         hits = shares(replace(pipeline, max_tokens=budget), subjects)
         yield share_row(f"facts and episodes, {name}, {budget:,} tokens", hits, at_least(bound))
+
+
+def left_out_row(subjects: Sequence[Subject]) -> Row:
+    """Return what the share of episodes reaches if it is chosen by the other conversations, for each of them."""
+    pipeline = RecallPipeline()
+    hits = [
+        [shares(replace(pipeline, episode_share=share), [subject]) for share in EPISODE_SHARES] for subject in subjects
+    ]
+    chosen: list[float] = []
+    reached: list[float] = []
+    for left_out in range(len(subjects)):
+        others = hits[:left_out] + hits[left_out + 1 :]
+        totals = [sum(sum(each[place]) for each in others) for place in range(len(EPISODE_SHARES))]
+        best = totals.index(max(totals))
+        chosen.append(EPISODE_SHARES[best])
+        reached += hits[left_out][best]
+    name = (
+        f"the same, lexical, {pipeline.max_tokens:,} tokens, episode_share chosen without the conversation asked about"
+    )
+    return share_row(name, reached, note=f"chosen: {', '.join(f'{share:g}' for share in sorted(set(chosen)))}")
 
 
 # -- what each part is worth ----------------------------------------------------------------------
@@ -196,7 +217,10 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
     if quick:
         conversations = [replace(conversations[0], questions=conversations[0].questions[:40])]
     subjects = [to_subject(conversation) for conversation in conversations]
-    found = [*rows_of("lexical", subjects, None), *part_rows(subjects), date_row(subjects), *user_rows(conversations)]
+    found = [*rows_of("lexical", subjects, None)]
+    if len(subjects) > 1:
+        found.append(left_out_row(subjects))
+    found += [*part_rows(subjects), date_row(subjects), *user_rows(conversations)]
     model = None if quick else small_model()
     if model:
         found += rows_of("hybrid", subjects, model)
