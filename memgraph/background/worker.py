@@ -168,7 +168,7 @@ class Worker:
             return self._lock.wait_for(lambda: not self._running, max(0.0, seconds))
 
     def _wait_for_progress(self, seconds: float, finished: int) -> None:
-        """Wait until no job runs any more, but one has ended since *finished* had; at most *seconds*."""
+        """Wait until no job runs, and more of them than *finished* have ended; at most *seconds*."""
         with self._lock:
             self._lock.wait_for(lambda: not self._running and self._finished != finished, max(0.0, seconds))
 

@@ -112,12 +112,12 @@ def append(path: Path, data: bytes, *, end: int, durable: bool = True) -> None:
                 with suppress(OSError):
                     file.truncate(end)
                 raise
-        if durable and not end:  # the file may be new
+        if durable:  # the file may be new, or be created by an append that was not durable
             _sync_folder(path.parent)
 
 
 def sync(path: Path) -> None:
-    """Make durable what was appended to a file that is not *durable* yet; a missing one is none."""
+    """Make a file durable to which `append` wrote without being *durable*; nothing is done if it is missing."""
     with wrap_os_errors(path), suppress(FileNotFoundError), path.open("r+b") as file:
         os.fsync(file.fileno())
         _sync_folder(path.parent)

@@ -200,11 +200,14 @@ def test_an_append_is_durable(storage: FileStorage, path: Path, synced: list[str
     assert str(path.parent.parent / "bob") in synced
 
 
-def test_an_append_makes_durable_what_was_appended_without(storage: FileStorage, path: Path, synced: list[str]) -> None:
+@pytest.mark.parametrize("appended", ["e3", "e4"])
+def test_an_append_makes_durable_what_was_appended_without(
+    storage: FileStorage, path: Path, synced: list[str], appended: str
+) -> None:
     """A submission does not wait for the disk a second time; the update, which removes it from the outbox, does."""
     storage.append_episodes(ADA, [said("e3")], POLICY, durable=False)
     at_submission = list(synced)
-    storage.append_episodes(ADA, [said("e3")], POLICY)
+    storage.append_episodes(ADA, [said(appended)], POLICY)
 
     assert at_submission == []
     assert synced == [str(path), str(path.parent)]
