@@ -19,7 +19,8 @@ import memgraph
 from memgraph import Context, build_graph
 from memgraph.audit import pairs
 from memgraph.llm.offline.patterns import LANGUAGES, _patterns, pattern
-from memgraph.llm.offline.slots import _NATIONALITY, _compiled, _table
+from memgraph.llm.offline.sentences import _PASTED_LINE
+from memgraph.llm.offline.slots import _BARE_FIRM, _NATIONALITY, _compiled, _table
 
 LONG = 1_600
 SHORT = LONG // 8
@@ -37,7 +38,7 @@ SLOTS = frozenset(
 )
 ANCHORED = (
     SLOTS
-    | {*pairs.SLOTS.values(), pairs._PREFERS, _NATIONALITY}
+    | {*pairs.SLOTS.values(), pairs._PREFERS, _NATIONALITY, _BARE_FIRM, _PASTED_LINE}
     | {
         pattern(language, name)
         for language in LANGUAGES
@@ -48,17 +49,12 @@ ANCHORED = (
 
 
 SENTENCE_ONLY = (
-    "[>|#$%{}\\[\\]<+=]|//|",
-    "[^.!?。！？\\n]{1,400}[?？]",
-    "(?:https?://|www\\.)\\S+|",
-    "公司|学校|医院|酒店|银行|工厂|",
     "[A-Za-z_]\\w*(\\.[A-Za-z_]\\w*)+",
     "[.!?;\\n。！？；]+(?:\\s|$|",
     "(?:so |and |but |please )?(?:(?:what|where|",
     "\\s*(?:(?:the\\s+)?(?:ai\\s+)?(?:assistant|",
     "\\s*(?:echo .* \\| )?memgraph",
     "\\s*[,\\]]",
-    "[。！？!?；;….\\n]+\\W*\\Z",
     "\\b(?:uploaded|attached) ",
 )
 """Beginnings of patterns that are not linear, but are used on one sentence, name or option only; the functions that

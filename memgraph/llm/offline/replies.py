@@ -15,7 +15,7 @@ MAX_SENTENCES = 3  # a correction is at the beginning of a reply
 MAX_QUOTE = 200  # characters of a correction, and of what went wrong
 MIN_QUOTE = 8
 _NOT_THAT = re.compile(r",? (?:and |but )?(?:not|rather than) [^,]+$|[，,]?(?:而)?不是[^，]+$", re.IGNORECASE)
-_ASKED = re.compile(r"[^.!?。！？\n]{1,400}[?？]")
+_ASKED = re.compile(r"(?<![^.!?。！？\n])[^.!?。！？\n]++[?？]")
 
 
 class Correction(NamedTuple):

@@ -20,7 +20,7 @@ BLANK = PLACEHOLDER  # replaces removed text: no fact may contain it
 
 _REMOVED = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)|<[^<>\n]{1,200}>", re.DOTALL)
 _SPACES = re.compile(rf"(?:[^\S\n]|[{HIDDEN['control characters']}])+")
-_URL = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
+_URL = re.compile(r"(?:https?://|www\.)\S+|(?<!\S)\S[^\s@]*+@\S+\.\w+")
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,300})\"|“([^”\n]{1,300})”|「([^」\n]{1,300})」|『([^』\n]{1,300})』|‘([^’\n]{3,300})’(?!\w)"
 )
@@ -31,7 +31,7 @@ _PASTED_LINE = re.compile(
     r"|(?:Traceback|import|from \S+ import|def|class|return|at \S+\()\b|[A-Za-z_]\w*(?:\(.*\))?\s*[={]"
 )
 _CLAUSE_END = re.compile(r"(?<=[；;…])(?![；;…])|(?<=\.\.)(?!\.)")
-_STOP = re.compile(r"[。！？!?；;….\n]+\W*\Z")
+_STOP = re.compile(r"(?<!\W)([^\w。！？!?；;….\n]*+)[。！？!?；;….\n]\W*+\Z")
 _SECRET_WORD = re.compile(
     r"pass ?word|passphrase|passcode|(?:api|access|private)[ _-]?key|secret|\btoken\b|credential|credit card|\bcvv\b"
     r"|\bssn\b|social security|\bpin (?:code|is|number)\b|\biban\b|\bsk-|\bghp_|\bAKIA"
@@ -73,7 +73,7 @@ def split(turn: str) -> list[Sentence]:
 
 def _read(text: str) -> Iterator[Sentence]:
     stop = _STOP.search(text)
-    text, mark = (text[: stop.start()], stop[0]) if stop else (text, "")
+    text, mark = (text[: stop.end(1)], text[stop.end(1) :]) if stop else (text, "")
     text = text.strip(" ')" if text.count('"') % 2 == 0 else " \"')")
     if 1 < len(text) <= MAX_SENTENCE and not (_SECRET_WORD.search(text) or _CODE.search(text)):
         yield Sentence(text, is_asked="?" in mark or "？" in mark)
