@@ -34,7 +34,7 @@ MAX_COMPARED = 200
 _USER = frozenset({"user", "用户", "用", "户"})
 
 _LINE = re.compile(r"^[^\n]+", re.MULTILINE)
-_BULLET = re.compile(r"[ \t]*(?:[-*•·]|\d{1,2}[.)、])[ \t]+")
+_BULLET = re.compile(r"^[ \t]*(?:[-*•·]|\d{1,2}[.)、])[ \t]+")
 _FRAMES = tuple(text.strip() for text in (OPENING.partition("\n")[2], QUOTES))
 """Lines that only memory renders."""
 _HEADINGS = frozenset(heading.strip() for heading in (*SUMMARY_TITLES, *GROUPS) if heading)
