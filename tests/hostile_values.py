@@ -201,6 +201,7 @@ FINDINGS = (
 
 OTHERS: Mapping[str, Value] = {
     "Callable[[object], str]": lambda _: str,
+    "Callable[[str], str]": lambda _: str.upper,
     "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},
     "Iterable[Span]": lambda _: (Span(start=0, end=5, origin="quoted"), Span(start=3, end=9, origin="recalled")),
     **dict.fromkeys(("int", "int | None"), lambda _: 1_000),
