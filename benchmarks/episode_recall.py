@@ -80,14 +80,14 @@ class Recalled:
 def recall_all(pipeline: RecallPipeline, subjects: Sequence[Subject]) -> Iterator[Recalled]:
     """Recall for every question by the steps of *pipeline*."""
     for subject in subjects:
-        today = pipeline.today(subject.end)
         for question in subject.conversation.questions:
-            ranked = pipeline.rank(subject.memory.facts, subject.episodes, pipeline.query([question.text], today))
+            query = pipeline.query([question.text], subject.end)
+            ranked = pipeline.rank(subject.memory.facts, subject.episodes, query)
             fitted = pipeline.fit(subject.memory, ranked)
-            text = pipeline.render(ranked, fitted, today)
+            text = fitted.render(query.today)
             if count_tokens(text) > pipeline.max_tokens:
                 raise ValueError(f"more than {pipeline.max_tokens} tokens for {question.text!r}")
-            yield Recalled(subject, question, fitted.facts, fitted.episodes, text)
+            yield Recalled(subject, question, list(fitted.facts), list(fitted.episodes), text)
 
 
 def shares(pipeline: RecallPipeline, subjects: Sequence[Subject]) -> list[float]:

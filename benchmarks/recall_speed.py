@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 
 from memgraph import Fact, IndexCache, Memory, Section, recall
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Scope
-from memgraph.retrieval.recall import RecallPipeline
+from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.vector_store import PROBE
 from memgraph.storage.file import FileStorage
 from memgraph.text.tokens import count_tokens

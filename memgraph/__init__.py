@@ -64,7 +64,8 @@ if TYPE_CHECKING:
     from memgraph.recall_graph import build_recall_graph
     from memgraph.report import Report
     from memgraph.retrieval.index_cache import IndexCache
-    from memgraph.retrieval.recall import RecallPipeline, make_recall_pipeline, rank_facts, recall
+    from memgraph.retrieval.pipeline import RecallPipeline
+    from memgraph.retrieval.recall import make_recall_pipeline, rank_facts, recall
     from memgraph.retrieval.results import ScoredFact
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage, open_storage
@@ -152,7 +153,7 @@ _MODULES = {
     "MemoryUpdate": "models",
     "Outbox": "background",
     "Policy": "policy",
-    "RecallPipeline": "retrieval.recall",
+    "RecallPipeline": "retrieval.pipeline",
     "Report": "report",
     "Scope": "models",
     "ScoredFact": "retrieval.results",

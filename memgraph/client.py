@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from memgraph.background.runner import OnUpdate
     from memgraph.editing import Change
     from memgraph.models import Episode
+    from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.retrieval.query import MessageLike
-    from memgraph.retrieval.recall import RecallPipeline
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
     from memgraph.settings import Settings
 

@@ -8,19 +8,15 @@ recall_load -> recall_rank -> recall_fit -> recall_render
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Literal
 
-from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
-from langgraph.runtime import Runtime
 
 from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.langgraph_adapter import MemoryGraph
 from memgraph.nodes.errors import ErrorHandlers
-from memgraph.nodes.recall import RecallContext, recall_fit, recall_load, recall_rank, recall_render
-from memgraph.retrieval.recall import RecallPipeline
+from memgraph.nodes.recall import RecallNodes
+from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.state import Conversation, RecallStages, RecallState, TextRendered
 
 if TYPE_CHECKING:
@@ -51,7 +47,7 @@ def build_recall_graph(
     Args:
         storage: Storage, or its URL such as `sqlite:FILE`; default: files in the user's data folder.
         pipeline: Token budget, weights and ranker, such as `make_recall_pipeline(settings)`; default:
-            `RecallPipeline()`.
+            `RecallPipeline()`. Its time zone is that of runs whose context names none.
         defaults: Values for every field that the context of a run leaves out, such as `make_context(settings)`.
             *storage* replaces the field of this name.
         output: What the graph returns: `result` is `recalled` alone, which touches no other key of a parent graph;
@@ -68,8 +64,9 @@ def build_recall_graph(
         StorageError: From a run whose memory cannot be read. Inside another graph the error is logged, and
             nothing is recalled.
     """
-    resolver = ContextResolver((defaults or Context()).merge(Context(storage=storage)))
-    bound = partial(_bind, resolver, pipeline or RecallPipeline())
+    nodes = RecallNodes(pipeline or RecallPipeline())
+    own = Context(timezone=nodes.pipeline.timezone).merge(defaults or Context())
+    resolver = ContextResolver(own.merge(Context(storage=storage)))
     graph: StateGraph[RecallState, Context, Conversation, Any] = StateGraph(
         RecallState,
         context_schema=SubmittedContext,
@@ -79,24 +76,13 @@ def build_recall_graph(
 
     handlers = ErrorHandlers(resolver)
     graph.set_node_defaults(error_handler=handlers.recall_nothing)  # pyright: ignore[reportArgumentType] - NodeError is injected
-    graph.add_node("recall_load", bound(recall_load))
-    graph.add_node("recall_rank", bound(recall_rank))
-    graph.add_node("recall_fit", bound(recall_fit))
-    graph.add_node("recall_render", bound(recall_render))
+    graph.add_node("recall_load", resolver.bind(nodes.load))
+    graph.add_node("recall_rank", resolver.bind(nodes.rank))
+    graph.add_node("recall_fit", resolver.bind(nodes.fit))
+    graph.add_node("recall_render", resolver.bind(nodes.render))
 
     graph.add_edge(START, "recall_load")
     graph.add_edge("recall_load", "recall_rank")
     graph.add_edge("recall_rank", "recall_fit")
     graph.add_edge("recall_fit", "recall_render")
     return RecallGraph.from_compiled(graph.compile(name=NAME, checkpointer=checkpointer))
-
-
-def _bind(resolver: ContextResolver, pipeline: RecallPipeline, node: Callable[..., Any]) -> Callable[..., Any]:
-    """Return *node* with a RecallContext; `wraps` keeps the annotations, from which LangGraph reads its input."""
-
-    @wraps(node)
-    def call(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-        context = RecallContext(resolver(runtime, get_config()), pipeline)
-        return node(state, runtime.override(context=context))
-
-    return call

@@ -17,6 +17,7 @@ from memgraph.errors import ConversationError
 from memgraph.langgraph_adapter import ValidatedValue
 from memgraph.models import UNKNOWN_THREAD, Answer, Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
 from memgraph.report import Outcome, RemovedFact, Report, Usage
+from memgraph.retrieval.query import Query
 from memgraph.retrieval.results import Ranked, RecallResult, Selection
 from memgraph.review import Review
 
@@ -272,8 +273,9 @@ class MemoryLoaded(TypedDict):
 
 
 class MemoryRanked(TypedDict):
-    """The ranked facts and episodes, the best first."""
+    """What the memory is compared with, and the ranked facts and episodes, the best first."""
 
+    query: Annotated[Query, ValidatedValue]
     ranked: Annotated[Ranked, ValidatedValue]
 
 
@@ -301,7 +303,7 @@ class RankInput(Conversation, MemoryLoaded):
     """recall_rank."""
 
 
-class FitInput(Conversation, MemoryLoaded, MemoryRanked):
+class FitInput(MemoryLoaded, MemoryRanked):
     """recall_fit."""
 
 

@@ -32,9 +32,9 @@ from memgraph.models import (
 )
 from memgraph.prompts.parse import AskedAbout
 from memgraph.retrieval.documents import Document
-from memgraph.retrieval.lines import DATED, FACTS, Line
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.recalled import Entries
+from memgraph.retrieval.render import DATED, FACTS, Line
 from memgraph.retrieval.terms import extract_terms
 from memgraph.review import make_proposal
 from memgraph.rules.draft import Draft

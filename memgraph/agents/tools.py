@@ -25,8 +25,8 @@ from memgraph.langgraph_adapter import has_checkpointer
 from memgraph.models import MANUAL, Addition, Fact, Memory, MemoryUpdate, learned_source
 from memgraph.policy import Policy
 from memgraph.retrieval.index_cache import IndexCache
-from memgraph.retrieval.lines import one_line
 from memgraph.retrieval.recall import rank_facts
+from memgraph.retrieval.render import one_line
 from memgraph.rules.draft import Draft
 from memgraph.rules.evict import evict
 from memgraph.settings import Settings

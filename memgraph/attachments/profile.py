@@ -25,7 +25,7 @@ from memgraph.text.normalize import unescape
 
 if TYPE_CHECKING:
     from memgraph.background.invoker import Invoker
-    from memgraph.retrieval.recall import RecallPipeline
+    from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.storage import MemoryStorage
 
 logger = logging.getLogger("memgraph.attachments")

@@ -12,7 +12,7 @@ from memgraph.text.dates import local_date
 
 if TYPE_CHECKING:
     from memgraph.models import Episode, Fact, Memory
-    from memgraph.retrieval.recall import RecallPipeline
+    from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
 
 Language = Literal["en", "zh"]
@@ -89,8 +89,8 @@ def find_quotes(
 
     By words, a quote has a word of the question itself: a neighbour that has one does not count.
     """
+    from memgraph.retrieval.fact_index import resolve_superseded
     from memgraph.retrieval.results import ScoredFact
-    from memgraph.retrieval.supersession import resolve_superseded
 
     superseded = {memory.facts[position].id for position in resolve_superseded(memory.facts)}
     found = pipeline.search(memory, text, episodes=episodes, limit=MAX_CANDIDATES)
@@ -124,7 +124,7 @@ def _matched_terms(found: ScoredFact | ScoredEpisode) -> set[str]:
 
 def quote_all(memory: Memory, timezone: str) -> Iterator[str]:
     """Yield a line for each of the facts in use, the most certain first, as many as a reply quotes."""
-    from memgraph.retrieval.supersession import resolve_superseded
+    from memgraph.retrieval.fact_index import resolve_superseded
 
     superseded = resolve_superseded(memory.facts)
     current = [fact for position, fact in enumerate(memory.facts) if position not in superseded]

@@ -204,8 +204,8 @@ def _refuse_storage_url(storage: str | MemoryStorage | None, authenticated: str 
         )
 
 
-def resolve_origin(context: RunContext) -> Origin:
-    """Return the owner of the update.
+def resolve_scope(context: RunContext) -> Scope:
+    """Return the owner of the memory.
 
     Raises:
         IdentityError: If there is no user, or an id is invalid.
@@ -214,10 +214,18 @@ def resolve_origin(context: RunContext) -> Origin:
         raise IdentityError(
             "no user_id: name the user by context=Context(user_id='ada'); 'default' is the memory without a user"
         )
-    storage = context.open_storage().name
+    return Scope(context.user_id, context.agent_name)
+
+
+def resolve_origin(context: RunContext) -> Origin:
+    """Return the owner of the update.
+
+    Raises:
+        IdentityError: If there is no user, or an id is invalid.
+    """
     return Origin(
-        scope=Scope(context.user_id, context.agent_name),
+        scope=resolve_scope(context),
         thread_id=validate_id(context.thread_id, "thread_id") if context.thread_id else None,
-        storage=storage,
+        storage=context.open_storage().name,
         review=context.review,
     )

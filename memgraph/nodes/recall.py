@@ -9,54 +9,87 @@ import numpy as np
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
-from memgraph.context.runtime import resolve_origin
+from memgraph.context.runtime import resolve_scope
 from memgraph.models import Episode, Memory
 from memgraph.retrieval.fact_index import Ranking
-from memgraph.retrieval.lines import MIN_LINE_TOKENS, episode_lines, fact_lines
-from memgraph.retrieval.recall import RankedMemory, RecallPipeline
-from memgraph.retrieval.render import render
-from memgraph.retrieval.results import Ranked, RankedItem, RecallResult
+from memgraph.retrieval.pipeline import RankedMemory, RecallPipeline
+from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_lines, fact_lines, render
+from memgraph.retrieval.results import Ranked, RankedItem, RecallResult, Selection
 from memgraph.retrieval.vector_store import VectorStore
 from memgraph.state import Conversation, FitInput, MemoryChosen, MemoryLoaded, MemoryRanked, RankInput, TextRendered
 from memgraph.text.tokens import count_tokens
 
 
 @dataclass(frozen=True)
-class RecallContext:
-    """The `runtime.context` of a recall node."""
+class RecallNodes:
+    """The nodes of a recall graph, which share the pipeline and its caches."""
 
-    run: RunContext
     pipeline: RecallPipeline
 
-    def episodes(self) -> Sequence[Episode]:
-        """Return the episodes of the user. They are not a stage: there may be thousands, of which few are chosen."""
-        return self.run.open_storage().episodes(resolve_origin(self.run).scope) if self.run.enabled else ()
+    def load(self, _: Conversation, runtime: Runtime[RunContext]) -> MemoryLoaded:
+        """Load the memory; an empty one if memory is disabled."""
+        run = runtime.context
+        return {"memory": run.open_storage().load(resolve_scope(run)) if run.enabled else Memory()}
 
-    def vectors(self) -> VectorStore | None:
-        """Return what keeps the vectors of the user's memory."""
-        return self.run.open_storage().vectors(resolve_origin(self.run).scope) if self.run.enabled else None
+    def rank(self, state: RankInput, runtime: Runtime[RunContext]) -> MemoryRanked:
+        """Rank the facts and the episodes, the best first."""
+        pipeline = self._pipeline_of(runtime.context)
+        episodes, vectors = self._episodes_and_vectors(runtime.context)
+        query = pipeline.query(state["messages"])
+        ranked = pipeline.rank(state["memory"].facts, episodes, query, vectors=vectors)
+        fact_ids = [fact.id for fact in ranked.facts.facts]
+        episode_ids = [episode.id for episode in ranked.episodes.episodes]
+        most = pipeline.max_tokens // MIN_LINE_TOKENS
+        return {
+            "query": query,
+            "ranked": Ranked(
+                facts=_items(ranked.fact_ranking, fact_ids, len(fact_ids)),
+                episodes=_items(ranked.episode_ranking, episode_ids, most),
+            ),
+        }
 
+    def fit(self, state: FitInput, runtime: Runtime[RunContext]) -> MemoryChosen:
+        """Select what fits the budget, in the order of the stage, which a client may have edited."""
+        pipeline, memory, stage = self._pipeline_of(runtime.context), state["memory"], state["ranked"]
+        facts, episodes = pipeline.indexes(memory.facts, *self._episodes_and_vectors(runtime.context))
+        fact_positions = {fact.id: position for position, fact in enumerate(memory.facts)}
+        fact_ranking = _to_ranking(stage.facts, fact_positions)
+        episode_ranking = _to_ranking(stage.episodes, episodes.positions)
+        ranked = RankedMemory(state["query"], facts, fact_ranking, episodes, episode_ranking)
+        fitted = pipeline.fit(memory, ranked)
+        scored_facts, scored_episodes = ranked.explain(fitted.facts, fitted.episodes)
+        return {
+            "chosen": Selection(
+                summaries=fitted.summaries.texts,
+                facts=scored_facts,
+                episodes=scored_episodes,
+                today=ranked.query.today,
+            )
+        }
 
-def recall_load(_: Conversation, runtime: Runtime[RecallContext]) -> MemoryLoaded:
-    """Load the memory; an empty one if memory is disabled."""
-    run = runtime.context.run
-    return {"memory": run.open_storage().load(resolve_origin(run).scope) if run.enabled else Memory()}
+    def render(self, state: MemoryChosen, runtime: Runtime[RunContext]) -> TextRendered:
+        """Render the block that goes into a prompt."""
+        chosen, timezone = state["chosen"], runtime.context.timezone
+        facts = [entry.fact for entry in sorted(chosen.facts, key=lambda entry: entry.position)]
+        episodes = [entry.episode for entry in sorted(chosen.episodes, key=lambda entry: entry.position)]
+        lines = (*fact_lines(facts, timezone), *episode_lines(episodes, timezone))
+        text = render(chosen.summaries, (line for line in lines if line), today=chosen.today)
+        return {
+            "recalled": RecallResult(text=text, tokens=count_tokens(text), facts=chosen.facts, episodes=chosen.episodes)
+        }
 
+    def _pipeline_of(self, run: RunContext) -> RecallPipeline:
+        return self.pipeline.in_timezone(run.timezone)
 
-def recall_rank(state: RankInput, runtime: Runtime[RecallContext]) -> MemoryRanked:
-    """Rank the facts and the episodes, the best first."""
-    context, pipeline = runtime.context, runtime.context.pipeline
-    query = pipeline.query(state["messages"])
-    ranked = pipeline.rank(state["memory"].facts, context.episodes(), query, vectors=context.vectors())
-    fact_ids = [fact.id for fact in ranked.facts.facts]
-    episode_ids = [episode.id for episode in ranked.episodes.episodes]
-    most = pipeline.max_tokens // MIN_LINE_TOKENS
-    return {
-        "ranked": Ranked(
-            facts=_items(ranked.fact_ranking, fact_ids, len(fact_ids)),
-            episodes=_items(ranked.episode_ranking, episode_ids, most),
-        )
-    }
+    def _episodes_and_vectors(self, run: RunContext) -> tuple[Sequence[Episode], VectorStore | None]:
+        """Return the user's episodes, and what keeps the vectors of the memory if there is an embedding model.
+
+        They are not a stage: there may be thousands, of which few are chosen.
+        """
+        if not run.enabled:
+            return (), None
+        storage, scope = run.open_storage(), resolve_scope(run)
+        return storage.episodes(scope), storage.vectors(scope) if self.pipeline.embeddings is not None else None
 
 
 def _items(ranking: Ranking, ids: Sequence[str], most: int) -> tuple[RankedItem, ...]:
@@ -66,20 +99,6 @@ def _items(ranking: Ranking, ids: Sequence[str], most: int) -> tuple[RankedItem,
     )
 
 
-def recall_fit(state: FitInput, runtime: Runtime[RecallContext]) -> MemoryChosen:
-    """Select what fits the budget, in the order of the stage, which a client may have edited."""
-    pipeline, memory, stage = runtime.context.pipeline, state["memory"], state["ranked"]
-    facts, episodes = pipeline.lexical_indexes(memory.facts, runtime.context.episodes())
-    ranked = RankedMemory(
-        facts,
-        _to_ranking(stage.facts, {fact.id: index for index, fact in enumerate(memory.facts)}),
-        episodes,
-        _to_ranking(stage.episodes, episodes.positions),
-    )
-    fitted = pipeline.fit(memory, ranked)
-    return {"chosen": pipeline.explain(ranked, fitted, pipeline.query(state["messages"]), pipeline.today())}
-
-
 def _to_ranking(items: Sequence[RankedItem], positions: Mapping[str, int]) -> Ranking:
     """Return the ranking of *items*, without those that are not in the memory any more."""
     scores, similarity = np.zeros(len(positions)), np.zeros(len(positions))
@@ -87,15 +106,3 @@ def _to_ranking(items: Sequence[RankedItem], positions: Mapping[str, int]) -> Ra
     for position, item in known.items():
         scores[position], similarity[position] = item.score, item.similarity
     return Ranking(list(known), scores, similarity)
-
-
-def recall_render(state: MemoryChosen, runtime: Runtime[RecallContext]) -> TextRendered:
-    """Render the block that goes into a prompt."""
-    chosen, timezone = state["chosen"], runtime.context.pipeline.timezone
-    facts = [entry.fact for entry in sorted(chosen.facts, key=lambda entry: entry.position)]
-    episodes = [entry.episode for entry in sorted(chosen.episodes, key=lambda entry: entry.position)]
-    lines = (*fact_lines(facts, timezone), *episode_lines(episodes, timezone))
-    text = render(chosen.summaries, (line for line in lines if line), today=chosen.today)
-    return {
-        "recalled": RecallResult(text=text, tokens=count_tokens(text), facts=chosen.facts, episodes=chosen.episodes)
-    }

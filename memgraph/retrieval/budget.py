@@ -1,24 +1,97 @@
-"""Which facts and episodes fit the token budget: the best first, each with its share if both compete."""
+"""What fits the token budget: the summaries, then the best facts and episodes, each with its share if both compete."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from memgraph.retrieval.lines import MIN_LINE_TOKENS, Line, day_heading
+from memgraph.models import Memory, SectionName
+from memgraph.retrieval.render import (
+    CLOSING,
+    MIN_LINE_TOKENS,
+    OPENING,
+    SUMMARY_TITLES,
+    CountedLine,
+    is_unbroken,
+    summary_line,
+    to_lines,
+    today_line,
+)
+from memgraph.text.sentences import cut_at_sentence
+from memgraph.text.tokens import count_tokens
 
 SUMMARIES_SHARE = 0.5
 """Share of the budget that the summaries may take."""
+SUMMARY_PRIORITY: tuple[SectionName, ...] = (
+    *("top_of_mind", "work_context"),
+    *("personal_context", "recent_months", "earlier_context", "long_term_background"),
+)
+"""The order in which summaries take their share of the budget."""
+MAX_ENTITY_CHARS = 5
+"""Length of `&amp;`."""
 MAX_MISSES = 32
 """After so many lines in a row that do not fit, what is left of the budget is taken to be too little."""
-
 BATCH = 64
 """How many lines are made and counted at once."""
+_LONGEST_DATE = "2026-12-31"
 
-TokenCounter = Callable[[Sequence[str]], Sequence[int]]
-"""Returns the tokens of lines and headings."""
+
+# -- summaries ------------------------------------------------------------------------------------
+
+
+def frame_tokens() -> int:
+    """Return the tokens of a block with nothing in it; those of every date are the same."""
+    return count_tokens(OPENING) + count_tokens(today_line(_LONGEST_DATE)) + count_tokens(CLOSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """The summaries that fit their share of the budget."""
+
+    texts: Mapping[SectionName, str]
+    """On one line each, and escaped."""
+    tokens: int
+    """Their tokens with their headings and the frame of the block."""
+    may_miscount: bool
+    """Whether their tokens may differ next to other lines."""
+
+
+def fit_summaries(memory: Memory, max_tokens: int) -> Summaries:
+    """Return the summaries of *memory* that fit, in order of priority; the last may be cut at a sentence end.
+
+    Args:
+        memory: The memory.
+        max_tokens: Maximum tokens of the summaries with their headings and the frame of the block.
+    """
+    texts, tokens = dict[SectionName, str](), frame_tokens()
+    summaries = to_lines(memory.section(name).summary for name in SUMMARY_PRIORITY)
+    used_headings = set[str]()
+    for name, summary in zip(SUMMARY_PRIORITY, summaries, strict=True):
+        heading, title = _HEADING_AND_TITLE[name]
+        spent = tokens + (0 if heading in used_headings else count_tokens(heading))
+        if text := _cut_summary(title, summary, max_tokens - spent):
+            texts[name] = text
+            used_headings.add(heading)
+            tokens = spent + count_tokens(summary_line(title, text))
+    return Summaries(texts, tokens, may_miscount=any(map(is_unbroken, texts.values())))
+
+
+_HEADING_AND_TITLE: Mapping[SectionName, tuple[str, str]] = {
+    name: (heading, title) for heading, titles in SUMMARY_TITLES.items() for name, title in titles.items()
+}
+
+
+def _cut_summary(title: str, text: str, max_tokens: int) -> str:
+    """Return *text* cut so that its line takes at most *max_tokens*, without half an entity such as `&lt;`."""
+    if not text:
+        return ""
+    cut = cut_at_sentence(text, max_tokens, lambda part: count_tokens(summary_line(title, part)))
+    entity = cut.rfind("&", -MAX_ENTITY_CHARS)
+    return cut if entity < 0 or ";" in cut[entity:] else cut[:entity].rstrip()
+
+
+# -- facts and episodes ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,53 +111,38 @@ class Candidates:
     """What may be selected: positions, the best first, and their lines; None for one that has none."""
 
     order: Sequence[int]
-    lines_of: Callable[[Sequence[int]], Sequence[Line | None]]
+    lines_of: Callable[[Sequence[int]], Sequence[CountedLine | None]]
 
-
-class _Entry(NamedTuple):
-    """A candidate with its line, and the tokens of that."""
-
-    position: int
-    line: Line
-    tokens: int
+    def lines(self, skipped: AbstractSet[int] | Mapping[int, object]) -> Iterator[tuple[int, CountedLine]]:
+        """Yield positions in order with their lines, except those *skipped*, and those without a line."""
+        for start in range(0, len(self.order), BATCH):
+            positions = [position for position in self.order[start : start + BATCH] if position not in skipped]
+            for position, line in zip(positions, self.lines_of(positions), strict=True):
+                if line is not None:
+                    yield position, line
 
 
 @dataclass
 class _Block:
     """The lines selected so far: each costs its own tokens, and those of the headings that it is the first under."""
 
-    count: TokenCounter
     left: int
     places: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """The groups, and the days in them, that have their headings."""
-    headings: dict[str, int] = field(default_factory=lambda: {"": 0})
-    """The tokens of the headings of groups and days."""
 
-    def read(self, candidates: Candidates) -> Iterator[_Entry]:
-        """Yield *candidates* in order, except those without a line; lines are made and counted in batches."""
-        for start in range(0, len(candidates.order), BATCH):
-            positions = candidates.order[start : start + BATCH]
-            pairs = zip(positions, candidates.lines_of(positions), strict=True)
-            yield from self._count([(position, line) for position, line in pairs if line is not None])
+    def cost(self, line: CountedLine) -> int:
+        if (line.group, line.day) in self.places:
+            return line.tokens
+        is_new_group = (line.group, "") not in self.places
+        return line.tokens + line.day_tokens + (line.group_tokens if is_new_group else 0)
 
-    def _count(self, batch: Sequence[tuple[int, Line]]) -> Iterator[_Entry]:
-        """Yield the entries of *batch*, and keep the tokens of their headings."""
-        days = {line.day for _, line in batch} - self.headings.keys()
-        headings = {line.group: line.group for _, line in batch if line.group} | {day: day_heading(day) for day in days}
-        tokens = self.count([*(line.text for _, line in batch), *headings.values()])
-        self.headings.update(zip(headings, tokens[len(batch) :], strict=True))
-        return (_Entry(*pair, cost) for pair, cost in zip(batch, tokens, strict=False))
-
-    def cost(self, entry: _Entry) -> int:
-        group, day = entry.line.group, entry.line.day
-        if (group, day) in self.places:
-            return entry.tokens
-        is_new_group = (group, "") not in self.places
-        return entry.tokens + (self.headings[group] if is_new_group else 0) + self.headings[day]
-
-    def add(self, line: Line, cost: int) -> None:
+    def add(self, line: CountedLine, cost: int) -> None:
         self.places |= {(line.group, ""), (line.group, line.day)}
         self.left -= cost
+
+
+Lines = dict[int, CountedLine]
+"""The lines selected, by position; the best first."""
 
 
 def fit(
@@ -94,9 +152,8 @@ def fit(
     guaranteed: AbstractSet[int],
     sources_of: Callable[[Iterable[int]], AbstractSet[int]],
     shares: Shares,
-    count: TokenCounter,
-) -> tuple[list[int], list[int]]:
-    """Return the positions of the facts and of the episodes that fit, the best first.
+) -> tuple[Lines, Lines]:
+    """Return the lines of the facts and of the episodes that fit.
 
     Corrections and preferences fill their share first. Of the rest, facts take all but the share of the episodes,
     episodes what is left, and facts what these leave over. An episode that a selected fact was learned from is not
@@ -108,33 +165,28 @@ def fit(
         guaranteed: Positions of corrections and preferences.
         sources_of: Returns the positions of the episodes that some facts were learned from.
         shares: How the tokens are divided.
-        count: Counts tokens; those of lines and headings must add up.
     """
-    block = _Block(count, shares.tokens)
-    chosen = set[int]()
+    block = _Block(shares.tokens)
     first = Candidates([position for position in facts.order if position in guaranteed], facts.lines_of)
-    chosen.update(_fill(block, first, chosen, min(shares.tokens, shares.guaranteed)))
-    room = int(block.left * (1 - shares.episodes)) if episodes.order else block.left
-    chosen.update(_fill(block, facts, chosen, room))
+    chosen = _fill(block, first, {}, min(shares.tokens, shares.guaranteed))
+    chosen |= _fill(block, facts, chosen, int(block.left * (1 - shares.episodes)) if episodes.order else block.left)
     quoted = _fill(block, episodes, sources_of(chosen), block.left)
-    chosen.update(_fill(block, facts, chosen, block.left))
-    return [position for position in facts.order if position in chosen], quoted
+    chosen |= _fill(block, facts, chosen, block.left)
+    return {position: chosen[position] for position in facts.order if position in chosen}, quoted
 
 
-def _fill(block: _Block, candidates: Candidates, skipped: AbstractSet[int], room: int) -> list[int]:
-    """Select positions in order, except those *skipped*, while their lines fit into *room* tokens."""
-    selected, misses = list[int](), 0
+def _fill(block: _Block, candidates: Candidates, skipped: AbstractSet[int] | Mapping[int, object], room: int) -> Lines:
+    """Select lines in order, except those *skipped*, while they fit into *room* tokens."""
+    selected, misses = Lines(), 0
     if room < MIN_LINE_TOKENS:
         return selected
-    for entry in block.read(candidates):
-        if entry.position in skipped:
-            continue
-        cost = block.cost(entry)
+    for position, line in candidates.lines(skipped):
+        cost = block.cost(line)
         if cost > room:
             misses += 1
         else:
-            block.add(entry.line, cost)
-            selected.append(entry.position)
+            block.add(line, cost)
+            selected[position] = line
             room, misses = room - cost, 0
         if room < MIN_LINE_TOKENS or misses >= MAX_MISSES:
             break

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 import numpy as np
 
 from memgraph.models import Episode
 from memgraph.retrieval.documents import Document, episode_documents, preceding_turns
 from memgraph.retrieval.embeddings import EmbeddingCache
-from memgraph.retrieval.fact_index import Ranking, scale_to_best
+from memgraph.retrieval.fact_index import Ranking, best_first, estimate_bytes, scale_to_best
 from memgraph.retrieval.lexical import TermExtractor
-from memgraph.retrieval.lines import Line, episode_lines
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Ranker
+from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, episode_lines
 
 
 class EpisodeIndex:
@@ -24,6 +23,7 @@ class EpisodeIndex:
         episodes: The oldest first.
         ranker: Builds the index.
         extract: Returns the terms of texts.
+        count: Counts the tokens of their lines.
         vectors: The embedding, for a ranker that uses one.
         timezone: IANA name of the time zone of the days in their lines.
         base: An index of the first of *episodes*, which is used again.
@@ -35,6 +35,7 @@ class EpisodeIndex:
         ranker: Ranker,
         *,
         extract: TermExtractor,
+        count: TokenCounter,
         vectors: EmbeddingCache | None = None,
         timezone: str = "UTC",
         base: EpisodeIndex | None = None,
@@ -53,14 +54,16 @@ class EpisodeIndex:
         )
         self.index = ranker(self.documents, extract, vectors, base.index if base else None)
         self.positions = {episode.id: position for position, episode in enumerate(self.episodes)}
+        self.size = estimate_bytes(self.documents)
+        self._count = count
         self._timezone = timezone
-        self._lines: dict[int, Line | None] = {}
+        self._lines: dict[int, CountedLine | None] = {}
 
-    def lines(self, positions: Sequence[int]) -> list[Line | None]:
+    def lines(self, positions: Sequence[int]) -> list[CountedLine | None]:
         """Return the lines of episodes; None for one that has no text."""
         if missing := [position for position in positions if position not in self._lines]:
             made = episode_lines([self.episodes[position] for position in missing], self._timezone)
-            self._lines.update(zip(missing, made, strict=True))
+            self._lines.update(zip(missing, count_lines(made, self._count), strict=True))
         return [self._lines[position] for position in positions]
 
     def rank(self, query: Query) -> Ranking:
@@ -68,8 +71,9 @@ class EpisodeIndex:
 
         The order contains the episodes whose similarity is above 0 only.
         """
-        similarity = scale_to_best(self.index.scores(query)) if query else np.zeros(len(self.episodes))
-        matches = np.flatnonzero(similarity)
-        newest_first = matches[::-1]
-        order = newest_first[np.argsort(-similarity[newest_first], kind="stable")]
-        return Ranking(cast("list[int]", order.tolist()), similarity, similarity)
+        if not query or not self.episodes:
+            nothing = np.zeros(len(self.episodes))
+            return Ranking([], nothing, nothing)
+        similarity = scale_to_best(self.index.scores(query))
+        newest_first = np.flatnonzero(similarity)[::-1]
+        return Ranking(best_first(newest_first, similarity), similarity, similarity)

@@ -1,4 +1,7 @@
-"""The facts of one memory, indexed by a ranker: their order for a question, and the line of each."""
+"""The facts of one memory, indexed by a ranker: their order for a question, and the line of each.
+
+A superseded fact is one that another fact replaced, and that is current in its stead.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,20 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memgraph.models import Fact
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.lexical import Scores
-from memgraph.retrieval.lines import Line, fact_lines
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
-from memgraph.retrieval.supersession import resolve_superseded
+from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, fact_lines
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
 """Categories that have a guaranteed share of the budget."""
+BYTES_PER_DOCUMENT = 1_000
+BYTES_PER_CHARACTER = 20
+"""Size of an index by its documents and their texts; measured, and rounded up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +46,36 @@ class FactIndex:
         facts: In the order of the memory.
         documents: The facts as they are searched.
         index: What a ranker made of *documents*.
+        count: Counts the tokens of their lines.
         timezone: IANA name of the time zone of the days in their lines.
     """
 
     def __init__(
-        self, facts: Sequence[Fact], documents: Sequence[Document], index: Index, *, timezone: str = "UTC"
+        self,
+        facts: Sequence[Fact],
+        documents: Sequence[Document],
+        index: Index,
+        *,
+        count: TokenCounter,
+        timezone: str = "UTC",
     ) -> None:
         self.facts = tuple(facts)
         self.documents = documents
+        self.size = estimate_bytes(documents)
         self._index = index
+        self._count = count
         self._timezone = timezone
         self._confidence = np.array([fact.confidence for fact in facts], dtype=np.float64)
         self._superseded = resolve_superseded(facts)
-        self._lines: dict[int, Line | None] = dict.fromkeys(self._superseded)
+        self._lines: dict[int, CountedLine | None] = dict.fromkeys(self._superseded)
         newest_first = sorted(range(len(facts)), key=lambda position: facts[position].created_at, reverse=True)
-        self._age = np.empty(len(facts), dtype=np.int64)
-        self._age[newest_first] = np.arange(len(facts))
+        self._order_of_equals = np.array(sorted(newest_first, key=self._superseded.__contains__), dtype=np.int64)
 
-    def lines(self, positions: Sequence[int]) -> list[Line | None]:
+    def lines(self, positions: Sequence[int]) -> list[CountedLine | None]:
         """Return the lines of facts; None for one that has no content, or is superseded."""
         if missing := [position for position in positions if position not in self._lines]:
             made = fact_lines([self.facts[position] for position in missing], self._timezone)
-            self._lines.update(zip(missing, made, strict=True))
+            self._lines.update(zip(missing, count_lines(made, self._count), strict=True))
         return [self._lines[position] for position in positions]
 
     @cached_property
@@ -85,11 +99,9 @@ class FactIndex:
             scores = (similarity_weight * similarity + confidence_weight * self._confidence) / total
         else:
             similarity, scores = np.zeros(len(self.facts)), self._confidence.copy()
-        is_superseded = np.zeros(len(self.facts), dtype=bool)
         for old, current in self._superseded.items():
-            scores[old], is_superseded[old] = min(scores[old], scores[current]), True
-        order = cast("list[int]", np.lexsort((self._age, is_superseded, -scores)).tolist())
-        return Ranking(order, scores, similarity)
+            scores[old] = min(scores[old], scores[current])
+        return Ranking(best_first(self._order_of_equals, scores), scores, similarity)
 
     def _similarity(self, query: Query) -> Scores:
         scores = self._index.scores(query)
@@ -102,3 +114,47 @@ def scale_to_best(scores: Scores) -> Scores:
     """Return *scores* in [0, 1], the best being 1; all 0 if none is above 0."""
     best = scores.max() if len(scores) else 0
     return np.clip(scores / best, 0, 1) if best > 0 else np.zeros(len(scores))
+
+
+def best_first(positions: NDArray[np.int64], scores: Scores) -> list[int]:
+    """Return *positions* by their scores, the highest first; equals stay in order."""
+    return cast("list[int]", positions[np.argsort(-scores[positions], kind="stable")].tolist())
+
+
+def estimate_bytes(documents: Sequence[Document]) -> int:
+    """Estimate the bytes of an index of *documents*."""
+    characters = sum(len(document.text) + sum(len(text) for text, _ in document.context) for document in documents)
+    return len(documents) * BYTES_PER_DOCUMENT + characters * BYTES_PER_CHARACTER
+
+
+# -- superseded facts -----------------------------------------------------------------------------
+
+
+def resolve_superseded(facts: Sequence[Fact]) -> dict[int, int]:
+    """Return, by the position of each superseded fact, the position of the current fact at the end of its chain."""
+    replaced_by = find_replacements(facts)
+    current = dict[int, int]()
+    for old, replacement in replaced_by.items():
+        new = replacement
+        while new in replaced_by:
+            new = replaced_by[new]
+        current[old] = new
+    return current
+
+
+def find_replacements(facts: Sequence[Fact]) -> dict[int, int]:
+    """Return, by the position of each superseded fact, the position of the fact that replaced it.
+
+    If facts replace each other in a circle, the newest one stays current, so at least one always does.
+    """
+    positions = {fact.id: position for position, fact in enumerate(facts)}
+    newest_first = sorted(range(len(facts)), key=lambda position: facts[position].created_at, reverse=True)
+    age = {position: rank for rank, position in enumerate(newest_first)}
+    replaced_by = dict[int, int]()
+    for new in newest_first:
+        for fact_id in facts[new].replaces:
+            old = positions.get(fact_id, new)
+            # an older clock must not bring the replaced fact back, unless that closes a circle
+            if old != new and (age[old] > age[new] or new not in replaced_by):
+                replaced_by.setdefault(old, new)
+    return replaced_by

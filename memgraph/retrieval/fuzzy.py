@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-NGRAM_SIZES = (3, 4)
-MIN_WORD_CHARS = 4
-"""Shorter words are similar to nothing."""
+from memgraph.retrieval.terms import character_ngrams
+
 MIN_SIMILARITY = 0.4
 """The lowest similarity that counts."""
 MAX_MATCHES = 100
 
 
-def character_ngrams(word: str) -> frozenset[str]:
-    """Return the character 3- and 4-grams of *word* with a space at either end; none of a short word."""
-    if len(word) < MIN_WORD_CHARS:
-        return frozenset()
-    padded = f" {word} "
-    return frozenset(padded[start : start + size] for size in NGRAM_SIZES for start in range(len(padded) - size + 1))
+class Lists:
+    """Lists of numbers, one after the other in one array.
+
+    Args:
+        lengths: The length of each list.
+    """
+
+    def __init__(self, lengths: Sequence[int] | NDArray[np.int64]) -> None:
+        self._starts = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+
+    def positions(self, numbers: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the positions of all entries of the lists with these *numbers*, and how many entries each has."""
+        chosen = np.array(numbers, dtype=np.int64)
+        lengths = self._starts[chosen + 1] - self._starts[chosen]
+        ends = lengths.cumsum()
+        first = np.repeat(self._starts[chosen] - ends + lengths, lengths)
+        return first + np.arange(len(first)), lengths
 
 
 class Vocabulary:
@@ -40,33 +52,43 @@ class Vocabulary:
             for ngram in ngrams:
                 postings[ngram].append(number)
         self._ngram_counts = np.array([len(ngrams) for ngrams in ngrams_of_words], dtype=np.float64)
-        self._postings = {ngram: np.array(numbers, dtype=np.int64) for ngram, numbers in postings.items()}
+        self._ngram_ids = {ngram: number for number, ngram in enumerate(postings)}
+        self._lists = Lists([len(numbers) for numbers in postings.values()])
+        self._numbers = np.fromiter(chain.from_iterable(postings.values()), dtype=np.int64)
 
-    def similar(self, words: Sequence[tuple[str, frozenset[str]]]) -> list[tuple[str, str, float]]:
+    def similar(
+        self, words: Sequence[tuple[str, frozenset[str]]], limit: int | None = MAX_MATCHES
+    ) -> list[tuple[str, str, float]]:
         """Return the words of the vocabulary that are spelled like one of *words*, which come with their n-grams.
 
             similarity = 2 * shared n-grams / (n-grams of one + n-grams of the other)
 
         Returns:
-            At most MAX_MATCHES matches, the most similar first: one of *words*, a different word of the vocabulary,
+            At most *limit* matches, the most similar first: one of *words*, a different word of the vocabulary,
             and their similarity in [MIN_SIMILARITY, 1].
 
         Source:
             Dice, "Measures of the Amount of Ecologic Association Between Species", 1945.
         """
-        postings = [[self._postings[ngram] for ngram in ngrams if ngram in self._postings] for _, ngrams in words]
-        if not any(postings):
-            return []
-        query_counts = np.array([len(ngrams) for _, ngrams in words])
-        similarity = 2 * self._count_shared(postings) / (self._ngram_counts + query_counts[:, np.newaxis])
-        rows, numbers = np.nonzero(similarity >= MIN_SIMILARITY)
-        values = similarity[rows, numbers]
-        best = np.argsort(-values, kind="stable")[:MAX_MATCHES].tolist()
-        matches = ((words[int(rows[match])][0], self._words[numbers[match]], float(values[match])) for match in best)
+        shared = self._count_shared([ngrams for _, ngrams in words])
+        candidates = np.flatnonzero(shared)
+        rows, numbers = np.divmod(candidates, max(1, len(self._words)))
+        query_counts = np.array([len(ngrams) for _, ngrams in words], dtype=np.int64)
+        similarity = 2 * shared[candidates] / (self._ngram_counts[numbers] + query_counts[rows])
+        alike = np.flatnonzero(similarity >= MIN_SIMILARITY)
+        best = alike[np.argsort(-similarity[alike], kind="stable")][:limit]
+        columns = (rows[best].tolist(), numbers[best].tolist(), similarity[best].tolist())
+        found = cast("Iterable[tuple[int, int, float]]", zip(*columns, strict=True))
+        matches = ((words[row][0], self._words[number], value) for row, number, value in found)
         return [(word, known, value) for word, known, value in matches if word != known]
 
-    def _count_shared(self, postings: Sequence[Sequence[NDArray[np.int64]]]) -> NDArray[np.int64]:
-        """Count the n-grams that each of Q query words shares with each of V words of the vocabulary: shape (Q, V)."""
-        size = len(self._ngram_counts)
-        hits = [numbers + row * size for row, of_word in enumerate(postings) for numbers in of_word]
-        return np.bincount(np.concatenate(hits), minlength=len(postings) * size).reshape(len(postings), size)
+    def _count_shared(self, ngrams_of_words: Sequence[frozenset[str]]) -> NDArray[np.int64]:
+        """Count the n-grams that each of Q query words shares with each of V words of the vocabulary: shape (Q * V,).
+
+        The count of query word q and word v is at q * V + v.
+        """
+        ids, size = self._ngram_ids, len(self._words)
+        known = [[ids[ngram] for ngram in ngrams if ngram in ids] for ngrams in ngrams_of_words]
+        positions, lengths = self._lists.positions(list(chain.from_iterable(known)))
+        rows = np.repeat(np.arange(len(known)) * size, [len(of_word) for of_word in known])
+        return np.bincount(np.repeat(rows, lengths) + self._numbers[positions], minlength=len(known) * size)

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memgraph._cache import LRUCache
 from memgraph.models import Episode, Fact, Memory
-from memgraph.retrieval.documents import Document, fact_documents
+from memgraph.retrieval.budget import Summaries, fit_summaries
+from memgraph.retrieval.documents import fact_documents
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.episode_index import EpisodeIndex
 from memgraph.retrieval.fact_index import FactIndex
-from memgraph.retrieval.rankers import DEFAULT_RANKER, get_ranker
-from memgraph.retrieval.render import Summaries, fit_summaries
-from memgraph.retrieval.text_cache import TextCache
+from memgraph.retrieval.rankers import DEFAULT_RANKER, Ranker, get_ranker
+from memgraph.retrieval.terms import Terms, extract_all_terms
 from memgraph.retrieval.vector_store import VectorStore
+from memgraph.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
 MAX_INDEX_BYTES = 128 * 2**20
 """Size of the indexes of facts, and of episodes, that an `IndexCache` keeps."""
-BYTES_PER_DOCUMENT = 1_000
-BYTES_PER_CHARACTER = 20
-"""Size of an index by its documents and their texts; measured, and rounded up."""
+MAX_TEXT_BYTES = 32 * 2**20
+"""Size of the terms of texts, and of their token counts, that it keeps."""
+_ENTRY_BYTES = 200
+"""Overhead of an entry of these."""
 _MAX_EMBEDDINGS = 4
 _NO_TURNS: Mapping[str, str] = MappingProxyType({})
 
@@ -52,6 +56,15 @@ class IndexOptions:
     """Keeps the vectors of the memory beyond this process."""
     embedding_seconds: float | None = None
     """Time limit of embedding new texts, see `EmbeddingCache.embed_newest`; None sets none."""
+    build: Ranker = field(init=False, compare=False, repr=False)
+    """The ranker.
+
+    Raises:
+        ConfigError: If its name is unknown.
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "build", get_ranker(self.ranker))
 
 
 class IndexCache:
@@ -66,27 +79,37 @@ class IndexCache:
     """
 
     def __init__(self, keep: int = 32, *, max_bytes: int = MAX_INDEX_BYTES) -> None:
-        self._facts: LRUCache[Hashable, FactIndex] = LRUCache(keep, max_bytes=max_bytes, size_of=_size_of)
-        self._episodes: LRUCache[Hashable, EpisodeIndex] = LRUCache(keep, max_bytes=max_bytes, size_of=_size_of)
+        self._facts: LRUCache[Hashable, FactIndex] = LRUCache(
+            keep, max_bytes=max_bytes, size_of=lambda _, index: index.size
+        )
+        self._episodes: LRUCache[Hashable, EpisodeIndex] = LRUCache(
+            keep, max_bytes=max_bytes, size_of=lambda _, index: index.size
+        )
         # an object is kept with its index, so that no other one gets its id meanwhile
         self._facts_by_id: LRUCache[Hashable, tuple[object, FactIndex]] = LRUCache(
-            keep, max_bytes=max_bytes, size_of=_size_of_known
+            keep, max_bytes=max_bytes, size_of=lambda _, known: known[1].size
         )
         self._episodes_by_id: LRUCache[Hashable, tuple[object, EpisodeIndex]] = LRUCache(
-            keep, max_bytes=max_bytes, size_of=_size_of_known
+            keep, max_bytes=max_bytes, size_of=lambda _, known: known[1].size
         )
         self._vectors: LRUCache[int, EmbeddingCache] = LRUCache(_MAX_EMBEDDINGS)
         self._pruned: LRUCache[VectorStore, tuple[weakref.ref[FactIndex], weakref.ref[EpisodeIndex]]] = LRUCache(keep)
         self._summaries: LRUCache[Hashable, Summaries] = LRUCache(keep)
-        self._texts = TextCache()
+        # of texts, so that a changed memory is indexed again at the price of what is new
+        self._terms: LRUCache[str, Terms] = LRUCache(max_bytes=MAX_TEXT_BYTES, size_of=_terms_size)
+        self._token_counts: LRUCache[str, int] = LRUCache(
+            max_bytes=MAX_TEXT_BYTES, size_of=lambda text, _: _ENTRY_BYTES + sys.getsizeof(text)
+        )
+        self._extract_terms = partial(self._terms.get_many, make=extract_all_terms)
+        self._count_tokens = partial(self._token_counts.get_many, make=partial(map, count_tokens))
 
     def __len__(self) -> int:
         return len(self._facts) + len(self._episodes)
 
     def clear(self) -> None:
         """Remove everything: indexes, summaries, vectors, terms and token counts."""
-        caches = (self._facts, self._episodes, self._facts_by_id, self._episodes_by_id, self._summaries)
-        for cache in (*caches, self._vectors, self._pruned, self._texts):
+        indexes = (self._facts, self._facts_by_id, self._episodes, self._episodes_by_id)
+        for cache in (*indexes, self._vectors, self._pruned, self._summaries, self._terms, self._token_counts):
             cache.clear()
 
     def facts(
@@ -106,22 +129,27 @@ class IndexCache:
             ConfigError: If the ranker is unknown.
             EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
         """
-        vectors = self._vectors_of(options)
-
-        def build_index(documents: tuple[Document, ...]) -> FactIndex:
-            index = get_ranker(options.ranker)(documents, self._texts.extract_terms, vectors)
-            return FactIndex(facts, documents, index, timezone=options.timezone)
-
         key = _options_key(options)
-
-        def find_by_content() -> FactIndex:
-            documents = fact_documents(facts, episodes.preceding if episodes else _NO_TURNS)
-            content = (key, documents, tuple(map(_fact_fields, facts)))
-            return self._facts.get(content, lambda: build_index(documents))
-
         if not isinstance(facts, tuple):
-            return find_by_content()
-        return self._facts_by_id.get((key, id(facts), id(episodes)), lambda: ((facts, episodes), find_by_content()))[1]
+            return self._find_facts(key, facts, episodes, options)
+        by_id = (key, id(facts), id(episodes))
+        known = self._facts_by_id.get(by_id)
+        if known is None:
+            known = (facts, episodes), self._find_facts(key, facts, episodes, options)
+            self._facts_by_id.put(by_id, known)
+        return known[1]
+
+    def _find_facts(
+        self, key: Hashable, facts: Sequence[Fact], episodes: EpisodeIndex | None, options: IndexOptions
+    ) -> FactIndex:
+        documents = fact_documents(facts, episodes.preceding if episodes else _NO_TURNS)
+        content = (key, documents, tuple(map(_fact_fields, facts)))
+        index = self._facts.get(content)
+        if index is None:
+            built = options.build(documents, self._extract_terms, self._vectors_of(options))
+            index = FactIndex(facts, documents, built, count=self._count_tokens, timezone=options.timezone)
+            self._facts.put(content, index)
+        return index
 
     def episodes(
         self,
@@ -134,23 +162,30 @@ class IndexCache:
             ConfigError: If the ranker is unknown.
             EmbeddingError: If the ranker needs an embedding model and there is none, or it fails.
         """
-        vectors = self._vectors_of(options)
         key = _options_key(options)
-
-        def find_by_content() -> EpisodeIndex:
-            base = self._find_base(key, episodes)
-            if base and len(base.episodes) == len(episodes):
-                return base
-            build, extract = get_ranker(options.ranker), self._texts.extract_terms
-            index = EpisodeIndex(
-                episodes, build, extract=extract, vectors=vectors, timezone=options.timezone, base=base
-            )
-            self._episodes.put((key, episodes[-1].id if episodes else None), index)
-            return index
-
         if not isinstance(episodes, tuple):
-            return find_by_content()
-        return self._episodes_by_id.get((key, id(episodes)), lambda: (episodes, find_by_content()))[1]
+            return self._find_episodes(key, episodes, options)
+        known = self._episodes_by_id.get((key, id(episodes)))
+        if known is None:
+            known = episodes, self._find_episodes(key, episodes, options)
+            self._episodes_by_id.put((key, id(episodes)), known)
+        return known[1]
+
+    def _find_episodes(self, key: Hashable, episodes: Sequence[Episode], options: IndexOptions) -> EpisodeIndex:
+        base = self._find_base(key, episodes)
+        if base and len(base.episodes) == len(episodes):
+            return base
+        index = EpisodeIndex(
+            episodes,
+            options.build,
+            extract=self._extract_terms,
+            count=self._count_tokens,
+            vectors=self._vectors_of(options),
+            timezone=options.timezone,
+            base=base,
+        )
+        self._episodes.put((key, episodes[-1].id if episodes else None), index)
+        return index
 
     def _find_base(self, key: Hashable, episodes: Sequence[Episode]) -> EpisodeIndex | None:
         """Return the index of the first of *episodes* that is known by the id of its last one."""
@@ -176,10 +211,6 @@ class IndexCache:
             vectors.prune([document.text for document in (*facts.documents, *episodes.documents)])
             self._pruned.put(options.vectors, indexes)
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the tokens of each of *texts*, lines and headings."""
-        return self._texts.count_tokens(texts)
-
     def summaries(self, memory: Memory, max_tokens: int) -> Summaries:
         """Return the summaries of *memory* that fit *max_tokens*: see `fit_summaries`."""
         key = (max_tokens, tuple(section.summary for _, section in memory.sections()))
@@ -192,13 +223,5 @@ def _options_key(options: IndexOptions) -> Hashable:
     return options.ranker or DEFAULT_RANKER, model, options.timezone
 
 
-def _size_of(_: Hashable, index: FactIndex | EpisodeIndex) -> int:
-    """Estimate the bytes of an index."""
-    characters = sum(
-        len(document.text) + sum(len(text) for text, _ in document.context) for document in index.documents
-    )
-    return len(index.documents) * BYTES_PER_DOCUMENT + characters * BYTES_PER_CHARACTER
-
-
-def _size_of_known(key: Hashable, known: tuple[object, FactIndex | EpisodeIndex]) -> int:
-    return _size_of(key, known[1])
+def _terms_size(text: str, terms: Terms) -> int:
+    return _ENTRY_BYTES + sys.getsizeof(text) + sys.getsizeof(terms) + sum(map(sys.getsizeof, terms))

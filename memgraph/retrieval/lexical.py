@@ -1,23 +1,25 @@
-"""BM25: the plain formula, and the default ranker, which adds similar words, synonyms, dates and a boost of threads."""
+"""BM25: the plain formula, and the default ranker, which adds similar words, synonyms, dates and a boost of threads.
+
+The ranker is an inverted index in a few segments, so that appended documents are indexed without the rest.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph.retrieval.date_index import DateIndex
+from memgraph.retrieval.boosts import DateIndex, ThreadBoost
 from memgraph.retrieval.documents import Document
-from memgraph.retrieval.fuzzy import MAX_MATCHES, Vocabulary
-from memgraph.retrieval.postings import Postings, bm25_weights, count_terms
+from memgraph.retrieval.fuzzy import MAX_MATCHES, Lists, Vocabulary
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.terms import Terms, extract_all_terms, extract_all_words, extract_terms
-from memgraph.retrieval.thread_boost import ThreadBoost
 
 Scores = NDArray[np.float64]
 """One score for each document, the higher the better, in the order of the documents."""
@@ -111,16 +113,21 @@ class LexicalIndex:
         self.segments = (*segments, *([_build_segment(rest, extract)] if rest else []))
         total_length = sum(float(segment.lengths.sum()) for segment in self.segments)
         mean_length = max(1.0, total_length / max(1, self._size))
-        self._weighted_segments = [(segment, bm25_weights(segment, mean_length, k1, b)) for segment in self.segments]
+        self._weights = [segment.bm25_weights(mean_length, k1, b) for segment in self.segments]
         self._threads = ThreadBoost([document.thread for document in documents])
         self._dates = DateIndex([document.dates for document in documents])
 
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the documents."""
-        weights = self._weigh_terms(query)
-        parts = [segment.sum_weights(weights, there) for segment, there in self._weighted_segments]
-        scores = np.concatenate(parts) if parts else np.zeros(0)
-        return self._threads.apply(scores) + self._date_scores(query)
+        if not self._size:
+            return np.zeros(0)
+        terms = self._weigh_terms(query)
+        pairs = zip(self.segments, self._weights, strict=True)
+        scores = self._threads.apply(np.concatenate([segment.sum_weights(terms, there) for segment, there in pairs]))
+        if query.dates:
+            matches = self._dates.find(query.dates)
+            scores[matches] += DATE_WEIGHT * idf(self._size, int(matches.sum()))
+        return scores
 
     def coverage(self, query: Query) -> float:
         """Return the share of the idf of *query* that the document covers that has most of it, in [0, 1].
@@ -134,17 +141,10 @@ class LexicalIndex:
         covered = [segment.sum_weights(weights).max() for segment in self.segments]
         return min(1.0, float(max(covered)) / total) if covered and total else 0.0
 
-    def _date_scores(self, query: Query) -> Scores:
-        """Return what the dates in *query* add."""
-        matches = self._dates.find(query.dates)
-        return matches.astype(np.float64) * (DATE_WEIGHT * idf(self._size, int(matches.sum())))
-
     def _weigh_terms(self, query: Query) -> dict[str, float]:
         """Return the terms to search for, and their weights times their idf."""
-        own, synonyms = query.terms, query.synonyms
-        found = dict.fromkeys(match for segment in self.segments for match in segment.vocabulary.similar(query.ngrams))
-        similar = sorted(found, key=lambda match: match[2], reverse=True)[:MAX_MATCHES]
-        rarity = self._idf([*own, *synonyms, *(known for _, known, _ in similar)])
+        own, synonyms, similar = query.terms, query.synonyms, self._similar_words(query)
+        rarity = self._idf({*own, *synonyms, *(known for _, known, _ in similar)})
         weights = {term: weight * rarity[term] for term, weight in own.items() if term in rarity}
         related = [(term, weight * rarity[term]) for term, weight in synonyms.items() if term in rarity]
         for term, known, similarity in similar:
@@ -152,16 +152,97 @@ class LexicalIndex:
             value = min(rarity.get(term, math.inf), rarity[known])
             related.append((known, own[term] * FUZZY_WEIGHT * similarity * value))
         for term, weight in related:
-            weights[term] = max(weights.get(term, 0), weight)
+            if weight > weights.get(term, 0):
+                weights[term] = weight
         return weights
 
+    def _similar_words(self, query: Query) -> Sequence[tuple[str, str, float]]:
+        """Return the words most similar to those of *query*: see `Vocabulary.similar`."""
+        found = [segment.vocabulary.similar(query.ngrams) for segment in self.segments]
+        if len(found) == 1:
+            return found[0]
+        different = dict.fromkeys(match for matches in found for match in matches)
+        return sorted(different, key=itemgetter(2), reverse=True)[:MAX_MATCHES]
+
     def _idf(self, terms: Iterable[str]) -> dict[str, float]:
-        """Return the idf of those *terms* that a document contains."""
+        """Return the idf of those of *terms*, all different, that a document contains."""
         counts = Counter[str]()
-        different = dict.fromkeys(terms)
         for segment in self.segments:
-            counts.update(segment.count(different))
+            counts.update(segment.count(terms))
         return {term: idf(self._size, count) for term, count in counts.items()}
+
+
+# -- the inverted index ---------------------------------------------------------------------------
+
+TermCounts = Mapping[str, float]
+"""How often each term occurs in a document, each occurrence counted by the weight of its text."""
+
+
+def count_terms(documents: Sequence[Document], terms_of: Mapping[str, Terms]) -> list[TermCounts]:
+    """Return the weighted terms of each of *documents*, given the terms of each text."""
+    return [_count(document, terms_of) for document in documents]
+
+
+def _count(document: Document, terms_of: Mapping[str, Terms]) -> TermCounts:
+    if not document.context:
+        return Counter(terms_of[document.text])
+    counts = defaultdict[str, float](float, Counter(terms_of[document.text]))
+    for text, weight in document.context:
+        for term in terms_of[text]:
+            counts[term] += weight
+    return counts
+
+
+class Postings:
+    """The terms of N documents. It never changes, so threads may share it.
+
+    Args:
+        counted: The terms of each document.
+    """
+
+    def __init__(self, counted: Sequence[TermCounts]) -> None:
+        self.size = len(counted)
+        containing = Counter(term for counts in counted for term in counts)
+        self.vocabulary = Vocabulary(containing)
+        self.lengths = np.array([sum(counts.values()) for counts in counted], dtype=np.float64)
+        ids = self.vocabulary.ids
+        document = np.repeat(np.arange(self.size), [len(counts) for counts in counted])
+        term = np.fromiter((ids[word] for counts in counted for word in counts), dtype=np.int64, count=len(document))
+        tf = np.fromiter((n for counts in counted for n in counts.values()), dtype=np.float64, count=len(document))
+        by_term = np.argsort(term, kind="stable")
+        self._documents, self._tf = document[by_term], tf[by_term]
+        # plain numbers: a query looks up a hundred terms
+        self._counts = list(containing.values())
+        self._lists = Lists(self._counts)
+
+    def count(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return how many documents contain each of *terms*, without those that none contains."""
+        ids, counts = self.vocabulary.ids, self._counts
+        return {term: counts[ids[term]] for term in terms if term in ids}
+
+    def sum_weights(
+        self, weights: Mapping[str, float], entries: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return for each document the sum of the weights of those terms that it contains.
+
+        Args:
+            weights: The weight of a term.
+            entries: What a weight counts in each document that contains the term, see `bm25_weights`; default: all of
+                it, however often the term occurs.
+        """
+        ids = self.vocabulary.ids
+        known = [(ids[term], weight) for term, weight in weights.items() if term in ids]
+        positions, lengths = self._lists.positions([number for number, _ in known])
+        values = np.repeat([weight for _, weight in known], lengths)
+        if entries is not None:
+            values *= entries[positions]
+        sums = np.bincount(self._documents[positions], values, minlength=self.size)
+        return sums.astype(np.float64, copy=False)  # without an entry they are integers
+
+    def bm25_weights(self, mean_length: float, k1: float, b: float) -> NDArray[np.float64]:
+        """Return what each term weighs in each document: tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean))."""
+        norm = k1 * (1 - b + b * self.lengths / mean_length)
+        return self._tf * (k1 + 1) / (self._tf + norm[self._documents])
 
 
 def reusable_segments(segments: Sequence[Postings], size: int) -> Sequence[Postings]:
@@ -184,6 +265,6 @@ def matched_words(query: Query, documents: Sequence[Document]) -> list[tuple[str
     words = iter(extract_all_words([text for of_document in texts for text in of_document]))
     words_of = [[pair for of_text in islice(words, len(of_document)) for pair in of_text] for of_document in texts]
     vocabulary = Vocabulary(dict.fromkeys(term for pairs in words_of for _, term in pairs))
-    similar = (known for _, known, _ in vocabulary.similar(query.ngrams))
+    similar = (known for _, known, _ in vocabulary.similar(query.ngrams, limit=None))
     wanted = {*query.terms, *query.synonyms, *similar}
     return [tuple(dict.fromkeys(word for word, term in pairs if term in wanted)) for pairs in words_of]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import BaseModel, ConfigDict
 
 from memgraph.models import Turn
-from memgraph.retrieval.fuzzy import character_ngrams
 from memgraph.retrieval.synonyms import load_synonyms
-from memgraph.retrieval.terms import extract_all_terms
+from memgraph.retrieval.terms import character_ngrams, extract_all_terms
 from memgraph.text.date_phrases import find_dates
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, MessageLikeRepresentation
+
+    from memgraph.text.message import Role
 
     MessageLike = MessageLikeRepresentation | Turn
     """The accepted forms of a message; a plain text is a message of the user."""
@@ -35,19 +37,21 @@ READ_FACTOR = 2
 """More human messages are read than count, since some only acknowledge."""
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(BaseModel):
     """Texts, the oldest first, each with its weight in (0, 1]."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     parts: tuple[tuple[str, float], ...] = ()
     dates: tuple[str, ...] = ()
     """The partial dates that the last of them names."""
+    today: str = ""
+    """The date of the user's day on which the last of them is written."""
 
     @classmethod
     def from_text(cls, text: str, today: date | None = None) -> Query:
         """Return the query of one text, which is written *today*; by default on the current day."""
-        short = _shorten(text)
-        return cls(((short, 1.0),), _dates_in(short, today))
+        return _make_query([(_shorten(text), 1.0)], text, today)
 
     @property
     def text(self) -> str:
@@ -96,20 +100,22 @@ def build_query(messages: Sequence[MessageLike], *, max_context_turns: int = 3, 
         today: The day on which the last one is written; default: the current day in UTC.
     """
     if max_context_turns < 1:
-        return Query()
+        return _make_query((), "", today)
     turns = _last_turns([messages] if isinstance(messages, str) else messages, max_context_turns)
-    parts = tuple(_weigh(turns, max_context_turns))[::-1]
+    parts = list(_weigh(turns, max_context_turns))[::-1]
     asked = next((turn.text for turn in reversed(turns) if turn.role == "human"), "")
-    return Query(parts, _dates_in(_shorten(asked), today))
+    return _make_query(parts, asked, today)
 
 
-def _dates_in(text: str, today: date | None) -> tuple[str, ...]:
-    """Return the partial dates that *text* names, written *today*."""
-    mentions = find_dates(text, today or datetime.now(UTC).date())
-    return tuple(dict.fromkeys(mention.date for mention in mentions if mention.date))
+def _make_query(parts: Iterable[tuple[str, float]], asked: str, today: date | None) -> Query:
+    """Return the query of *parts*; *asked* is the text whose dates count, which is written *today*."""
+    today = today or datetime.now(UTC).date()
+    mentions = find_dates(_shorten(asked), today)
+    dates = dict.fromkeys(mention.date for mention in mentions if mention.date)
+    return Query(parts=tuple(parts), dates=tuple(dates), today=today.isoformat())
 
 
-def _weigh(turns: Sequence[Turn], exchanges: int) -> Iterator[tuple[str, float]]:
+def _weigh(turns: Sequence[_Said], exchanges: int) -> Iterator[tuple[str, float]]:
     """Yield *turns* and their weights from the last back, until *exchanges* human turns are counted."""
     weight = 1.0
     for turn in reversed(turns):
@@ -126,15 +132,24 @@ def _shorten(text: str) -> str:
     return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS // 2]}\n{text[-MAX_CHARS // 2 :]}"
 
 
-def _last_turns(messages: Sequence[MessageLike], exchanges: int) -> Sequence[Turn]:
+class _Said(Protocol):
+    """A turn, or the text of a message."""
+
+    @property
+    def role(self) -> Role: ...
+    @property
+    def text(self) -> str: ...
+
+
+def _last_turns(messages: Sequence[MessageLike], exchanges: int) -> Sequence[_Said]:
     """Return the turns at the end of *messages*; the beginning of a long conversation is not read."""
     if all(isinstance(item, Turn) for item in messages[-exchanges * READ_FACTOR :]):
         return [item for item in messages if isinstance(item, Turn)]
     if all(isinstance(item, str) for item in messages):
         return [Turn(id="", role="human", text=str(item)) for item in messages[-exchanges:]]
-    from memgraph.text.turns import turns_of
+    from memgraph.text.turns import read_turns
 
-    return turns_of(_last_messages(messages, exchanges * READ_FACTOR + 1))
+    return read_turns(_last_messages(messages, exchanges * READ_FACTOR + 1))
 
 
 def _last_messages(messages: Sequence[MessageLike], human_count: int) -> list[BaseMessage]:

@@ -116,6 +116,11 @@ def local_date(at: str | datetime, timezone: str = "UTC") -> str:
     return day.isoformat() if day else ""
 
 
+def shown_date(at: str, timezone: str = "UTC") -> str:
+    """Return the day of *at* in *timezone*; a partial date as it is; "" if *at* is neither."""
+    return at if PARTIAL_DATE.fullmatch(at) else local_date(at, timezone)
+
+
 # -- partial dates --------------------------------------------------------------------------------
 
 

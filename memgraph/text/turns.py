@@ -142,9 +142,19 @@ def turns_of(
     Returns:
         Turns with unique ids: the message's own, else "sha256:..." of role, text and the turn before.
     """
+    return assign_ids(read_turns(messages, acknowledgements, user_names=user_names, now=now), at=at)
+
+
+def read_turns(
+    messages: Sequence[BaseMessage],
+    acknowledgements: AbstractSet[str] | None = None,
+    *,
+    user_names: Collection[str] = (),
+    now: datetime | None = None,
+) -> list[MessageText]:
+    """Return the texts of the turns in *messages*, see `turns_of`."""
     texts = ((message, read_message(message, user_names=user_names, now=now)) for message in messages)
-    exchanges = _exchanges(texts, acknowledgements)
-    return assign_ids([text for exchange in exchanges for text in exchange.turns], at=at)
+    return [text for exchange in _exchanges(texts, acknowledgements) for text in exchange.turns]
 
 
 def _exchanges(

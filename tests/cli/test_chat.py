@@ -20,7 +20,7 @@ from memgraph.cli.chat import NO_USER, OFF, OFFLINE_ANSWERS
 from memgraph.cli.chat_reply import TEXTS, find_quotes
 from memgraph.llm import models as chat_models
 from memgraph.models import Episode
-from memgraph.retrieval.recall import RecallPipeline
+from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.results import ScoredFact
 from memgraph.testing import ScriptedModel, update_answer
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
-from langgraph.runtime import Runtime
 from update_values import ADA, fact, runtime
 
 from memgraph import IdentityError, Memory, MemoryStorage, Policy, open_storage
 from memgraph.models import Episode
-from memgraph.nodes.recall import RecallContext, recall_fit, recall_load, recall_rank, recall_render
-from memgraph.retrieval.recall import RecallPipeline
+from memgraph.nodes.recall import RecallNodes
+from memgraph.retrieval.pipeline import RecallPipeline
+from memgraph.retrieval.query import build_query
 from memgraph.retrieval.results import Ranked, RankedItem, RecallResult, ScoredEpisode, ScoredFact, Selection
 from memgraph.text.tokens import count_tokens
 
@@ -21,8 +21,7 @@ MEMORY = Memory(facts=(CHESS, TEA))
 QUESTION: Any = [HumanMessage("What tea does she like?")]
 
 
-def context(storage: MemoryStorage | None = None, pipeline: RecallPipeline | None = None, **fields: Any) -> Any:
-    return Runtime(context=RecallContext(runtime(storage, **fields).context, pipeline or RecallPipeline()))
+NODES = RecallNodes(RecallPipeline())
 
 
 def test_the_memory_of_the_user_is_loaded() -> None:
@@ -30,23 +29,23 @@ def test_the_memory_of_the_user_is_loaded() -> None:
     storage = open_storage("memory:")
     storage.save(ADA, MEMORY)
 
-    assert recall_load({"messages": QUESTION}, context(storage)) == {"memory": storage.load(ADA)}
+    assert NODES.load({"messages": QUESTION}, runtime(storage)) == {"memory": storage.load(ADA)}
 
 
 def test_a_disabled_memory_is_empty_and_needs_no_user() -> None:
     """Nothing is read."""
-    assert recall_load({"messages": QUESTION}, context(enabled=False, user_id=None)) == {"memory": Memory()}
+    assert NODES.load({"messages": QUESTION}, runtime(enabled=False, user_id=None)) == {"memory": Memory()}
 
 
 def test_a_user_has_to_be_named() -> None:
     """As for an update."""
     with pytest.raises(IdentityError, match="no user_id"):
-        recall_load({"messages": QUESTION}, context(user_id=None))
+        NODES.load({"messages": QUESTION}, runtime(user_id=None))
 
 
 def test_facts_are_ranked_best_first() -> None:
     """By id, with plain numbers, so that a client can edit the stage."""
-    ranked = recall_rank({"messages": QUESTION, "memory": MEMORY}, context())["ranked"]
+    ranked = NODES.rank({"messages": QUESTION, "memory": MEMORY}, runtime())["ranked"]
 
     assert [entry.id for entry in ranked.facts] == ["f2", "f1"]
     assert [entry.similarity for entry in ranked.facts] == [1.0, 0.0]
@@ -63,17 +62,17 @@ def talkative_storage(count: int) -> MemoryStorage:
 
 def test_as_many_episodes_are_ranked_as_could_fit() -> None:
     """Not thousands, each of which a checkpointer would store."""
-    small = context(talkative_storage(100), RecallPipeline(max_tokens=90))
+    small = RecallNodes(RecallPipeline(max_tokens=90))
 
-    ranked = recall_rank({"messages": QUESTION, "memory": MEMORY}, small)["ranked"]
+    ranked = small.rank({"messages": QUESTION, "memory": MEMORY}, runtime(talkative_storage(100)))["ranked"]
 
     assert len(ranked.episodes) == 30
 
 
 def test_of_a_disabled_memory_no_episode_is_read() -> None:
-    off = context(talkative_storage(1), enabled=False, user_id=None)
+    off = runtime(talkative_storage(1), enabled=False, user_id=None)
 
-    assert recall_rank({"messages": QUESTION, "memory": Memory()}, off)["ranked"] == Ranked()
+    assert NODES.rank({"messages": QUESTION, "memory": Memory()}, off)["ranked"] == Ranked()
 
 
 def rank(*ids: str) -> Ranked:
@@ -81,12 +80,12 @@ def rank(*ids: str) -> Ranked:
 
 
 def fit_input(ranked: Ranked) -> Any:
-    return {"messages": QUESTION, "memory": MEMORY, "ranked": ranked}
+    return {"query": build_query(QUESTION), "memory": MEMORY, "ranked": ranked}
 
 
 def test_facts_are_selected_in_the_order_of_the_stage() -> None:
     """A client may have edited it; an id that does not exist is ignored."""
-    chosen = recall_fit(fit_input(rank("f1", "f9", "f2")), context())["chosen"]
+    chosen = NODES.fit(fit_input(rank("f1", "f9", "f2")), runtime())["chosen"]
 
     assert chosen.facts == (
         ScoredFact(fact=CHESS, position=0, score=0.5, similarity=0.25),
@@ -97,16 +96,16 @@ def test_facts_are_selected_in_the_order_of_the_stage() -> None:
 def test_episodes_are_selected_by_their_ids() -> None:
     ranked = Ranked(episodes=tuple(RankedItem(id=name, score=0.5, similarity=0.5) for name in ("e7", "gone")))
 
-    chosen = recall_fit(fit_input(ranked), context(talkative_storage(9)))["chosen"]
+    chosen = NODES.fit(fit_input(ranked), runtime(talkative_storage(9)))["chosen"]
 
     assert [(entry.episode.id, entry.position, entry.matched) for entry in chosen.episodes] == [("e7", 7, ("tea",))]
 
 
 def test_facts_beyond_the_budget_are_left_out() -> None:
     """The first ones of the stage stay."""
-    small = context(pipeline=RecallPipeline(max_tokens=42))
+    small = RecallNodes(RecallPipeline(max_tokens=42))
 
-    chosen = recall_fit(fit_input(rank("f2", "f1")), small)["chosen"]
+    chosen = small.fit(fit_input(rank("f2", "f1")), runtime())["chosen"]
 
     assert [entry.fact.id for entry in chosen.facts] == ["f2"]
 
@@ -120,7 +119,7 @@ def test_the_block_is_rendered_with_its_tokens_and_facts() -> None:
         today="2026-05-05",
     )
 
-    recalled = recall_render({"chosen": chosen}, context(pipeline=RecallPipeline(timezone="Asia/Tokyo")))["recalled"]
+    recalled = NODES.render({"chosen": chosen}, runtime(timezone="Asia/Tokyo"))["recalled"]
 
     assert "Today is 2026-05-05.\n" in recalled.text
     assert "- Likes green tea" in recalled.text
@@ -134,6 +133,6 @@ def test_lines_of_one_day_are_read_in_the_order_of_the_memory() -> None:
     """Not the best first."""
     entries = (ScoredFact(fact=TEA, position=1, score=1, similarity=1), ScoredFact(fact=CHESS, score=0, similarity=0))
 
-    text = recall_render({"chosen": Selection(facts=entries, today="2026-05-05")}, context())["recalled"].text
+    text = NODES.render({"chosen": Selection(facts=entries, today="2026-05-05")}, runtime())["recalled"].text
 
     assert text.index("Plays chess") < text.index("Likes green tea")

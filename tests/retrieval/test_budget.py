@@ -15,18 +15,19 @@ from hypothesis import strategies as st
 from memgraph import Fact, Memory, recall
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Evidence, Section
 from memgraph.retrieval.budget import BATCH, MAX_MISSES, SUMMARIES_SHARE, Candidates, Shares, fit
-from memgraph.retrieval.lines import (
+from memgraph.retrieval.render import (
     DATED,
     FACTS,
     GROUPS,
     QUOTES,
+    CountedLine,
     Line,
-    day_heading,
+    count_lines,
     episode_lines,
     fact_lines,
     render_lines,
+    summary_line,
 )
-from memgraph.retrieval.render import summary_line
 from memgraph.text.tokens import count_tokens
 
 PIECES = st.sampled_from(
@@ -75,18 +76,24 @@ def conversations(draw: st.DrawFn) -> tuple[Episode, ...]:
 # -- selection ------------------------------------------------------------------------------------
 
 
-def candidates(costs: list[float], order: str = "", *, group: str = FACTS) -> Candidates:
-    """Lines that cost what is said, in the order of *order*, which is positions of one digit."""
-    lines = {position: Line(f"{cost:g}", group) for position, cost in enumerate(costs) if not math.isinf(cost)}
+def counted(*lines: Line) -> list[CountedLine]:
+    """*lines* with their tokens."""
+    return [line for line in count_lines(lines, lambda texts: [*map(count_tokens, texts)]) if line]
+
+
+def costing(tokens: float, group: str = FACTS) -> CountedLine | None:
+    """A line of so many tokens, whose headings are free; None if they are infinite."""
+    if math.isinf(tokens):
+        return None
+    return CountedLine("- x\n", group, tokens=int(tokens), group_tokens=0, day_tokens=0, may_miscount=False)
+
+
+def candidates(lines: Sequence[CountedLine | None], order: str = "") -> Candidates:
+    """The lines in the order of *order*, which is positions of one digit."""
     return Candidates(
-        [int(position) for position in order] or list(range(len(costs))),
-        lambda positions: [lines.get(position) for position in positions],
+        [int(position) for position in order] or list(range(len(lines))),
+        lambda positions: [lines[position] for position in positions],
     )
-
-
-def count(texts: Sequence[str]) -> list[int]:
-    """The tokens of lines of `candidates`, which are numbers; headings are free."""
-    return [0 if text.endswith(":\n") else int(text) for text in texts]
 
 
 def select(
@@ -101,14 +108,14 @@ def select(
     sources: Mapping[int, int] = MappingProxyType({}),
 ) -> tuple[list[int], list[int]]:
     """The positions of the facts and of the episodes selected."""
-    return fit(
-        candidates(costs, order),
-        candidates(said or [], group=QUOTES),
+    facts, episodes = fit(
+        candidates([*map(costing, costs)], order),
+        candidates([costing(cost, QUOTES) for cost in said or ()]),
         guaranteed={int(position) for position in preferred},
         sources_of=lambda positions: {sources[position] for position in positions if position in sources},
         shares=Shares(tokens=budget, guaranteed=guaranteed, episodes=share),
-        count=count,
     )
+    return list(facts), list(episodes)
 
 
 def select_facts(costs: list[float], budget: int, **options: Any) -> list[int]:
@@ -163,20 +170,20 @@ def test_a_negative_budget_selects_nothing() -> None:
 def test_the_search_ends_after_many_lines_that_do_not_fit() -> None:
     """Or a recall over 10,000 facts would count the tokens of all of them."""
     looked_at = list[int]()
-    lines = [Line("10", FACTS), *(Line("99", FACTS) for _ in range(10_000))]
 
-    def lines_of(positions: Sequence[int]) -> list[Line]:
+    def lines_of(positions: Sequence[int]) -> list[CountedLine | None]:
         looked_at.extend(positions)
-        return [lines[position] for position in positions]
+        return [costing(99 if position else 10) for position in positions]
 
-    facts = Candidates(range(len(lines)), lines_of)
-    shares = Shares(tokens=25, guaranteed=0, episodes=0)
-
-    selected = fit(
-        facts, Candidates([], lambda _: []), guaranteed=set(), sources_of=lambda _: set(), shares=shares, count=count
+    facts, episodes = fit(
+        Candidates(range(10_000), lines_of),
+        candidates([]),
+        guaranteed=set(),
+        sources_of=lambda _: set(),
+        shares=Shares(tokens=25, guaranteed=0, episodes=0),
     )
 
-    assert selected == ([0], [])
+    assert (list(facts), list(episodes)) == ([0], [])
     assert max(looked_at) < MAX_MISSES + BATCH
 
 
@@ -210,19 +217,19 @@ def test_an_episode_that_a_selected_fact_rests_on_is_left_out() -> None:
 
 def test_a_heading_costs_once_in_its_group() -> None:
     """The same day in another group has a heading of its own."""
-    lines = [Line("- a\n", DATED, "2026-05-03"), Line("- b\n", DATED, "2026-05-03")]
-    quotes = [Line("- c\n", QUOTES, "2026-05-03"), Line("- d\n", QUOTES, "2026-05-03")]
+    lines = counted(Line("- a\n", DATED, "2026-05-03"), Line("- b\n", DATED, "2026-05-03"))
+    quotes = counted(Line("- c\n", QUOTES, "2026-05-03"), Line("- d\n", QUOTES, "2026-05-03"))
     needed = count_tokens(render_lines([*lines, *quotes]))
 
     def fits(tokens: int) -> tuple[list[int], list[int]]:
-        return fit(
-            Candidates(range(2), lambda positions: [lines[position] for position in positions]),
-            Candidates(range(2), lambda positions: [quotes[position] for position in positions]),
+        facts, episodes = fit(
+            candidates(lines),
+            candidates(quotes),
             guaranteed=set(),
             sources_of=lambda _: set(),
             shares=Shares(tokens=tokens, guaranteed=0, episodes=0.5),
-            count=lambda texts: [*map(count_tokens, texts)],
         )
+        return list(facts), list(episodes)
 
     assert fits(needed) == ([0, 1], [0, 1])
     assert sum(map(len, fits(needed - 1))) == 3
@@ -287,12 +294,13 @@ def test_days_ascend_within_each_group(memory: Memory, episodes: tuple[Episode, 
 )
 def test_tokens_of_lines_and_headings_add_up(lines: list[Line | None], summary: str) -> None:
     """Why a line's tokens need to be counted once only: no token spans the end of a line and what follows."""
-    known = [line for line in lines if line]
-    headings = {(line.group, heading) for line in known for heading in (line.group, day_heading(line.day))}
+    known = counted(*filter(None, lines))
+    labels = {line.group: line.group_tokens for line in known}
+    days = {(line.group, line.day): line.day_tokens for line in known}
     above = summary_line("Work", " ".join(summary.split()))
-    parts = [above, *(heading for _, heading in headings), *(line.text for line in known)]
+    parts = count_tokens(above) + sum(line.tokens for line in known) + sum(labels.values()) + sum(days.values())
 
-    assert count_tokens(above + render_lines(known)) == sum(map(count_tokens, parts))
+    assert count_tokens(above + render_lines(known)) == parts
 
 
 @pytest.mark.parametrize("run", ["a", "茶", "🙂", "=", " a", "\u0301", "9"])

@@ -13,7 +13,6 @@ from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Episode, Evidence
 from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES, FactIndex
 from memgraph.retrieval.lexical import LexicalIndex
-from memgraph.retrieval.lines import fact_lines
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import RANKERS, get_ranker
 
@@ -197,7 +196,9 @@ def test_a_superseded_fact_ranks_below_any_current_fact_of_the_same_score() -> N
 def test_a_fact_has_the_line_of_its_content() -> None:
     indexed = index(Fact(content="Likes tea"), Fact(content="Speaks 中文", category="preference"))
 
-    assert indexed.lines([0, 1]) == fact_lines(indexed.facts)
+    lines = [line and line.text for line in indexed.lines([0, 1])]
+
+    assert lines == ["- Likes tea (uncertain)\n", "- Speaks 中文 (uncertain)\n"]
 
 
 def test_facts_that_must_not_be_selected_have_no_line() -> None:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph.retrieval.fuzzy import (
-    MAX_MATCHES,
-    MIN_SIMILARITY,
-    MIN_WORD_CHARS,
-    Vocabulary,
-    character_ngrams,
-)
+from memgraph.retrieval.fuzzy import MAX_MATCHES, MIN_SIMILARITY, Vocabulary
+from memgraph.retrieval.terms import MIN_WORD_CHARS, character_ngrams
 
 
 def query_ngrams(words: list[str]) -> list[tuple[str, frozenset[str]]]:
@@ -81,6 +76,12 @@ def test_matches_are_bounded() -> None:
     known = [f"database{number:03}" for number in range(MAX_MATCHES + 5)]
 
     assert [match[1] for match in similar(["database"], *known)] == known[:MAX_MATCHES]
+
+
+def test_all_matches_are_found_without_a_limit() -> None:
+    known = [f"database{number:03}" for number in range(MAX_MATCHES + 5)]
+
+    assert len(Vocabulary(known).similar(query_ngrams(["database"]), limit=None)) == len(known)
 
 
 @pytest.mark.parametrize("words", [[], ["a"], ["zzzzz"]])

@@ -16,6 +16,7 @@ from memgraph.retrieval.index_cache import IndexOptions
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import RANKERS
 from memgraph.retrieval.terms import extract_all_terms
+from memgraph.text.tokens import count_tokens
 
 
 def facts(*contents: str) -> tuple[Fact, ...]:
@@ -154,14 +155,15 @@ def test_clear_frees_all_text_of_users(letters: Any) -> None:
     for ranker in RANKERS:
         recall(memory, ["tea"], ranker=ranker, embeddings=letters, cache=cache)
     is_alive = [weakref.ref(cache.facts(memory.facts, options=IndexOptions(ranker, letters))) for ranker in RANKERS]
-    parts = (*(cache._facts, cache._facts_by_id, cache._episodes, cache._episodes_by_id), cache._vectors, cache._texts)
+    indexes = (cache._facts, cache._facts_by_id, cache._episodes, cache._episodes_by_id)
+    parts = (*indexes, cache._vectors, cache._terms, cache._token_counts)
     before = [len(part) for part in parts]
 
     cache.clear()
 
     gc.collect()
     assert all(before)
-    assert [len(part) for part in (cache, *parts, cache._summaries)] == [0] * 8
+    assert [len(part) for part in (cache, *parts, cache._summaries)] == [0] * 9
     assert [reference() for reference in is_alive] == [None] * 3
 
 
@@ -218,7 +220,7 @@ def analysed_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         texts.extend(wanted)
         return extract_all_terms(wanted)
 
-    monkeypatch.setattr("memgraph.retrieval.text_cache.extract_all_terms", extract)
+    monkeypatch.setattr("memgraph.retrieval.index_cache.extract_all_terms", extract)
     return texts
 
 
@@ -234,7 +236,7 @@ def test_the_same_episodes_are_indexed_once() -> None:
 
 
 def test_only_an_appended_episode_is_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache, texts = IndexCache(), analysed_texts(monkeypatch)
+    texts, cache = analysed_texts(monkeypatch), IndexCache()
     cache.episodes(said("tea", "cats"))
     texts.clear()
 
@@ -289,3 +291,46 @@ def test_the_turn_before_a_quote_is_part_of_the_index_of_facts() -> None:
     index = cache.facts(known, cache.episodes(said("Do you have pets?", "two")))
 
     assert index.documents[0].texts == ("Has two dogs", "two", "Do you have pets?")
+
+
+# -- texts ----------------------------------------------------------------------------------------
+
+
+def test_only_a_new_line_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tokens of the others are known, although the changed facts have an index of their own."""
+    counted = list[str]()
+    monkeypatch.setattr(
+        "memgraph.retrieval.index_cache.count_tokens", lambda text: (counted.append(text), count_tokens(text))[1]
+    )
+    cache = IndexCache()
+    recall(Memory(facts=facts("tea", "cats", "cats")), cache=cache)
+    first = counted.copy()
+    counted.clear()
+
+    recall(Memory(facts=facts("tea", "cats", "chess")), cache=cache)
+
+    assert sorted(first) == ["- cats (uncertain)\n", "- tea (uncertain)\n", "Facts:\n"]
+    assert counted == ["- chess (uncertain)\n"]
+
+
+def test_terms_and_token_counts_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text counts with its terms, which take more room than itself."""
+    monkeypatch.setattr("memgraph.retrieval.index_cache.MAX_TEXT_BYTES", 100_000)
+    cache = IndexCache()
+
+    cache.facts(facts(*(f"Fact {number} is about {number} things" for number in range(1_000)))).lines(range(1_000))
+
+    assert 100 < len(cache._terms) < 200
+    assert 200 < len(cache._token_counts) < 400
+    assert max(cache._terms.total_bytes, cache._token_counts.total_bytes) <= 100_000
+
+
+def test_terms_and_token_counts_of_ten_thousand_facts_are_kept() -> None:
+    """Or every change of a large memory would analyse all of it again."""
+    cache = IndexCache()
+    many = facts(*(f"Fact number {number} about a topic of about the usual length" for number in range(10_000)))
+
+    cache.facts(many).lines(range(10_000))
+
+    assert len(cache._terms) == 10_000
+    assert len(cache._token_counts) == 10_001

@@ -110,12 +110,12 @@ def test_a_term_weighs_as_in_the_turn_in_which_it_weighs_most() -> None:
     jazz = scores("jazz", "jazz", "opal")[0]
 
     for parts in ((("jazz", 0.5), ("jazz opal", 0.25)), (("jazz opal", 0.25), ("jazz", 0.5))):
-        assert scores(Query(parts), "jazz", "opal") == pytest.approx([jazz * 0.5, jazz * 0.25])
+        assert scores(Query(parts=parts), "jazz", "opal") == pytest.approx([jazz * 0.5, jazz * 0.25])
 
 
 def test_a_synonym_weighs_half() -> None:
     """The words "container" and "docker" are synonyms, and not spelled alike."""
-    found = scores(Query((("docker", 0.5),)), "container", "jazz")
+    found = scores(Query(parts=(("docker", 0.5),)), "container", "jazz")
 
     assert found == pytest.approx([scores("container", "container", "jazz")[0] * 0.5 * 0.5, 0])
 
@@ -124,7 +124,7 @@ def test_a_synonym_weighs_as_in_the_turn_in_which_it_weighs_most() -> None:
     docker = scores("docker", "container", "jazz")[0]
 
     for parts in ((("docker", 0.5), ("docker jazz", 0.25)), (("docker jazz", 0.25), ("docker", 0.5))):
-        assert scores(Query(parts), "container", "opal") == pytest.approx([docker * 0.5, 0])
+        assert scores(Query(parts=parts), "container", "opal") == pytest.approx([docker * 0.5, 0])
 
 
 def test_a_similar_word_weighs_by_its_similarity() -> None:

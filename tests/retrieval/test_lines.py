@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memgraph.models import Episode, Fact
-from memgraph.retrieval.lines import (
+from memgraph.retrieval.render import (
     CERTAIN,
     CORRECTIONS,
     DATED,
@@ -13,15 +13,16 @@ from memgraph.retrieval.lines import (
     PREFERENCES,
     QUOTES,
     Line,
+    count_lines,
     day_heading,
     episode_lines,
     fact_lines,
     is_unbroken,
-    may_miscount,
     one_line,
     render_lines,
     shown_days,
 )
+from memgraph.text.tokens import count_tokens
 
 SAID = "2026-05-03T23:30:00Z"
 LISBON = "Europe/Lisbon"
@@ -174,6 +175,22 @@ def test_text_without_a_token_boundary_for_500_characters_is_unbroken(line: str,
 
 
 def test_lines_with_unbroken_text_may_be_miscounted() -> None:
-    assert may_miscount([Line("- x\n", FACTS), Line("a" * 600, FACTS)])
-    assert not may_miscount([Line("- x\n", FACTS), Line("tea " * 300, FACTS)])
-    assert not may_miscount([])
+    lines = [Line("- x\n", FACTS), Line("a" * 600, FACTS), None, Line("tea " * 300, FACTS)]
+
+    counted = count_lines(lines, lambda texts: [*map(count_tokens, texts)])
+
+    assert [line and line.may_miscount for line in counted] == [False, True, None, False]
+
+
+def test_a_line_is_counted_apart_from_its_headings() -> None:
+    """Those of a group without a label and of a line without a day cost nothing."""
+    lines = [Line("- tea\n", QUOTES, "2026-05-03"), Line("- tea\n", DATED, "2026"), Line("- tea\n", FACTS)]
+
+    counted = count_lines(lines, lambda texts: [*map(len, texts)])
+
+    assert [line and (line.tokens, line.group_tokens, line.day_tokens) for line in counted] == [
+        (6, len(QUOTES), len("2026-05-03:\n")),
+        (6, 0, len("2026:\n")),
+        (6, len(FACTS), 0),
+    ]
+    assert [line and Line(line.text, line.group, line.day) for line in counted] == lines

@@ -64,7 +64,7 @@ def test_three_exchanges_count_by_default() -> None:
 
 
 def test_a_negative_number_of_exchanges_is_none() -> None:
-    assert build_query(["a"], max_context_turns=-1) == Query()
+    assert build_query(["a"], max_context_turns=-1).parts == ()
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_blank_messages_are_no_query() -> None:
 
 
 def test_the_text_of_a_query_is_all_of_it() -> None:
-    assert Query((("a", 0.5), ("b", 1.0))).text == "a\nb"
-    assert Query((("", 0.5), (" ", 1.0), ("b", 1.0)))
-    assert not Query((("", 0.5), (" ", 1.0)))
+    assert Query(parts=(("a", 0.5), ("b", 1.0))).text == "a\nb"
+    assert Query(parts=(("", 0.5), (" ", 1.0), ("b", 1.0)))
+    assert not Query(parts=(("", 0.5), (" ", 1.0)))
 
 
 def test_turns_are_taken_as_they_are() -> None:
@@ -185,7 +185,7 @@ def test_only_the_first_words_of_a_long_query_are_compared_by_their_spelling() -
 
 
 def test_synonyms_weigh_half_as_much_as_the_words() -> None:
-    query = Query((("docker", 0.5),))
+    query = Query(parts=(("docker", 0.5),))
 
     assert query.terms == {"docker": 0.5}
     assert query.synonyms["contain"] == 0.25

@@ -14,10 +14,11 @@ from langchain_core.messages import AIMessage, HumanMessage
 from memgraph import Fact, IndexCache, Memory, ScoredFact, Section, Settings, rank_facts, recall
 from memgraph.errors import ConfigError
 from memgraph.models import Episode, Evidence
-from memgraph.retrieval.lines import day_heading
+from memgraph.retrieval.budget import fit_summaries
+from memgraph.retrieval.pipeline import FittedMemory, RecallPipeline
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.recall import RecallPipeline, make_recall_pipeline
-from memgraph.retrieval.render import fit_summaries
+from memgraph.retrieval.recall import make_recall_pipeline
+from memgraph.retrieval.render import day_heading
 from memgraph.text.tokens import count_tokens
 
 TITLES = {
@@ -360,7 +361,7 @@ def test_unbroken_summaries_are_counted_again_too(monkeypatch: pytest.MonkeyPatc
         return [limit for limit, text in texts.items() if count_tokens(text) > limit]
 
     counted_again = excess()
-    monkeypatch.setattr(RecallPipeline, "_is_too_long", lambda *_: False)
+    monkeypatch.setattr(FittedMemory, "is_exact", True)
 
     assert counted_again == []
     assert excess()
@@ -387,7 +388,7 @@ def test_rank_facts_ranks_by_similarity_alone_by_default() -> None:
 
 
 def test_rank_facts_accepts_a_query_of_several_texts() -> None:
-    query = Query((("chess", 0.25), ("tea", 1.0)))
+    query = Query(parts=(("chess", 0.25), ("tea", 1.0)))
 
     ranked = rank_facts([Fact(content="chess"), Fact(content="tea")], query)
 
@@ -410,8 +411,8 @@ def test_recall_is_its_steps() -> None:
     query = pipeline.query(PROJECT)
     fitted = pipeline.fit(memory, pipeline.rank(memory.facts, (), query))
 
-    assert query == Query((("怎么写测试?", 1.0),))
-    assert fitted.summaries == {"top_of_mind": "Tests."}
+    assert query.parts == (("怎么写测试?", 1.0),)
+    assert fitted.summaries.texts == {"top_of_mind": "Tests."}
     assert [SKILL_FACTS[position].content for position in fitted.facts] == recalled(
         memory, *PROJECT, max_tokens=100, max_context_turns=1
     )

@@ -16,7 +16,7 @@ from memgraph import Context, Fact, Memory, Policy, Scope, open_storage, recall
 from memgraph.errors import IdentityError
 from memgraph.models import Episode
 from memgraph.recall_graph import RecallGraph, build_recall_graph
-from memgraph.retrieval.recall import RecallPipeline
+from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.state import RecallState
 from memgraph.text.tokens import count_tokens
 
@@ -177,7 +177,7 @@ def test_no_step_sees_more_than_it_names(graph: RecallGraph) -> None:
     """The data flow can be read from the signatures alone."""
     seen = {name: set(node.channels) for name, node in graph.nodes.items() if name in STEPS}
 
-    assert seen["recall_fit"] == {"messages", "memory", "ranked"}
+    assert seen["recall_fit"] == {"query", "memory", "ranked"}
     assert seen["recall_render"] == {"chosen"}
     assert not any(keys >= RecallState.__annotations__.keys() for keys in seen.values())
 

@@ -8,15 +8,14 @@ import pytest
 
 from memgraph import Fact, Memory, rank_facts, recall
 from memgraph.models import Episode, Section, SectionName
-from memgraph.retrieval.lines import FACTS, GROUPS, Line
+from memgraph.retrieval.budget import SUMMARY_PRIORITY, Summaries, fit_summaries, frame_tokens
 from memgraph.retrieval.render import (
     CLOSING,
+    FACTS,
+    GROUPS,
     OPENING,
-    SUMMARY_PRIORITY,
     SUMMARY_TITLES,
-    Summaries,
-    fit_summaries,
-    frame_tokens,
+    Line,
     render,
     summary_line,
     today_line,

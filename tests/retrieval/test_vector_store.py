@@ -14,8 +14,8 @@ from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import LIMITED_BATCH, EmbeddingCache
 from memgraph.retrieval.hybrid import HybridIndex
 from memgraph.retrieval.index_cache import IndexCache
+from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.recall import RecallPipeline
 from memgraph.retrieval.vector_store import PROBE, ModelIdentity, Vector, digest_of
 
 MEMORY = Memory(facts=(Fact(content="Drinks tea"), Fact(content="Has a cat")))

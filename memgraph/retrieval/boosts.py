@@ -1,11 +1,17 @@
-"""Documents of one conversation support each other: what was said near a match is more likely to matter."""
+"""What raises the score of a document apart from its words: its conversation, and the days that it is about.
+
+Documents of one conversation support each other: what was said near a match is more likely to matter. Documents of a
+day are found by the dates in a question.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memgraph.text.dates import days_of
 
 THREAD_WEIGHT = 0.25
 """Weight of the mean of the best scores of a document's thread."""
@@ -14,6 +20,7 @@ TOP_N = 3
 NEIGHBOUR_WEIGHT = 0.25
 """Weight of the score of a document just before or after; the next but one counts half."""
 MAX_DISTANCE = 2
+DAY_CHARS = len("2026-05-03")
 
 
 class ThreadBoost:
@@ -34,10 +41,11 @@ class ThreadBoost:
         self._by_thread = in_order[self._threads[in_order] >= 0]
         self._starts = np.searchsorted(self._threads[self._by_thread], np.arange(self._count))
         self._lengths = np.diff(self._starts, append=len(self._by_thread))
-        self._neighbours = [
-            (self._threads[distance:] == self._threads[:-distance]) & (self._threads[distance:] >= 0)
+        self._weights = [
+            ((self._threads[distance:] == self._threads[:-distance]) & (self._threads[distance:] >= 0)) / distance
             for distance in range(1, MAX_DISTANCE + 1)
         ]
+        """By distance: what the score of a document counts for the one so far after it, and the other way round."""
 
     def apply(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return *scores*, shape (N,), each >= 0, with what their threads add."""
@@ -61,8 +69,41 @@ class ThreadBoost:
     def _neighbour_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each document the sum of the scores near it in its thread, each divided by the distance."""
         near = np.zeros(len(scores))
-        for distance, is_same in enumerate(self._neighbours, 1):
-            weight = is_same / distance
+        for distance, weight in enumerate(self._weights, 1):
             near[distance:] += scores[:-distance] * weight
             near[:-distance] += scores[distance:] * weight
         return near
+
+
+class DateIndex:
+    """The days that documents are about.
+
+    Args:
+        dates: The (partial) ISO 8601 dates of each of N documents, in any order: each is about the time from the first
+            to the last of them. A text that is not a date counts as none.
+    """
+
+    def __init__(self, dates: Sequence[Sequence[str]]) -> None:
+        spans = [_span(of_document) for of_document in dates]
+        self._first = np.array([first for first, _ in spans], dtype=np.int64)
+        self._last = np.array([last for _, last in spans], dtype=np.int64)
+
+    def find(self, dates: Iterable[str]) -> NDArray[np.bool_]:
+        """Return for each document whether it is about one of the partial *dates*, shape (N,)."""
+        found = np.zeros(len(self._first), dtype=bool)
+        for value in dates:
+            first, last = _span([value])
+            found |= (self._first <= last) & (self._last >= first)
+        return found
+
+
+_NEVER = (1, 0)
+"""The span of a document without a date, which overlaps no other."""
+
+
+def _span(dates: Iterable[str]) -> tuple[int, int]:
+    """Return the first and the last day of *dates*, as ordinals."""
+    found = [days for value in dates if (days := days_of(value[:DAY_CHARS]))]
+    if not found:
+        return _NEVER
+    return min(days.first for days in found).toordinal(), max(days.last for days in found).toordinal()

@@ -1,0 +1,255 @@
+"""The recall pipeline: query, ranking, budget and rendering, with the options of `recall`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from memgraph.errors import ConfigError, EmbeddingError
+from memgraph.models import Episode, Fact, Memory
+from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares, Summaries, fit
+from memgraph.retrieval.index_cache import IndexCache, IndexOptions
+from memgraph.retrieval.lexical import matched_words
+from memgraph.retrieval.query import Query, build_query
+from memgraph.retrieval.render import render
+from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact
+from memgraph.text.dates import check_timezone, local_day
+from memgraph.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+    from memgraph.retrieval.episode_index import EpisodeIndex
+    from memgraph.retrieval.fact_index import FactIndex, Ranking
+    from memgraph.retrieval.query import MessageLike
+    from memgraph.retrieval.vector_store import VectorStore
+
+
+_log = logging.getLogger("memgraph.recall")
+
+
+class RankedMemory(NamedTuple):
+    """A memory ordered by a query."""
+
+    query: Query
+    facts: FactIndex
+    fact_ranking: Ranking
+    episodes: EpisodeIndex
+    episode_ranking: Ranking
+
+    def sources_of(self, positions: Iterable[int]) -> set[int]:
+        """Return the positions of the episodes that the facts at *positions* were learned from."""
+        known, facts = self.episodes.positions, self.facts.facts
+        evidence = (item.episode for position in positions for item in facts[position].evidence)
+        return {known[episode] for episode in evidence if episode in known}
+
+    def explain(
+        self, facts: Iterable[int], episodes: Iterable[int]
+    ) -> tuple[tuple[ScoredFact, ...], tuple[ScoredEpisode, ...]]:
+        """Return the facts and the episodes at these positions, with their scores and how they were found."""
+        known = [(position, self.facts.documents[position]) for position in facts]
+        said = [(position, self.episodes.documents[position]) for position in episodes]
+        words = matched_words(self.query, [document for _, document in (*known, *said)])
+        return (
+            tuple(
+                ScoredFact(
+                    fact=self.facts.facts[position],
+                    position=position,
+                    score=float(self.fact_ranking.scores[position]),
+                    similarity=float(self.fact_ranking.similarity[position]),
+                    matched=matched,
+                )
+                for (position, _), matched in zip(known, words, strict=False)
+            ),
+            tuple(
+                ScoredEpisode(
+                    episode=self.episodes.episodes[position],
+                    position=position,
+                    score=float(self.episode_ranking.scores[position]),
+                    similarity=float(self.episode_ranking.similarity[position]),
+                    matched=matched,
+                )
+                for (position, _), matched in zip(said, words[len(known) :], strict=True)
+            ),
+        )
+
+
+class FittedMemory(NamedTuple):
+    """What of a memory fits the budget."""
+
+    summaries: Summaries
+    facts: Lines
+    episodes: Lines
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the tokens of its parts certainly add up to those of the rendered text."""
+        lines = (*self.facts.values(), *self.episodes.values())
+        return not lines or not (self.summaries.may_miscount or any(line.may_miscount for line in lines))
+
+    def render(self, today: str) -> str:
+        """Return the block that goes into a prompt, lines of one day in the order of the memory."""
+        lines = [group[position] for group in (self.facts, self.episodes) for position in sorted(group)]
+        return render(self.summaries.texts, lines, today=today)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecallPipeline:
+    """Recall with fixed options, which are those of `recall`."""
+
+    max_tokens: int = 2_000
+    max_context_turns: int = 3
+    similarity_weight: float = 0.9
+    confidence_weight: float = 0.1
+    guaranteed_share: float = 0.25
+    episode_share: float = 0.4
+    ranker: str | None = None
+    embeddings: Embeddings | None = None
+    embedding_seconds: float | None = None
+    """Time limit of embedding new facts, and of episodes; None sets none. What is left is ranked by words, and is
+    embedded by later calls."""
+    timezone: str = "UTC"
+    cache: IndexCache = field(default_factory=IndexCache)
+
+    def __post_init__(self) -> None:
+        _ = self._options  # an unknown ranker is refused at once
+        try:
+            check_timezone(self.timezone)
+        except ValueError as error:
+            raise ConfigError(f"timezone: {error}") from error
+
+    @cached_property
+    def _options(self) -> IndexOptions:
+        """The options of an index, without a store of vectors."""
+        return IndexOptions(self.ranker, self.embeddings, self.timezone, None, self.embedding_seconds)
+
+    @cached_property
+    def _by_words(self) -> IndexOptions:
+        """The options of an index that needs no embedding model."""
+        return IndexOptions(timezone=self.timezone)
+
+    def in_timezone(self, timezone: str) -> Self:
+        """Return this pipeline for a user in *timezone*, which is valid; the caches are shared."""
+        return self if timezone == self.timezone else replace(self, timezone=timezone)
+
+    def __call__(
+        self,
+        memory: Memory,
+        messages: Sequence[MessageLike] = (),
+        *,
+        episodes: Sequence[Episode] = (),
+        vectors: VectorStore | None = None,
+        now: datetime | None = None,
+    ) -> str:
+        """Return the memory text for a prompt."""
+        ranked = self.rank(memory.facts, episodes, self.query(messages, now), vectors=vectors)
+        return self.fit(memory, ranked).render(ranked.query.today)
+
+    def recall(
+        self,
+        memory: Memory,
+        messages: Sequence[MessageLike] = (),
+        *,
+        episodes: Sequence[Episode] = (),
+        vectors: VectorStore | None = None,
+        now: datetime | None = None,
+    ) -> RecallResult:
+        """Return the memory text for a prompt, and why each fact and episode is in it."""
+        ranked = self.rank(memory.facts, episodes, self.query(messages, now), vectors=vectors)
+        fitted = self.fit(memory, ranked)
+        text = fitted.render(ranked.query.today)
+        facts, quoted = ranked.explain(fitted.facts, fitted.episodes)
+        return RecallResult(text=text, tokens=count_tokens(text), facts=facts, episodes=quoted)
+
+    def search(
+        self,
+        memory: Memory,
+        query: str,
+        *,
+        episodes: Sequence[Episode] = (),
+        vectors: VectorStore | None = None,
+        limit: int = 10,
+    ) -> list[ScoredFact | ScoredEpisode]:
+        """Return the facts and episodes that match *query*, the best first, at most *limit* of them."""
+        ranked = self.rank(memory.facts, episodes, self.query([query]), vectors=vectors)
+        matching = (
+            [position for position in ranking.order if ranking.similarity[position] > 0][:limit]
+            for ranking in (ranked.fact_ranking, ranked.episode_ranking)
+        )
+        facts, quoted = ranked.explain(*matching)
+        return sorted((*facts, *quoted), key=lambda item: -item.score)[:limit]
+
+    def query(self, messages: Sequence[MessageLike], now: datetime | None = None) -> Query:
+        """Return the query of a conversation whose last message is written *now*; default: the current time."""
+        return build_query(messages, max_context_turns=self.max_context_turns, today=self._day_of(now))
+
+    def _day_of(self, now: datetime | None) -> date:
+        moment = now or datetime.now(UTC)
+        return local_day(moment, self.timezone) or moment.date()
+
+    def rank(
+        self, facts: Sequence[Fact], episodes: Sequence[Episode], query: Query, *, vectors: VectorStore | None = None
+    ) -> RankedMemory:
+        """Order *facts* and *episodes* by *query*; by words alone if the embedding model fails.
+
+        Args:
+            facts: In the order of the memory.
+            episodes: The oldest first.
+            query: What they are compared with.
+            vectors: Keeps their vectors beyond this process: `storage.vectors(scope)`.
+        """
+        options = self._options_with(vectors)
+        try:
+            ranked = self._rank(*self._indexes(facts, episodes, options), query)
+        except EmbeddingError as error:
+            _log.error("memory is ranked by words alone: %s", error)
+            return self._rank(*self._indexes(facts, episodes, self._by_words), query)
+        if options.vectors is not None:
+            self.cache.prune_vectors(ranked.facts, ranked.episodes, options)
+        return ranked
+
+    def _rank(self, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
+        ranking = facts.rank(query, similarity_weight=self.similarity_weight, confidence_weight=self.confidence_weight)
+        return RankedMemory(query, facts, ranking, episodes, episodes.rank(query))
+
+    def indexes(
+        self, facts: Sequence[Fact], episodes: Sequence[Episode], vectors: VectorStore | None = None
+    ) -> tuple[FactIndex, EpisodeIndex]:
+        """Return the indexes of *facts* and *episodes*, which `rank` has built; no model is called."""
+        try:
+            return self._indexes(facts, episodes, self._options_with(vectors))
+        except EmbeddingError:  # there is no model: `rank` has logged it
+            return self._indexes(facts, episodes, self._by_words)
+
+    def _indexes(
+        self, facts: Sequence[Fact], episodes: Sequence[Episode], options: IndexOptions
+    ) -> tuple[FactIndex, EpisodeIndex]:
+        indexed = self.cache.episodes(episodes, options)
+        return self.cache.facts(facts, indexed, options), indexed
+
+    def _options_with(self, vectors: VectorStore | None) -> IndexOptions:
+        """Return the options of an index whose vectors are kept in *vectors*, which matters to a model only."""
+        return self._options if self.embeddings is None else replace(self._options, vectors=vectors)
+
+    def fit(self, memory: Memory, ranked: RankedMemory) -> FittedMemory:
+        """Select what fits the budget: the summaries, then facts and episodes in their order."""
+        summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
+        facts, episodes = fit(
+            Candidates(ranked.fact_ranking.order, ranked.facts.lines),
+            Candidates(ranked.episode_ranking.order, ranked.episodes.lines),
+            guaranteed=ranked.facts.guaranteed,
+            sources_of=ranked.sources_of,
+            shares=Shares(
+                tokens=self.max_tokens - summaries.tokens,
+                guaranteed=int(self.max_tokens * self.guaranteed_share),
+                episodes=self.episode_share,
+            ),
+        )
+        fitted = FittedMemory(summaries, facts, episodes)
+        while not fitted.is_exact and count_tokens(fitted.render(ranked.query.today)) > self.max_tokens:
+            (episodes or facts).popitem()
+        return fitted
