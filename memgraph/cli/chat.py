@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from memgraph.cli.chat_reply import ChatTexts, Language
     from memgraph.config.providers import ModelChoice
     from memgraph.models import Episode, Evidence, Fact, Memory, Scope
-    from memgraph.models import Episode, Fact, Memory, Scope
     from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage

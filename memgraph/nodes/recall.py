@@ -33,8 +33,8 @@ class RecallNodes:
 
     def rank(self, state: RankInput, runtime: Runtime[RunContext]) -> MemoryRanked:
         """Rank the facts and the episodes, the best first."""
-        pipeline = self._pipeline_of(runtime.context)
         episodes, vectors = self._episodes_and_vectors(runtime.context)
+        pipeline = self.pipeline.in_timezone(runtime.context.timezone)
         query = pipeline.query(state["messages"])
         ranked = pipeline.rank(state["memory"].facts, episodes, query, vectors=vectors)
         fact_ids = [fact.id for fact in ranked.facts.facts]
@@ -50,8 +50,10 @@ class RecallNodes:
 
     def fit(self, state: FitInput, runtime: Runtime[RunContext]) -> MemoryChosen:
         """Select what fits the budget, in the order of the stage, which a client may have edited."""
-        pipeline, memory, stage = self._pipeline_of(runtime.context), state["memory"], state["ranked"]
-        facts, episodes = pipeline.indexes(memory.facts, *self._episodes_and_vectors(runtime.context))
+        memory, stage = state["memory"], state["ranked"]
+        said, vectors = self._episodes_and_vectors(runtime.context)
+        pipeline = self.pipeline.in_timezone(runtime.context.timezone)
+        facts, episodes = pipeline.indexes(memory.facts, said, vectors)
         fact_positions = {fact.id: position for position, fact in enumerate(memory.facts)}
         fact_ranking = _to_ranking(stage.facts, fact_positions)
         episode_ranking = _to_ranking(stage.episodes, episodes.positions)
@@ -77,9 +79,6 @@ class RecallNodes:
         return {
             "recalled": RecallResult(text=text, tokens=count_tokens(text), facts=chosen.facts, episodes=chosen.episodes)
         }
-
-    def _pipeline_of(self, run: RunContext) -> RecallPipeline:
-        return self.pipeline.in_timezone(run.timezone)
 
     def _episodes_and_vectors(self, run: RunContext) -> tuple[Sequence[Episode], VectorStore | None]:
         """Return the user's episodes, and what keeps the vectors of the memory if there is an embedding model.

@@ -117,6 +117,8 @@ class Candidates:
         """Yield positions in order with their lines, except those *skipped*, and those without a line."""
         for start in range(0, len(self.order), BATCH):
             positions = [position for position in self.order[start : start + BATCH] if position not in skipped]
+            if not positions:
+                continue
             for position, line in zip(positions, self.lines_of(positions), strict=True):
                 if line is not None:
                     yield position, line

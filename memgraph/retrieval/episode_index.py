@@ -66,14 +66,14 @@ class EpisodeIndex:
             self._lines.update(zip(missing, count_lines(made, self._count), strict=True))
         return [self._lines[position] for position in positions]
 
-    def rank(self, query: Query) -> Ranking:
+    def rank(self, query: Query, limit: int | None = None) -> Ranking:
         """Order the episodes that match *query* by their similarity, the newest of equals first; none without a query.
 
-        The order contains the episodes whose similarity is above 0 only.
+        The order contains the best *limit* of the episodes whose similarity is above 0; default: all of these.
         """
-        if not query or not self.episodes:
+        if not self.episodes or not query:
             nothing = np.zeros(len(self.episodes))
             return Ranking([], nothing, nothing)
         similarity = scale_to_best(self.index.scores(query))
         newest_first = np.flatnonzero(similarity)[::-1]
-        return Ranking(best_first(newest_first, similarity), similarity, similarity)
+        return Ranking(best_first(newest_first, similarity, limit), similarity, similarity)

@@ -116,9 +116,18 @@ def scale_to_best(scores: Scores) -> Scores:
     return np.clip(scores / best, 0, 1) if best > 0 else np.zeros(len(scores))
 
 
-def best_first(positions: NDArray[np.int64], scores: Scores) -> list[int]:
-    """Return *positions* by their scores, the highest first; equals stay in order."""
-    return cast("list[int]", positions[np.argsort(-scores[positions], kind="stable")].tolist())
+def best_first(positions: NDArray[np.int64], scores: Scores, limit: int | None = None) -> list[int]:
+    """Return *positions* by their scores, the highest first; equals stay in order.
+
+    Args:
+        positions: N positions.
+        scores: By position.
+        limit: How many to return at most; default: all.
+    """
+    if limit is not None and 0 < limit < len(positions):  # sort no more than those, and what equals the last of them
+        found = scores[positions]
+        positions = positions[found >= np.partition(found, -limit)[-limit]]
+    return cast("list[int]", positions[np.argsort(-scores[positions], kind="stable")][:limit].tolist())
 
 
 def estimate_bytes(documents: Sequence[Document]) -> int:

@@ -147,10 +147,11 @@ class LexicalIndex:
         rarity = self._idf({*own, *synonyms, *(known for _, known, _ in similar)})
         weights = {term: weight * rarity[term] for term, weight in own.items() if term in rarity}
         related = [(term, weight * rarity[term]) for term, weight in synonyms.items() if term in rarity]
-        for term, known, similarity in similar:
-            # a similar word must not count as rarer than the one that the query has
-            value = min(rarity.get(term, math.inf), rarity[known])
-            related.append((known, own[term] * FUZZY_WEIGHT * similarity * value))
+        # a similar word must not count as rarer than the one that the query has
+        related += [
+            (known, own[term] * FUZZY_WEIGHT * similarity * min(rarity.get(term, math.inf), rarity[known]))
+            for term, known, similarity in similar
+        ]
         for term, weight in related:
             if weight > weights.get(term, 0):
                 weights[term] = weight
@@ -166,10 +167,11 @@ class LexicalIndex:
 
     def _idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return the idf of those of *terms*, all different, that a document contains."""
-        counts = Counter[str]()
-        for segment in self.segments:
-            counts.update(segment.count(terms))
-        return {term: idf(self._size, count) for term, count in counts.items()}
+        first, *rest = (segment.count(terms) for segment in self.segments)
+        for counts in rest:
+            for term, count in counts.items():
+                first[term] = first.get(term, 0) + count
+        return {term: idf(self._size, count) for term, count in first.items()}
 
 
 # -- the inverted index ---------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import matched_words
 from memgraph.retrieval.query import Query, build_query
-from memgraph.retrieval.render import render
+from memgraph.retrieval.render import MIN_LINE_TOKENS, render
 from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact
 from memgraph.text.dates import check_timezone, local_day
 from memgraph.text.tokens import count_tokens
@@ -214,7 +214,8 @@ class RecallPipeline:
 
     def _rank(self, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
         ranking = facts.rank(query, similarity_weight=self.similarity_weight, confidence_weight=self.confidence_weight)
-        return RankedMemory(query, facts, ranking, episodes, episodes.rank(query))
+        # more episodes than the budget can hold are not looked at
+        return RankedMemory(query, facts, ranking, episodes, episodes.rank(query, self.max_tokens // MIN_LINE_TOKENS))
 
     def indexes(
         self, facts: Sequence[Fact], episodes: Sequence[Episode], vectors: VectorStore | None = None

@@ -85,7 +85,8 @@ def one_line(text: str) -> str:
 
 def to_lines(texts: Iterable[str]) -> list[str]:
     """Return each of *texts* as `one_line` does."""
-    visible = [remove_hidden(clean(text)).translate(_LOOKALIKES) for text in texts]
+    cleaned = [clean(text) for text in texts]
+    visible = [remove_hidden(text).translate(_LOOKALIKES) for text in cleaned]
     return [escape(" ".join(text.split())) for text in visible]
 
 

@@ -41,11 +41,14 @@ def resolve_date(text: str, today: date) -> str | None:
     return dates.pop() if len(dates) == 1 else None
 
 
-PATTERNS = (
-    # a space in a pattern stands for a line break too
-    *((re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE), resolve) for pattern, resolve in ENGLISH),
-    *((re.compile(pattern), resolve) for pattern, resolve in CHINESE),
+# a space in a pattern stands for a line break too
+_ENGLISH = tuple((re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE), resolve) for pattern, resolve in ENGLISH)
+_CHINESE = tuple((re.compile(pattern), resolve) for pattern, resolve in CHINESE)
+# most texts have none of these, and need not be searched for each phrase
+_MAY_BE_ENGLISH = re.compile(
+    r"\d|ago|day|night|tomorrow|this|last|next|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE
 )
+_MAY_BE_CHINESE = re.compile("[天日晚早晨夜周週星礼禮月年]")
 
 _APPROXIMATE = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|almost|nearly|over|more than|less than|at least|maybe|probably)\s+"
@@ -56,7 +59,9 @@ _OR_SO = re.compile(r"\s?(?:or so\b|左右|前[后後])", re.IGNORECASE)
 
 
 def _matches(text: str) -> Iterator[tuple[Resolver, re.Match[str]]]:
-    for pattern, resolve in PATTERNS:
+    english = _ENGLISH if _MAY_BE_ENGLISH.search(text) else ()
+    chinese = _CHINESE if _MAY_BE_CHINESE.search(text) else ()
+    for pattern, resolve in (*english, *chinese):
         for match in pattern.finditer(text):
             yield resolve, match
 
