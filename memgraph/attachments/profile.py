@@ -89,7 +89,8 @@ class ProfileMemory(MemoryStore):
         if scope is None:
             return ()
         memory = self._storage.load(scope)
-        text = _strip_tags(self._pipeline(memory, query.messages, episodes=self._storage.episodes(scope)))
+        episodes, vectors = self._storage.episodes(scope), self._storage.vectors(scope)
+        text = _strip_tags(self._pipeline(memory, query.messages, episodes=episodes, vectors=vectors))
         if not text:
             return ()
         item = MemoryItem(id=f"profile-{memory.revision}", content_summary=text, timestamp=_now())

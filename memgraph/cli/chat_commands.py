@@ -63,7 +63,8 @@ def search_memory(chat: Chat, query: str) -> None:
         chat.ctx.output.line("/search WORDS finds facts, and what was said.")
         return
     memory, episodes = chat.storage.load(chat.scope), chat.storage.episodes(chat.scope)
-    found = chat.pipeline.search(memory, query, episodes=episodes, limit=MAX_RESULTS)
+    vectors = chat.storage.vectors(chat.scope)
+    found = chat.pipeline.search(memory, query, episodes=episodes, vectors=vectors, limit=MAX_RESULTS)
     for each in found:
         line = format_quote(chat.texts, each, chat.settings.timezone)
         chat.ctx.output.line(f"{each.score:.2f}  {line}", indent=2)

@@ -139,7 +139,8 @@ class _Block:
         return line.tokens + line.day_tokens + (line.group_tokens if is_new_group else 0)
 
     def add(self, line: CountedLine, cost: int) -> None:
-        self.places |= {(line.group, ""), (line.group, line.day)}
+        self.places.add((line.group, ""))
+        self.places.add((line.group, line.day))
         self.left -= cost
 
 

@@ -167,11 +167,10 @@ class LexicalIndex:
 
     def _idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return the idf of those of *terms*, all different, that a document contains."""
-        first, *rest = (segment.count(terms) for segment in self.segments)
-        for counts in rest:
-            for term, count in counts.items():
-                first[term] = first.get(term, 0) + count
-        return {term: idf(self._size, count) for term, count in first.items()}
+        counts: dict[str, int] = {}
+        for segment in self.segments:
+            counts |= {term: counts.get(term, 0) + count for term, count in segment.count(terms).items()}
+        return {term: idf(self._size, count) for term, count in counts.items()}
 
 
 # -- the inverted index ---------------------------------------------------------------------------

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
 from memgraph import Fact, IndexCache, Memory, ScoredFact, rank_facts, recall
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Episode, Evidence
-from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES, FactIndex
+from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES, FactIndex, best_first
 from memgraph.retrieval.lexical import LexicalIndex
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import RANKERS, get_ranker
@@ -199,6 +202,14 @@ def test_a_fact_has_the_line_of_its_content() -> None:
     lines = [line and line.text for line in indexed.lines([0, 1])]
 
     assert lines == ["- Likes tea (uncertain)\n", "- Speaks 中文 (uncertain)\n"]
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0])), st.integers(0, 12))
+def test_the_best_of_many_are_the_first_of_all(scores: list[float], limit: int) -> None:
+    """Equals in the order in which they are given."""
+    positions = np.arange(len(scores))[::-1]
+
+    assert best_first(positions, np.array(scores), limit) == best_first(positions, np.array(scores))[:limit]
 
 
 def test_facts_that_must_not_be_selected_have_no_line() -> None:

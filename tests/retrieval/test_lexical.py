@@ -12,6 +12,7 @@ import pytest
 
 from memgraph import Fact, IndexCache, ScoredFact, rank_facts
 from memgraph.retrieval.documents import Document
+from memgraph.retrieval.fuzzy import MAX_MATCHES
 from memgraph.retrieval.lexical import (
     DATE_WEIGHT,
     FUZZY_WEIGHT,
@@ -277,6 +278,15 @@ def test_each_document_has_its_own_words() -> None:
     documents = [Document("jazz"), Document("opal"), Document("tea", (("jazz and tea", 0.5),))]
 
     assert matched_words(Query.from_text("jazz tea"), documents) == [("jazz",), (), ("tea", "jazz")]
+
+
+def test_the_words_of_a_document_do_not_depend_on_the_others() -> None:
+    """However many similar words these have."""
+    many = Document(" ".join(f"database{number:03}" for number in range(MAX_MATCHES + 1)))
+    one = Document("databank")
+
+    assert matched_words(Query.from_text("database"), [one]) == [("databank",)]
+    assert matched_words(Query.from_text("database"), [many, one])[1] == ("databank",)
 
 
 def test_nothing_matches_nothing() -> None:

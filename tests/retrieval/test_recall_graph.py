@@ -62,6 +62,55 @@ def test_it_tells_what_the_user_said_and_why(tmp_path: Path, graph: RecallGraph,
     assert "2026-05-03:\n- That tea from Uji was lovely." in recalled.text
 
 
+def shown_days(graph: RecallGraph, **context: Any) -> list[str]:
+    """The days in the recalled text."""
+    text = graph.invoke(ASKED, context=Context(user_id="ada", **context))["recalled"].text
+    return [line for line in text.splitlines() if line.startswith("2026-")]
+
+
+@pytest.fixture
+def late(memory: Memory, tmp_path: Path) -> None:
+    """Something that was said shortly before midnight in UTC."""
+    said = (Episode(id="e1", thread_id="t", text="That tea from Uji was lovely.", at="2026-05-03T23:30:00Z"),)
+    open_storage(f"file:{tmp_path}").append_episodes(Scope("ada"), said, Policy())
+
+
+@pytest.mark.usefixtures("late")
+def test_days_are_those_of_the_time_zone_of_the_run(graph: RecallGraph) -> None:
+    """Users of one graph live in different places."""
+    assert shown_days(graph) == ["2026-05-03:"]
+    assert shown_days(graph, timezone="Asia/Tokyo") == ["2026-05-04:"]
+
+
+@pytest.mark.usefixtures("late")
+def test_a_run_that_names_no_time_zone_has_that_of_the_pipeline(tmp_path: Path) -> None:
+    """Unless the defaults name one."""
+    tokyo = RecallPipeline(timezone="Asia/Tokyo")
+    graph = build_recall_graph(storage=f"file:{tmp_path}", pipeline=tokyo)
+    elsewhere = build_recall_graph(storage=f"file:{tmp_path}", pipeline=tokyo, defaults=Context(timezone="UTC"))
+
+    assert shown_days(graph) == ["2026-05-04:"]
+    assert shown_days(graph, timezone="UTC") == shown_days(elsewhere) == ["2026-05-03:"]
+
+
+@pytest.mark.usefixtures("memory")
+def test_memory_is_indexed_once_in_a_run(tmp_path: Path) -> None:
+    """Ranking and fitting share the index of the facts and that of the episodes."""
+    pipeline = RecallPipeline()
+
+    build_recall_graph(storage=f"file:{tmp_path}", pipeline=pipeline).invoke(ASKED, context=ADA)
+
+    assert len(pipeline.cache) == 2
+
+
+def test_the_query_is_a_stage(graph: RecallGraph) -> None:
+    """It is built once, and a client sees what the memory was compared with."""
+    stages = {name: update for step in graph.stream(ASKED, context=ADA) for name, update in step.items()}
+
+    assert stages["recall_rank"]["query"].parts == (("What tea does she like?", 1.0),)
+    assert stages["recall_fit"]["chosen"].today == stages["recall_rank"]["query"].today
+
+
 def test_each_step_can_be_streamed(graph: RecallGraph) -> None:
     steps = [name for update in graph.stream(ASKED, context=ADA, stream_mode="updates") for name in update]
 

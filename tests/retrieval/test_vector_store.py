@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from memgraph import recall
 from memgraph.errors import EmbeddingError
 from memgraph.models import Episode, Fact, Memory
 from memgraph.retrieval.documents import Document
@@ -64,6 +65,15 @@ def test_a_restart_embeds_nothing_again(letters: Any, store: StoreInRam) -> None
     after = RecallPipeline(ranker="hybrid", embeddings=letters)(MEMORY, ["tea?"], episodes=SAID, vectors=store)
 
     assert (texts_of(letters), after) == ([], before)
+
+
+def test_recall_in_one_call_keeps_vectors_too(letters: Any, store: StoreInRam) -> None:
+    options: Any = {"ranker": "hybrid", "embeddings": letters, "vectors": store}
+    first = recall(MEMORY, ["tea?"], episodes=SAID, **options)
+    embedded = len(texts_of(letters))
+
+    assert recall(MEMORY, ["tea?"], episodes=SAID, **options) == first
+    assert len(texts_of(letters)) == embedded == 3
 
 
 def test_only_a_new_text_is_embedded(letters: Any, store: StoreInRam) -> None:
