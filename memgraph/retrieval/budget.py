@@ -169,6 +169,7 @@ def fit(
         sources_of: Returns the positions of the episodes that some facts were learned from.
         shares: How the tokens are divided.
     """
+    facts.lines_of(facts.order[:BATCH])  # the guaranteed and the others share most of these: they are made at once
     block = _Block(shares.tokens)
     first = Candidates([position for position in facts.order if position in guaranteed], facts.lines_of)
     chosen = _fill(block, first, {}, min(shares.tokens, shares.guaranteed))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from memgraph.models import Episode
-from memgraph.retrieval.documents import Document, episode_documents, preceding_turns
+from memgraph.retrieval.documents import NO_THREAD, QUOTE_WEIGHT, Document
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.fact_index import Ranking, best_first, estimate_bytes, scale_to_best
 from memgraph.retrieval.lexical import TermExtractor
@@ -77,3 +77,35 @@ class EpisodeIndex:
         similarity = scale_to_best(self.index.scores(query))
         newest_first = np.flatnonzero(similarity)[::-1]
         return Ranking(best_first(newest_first, similarity, limit), similarity, similarity)
+
+
+# -- as documents ---------------------------------------------------------------------------------
+
+
+def episode_documents(episodes: Iterable[Episode], preceding: Mapping[str, str]) -> tuple[Document, ...]:
+    """Return the documents of *episodes*: their text, and the turn before."""
+    return tuple(_episode_document(episode, preceding.get(episode.id, "")) for episode in episodes)
+
+
+def _episode_document(episode: Episode, preceding: str) -> Document:
+    context = ((preceding, QUOTE_WEIGHT),) if preceding else ()
+    thread = "" if episode.thread_id in NO_THREAD else episode.thread_id
+    return Document(episode.text, context, thread, (episode.at,) if episode.at else ())
+
+
+def preceding_turns(episodes: Sequence[Episode], *, before: Sequence[Episode] = ()) -> dict[str, str]:
+    """Return the text of the turn before, by the id of each of *episodes* that has one in its thread.
+
+    Args:
+        episodes: The oldest first.
+        before: Older episodes, of which only the last of each thread counts.
+    """
+    last = {episode.thread_id: episode.text for episode in before}
+    return dict(_pair_with_preceding(episodes, last))
+
+
+def _pair_with_preceding(episodes: Iterable[Episode], last: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for episode in episodes:
+        if episode.thread_id in last and episode.thread_id not in NO_THREAD:
+            yield episode.id, last[episode.thread_id]
+        last[episode.thread_id] = episode.text

@@ -5,7 +5,7 @@ A superseded fact is one that another fact replaced, and that is current in its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.models import Fact
-from memgraph.retrieval.documents import Document
+from memgraph.retrieval.documents import NO_THREAD, PRECEDING_WEIGHT, QUOTE_WEIGHT, Document
 from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
@@ -134,6 +134,37 @@ def estimate_bytes(documents: Sequence[Document]) -> int:
     """Estimate the bytes of an index of *documents*."""
     characters = sum(len(document.text) + sum(len(text) for text, _ in document.context) for document in documents)
     return len(documents) * BYTES_PER_DOCUMENT + characters * BYTES_PER_CHARACTER
+
+
+# -- as documents ---------------------------------------------------------------------------------
+
+
+def fact_documents(facts: Iterable[Fact], preceding: Mapping[str, str]) -> tuple[Document, ...]:
+    """Return the documents of *facts*: their content, their quotes and the turns before these.
+
+    Args:
+        facts: N facts.
+        preceding: The turn before an episode, by the id of the episode.
+    """
+    return tuple(_fact_document(fact, preceding) for fact in facts)
+
+
+def _fact_document(fact: Fact, preceding: Mapping[str, str]) -> Document:
+    context = [(item.quote, QUOTE_WEIGHT) for item in fact.evidence if item.quote]
+    # a turn that two quotes are from counts once
+    turns = dict.fromkeys(preceding.get(item.episode, "") for item in fact.evidence)
+    context.extend((turn, PRECEDING_WEIGHT) for turn in turns if turn)
+    return Document(
+        searchable_text(fact),
+        tuple(context),
+        "" if fact.source in NO_THREAD else fact.source,
+        tuple(date for date in (fact.said_at, fact.valid_from, fact.valid_until) if date),
+    )
+
+
+def searchable_text(fact: Fact) -> str:
+    """Return the text of *fact*: its content, and what went wrong."""
+    return f"{fact.content}\n{fact.source_error}" if fact.source_error else fact.content
 
 
 # -- superseded facts -----------------------------------------------------------------------------

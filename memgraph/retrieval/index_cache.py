@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from memgraph._cache import LRUCache
 from memgraph.models import Episode, Fact, Memory
 from memgraph.retrieval.budget import Summaries, fit_summaries
-from memgraph.retrieval.documents import fact_documents
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.episode_index import EpisodeIndex
-from memgraph.retrieval.fact_index import FactIndex
+from memgraph.retrieval.fact_index import FactIndex, fact_documents
 from memgraph.retrieval.rankers import DEFAULT_RANKER, Ranker, get_ranker
 from memgraph.retrieval.terms import Terms, extract_all_terms
 from memgraph.retrieval.vector_store import VectorStore

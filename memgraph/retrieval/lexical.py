@@ -179,6 +179,11 @@ TermCounts = Mapping[str, float]
 """How often each term occurs in a document, each occurrence counted by the weight of its text."""
 
 
+def texts_of(document: Document) -> tuple[str, ...]:
+    """Return the text of *document* and those of its context."""
+    return (document.text, *(text for text, _ in document.context))
+
+
 def count_terms(documents: Sequence[Document], terms_of: Mapping[str, Terms]) -> list[TermCounts]:
     """Return the weighted terms of each of *documents*, given the terms of each text."""
     return [_count(document, terms_of) for document in documents]
@@ -256,13 +261,13 @@ def reusable_segments(segments: Sequence[Postings], size: int) -> Sequence[Posti
 
 
 def _build_segment(documents: Sequence[Document], extract: TermExtractor) -> Postings:
-    texts = list(dict.fromkeys(text for document in documents for text in document.texts))
+    texts = list(dict.fromkeys(text for document in documents for text in texts_of(document)))
     return Postings(count_terms(documents, dict(zip(texts, extract(texts), strict=True))))
 
 
 def matched_words(query: Query, documents: Sequence[Document]) -> list[tuple[str, ...]]:
     """Return the words of each of *documents* by which *query* finds it, in order, each once."""
-    texts = [document.texts for document in documents]
+    texts = [texts_of(document) for document in documents]
     words = iter(extract_all_words([text for of_document in texts for text in of_document]))
     words_of = [[pair for of_text in islice(words, len(of_document)) for pair in of_text] for of_document in texts]
     vocabulary = Vocabulary(dict.fromkeys(term for pairs in words_of for _, term in pairs))

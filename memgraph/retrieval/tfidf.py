@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from memgraph.retrieval.documents import Document
-from memgraph.retrieval.lexical import Scores
+from memgraph.retrieval.lexical import Scores, texts_of
 from memgraph.retrieval.query import Query
 
 
@@ -29,7 +29,9 @@ class TfidfIndex:
         self._vectorizer: Any = TfidfVectorizer()
         self._size = len(documents)
         try:
-            self._vectors: Any = self._vectorizer.fit_transform(["\n".join(document.texts) for document in documents])
+            self._vectors: Any = self._vectorizer.fit_transform(
+                ["\n".join(texts_of(document)) for document in documents]
+            )
         except ValueError:  # no document has a word
             self._vectors = None
 

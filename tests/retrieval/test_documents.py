@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memgraph.models import Episode, Evidence, Fact
-from memgraph.retrieval.documents import (
-    PRECEDING_WEIGHT,
-    QUOTE_WEIGHT,
-    Document,
-    episode_documents,
-    fact_documents,
-    preceding_turns,
-    searchable_text,
-)
+from memgraph.retrieval.documents import PRECEDING_WEIGHT, QUOTE_WEIGHT, Document
+from memgraph.retrieval.episode_index import episode_documents, preceding_turns
+from memgraph.retrieval.fact_index import fact_documents, searchable_text
+from memgraph.retrieval.lexical import texts_of
 
 
 def episode(name: str, text: str, thread: str = "t", at: str = "") -> Episode:
@@ -33,7 +28,7 @@ def test_a_fact_is_found_by_its_quotes_and_the_turns_before_them() -> None:
     assert document == Document(
         "Has two dogs", (("yes, two of them", 0.5), ("Rex", 0.5), ("Do you have pets?", 0.25)), "t"
     )
-    assert document.texts == ("Has two dogs", "yes, two of them", "Rex", "Do you have pets?")
+    assert texts_of(document) == ("Has two dogs", "yes, two of them", "Rex", "Do you have pets?")
 
 
 def test_a_turn_that_two_quotes_follow_counts_once() -> None:

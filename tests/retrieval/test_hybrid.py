@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.hybrid import MAX_LEXICAL_WEIGHT, MIN_LEXICAL_WEIGHT, HybridIndex, lexical_weight, standardise
-from memgraph.retrieval.lexical import LexicalIndex
+from memgraph.retrieval.lexical import LexicalIndex, texts_of
 from memgraph.retrieval.query import Query
 
 DOCUMENTS = [
@@ -63,7 +63,7 @@ def test_terms_come_from_the_given_extractor(letters: Embeddings) -> None:
         DOCUMENTS, EmbeddingCache(letters), extract=lambda texts: [asked.append(text) or ("x",) for text in texts]
     )
 
-    assert asked == [text for document in DOCUMENTS for text in document.texts]
+    assert asked == [text for document in DOCUMENTS for text in texts_of(document)]
 
 
 def test_appended_documents_leave_the_scores_as_if_all_were_indexed_together(letters: Embeddings) -> None:

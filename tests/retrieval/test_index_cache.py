@@ -13,6 +13,7 @@ import pytest
 from memgraph import Fact, IndexCache, Memory, Section, recall
 from memgraph.models import Episode, Evidence
 from memgraph.retrieval.index_cache import IndexOptions
+from memgraph.retrieval.lexical import texts_of
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import RANKERS
 from memgraph.retrieval.terms import extract_all_terms
@@ -290,7 +291,7 @@ def test_the_turn_before_a_quote_is_part_of_the_index_of_facts() -> None:
 
     index = cache.facts(known, cache.episodes(said("Do you have pets?", "two")))
 
-    assert index.documents[0].texts == ("Has two dogs", "two", "Do you have pets?")
+    assert texts_of(index.documents[0]) == ("Has two dogs", "two", "Do you have pets?")
 
 
 # -- texts ----------------------------------------------------------------------------------------
