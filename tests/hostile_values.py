@@ -184,7 +184,7 @@ VALUES: Mapping[str, Value] = {
     "Document": document_of,
     "Sequence[Document]": lambda text: (document_of(text), document_of("Lives in Oslo.")),
     "Mapping[str, Terms]": lambda text: {text: extract_terms(text), "Lives in Oslo.": ("live", "oslo")},
-    **dict.fromkeys(("Iterable[Line]", "Sequence[Line]"), lines_of),
+    **dict.fromkeys(("Iterable[Line]", "Sequence[Line]", "Sequence[Line | None]"), lines_of),
     "re.Match[str]": lambda text: re.search(r"\w+", text),
     "Mapping[str, str]": lambda text: {"e1": text},
     "Iterable[object]": lambda text: (text, 1, None),
@@ -202,6 +202,7 @@ FINDINGS = (
 OTHERS: Mapping[str, Value] = {
     "Callable[[object], str]": lambda _: str,
     "Callable[[str], str]": lambda _: str.upper,
+    "TokenCounter": lambda _: lambda texts: [len(text) for text in texts],
     "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},
     "Iterable[Span]": lambda _: (Span(start=0, end=5, origin="quoted"), Span(start=3, end=9, origin="recalled")),
     **dict.fromkeys(("int", "int | None"), lambda _: 1_000),
@@ -224,7 +225,7 @@ OTHERS: Mapping[str, Value] = {
 """A value for every annotation that holds no text from outside."""
 
 NO_TEXT = frozenset(
-    {"Path", "Path | None", "RecallSettings", "Scope | None", "Scores", "datetime", "float | None"}
+    {"Path", "Path | None", "RecallSettings", "Scope | None", "Scores", "NDArray[np.int64]", "datetime", "float | None"}
     | {
         "Candidates",
         "Callable[[Iterable[int]], AbstractSet[int]]",

@@ -147,9 +147,9 @@ def _last_turns(messages: Sequence[MessageLike], exchanges: int) -> Sequence[_Sa
         return [item for item in messages if isinstance(item, Turn)]
     if all(isinstance(item, str) for item in messages):
         return [Turn(id="", role="human", text=str(item)) for item in messages[-exchanges:]]
-    from memgraph.text.turns import read_turns
+    from memgraph.text.turns import turn_texts
 
-    return read_turns(_last_messages(messages, exchanges * READ_FACTOR + 1))
+    return turn_texts(_last_messages(messages, exchanges * READ_FACTOR + 1))
 
 
 def _last_messages(messages: Sequence[MessageLike], human_count: int) -> list[BaseMessage]:

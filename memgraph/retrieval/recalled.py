@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from memgraph.models import Memory, Span, Turn
-from memgraph.retrieval.lines import GROUPS, QUOTES
-from memgraph.retrieval.render import OPENING, SUMMARY_TITLES
+from memgraph.retrieval.render import GROUPS, OPENING, QUOTES, SUMMARY_TITLES
 from memgraph.retrieval.terms import STOP_WORDS, extract_all_terms
 from memgraph.text.cues import cues
 from memgraph.text.normalize import HAN, words_of

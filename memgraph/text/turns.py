@@ -142,10 +142,10 @@ def turns_of(
     Returns:
         Turns with unique ids: the message's own, else "sha256:..." of role, text and the turn before.
     """
-    return assign_ids(read_turns(messages, acknowledgements, user_names=user_names, now=now), at=at)
+    return assign_ids(turn_texts(messages, acknowledgements, user_names=user_names, now=now), at=at)
 
 
-def read_turns(
+def turn_texts(
     messages: Sequence[BaseMessage],
     acknowledgements: AbstractSet[str] | None = None,
     *,

@@ -6,9 +6,9 @@ import pytest
 
 from memgraph import Fact, Memory
 from memgraph.models import Episode, Evidence, Section, Turn
-from memgraph.retrieval.lines import episode_lines, fact_lines
+from memgraph.retrieval.budget import fit_summaries
 from memgraph.retrieval.recalled import Entries, find_recalled, with_recalled
-from memgraph.retrieval.render import fit_summaries, render
+from memgraph.retrieval.render import episode_lines, fact_lines, render
 from memgraph.text.spans import own_words
 
 FACTS = (
