@@ -52,11 +52,15 @@ def clean(text: str) -> str:
 def clean_json(value: object) -> object:
     """Return a JSON value with all its texts and keys `clean` and without hidden characters, which JSON can escape."""
     if isinstance(value, str):
-        return remove_hidden(clean(value))
+        return _clean_text(value)
     if isinstance(value, dict):
-        fields = cast("dict[str, object]", value)
-        return {remove_hidden(clean(key)): clean_json(item) for key, item in fields.items()}
+        return {_clean_text(key): clean_json(item) for key, item in cast("dict[str, object]", value).items()}
     return [clean_json(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
+
+
+def _clean_text(text: str) -> str:
+    # printable ASCII, as keys are and most texts, has nothing that could be removed
+    return text if text.isascii() and text.isprintable() else remove_hidden(clean(text))
 
 
 def fold(text: str) -> str:
