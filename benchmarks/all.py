@@ -29,17 +29,8 @@ from result import Outcome, as_json, read_outcome
 
 PARTS = (
     *("update", "start", "first_minute", "recall", "episode_recall", "own_recall", "recall_speed", "extraction"),
-    *(
-        "statements",
-        "secret_masking",
-        "debounce",
-        "invoker",
-        "langmem_background",
-        "langmem_ends",
-        "langmem_updates",
-        "kill",
-    ),
-    *("storages", "servers", "agents", "attachments", "file_memory"),
+    *("statements", "secret_masking", "provenance", "debounce", "invoker", "langmem_background", "langmem_ends"),
+    *("langmem_updates", "kill", "storages", "servers", "agents", "attachments", "file_memory"),
 )
 LIMIT_SECONDS = 1_800
 """Of a part. Recall of episodes takes 15 minutes with an embedding model."""

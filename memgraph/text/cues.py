@@ -30,6 +30,7 @@ class CueGroup(BaseModel):
     lines: str = ""
     messages: str = ""
     not_names: str = ""
+    assistants: str = ""
     before: str = ""
     after: str = ""
     colon: str = ""
@@ -75,6 +76,12 @@ def _with_fragments(pattern: str, fragments: Mapping[str, str]) -> str:
         for name, fragment in fragments.items():
             pattern = pattern.replace(f"{{{name}}}", fragment.replace(" |", "|").replace("\n", ""))
     return pattern
+
+
+@cache
+def assistants() -> frozenset[str]:
+    """Return the names of assistants in chat logs."""
+    return frozenset(word for file in _files() for word in file.quoted.assistants.split())
 
 
 @cache

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from memgraph.models import Span, SpanOrigin, Turn
-from memgraph.text.cues import cues, not_names
+from memgraph.text.cues import assistants, cues, not_names
 from memgraph.text.spans import merge_spans
 
 OWN_CHARS = 60
@@ -38,21 +38,24 @@ INLINE_TAGS = frozenset(_INLINE.split())
 PAGE_TAGS = frozenset(_PAGE.split())
 """Tags of pasted pages; any other tag is an application's."""
 
-_MAYBE = re.compile(r"[:：>\"“„«「『‘<\[`~\n]|(?<!\w)'|\.[a-zA-Z]")
+_MAYBE = re.compile(r"[:：?？>\"“„«「『【‘<\[`~\n]|(?<!\w)'|\.[a-zA-Z]")
 """No text without any of these has a cue."""
+_COLON = re.compile("[:：]")
+_ANNOUNCED = re.compile(r"[:：]|\?\s+\S")
 _FENCE = re.compile(
-    r"^[ \t]*(?P<mark>```|~~~)[\s\S]*?(?:^[ \t]*(?P=mark)`*~*[ \t]*$|\Z)"
+    r"^[ \t]*(?P<mark>```|~~~)[\s\S]*?(?:^[ \t]*(?P=mark)(?!\w)|\Z)"
     r"|```[\s\S]*?(?:```|\Z)|\"\"\"[\s\S]*?(?:\"\"\"|\Z)",
     re.MULTILINE,
 )
-_QUOTED_LINES = re.compile(r"^[ \t]*[>＞](?![_.:;=<][)(_<\s]|[=\-]).*(?:\n[ \t]*[>＞].*)*", re.MULTILINE)
-_TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,500})?(?P<empty>/)?>")
+_QUOTED_LINES = re.compile(r"^[ \t|]*[>＞](?![_.:;=<][)(_<\s]|[=\-]).*(?:\n[ \t|]*[>＞].*)*", re.MULTILINE)
+_TAG = re.compile(r"<(?P<close>/)?(?P<name>[^\W\d_][\w.:-]{0,60})(?:\s[^<>]{0,500})?(?P<empty>/)?>")
 _QUOTE = re.compile(
     r"\"[^\"]{1,2000}\"|“[^“”]{1,2000}”|„[^„“”]{1,2000}[“”]|«[^«»]{1,2000}»|「[^「」]{1,2000}」|『[^『』]{1,2000}』"
     r"|‘(?:[^‘’\n]|’(?=\w)){1,500}+’(?!\w)|(?<!\w)'(?:[^'\n]|'(?=\w)){1,300}+'(?!\w)"
 )
 _OPENING = re.compile(r"[\s:：]*(?:(?P<quote>[\"“„«「『])|(?P<mark>\0))?")
 _CLOSERS: Mapping[str, str] = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
+_LINE = re.compile(r"^(?=[ \t]*+[^\s\0])", re.MULTILINE)
 _PARAGRAPH_END = re.compile(r"\n[ \t]*(?=\n)|\Z")
 _NAME_LINE = re.compile(
     r"^[ \t]*(?:[-*•][ \t])?"
@@ -60,7 +63,10 @@ _NAME_LINE = re.compile(
     r"[ \t]?[:：](?!//)[ \t]*(?=\S)(?P<words>.*)$",
     re.MULTILINE,
 )
-_DIALOGUE = re.compile(r"[?？]|\byou(?:r|'re)?\b|[你您吗]", re.IGNORECASE)
+_DIALOGUE = re.compile(
+    r"[?？]|\b(?:you(?:r|'re)?|ur?)\b|^(?:who|what|where|when|why|how|hey|hi|hello|lol|yes|yeah|no|nope|ok|sure)\b|[你您吗]",
+    re.IGNORECASE,
+)
 _PLACEHOLDER = re.compile(r"\[file: [^\]\n]{1,100}\]")
 _FILE_NAME = re.compile(
     r"(?<![\w.-])[\w-]{1,120}+\.(?:pdf|docx?|xlsx?|pptx?|csv|tsv|txt|md|rtf|odt|png|jpe?g|gif|webp|mp[34]|wav|zip|eml|html?)\b"
@@ -106,6 +112,12 @@ def _blank(text: str, spans: Iterable[Span]) -> str:
     return "".join([*parts, text[end:]])
 
 
+def _at_lines(origin: Literal["quoted", "relayed"], kind: str, text: str) -> Iterator[re.Match[str]]:
+    """Yield the cues of one kind that begin with a line, which are tried there only."""
+    pattern = cues(origin, kind)
+    return (found for line in _LINE.finditer(text) if (found := pattern.match(text, line.start())))
+
+
 def _span(match: re.Match[str], origin: SpanOrigin, end: int | None = None) -> Span:
     return Span(start=match.start(), end=match.end() if end is None else end, origin=origin)
 
@@ -147,14 +159,14 @@ def _to_end(text: str) -> Iterator[Span]:
     yield from _from_headers(text, "quoted")
     yield from _letter(text)
     yield from _references(text)
-    for announced in cues("quoted", "introductions").finditer(text):
+    for announced in cues("quoted", "introductions").finditer(text) if _ANNOUNCED.search(text) else ():
         yield from _after(text, announced)
 
 
 def _from_headers(text: str, origin: Literal["quoted", "relayed"]) -> Iterator[Span]:
-    endings = [match.end() for match in cues(origin, "endings").finditer(text)]
+    endings = [match.end() for match in _at_lines(origin, "endings", text)]
     end = 0
-    for header in cues(origin, "headers").finditer(text):
+    for header in _at_lines(origin, "headers", text):
         if header.start() < end:
             continue
         is_followed = origin == "quoted" and _opens(text, header.end())["mark"] is not None
@@ -164,16 +176,18 @@ def _from_headers(text: str, origin: Literal["quoted", "relayed"]) -> Iterator[S
 
 
 def _letter(text: str) -> Iterator[Span]:
-    greeting = cues("quoted", "greetings").search(text)
-    if greeting and text[: greeting.start()].strip() and cues("quoted", "signoffs").search(text, greeting.end()):
+    greetings = (match for match in _at_lines("quoted", "greetings", text) if text[: match.start()].strip())
+    signoffs = [match.start() for match in _at_lines("quoted", "signoffs", text)]
+    if signoffs and (greeting := next(greetings, None)) and greeting.end() < signoffs[-1]:
         yield _span(greeting, "quoted", len(text))
 
 
 def _references(text: str) -> Iterator[Span]:
     """Yield reference text up to the user's question, the last one, since the references may imitate one."""
-    start = cues("relayed", "references").search(text)
-    if start and (questions := list(cues("relayed", "questions").finditer(text, start.end()))):
-        yield _span(start, "relayed", questions[-1].start())
+    questions = [match.start() for match in _at_lines("relayed", "questions", text)]
+    references = next(_at_lines("relayed", "references", text), None)
+    if references and questions and references.end() < questions[-1]:
+        yield _span(references, "relayed", questions[-1])
 
 
 def _opens(text: str, position: int) -> re.Match[str]:
@@ -201,7 +215,7 @@ def _after(text: str, announced: re.Match[str]) -> Iterator[Span]:
 def _lines(text: str) -> Iterator[Span]:
     origins: tuple[Literal["quoted", "relayed"], ...] = ("quoted", "relayed")
     for origin in origins:
-        for line in cues(origin, "lines").finditer(text):
+        for line in _at_lines(origin, "lines", text):
             yield _span(line, origin, _line_end(text, line.end()))
 
 
@@ -218,7 +232,7 @@ def _paragraph_end(text: str, position: int) -> int:
 def _chat(text: str) -> Iterator[Span]:
     """Yield the messages of a chat log, each with the lines that follow it."""
     named = list(_NAME_LINE.finditer(text))
-    messages = [*cues("quoted", "messages").finditer(text), *(named if _is_dialogue(named) else ())]
+    messages = [*_at_lines("quoted", "messages", text), *(named if _is_dialogue(named) else ())]
     end = 0
     for message in sorted(messages, key=lambda message: message.start()):
         if message.start() >= end:
@@ -232,13 +246,13 @@ def _is_dialogue(named: Iterable[re.Match[str]]) -> bool:
     names = [line["name"].casefold() for line in lines]
     if len(names) < 2:  # noqa: PLR2004 - a dialogue has two lines
         return False
-    is_repeated = len(set(names)) < len(names)
+    is_repeated = len(set(names)) < len(names) or not assistants().isdisjoint(names)
     return is_repeated or any(_DIALOGUE.search(line["words"]) for line in lines)
 
 
 def _page(text: str) -> Iterator[Span]:
     """Yield a pasted web page: all of *text* but a first paragraph without lines of a page."""
-    lines = [match.start() for match in cues("quoted", "page").finditer(text)]
+    lines = [match.start() for match in _at_lines("quoted", "page", text)]
     if len(lines) >= MIN_PAGE_LINES:
         first = _paragraph_end(text, 0)
         yield Span(start=0 if lines[0] < first else first, end=len(text), origin="quoted")
@@ -248,12 +262,13 @@ def _page(text: str) -> Iterator[Span]:
 
 
 def _quotations(text: str) -> Iterator[Span]:
-    for cue in cues("quoted", "before").finditer(text):
+    quotes = list(_QUOTE.finditer(text))
+    after = cues("quoted", "after")
+    yield from (_span(quote, "quoted") for quote in quotes if after.match(text, quote.end()))
+    for cue in cues("quoted", "before").finditer(text) if quotes else ():
         if (quote := _QUOTE.match(text, cue.end())) and not _is_own(text, cue):
             yield _span(quote, "quoted")
-    after = cues("quoted", "after")
-    yield from (_span(quote, "quoted") for quote in _QUOTE.finditer(text) if after.match(text, quote.end()))
-    for cue in cues("quoted", "colon").finditer(text):
+    for cue in cues("quoted", "colon").finditer(text) if _COLON.search(text) else ():
         if not _is_own(text, cue):
             yield from _stated(text, cue)
 
