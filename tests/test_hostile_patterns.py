@@ -26,6 +26,7 @@ from memgraph.llm.offline.patterns import LANGUAGES, _patterns, pattern
 from memgraph.llm.offline.sentences import _PASTED_LINE
 from memgraph.llm.offline.slots import _BARE_FIRM, _NATIONALITY, _compiled, _table
 from memgraph.prompts.json_text import _ENDS_ENTRY
+from memgraph.text.cues import CueFile, CueGroup, cues
 from memgraph.text.requests import _QUESTION
 from memgraph.text.uploads import IN_GENERAL
 
@@ -89,6 +90,10 @@ def load_patterns() -> set[re.Pattern[Any]]:
     for language in LANGUAGES:
         for name in _patterns()[language]:
             pattern(language, name)
+    for origin, group in CueFile.model_fields.items():
+        if group.annotation is CueGroup:
+            for kind in CueGroup.model_fields:
+                cues(origin, kind)  # type: ignore[arg-type]
     return reachable_patterns()
 
 
