@@ -354,12 +354,12 @@ def test_nothing_that_was_learned_is_readable_in_the_folder_of_the_outbox(tmp_pa
     secret = "sk-proj-" + "a1B2" * 10
     block = {"type": "text", "text": f"My PIN is 4821 and the key {secret}."}
     conversation = [HumanMessage("I live in Zanzibar. My wifi password is Sunshine42."), HumanMessage([block])]
-    outbox = SqliteOutbox(tmp_path / "outbox.db")
-    outbox.enqueue(KEY, dump_messages(conversation), now=0, timing=TIMING, max_jobs=10)
-    waiting = _bytes_of(tmp_path)
-    (claim,) = outbox.claim(now=100, lease_seconds=10)
-    outbox.complete(claim, timing=TIMING)
-    learned = _bytes_of(tmp_path)
+    with SqliteOutbox(tmp_path / "outbox.db") as outbox:
+        outbox.enqueue(KEY, dump_messages(conversation), now=0, timing=TIMING, max_jobs=10)
+        waiting = _bytes_of(tmp_path)
+        (claim,) = outbox.claim(now=100, lease_seconds=10)
+        outbox.complete(claim, timing=TIMING)
+        learned = _bytes_of(tmp_path)
 
     assert b"Zanzibar" in waiting
     assert not [word for word in (b"Sunshine42", b"4821", secret.encode()) if word in waiting]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from langgraph.graph import START, StateGraph
 
 from memgraph import BackgroundInvoker, Context, Fact, Memory, Policy, Scope, StorageError, build_graph
 from memgraph.background.outbox import ConversationKey
+from memgraph.background.sqlite_outbox import SqliteOutbox
 from memgraph.state import Conversation
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel
@@ -297,3 +299,23 @@ def test_words_can_be_recalled_in_another_process_at_once(tmp_path: Any, say: An
         text = recall(other.load(ADA), ["Where do I live?"], episodes=found)
 
     assert "I live in Lisbon." in text
+
+
+@pytest.mark.parametrize("storage_url", ["file:{}/memory", "sqlite:///{}/memory.db"])
+def test_a_secret_is_in_no_file_no_prompt_and_no_log(
+    make_runner: Any, model: Any, tmp_path: Path, storage_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The model repeats each message as a fact, so the document, the episodes and the outbox all have had it."""
+    caplog.set_level(logging.DEBUG)
+    key = "sk-proj-" + "a1B2" * 10
+    with SqliteOutbox(tmp_path / "outbox.db") as outbox:
+        runner = make_runner(outbox=outbox, graph=build_graph(model=model, storage=storage_url.format(tmp_path)))
+        runner.add([HumanMessage(f"My wifi password is Sunshine42 and my key {key}.", id="m1")])
+        runner.run_all()
+        written = b"".join(path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file())
+
+    assert b"My wifi password is ***" in written
+    assert model.seen == [["My wifi password is *** and my key sk-p***."]]
+    for secret in ("Sunshine42", key):
+        assert secret.encode() not in written
+        assert secret not in str(model.asked) + caplog.text
