@@ -83,6 +83,8 @@ _DAY_CHARS = len("2026-05-03")
 _ENDS_THEN = re.compile(r"(?:\b(?:until|till|by|before|through)\s+(?:the\s+)?|[到至])$", re.IGNORECASE)
 _AFTER = re.compile(r"\s?(?:为止|之前|以前|前)")
 _YEAR = re.compile(r"\d{4}")
+_PARTIAL_DATE = re.compile(r"\d{4}(?:-\d\d){0,2}")
+_PARTS = tuple(map(len, ("2026", "2026-05", "2026-05-03")))
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -109,10 +111,11 @@ def _is_end(words: str, mention: DateMention) -> bool:
 
 def name_dates(content: str, day: date | None) -> str:
     """Return *content* with the date after each relative time, which nobody could resolve later."""
+    written = {date[:length] for date in _PARTIAL_DATE.findall(content) for length in _PARTS}
     parts, end = list[str](), 0
     for mention in find_dates(content, day) if day else ():
         phrase = content[mention.start : mention.end]
-        named = mention.date and not _YEAR.search(phrase) and mention.date not in content
+        named = mention.date and not _YEAR.search(phrase) and mention.date not in written
         if named:
             parts += [
                 content[end : mention.end],

@@ -9,14 +9,11 @@ from typing import NamedTuple
 from memgraph.llm.offline.classifier import predict
 from memgraph.llm.offline.patterns import language_of, matches, pattern
 from memgraph.llm.offline.replies import Correction, read_correction
-from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences, read_verbatim
+from memgraph.llm.offline.sentences import Sentence, read_sentences, read_verbatim
 from memgraph.llm.offline.slots import Filled, read_end, read_slot
 from memgraph.llm.offline.statements import Statement, read_remembered, read_statements
 from memgraph.prompts.update_prompt import ShownTurn
-from memgraph.text.date_phrases import resolve_date
-from memgraph.text.dates import days_of
 
-_END = re.compile(r"\b(?:until|till|by|before)\b|直到|截至|之前|以前", re.IGNORECASE)
 CERTAIN, LIKELY = 0.95, 0.85
 _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet you)\b|[你您家]好|嗨", re.IGNORECASE)
 
@@ -24,19 +21,19 @@ _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet
 class Extraction(NamedTuple):
     """A fact of the user, in their own words unless it only fills a slot.
 
-    `filled` is the slot that it fills; `ended` the one that the statement ends, so that it is a fact only if no known
-    fact is ended; `source_error` what a correction corrects; `date` the partial date that the sentence names.
+    `quote` is the statement that it was read from, a part of the turn; `filled` is the slot that it fills; `ended` the
+    one that the statement ends, so that it is a fact only if no known fact is ended; `source_error` what a correction
+    corrects.
     """
 
     content: str
     category: str
     confidence: float
+    quote: str
     filled: Filled | None = None
     ended: Filled | None = None
     source_error: str = ""
     turn: int = 0
-    quote: str = ""
-    date: str = ""
 
     @property
     def slot(self) -> str:
@@ -68,30 +65,38 @@ def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:
 
 def find_in_turn(turn: ShownTurn, answer: str = "") -> Iterator[Extraction]:
     """Yield the facts in one turn; *answer* is the assistant's turn before it."""
-    sentences = read_sentences(turn.text)
+    for found in _find(turn.text, answer):
+        yield found._replace(turn=turn.number, quote=quote_in(turn.text, found.quote))
+
+
+def quote_in(turn: str, words: str) -> str:
+    """Return the part of *turn* that has the letters and digits of *words*; empty if there is none.
+
+    Reading a turn removes marks and control characters, which may stand within its words.
+    """
+    places = [place for place, sign in enumerate(turn) if sign.isalnum()]
+    wanted = "".join(filter(str.isalnum, words))
+    first = "".join(turn[place] for place in places).find(wanted)
+    return turn[places[first] : places[first + len(wanted) - 1] + 1] if wanted and first >= 0 else ""
+
+
+def _find(turn: str, answer: str) -> Iterator[Extraction]:
+    sentences = read_sentences(turn)
     correction = read_correction(sentences, answer) if answer else None
     if correction:
-        yield from _located([_to_correction(correction)], turn, correction.sentence)
-    for sentence in read_verbatim(turn.text):
+        yield _to_correction(correction)
+    for sentence in read_verbatim(turn):
         if remembered := read_remembered(sentence.text):
-            category, filled = predict(remembered, language_of(remembered)).category, read_slot(remembered)
-            yield from _located([Extraction(remembered, category, CERTAIN, filled)], turn, sentence)
+            category = predict(remembered, language_of(remembered)).category
+            yield Extraction(remembered, category, CERTAIN, sentence.text, read_slot(remembered))
     for sentence in sentences:
         if correction is None or sentence not in correction.used:
-            yield from _located(list(_find_in_sentence(sentence, turn.text)), turn, sentence)
-
-
-def _located(found: Sequence[Extraction], turn: ShownTurn, sentence: Sentence) -> Iterator[Extraction]:
-    """Yield *found* with their turn, their quote, and the date that *sentence* names if it is certainly theirs."""
-    written = days_of(turn.date) if len(found) == 1 and not _END.search(sentence.text) else None
-    day = resolve_date(sentence.text, written.first) if written else None
-    quote = sentence.text.replace(BLANK, "...")
-    yield from (finding._replace(turn=turn.number, quote=quote, date=day or "") for finding in found)
+            yield from _find_in_sentence(sentence, turn)
 
 
 def _to_correction(found: Correction) -> Extraction:
-    content = found.filled.content if found.filled else ""
-    return Extraction(content or own_words(found.text), "correction", CERTAIN, found.filled, source_error=found.error)
+    content = (found.filled.content if found.filled else "") or own_words(found.text)
+    return Extraction(content, "correction", CERTAIN, found.sentence.text, found.filled, source_error=found.error)
 
 
 def _find_in_sentence(sentence: Sentence, turn: str) -> Iterator[Extraction]:
@@ -105,15 +110,14 @@ def _find_in_sentence(sentence: Sentence, turn: str) -> Iterator[Extraction]:
 
 def _read_statement(statement: Statement, introduces: bool) -> Extraction | None:  # noqa: FBT001 - what kind of turn
     text = statement.text
-    prediction = predict(text, statement.language)
+    prediction, own = predict(text, statement.language), own_words(text)
     if ended := read_end(text):
-        return Extraction(own_words(text), prediction.category, max(prediction.confidence, LIKELY), ended=ended)
+        return Extraction(own, prediction.category, max(prediction.confidence, LIKELY), text, ended=ended)
     if filled := read_slot(text, introduces=introduces):
-        content = filled.content or own_words(text)
-        return Extraction(content, "context", LIKELY if filled.is_tentative else CERTAIN, filled)
+        return Extraction(filled.content or own, "context", LIKELY if filled.is_tentative else CERTAIN, text, filled)
     if pattern(statement.language, "wish").match(text):
-        return Extraction(own_words(text), "preference", LIKELY)
-    return Extraction(own_words(text), prediction.category, prediction.confidence) if prediction.is_kept else None
+        return Extraction(own, "preference", LIKELY, text)
+    return Extraction(own, prediction.category, prediction.confidence, text) if prediction.is_kept else None
 
 
 def own_words(text: str) -> str:

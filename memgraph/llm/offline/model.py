@@ -15,6 +15,7 @@ from memgraph.llm.offline.extraction import Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS
 from memgraph.llm.offline.supersession import find_ended, resolve
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
+from memgraph.text.normalize import clean
 
 MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
@@ -28,7 +29,6 @@ class OfflineFact(BaseModel):
     content: str
     category: str
     confidence: float
-    date: str = ""
     slot: str = ""
     sourceError: str = ""  # noqa: N815 - the format of the answer
     replaces: tuple[str, ...] = ()
@@ -95,11 +95,10 @@ class OfflineChatModel(BaseChatModel):
         **kwargs: Any,  # noqa: ANN401, ARG002 - the signature is BaseChatModel's
     ) -> ChatResult:
         text = answer(_prompt(messages)).model_dump_json(exclude_defaults=True)
-        message = AIMessage(text.encode("utf-8", "replace").decode("utf-8"))
-        return ChatResult(generations=[ChatGeneration(message=message)])
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
 
 
 def _prompt(messages: list[BaseMessage]) -> str:
     """Return the last human message that contains a conversation, or an empty text."""
     texts = (message.text for message in reversed(messages) if isinstance(message, HumanMessage))
-    return next((text for text in texts if "<conversation>" in text), "")
+    return clean(next((text for text in texts if "<conversation>" in text), ""))

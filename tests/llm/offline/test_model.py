@@ -7,7 +7,10 @@ import json
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
+from memgraph import Context, Scope, build_graph, open_storage
 from memgraph.llm.offline import OfflineChatModel
+from memgraph.llm.offline.extraction import find_in_turn
+from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.text.tokens import count_tokens
 
 SAID = "<conversation>\n<turn 3 user>Hi there. I love hiking.</turn>\n</conversation>"
@@ -21,25 +24,44 @@ def test_each_fact_names_its_turn_and_quotes_its_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("day", "said", "date"),
+    ("said", "quotes"),
     [
-        ("2026-05-03 Sun", "I moved to Oslo two days ago.", "2026-05-01"),
-        ("2026-05-03 Sun", "我去年搬到了北京。", "2025"),
-        ("2026-05-03 Sun", "I live in Oslo until next month.", None),
-        ("2026-05-03 Sun", "I moved to Oslo a few days ago.", None),
-        ("2026-05-03 Sun", "My name is Ada and I moved to Oslo two days ago.", None),
-        ("2026-99-03", "I moved to Oslo two days ago.", None),
-        ("", "I moved to Oslo two days ago.", None),
+        ("I'm vegetarian btw, what can I cook tonight?", ["I'm vegetarian btw"]),
+        ("My name is Ada and I moved to Oslo\u200b two days ago.", ["My name is Ada", "I moved to Oslo\u200b two days ago"]),
+        ("i’m  allergic\tto nuts 🥜", ["i’m  allergic\tto nuts"]),
+        ("We code in Rust 👩\u200d💻 since 2020.", ["We code in Rust 👩\u200d💻 since 2020"]),
+        ("Don't forget: I keep foo(...) short", ["Don't forget: I keep foo(...) short"]),
+        ("我住在北京，我对花生过敏。今晚吃什么？", ["我住在北京", "我对花生过敏"]),
     ],
 )
-def test_relative_date_becomes_a_date_if_it_is_certain(day: str, said: str, date: str | None) -> None:
-    """Of two statements, one end or an unknown day none is certain."""
-    prompt = f"<conversation>\n{f'<day {day}>' if day else ''}\n<turn 3 user>{said}</turn>\n</conversation>"
+def test_a_quote_is_the_part_of_the_turn_that_states_the_fact(said: str, quotes: list[str]) -> None:
+    """Without the rest of the sentence, and with every mark and blank as it was typed."""
+    found = list(find_in_turn(ShownTurn("user", is_new=True, text=said)))
 
-    facts = json.loads(OfflineChatModel().invoke([HumanMessage(prompt)]).text)["newFacts"]
+    assert [finding.quote for finding in found] == quotes
 
-    assert facts
-    assert {fact.get("date") for fact in facts} == {date}
+
+@pytest.mark.parametrize(
+    ("said", "dates"),
+    [
+        ("I moved to Oslo two days ago.", ["2026-05-01"]),
+        ("我去年搬到了北京。", ["2025"]),
+        ("I live in Oslo until next month.", [""]),
+        ("I moved to Oslo a few days ago.", [""]),
+        ("My name is Ada and I moved to Oslo two days ago.", ["", "2026-05-01"]),
+        ("I'm vegetarian btw, what can I cook tonight?", [""]),
+        ("我吃素，今晚可以做什么菜？", [""]),
+    ],
+)
+def test_a_fact_has_the_date_of_its_own_words(said: str, dates: list[str]) -> None:
+    """Not that of another part of the sentence: nobody is a vegetarian for one evening."""
+    storage = open_storage("memory:")
+    message = HumanMessage(said, id="m1", additional_kwargs={"created_at": "2026-05-03T12:00:00Z"})
+
+    build_graph(storage=storage, model="offline").invoke({"messages": [message]}, context=Context(user_id="ada"))
+
+    facts = storage.load(Scope("ada")).facts
+    assert [(fact.valid_from or "", fact.valid_until or "") for fact in facts] == [(date, "") for date in dates]
 
 
 def test_words_of_another_speaker_are_not_learned() -> None:
