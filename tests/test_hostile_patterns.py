@@ -85,7 +85,7 @@ def load_patterns() -> set[re.Pattern[Any]]:
     for module in pkgutil.walk_packages(memgraph.__path__, "memgraph."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    for text in ("I live in Oslo. No, use uv.", "我住在北京。"):
+    for text in ("I live in Oslo. No, use uv.", "我住在北京。", "I uploaded it. Every user's uploaded file is stored."):
         build_graph(storage="memory:").invoke({"messages": [HumanMessage(text)]}, context=Context(user_id="ada"))
     for language in LANGUAGES:
         for name in _patterns()[language]:

@@ -15,18 +15,24 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from memgraph._validation import field_errors
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
-from memgraph.text.normalize import HAN, fold, words_of
+from memgraph.text.normalize import fold, words_of
 from memgraph.text.spans import own_words
 
 PACKAGED = Path(__file__).parent / "patterns"
 SUFFIXES = frozenset({".yaml", ".yml"})
 
-START = rf"(?:(?<![^\n.!?,;:。、…()\[\]\"*>])|(?<=[\n.!?,;:。、…()\[\]\"*>{HAN}-] )|(?<=[a-z0-9] )(?=[{HAN}]))"
+OTHER = r"[^\W\x00-\xff]"
+"""A letter of another script, Chinese. The range of all Chinese characters takes a millisecond to compile each time."""
+
+START = (
+    r"(?:(?<![^\n.!?,;:。、…()\[\]\"*>])|(?<=[\n.!?,;:。、…()\[\]\"*>-] )"
+    rf"|(?<={OTHER} )|(?<=[a-z0-9] )(?={OTHER}))"
+)
 """Replaces `<start>`: the start of a clause, or of a run of text in the other script."""
 
 END = (
     r"(?:(?= ?(?:$|\n|\.(?!\w)|[^\w\s?'./-]|-[ -]|(?<= )- |(?:thanks?|thx|cheers)\b))"
-    rf"|(?<=[a-z0-9])(?= ?[{HAN}])|(?<=[{HAN}])(?= [a-z0-9]))"
+    rf"|(?<=[a-z0-9])(?= ?{OTHER})|(?<={OTHER})(?= [a-z0-9]))"
 )
 """Replaces `<end>`: the end of a clause that is not a question, or of a run of text in the other script."""
 

@@ -7,6 +7,7 @@ something that accepts uploads is work, and worth remembering.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from memgraph.text.message import UPLOADS, without_blocks
 from memgraph.text.normalize import fold
@@ -65,8 +66,8 @@ _ZH_IS_DOING = r"(?:正在|正|在|一直在|尝试|试图|开始|继续|重新|
 _ZH_PRODUCT = r"(?:的|时的)?(?:功能|接口|组件|模块|服务|系统|流程|按钮|脚本|工具|插件|代码|逻辑)"
 
 
-def _any_of(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns))
+def _any_of(*patterns: str) -> str:
+    return "|".join(patterns)
 
 
 HINTS = (
@@ -207,17 +208,25 @@ def _has_hint(folded: str) -> bool:
     return any(hint in folded for hint in HINTS)
 
 
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    """Compile one of the long patterns above, when a text has one of HINTS: most processes never need them."""
+    return re.compile(source)
+
+
 def _is_upload(sentence: str) -> bool:
     text = fold(sentence[:MAX_SENTENCE_CHARS])
     if not _has_hint(text):
         return False
-    if TRACES.search(text):
+    if _compiled(TRACES).search(text):
         return True
-    if event := EVENTS.search(text):
-        return not ELSEWHERE.search(text, event.start())
-    return any(_is_event(text, likely) for likely in LIKELY.finditer(text))
+    if event := _compiled(EVENTS).search(text):
+        return not _compiled(ELSEWHERE).search(text, event.start())
+    return any(_is_event(text, likely) for likely in _compiled(LIKELY).finditer(text))
 
 
 def _is_event(text: str, likely: re.Match[str]) -> bool:
-    is_general = MADE_FOR_IT.search(text, 0, likely.start()) or IN_GENERAL.match(text, likely.end())
-    return not is_general and not ELSEWHERE.search(text, likely.start())
+    is_general = _compiled(MADE_FOR_IT).search(text, 0, likely.start()) or _compiled(IN_GENERAL).match(
+        text, likely.end()
+    )
+    return not is_general and not _compiled(ELSEWHERE).search(text, likely.start())
