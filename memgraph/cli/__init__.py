@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TextIO, cast
+
+YOUNG_OBJECTS = 300_000
+"""New objects after which garbage is collected: by default every 700, an eighth of the CPU of a start, for nothing."""
 
 
 def main() -> None:
     """Run `memgraph`. Exit code 0 on success, 1 on failure, 2 for invalid input, 130 when interrupted."""
+    gc.set_threshold(YOUNG_OBJECTS)
     from memgraph.cli.app import start
 
     for stream in (sys.stdout, sys.stderr):

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, cast
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
+from memgraph._yaml import load_yaml
 from memgraph.errors import ConfigError
 from memgraph.models import PromptExample
 
@@ -80,7 +81,7 @@ class Instructions(BaseModel):
 def load_template(language: Language) -> Template:
     """Return the packaged prompt of *language*; it is read once."""
     text = files("memgraph.prompts").joinpath(f"update.{language}.yaml").read_text(encoding="utf-8")
-    return Template.model_validate(yaml.safe_load(text))
+    return Template.model_validate(load_yaml(text))
 
 
 def substitute(template: str, **values: str) -> str:
@@ -102,7 +103,7 @@ def parse_instructions(text: str) -> Instructions:
     if not text.lstrip().startswith("system:"):
         return Instructions(system=text)
     try:
-        return Instructions.model_validate(yaml.safe_load(text))
+        return Instructions.model_validate(load_yaml(text))
     except (yaml.YAMLError, ValidationError) as error:
         raise ValueError(f"it is not YAML with system and examples, each with human and ai: {error}") from error
 

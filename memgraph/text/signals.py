@@ -13,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from memgraph._validation import field_errors
+from memgraph._yaml import load_yaml
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
 from memgraph.text.normalize import fold, words_of
@@ -163,7 +164,7 @@ def _read_folder(folder: Path) -> dict[str, SignalFile]:
 
 def _read(path: Path) -> SignalFile:
     try:
-        return SignalFile.model_validate(yaml.safe_load(path.read_text("utf-8")) or {})
+        return SignalFile.model_validate(load_yaml(path.read_text("utf-8")) or {})
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     except ValidationError as error:

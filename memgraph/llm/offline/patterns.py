@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
-import yaml
 from pydantic import TypeAdapter
 
+from memgraph._yaml import load_yaml
 from memgraph.text.normalize import HAN
 
 Language = Literal["en", "zh"]
@@ -56,14 +56,14 @@ def word_classes() -> Mapping[str, str]:
 
 @cache
 def _patterns() -> dict[Language, dict[str, str | list[str]]]:
-    return _PATTERNS.validate_python(yaml.safe_load(read("patterns.yaml")))
+    return _PATTERNS.validate_python(read("patterns.yaml"))
 
 
 @cache
 def _word_lists() -> dict[str, str]:
-    return _WORDS.validate_python(yaml.safe_load(read("words.yaml")))
+    return _WORDS.validate_python(read("words.yaml"))
 
 
-def read(name: str) -> str:
-    """Return the text of a data file of the offline model."""
-    return files("memgraph.llm.offline").joinpath(name).read_text(encoding="utf-8")
+def read(name: str) -> Any:  # noqa: ANN401 - the models of the files check it
+    """Read a data file of the offline model."""
+    return load_yaml(files("memgraph.llm.offline").joinpath(name).read_bytes())

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-import yaml
 from pydantic import BaseModel
 
 from memgraph.llm.offline.patterns import compiled, language_of, read, words
@@ -191,7 +190,7 @@ CHECKS: Mapping[str, Callable[[str], str | None]] = {check.__name__[1:]: check f
 
 @cache
 def _table() -> SlotTable:
-    return SlotTable.model_validate(yaml.safe_load(read("slots.yaml")))
+    return SlotTable.model_validate(read("slots.yaml"))
 
 
 @cache

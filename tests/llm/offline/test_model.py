@@ -27,7 +27,10 @@ def test_each_fact_names_its_turn_and_quotes_its_sentence() -> None:
     ("said", "quotes"),
     [
         ("I'm vegetarian btw, what can I cook tonight?", ["I'm vegetarian btw"]),
-        ("My name is Ada and I moved to Oslo\u200b two days ago.", ["My name is Ada", "I moved to Oslo\u200b two days ago"]),
+        (
+            "My name is Ada and I moved to Oslo\u200b two days ago.",
+            ["My name is Ada", "I moved to Oslo\u200b two days ago"],
+        ),
         ("i’m  allergic\tto nuts 🥜", ["i’m  allergic\tto nuts"]),
         ("We code in Rust 👩\u200d💻 since 2020.", ["We code in Rust 👩\u200d💻 since 2020"]),
         ("Don't forget: I keep foo(...) short", ["Don't forget: I keep foo(...) short"]),

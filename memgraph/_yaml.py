@@ -1,0 +1,18 @@
+"""Reads YAML by the C library if PyYAML was built with it, which takes a tenth of the time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def load_yaml(text: str | bytes) -> Any:  # noqa: ANN401 - the caller checks it
+    """Return the plain values in a document.
+
+    Raises:
+        yaml.YAMLError: If it is not YAML.
+    """
+    return yaml.load(text, _Loader)  # noqa: S506 - both loaders are safe
