@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memgraph.llm.offline.classifier import predict
 from memgraph.llm.offline.patterns import language_of, matches, pattern
 from memgraph.llm.offline.replies import Correction, read_correction
-from memgraph.llm.offline.sentences import Sentence, read_sentences, read_verbatim
+from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences, read_verbatim
 from memgraph.llm.offline.slots import Filled, read_end, read_slot
 from memgraph.llm.offline.statements import Statement, read_remembered, read_statements
 from memgraph.prompts.update_prompt import ShownTurn
@@ -21,9 +21,8 @@ _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet
 class Extraction(NamedTuple):
     """A fact of the user, in their own words unless it only fills a slot.
 
-    `quote` is the statement that it was read from, a part of the turn; `filled` is the slot that it fills; `ended` the
-    one that the statement ends, so that it is a fact only if no known fact is ended; `source_error` what a correction
-    corrects.
+    `quote` is the statement that it was read from; `filled` the slot that it fills; `ended` the one that the statement
+    ends, so that it is a fact only if no known fact is ended; `source_error` what a correction corrects.
     """
 
     content: str
@@ -58,45 +57,30 @@ def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:
             break
         if turn.is_new:
             for finding in find_in_turn(turn, answer):
-                findings.setdefault(finding.content.casefold(), finding)
+                findings.setdefault(finding.content.casefold(), finding._replace(turn=turn.number))
         answer = ""
     return list(findings.values())
 
 
 def find_in_turn(turn: ShownTurn, answer: str = "") -> Iterator[Extraction]:
     """Yield the facts in one turn; *answer* is the assistant's turn before it."""
-    for found in _find(turn.text, answer):
-        yield found._replace(turn=turn.number, quote=quote_in(turn.text, found.quote))
-
-
-def quote_in(turn: str, words: str) -> str:
-    """Return the part of *turn* that has the letters and digits of *words*; empty if there is none.
-
-    Reading a turn removes marks and control characters, which may stand within its words.
-    """
-    places = [place for place, sign in enumerate(turn) if sign.isalnum()]
-    wanted = "".join(filter(str.isalnum, words))
-    first = "".join(turn[place] for place in places).find(wanted)
-    return turn[places[first] : places[first + len(wanted) - 1] + 1] if wanted and first >= 0 else ""
-
-
-def _find(turn: str, answer: str) -> Iterator[Extraction]:
-    sentences = read_sentences(turn)
+    sentences = read_sentences(turn.text)
     correction = read_correction(sentences, answer) if answer else None
     if correction:
         yield _to_correction(correction)
-    for sentence in read_verbatim(turn):
+    for sentence in read_verbatim(turn.text):
         if remembered := read_remembered(sentence.text):
             category = predict(remembered, language_of(remembered)).category
             yield Extraction(remembered, category, CERTAIN, sentence.text, read_slot(remembered))
     for sentence in sentences:
         if correction is None or sentence not in correction.used:
-            yield from _find_in_sentence(sentence, turn)
+            yield from _find_in_sentence(sentence, turn.text)
 
 
 def _to_correction(found: Correction) -> Extraction:
     content = (found.filled.content if found.filled else "") or own_words(found.text)
-    return Extraction(content, "correction", CERTAIN, found.sentence.text, found.filled, source_error=found.error)
+    quote = found.sentence.text.replace(BLANK, "...")
+    return Extraction(content, "correction", CERTAIN, quote, found.filled, source_error=found.error)
 
 
 def _find_in_sentence(sentence: Sentence, turn: str) -> Iterator[Extraction]:
