@@ -5,7 +5,7 @@
 
 The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv. Everything is chosen by cross-validation on the
 sentences that are trained on: the calibration of the probabilities, and the thresholds, which are the lowest ones with
-a precision of at least PRECISION. The held-out third is only read by statements.py, which measures the result.
+a precision of at least PRECISION. The held-out third is only read by statements.py, see its notes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memgraph.llm.offline.features import BUCKETS, hashed_features
 from memgraph.llm.offline.patterns import LANGUAGES
 
 OUTPUT = Path(__file__).parent.parent / "memgraph" / "llm" / "offline" / WEIGHTS
-PRECISION = {"en": 0.95, "zh": 0.96}
+PRECISION = {"en": 0.94, "zh": 0.96}
 """Precision of the kept sentences in the cross-validation, from which the thresholds follow."""
 FOLDS = 10
 SEED = 0

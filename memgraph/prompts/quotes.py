@@ -63,8 +63,8 @@ def locate_quote(quote: str, number: int | None, shown: Mapping[int, Turn]) -> F
 def find_quote(quote: str, text: str) -> str | None:
     """Return the part of *text* that *quote* repeats.
 
-    Quotation marks, case, width, white space, invisible characters, and punctuation at the ends do not matter. An
-    ellipsis in *quote* stands for words left out.
+    Quotation marks, case, width, white space, and punctuation at the ends do not matter. An ellipsis in *quote*
+    stands for words left out.
     """
     wanted = _normalize(quote)[0]
     segments = [stripped for segment in _ELLIPSIS.split(wanted) if (stripped := segment.strip(_EDGES))]
@@ -81,12 +81,12 @@ def find_quote(quote: str, text: str) -> str | None:
 
 
 def _normalize(text: str) -> tuple[str, list[int]]:
-    """Return *text* as it is compared, without what is not seen, and the position in *text* of each character."""
+    """Return *text* as it is compared, without white space, and the position in *text* of each character."""
     normal = list[str]()
     positions = list[int]()
     for position, character in enumerate(text):
         for folded in unicodedata.normalize("NFKC", character).casefold().translate(_MARKS):
-            if folded.isprintable() and folded != " ":
+            if not folded.isspace():
                 normal.append(folded)
                 positions.append(position)
     return "".join(normal), positions

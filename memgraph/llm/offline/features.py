@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cache
 
 from memgraph.llm.offline.patterns import language_of, word_classes, words
 from memgraph.text.normalize import HAN, fold
@@ -33,33 +34,34 @@ def features(text: str) -> Iterator[str]:
     language = language_of(text)
     yield f"{language} length {min(len(tokens) // 3, 6)}"
     yield from _runs("words", ["<", *tokens, ">"], 3)
+    parts = _chinese_words().findall("".join(tokens)) if language == "zh" else tokens
+    form = list(_form(parts, {name.casefold() for name in _NAME.findall(text)}))
+    yield from _runs("form", ["<", *form, ">"], 4)
+    yield f"opens {' '.join(form[:2])}"
+    yield f"opens {' '.join(form[:3])}"
     if language == "zh":
         signs = [token for token in tokens if token not in _PUNCTUATION]
-        yield from _edges(signs)
+        yield from (f"opens {''.join(signs[:size])}" for size in (1, 2, 3, 4))
+        yield from (f"ends {''.join(signs[-size:])}" for size in (1, 2, 3))
         joined = "".join(tokens)
         found = {name for word, name in word_classes().items() if not word.isascii() and word in joined}
         yield from _classes(found, "".join(signs[:2]))
     else:
-        form = list(_form(tokens, {name.casefold() for name in _NAME.findall(text)}))
-        yield from _runs("form", ["<", *form, ">"], 4)
-        yield f"opens {' '.join(form[:2])}"
-        yield f"opens {' '.join(form[:3])}"
         yield from _stems(tokens)
         yield from _classes({word_classes()[token] for token in tokens if token in word_classes()}, " ".join(form[:2]))
+
+
+@cache
+def _chinese_words() -> re.Pattern[str]:
+    """Split a Chinese statement into words of a class, the longest ones first, other scripts, and single characters."""
+    known = sorted((word for word in word_classes() if not word.isascii()), key=len, reverse=True)
+    return re.compile("|".join([*known, rf"(?:(?![{HAN}\d_])\w)+", "."]), re.DOTALL)
 
 
 def _runs(name: str, items: Sequence[str], longest: int) -> Iterator[str]:
     for size in range(1, longest + 1):
         for start in range(len(items) - size + 1):
             yield f"{name} {' '.join(items[start : start + size])}"
-
-
-def _edges(tokens: Sequence[str]) -> Iterator[str]:
-    """The first and the last characters of a Chinese statement."""
-    for size in (1, 2, 3, 4):
-        yield f"opens {''.join(tokens[:size])}"
-    for size in (1, 2, 3):
-        yield f"ends {''.join(tokens[-size:])}"
 
 
 def _classes(found: AbstractSet[str], opening: str) -> Iterator[str]:

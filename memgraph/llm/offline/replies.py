@@ -95,12 +95,9 @@ def _error(reply: Sequence[Sentence], answer: str) -> str:
     term = _rejected(text, answer).removesuffix("s")
     said = [one.text for one in split(answer) if BLANK not in one.text and len(one.text) <= MAX_QUOTE]
     holding = next((sentence for sentence in said if term and term in sentence.casefold()), "")
-    quote = holding or max(said, key=lambda sentence: _shared(sentence, text), default="")
+    terms = set(extract_terms(text))
+    quote = holding or max(said, key=lambda sentence: len(terms.intersection(extract_terms(sentence))), default="")
     who, quote = ("assistant", quote.strip(" ：:，,")) if quote else ("user", reply[0].text[:MAX_QUOTE])
     if language_of(text) == "zh":
         return f"{'助手' if who == 'assistant' else '用户'}说：“{quote}”"
     return f'The {who} said: "{quote}"'
-
-
-def _shared(one: str, other: str) -> int:
-    return len(set(extract_terms(one)) & set(extract_terms(other)))

@@ -32,13 +32,6 @@ _PASTED_LINE = re.compile(
 )
 _CLAUSE_END = re.compile(r"(?<=[；;…])(?![；;…])|(?<=\.\.)(?!\.)")
 _STOP = re.compile(r"(?<!\W)([^\w。！？!?；;….\n]*+)[。！？!?；;….\n]\W*+\Z")
-_SECRET_WORD = re.compile(
-    r"pass ?word|passphrase|passcode|(?:api|access|private)[ _-]?key|secret|\btoken\b|credential|credit card|\bcvv\b"
-    r"|\bssn\b|social security|\bpin (?:code|is|number)\b|\biban\b|\bsk-|\bghp_|\bAKIA"
-    r"|密码|口令|密钥|秘钥|验证码|身份证|银行卡|信用卡",
-    re.IGNORECASE,
-)
-_CODE = re.compile(r"\d[\d -]{7,}\d|(?=\S{0,64}\d)(?=\S{0,64}[A-Za-z])[A-Za-z0-9_+/=-]{20,}")
 
 
 class Sentence(NamedTuple):
@@ -60,7 +53,7 @@ def read_sentences(turn: str) -> list[Sentence]:
 def read_verbatim(turn: str) -> list[Sentence]:
     """Return the sentences of *turn* as they were typed, up to where a task begins, without questions and secrets."""
     typed = (sentence.strip() for sentence in sentences(_REMOVED.sub("\n", turn[:MAX_CHARS])))
-    kept = (text for text in typed if not (_SECRET_WORD.search(text) or any(find_secrets(text))))
+    kept = (text for text in typed if not any(find_secrets(text)))
     own = takewhile(lambda text: not matches("task", text), kept)
     return [Sentence(text, is_asked=False) for text in own if text and not text.endswith(("?", "？"))]
 
@@ -75,7 +68,7 @@ def _read(text: str) -> Iterator[Sentence]:
     stop = _STOP.search(text)
     text, mark = (text[: stop.end(1)], text[stop.end(1) :]) if stop else (text, "")
     text = text.strip(" ')" if text.count('"') % 2 == 0 else " \"')")
-    if 1 < len(text) <= MAX_SENTENCE and not (_SECRET_WORD.search(text) or _CODE.search(text)):
+    if 1 < len(text) <= MAX_SENTENCE and not any(find_secrets(text)):
         yield Sentence(text, is_asked="?" in mark or "？" in mark)
 
 
