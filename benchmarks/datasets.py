@@ -110,12 +110,17 @@ def fact_from_turn(turn: str) -> str:
     return f"Said: {turn.partition('. ')[0].rstrip('.')}."
 
 
+def fact_of_turn(turn: str) -> dict[str, str]:
+    """Return the fact that a fake model makes of a turn, with the user's words."""
+    return {"content": fact_from_turn(turn), "quote": turn.partition(". ")[0]}
+
+
 def learning_model(seconds: float = 0.0) -> ScriptedModel:
     """Return a model that waits *seconds* and makes one fact of each new user turn."""
 
     def answer(prompt: Sequence[BaseMessage]) -> str:
         time.sleep(seconds)
-        return update_answer(*map(fact_from_turn, new_turns(prompt)))
+        return update_answer(*map(fact_of_turn, new_turns(prompt)))
 
     return ScriptedModel(answer)
 

@@ -43,7 +43,7 @@ def learn(prompt: Sequence[BaseMessage]) -> str:
 
 
 def make_invoker(folder: str, storage: str) -> BackgroundInvoker:
-    graph = build_graph(model=ScriptedModel(learn), storage=storage, policy=Policy(max_facts=10_000))
+    graph = build_graph(model=ScriptedModel(learn), storage=storage, policy=Policy(max_facts=10_000, grounding="off"))
     return BackgroundInvoker(graph, outbox=f"sqlite:{folder}/outbox.db", settings=SETTINGS)
 
 

@@ -44,6 +44,7 @@ SETTINGS = {
     "MEMGRAPH_LEASE_SECONDS": "3",
     "MEMGRAPH_MAX_CONCURRENCY": "4",
     "MEMGRAPH_MAX_FACTS": "10000",
+    "MEMGRAPH_GROUNDING": "off",  # the fake model makes a unique fact of each turn
 }
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from common import Bound, Measurement, Plot, Row, at_most, median_row, run_standalone
-from datasets import conversation, cpu_ms, learning_model, make_memory, some_episodes
+from datasets import conversation, cpu_ms, fact_of_turn, learning_model, make_memory, new_turns, some_episodes
 from langchain_core.messages import BaseMessage
 
 from memgraph import Context, Policy, Scope, build_graph, open_storage
@@ -50,20 +50,29 @@ class Update:
 
     def __call__(self, number: int = 0) -> None:
         del number
-        self._graph.invoke({"messages": conversation()}, context=self._context())
+        number = next(self._threads)
+        self._graph.invoke({"messages": _said_in(number)}, context=_context_of(number))
 
     def by_node(self) -> dict[str, float]:
         """Return the CPU of each step in ms, including LangGraph's overhead."""
         spent: dict[str, float] = {}
         start = time.process_time()
-        for step in self._graph.stream({"messages": conversation()}, context=self._context(), stream_mode="updates"):
+        number = next(self._threads)
+        conversation, context = {"messages": _said_in(number)}, _context_of(number)
+        for step in self._graph.stream(conversation, context=context, stream_mode="updates"):
             now = time.process_time()
             spent[next(iter(step))] = (now - start) * 1_000
             start = now
         return spent
 
-    def _context(self) -> Context:
-        return Context(user_id=USER.user_id, thread_id=f"t{next(self._threads)}")
+
+def _said_in(number: int) -> list[BaseMessage]:
+    """Return the conversation of a thread, in words of its own."""
+    return conversation(start=20 * number)
+
+
+def _context_of(number: int) -> Context:
+    return Context(user_id=USER.user_id, thread_id=f"t{number}")
 
 
 @contextmanager
@@ -73,8 +82,7 @@ def prepared_update(facts: int) -> Iterator[Update]:
     The memory is full, so its size is constant: each update adds one fact and evicts one. It also has 3,000
     episodes, to which each update adds ten.
     """
-    numbers = count()
-    model = ScriptedModel(lambda _: update_answer(f"Learned thing number {next(numbers)}."))
+    model = ScriptedModel(lambda prompt: update_answer(fact_of_turn(new_turns(prompt)[0])))
     with tempfile.TemporaryDirectory() as folder:
         storage = open_storage(f"file:{folder}")
         storage.save(USER, make_memory(facts))

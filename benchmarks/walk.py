@@ -27,8 +27,8 @@ from memgraph.recall_graph import build_recall_graph
 from memgraph.testing import ScriptedModel, update_answer
 
 PACKAGE = str(Path(memgraph.__file__).parent) + "/"
-CONVERSATION = [HumanMessage("My name is Ada, and I live in Lisbon."), AIMessage("Nice to meet you, Ada.")]
-MODEL = ScriptedModel(update_answer("Prefers tea to coffee."))
+CONVERSATION = [HumanMessage("My name is Ada, and I prefer tea to coffee."), AIMessage("Nice to meet you, Ada.")]
+MODEL = ScriptedModel(update_answer({"content": "Prefers tea to coffee.", "quote": "I prefer tea to coffee"}))
 
 
 @dataclass

@@ -18,6 +18,15 @@ SUMMARIES = ChoiceLabels(update="by an update that has news for one", upkeep="by
 
 EPISODES = ChoiceLabels(user="the user's words", exchange="also the assistant's final answers", off="nothing")
 
+Grounding = Literal["strict", "lenient", "off"]
+"""What a new fact must rest on.
+
+- strict: a quote of the user's own words, with the names and numbers of the fact.
+- lenient: words of the user, without a quote.
+- off: nothing; the model is trusted.
+"""
+GROUNDING = ChoiceLabels(strict="a quote of the user", lenient="words of the user", off="nothing")
+
 Review = Literal["never", "corrections", "always"]
 """When a person must approve a change before it is saved.
 
@@ -36,6 +45,9 @@ class Policy(FieldSpecMixin, BaseModel):
     """Maximum number of learned facts; manual facts do not count."""
     fact_confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.7
     """Minimum confidence of a learned fact; facts below it are rejected."""
+    grounding: Annotated[Grounding, GROUNDING] = "strict"
+    """What a new fact must rest on: a quote of the user's own words (`strict`), for models that do not quote only most
+    of its words (`lenient`), or nothing (`off`)."""
     max_fact_chars: Annotated[int, Field(ge=100, le=2_000)] = 2_000
     """Maximum characters of a new fact."""
     max_summary_tokens: Annotated[int, Field(ge=50, le=4_000)] = 1_000

@@ -223,16 +223,19 @@ class ParseInput(Filtered, Loaded, Prompted, Answered):
     """parse_update."""
 
 
-class ApplyInput(Loaded):
-    """apply_update."""
-
-    changes: MemoryUpdate
-
-
-class ScrubInput(ApplyInput):
+class ScrubInput(Loaded):
     """scrub_uploads."""
 
+    changes: MemoryUpdate
     applied: Memory
+
+
+class ApplyInput(Loaded):
+    """apply_update; without a prompt the changes are those that a person accepted."""
+
+    turns: tuple[Turn, ...]
+    changes: MemoryUpdate
+    prompt: NotRequired[Prompt]
 
 
 class ReviewInput(Filtered, ApplyInput):

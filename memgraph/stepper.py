@@ -20,6 +20,7 @@ from memgraph._validation import field_errors
 from memgraph.errors import EditError
 from memgraph.graph import in_memory_saver
 from memgraph.langgraph_adapter import ValidatedValue
+from memgraph.models import MemoryUpdate
 
 if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
@@ -153,6 +154,8 @@ class Stepper:
     def edit(self, stage: str, value: object) -> None:
         """Replace a stage with *value*, an object of its type or its JSON form.
 
+        The changes of an update that differ from the model's are marked as edited by a person.
+
         Raises:
             EditError: If the stage is unknown or not editable, or *value* is invalid; nothing changes.
             ConversationError: If *stage* is messages and *value* is not a conversation; nothing changes.
@@ -162,6 +165,8 @@ class Stepper:
         # The last writer selects the next node from what it wrote, part of which is not checkpointed: write it again.
         wrote = {**position.wrote, stage: value}
         try:
+            if stage == "changes":
+                wrote[stage] = _mark_edited(self.stages.get(stage), MemoryUpdate.model_validate(value))
             config = self._graph.update_state(position.config, wrote, as_node=position.node)
         except ValidationError as error:
             raise EditError(_describe_problems(stage, error)) from error
@@ -234,3 +239,18 @@ def _describe_problems(stage: str, error: ValidationError) -> str:
     problems = [str(problem) for problem in field_errors(error, root=stage)]
     more = f"; and {len(problems) - _MAX_PROBLEMS} more" if len(problems) > _MAX_PROBLEMS else ""
     return "; ".join(problems[:_MAX_PROBLEMS]) + more
+
+
+def _mark_edited(before: object, changes: MemoryUpdate) -> MemoryUpdate:
+    """Return *changes* with those marked that differ from *before*: a person wrote them, so they need no quote."""
+    if not isinstance(before, MemoryUpdate):
+        return changes
+    additions = (
+        addition if addition in before.additions else addition.model_copy(update={"edited_by_user": True})
+        for addition in changes.additions
+    )
+    rewrites = (
+        rewrite if rewrite in before.rewrites else rewrite.model_copy(update={"edited_by_user": True})
+        for rewrite in changes.rewrites
+    )
+    return changes.model_copy(update={"additions": tuple(additions), "rewrites": tuple(rewrites)})

@@ -59,7 +59,8 @@ def update_answer(*facts: str | Mapping[str, object], remove: Sequence[str] = ()
     """Return a model's answer to the update prompt, as JSON.
 
     Args:
-        facts: New facts, as their content (with confidence 0.9) or as mappings.
+        facts: New facts, as mappings, or as their content, which is also the quote, so the user must have written it.
+            Their confidence is 0.9.
         remove: Ids of facts to remove.
         summaries: New texts by section, such as `workContext="..."`.
     """
@@ -72,7 +73,8 @@ def update_answer(*facts: str | Mapping[str, object], remove: Sequence[str] = ()
             "user": {name: section(name) for name in ("workContext", "personalContext", "topOfMind")},
             "history": {name: section(name) for name in ("recentMonths", "earlierContext", "longTermBackground")},
             "newFacts": [
-                {"content": fact, "confidence": 0.9} if isinstance(fact, str) else dict(fact) for fact in facts
+                {"content": fact, "quote": fact, "confidence": 0.9} if isinstance(fact, str) else dict(fact)
+                for fact in facts
             ],
             "factsToRemove": list(remove),
         },

@@ -220,6 +220,7 @@ def servers(postgres_url: str, httpserver: HTTPServer) -> Iterator[tuple[str, st
         MEMGRAPH_OUTBOX=postgres_url,
         MEMGRAPH_MODEL_NAME="openai:items",
         MEMGRAPH_DEBOUNCE_SECONDS="0",
+        MEMGRAPH_GROUNDING="off",  # the facts are made unique
         MEMGRAPH_MAX_CONCURRENCY="1",
         OPENAI_BASE_URL=httpserver.url_for("/v1"),
     )

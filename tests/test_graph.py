@@ -48,6 +48,8 @@ from memgraph.testing import ScriptedModel, update_answer
 
 ADA = Scope("ada")
 CONTEXT = Context(user_id="ada", thread_id="t1")
+TRUSTING = Policy(grounding="off")
+"""For tests of what is shown and saved, whatever the model makes of it."""
 NODES = (
     filter_messages, detect_signals, load_memory, build_prompt, call_model, parse_update, apply_update,
     scrub_uploads, review_changes, save_memory,
@@ -113,7 +115,7 @@ def test_what_the_user_said_is_learned_and_saved() -> None:
     storage = open_storage("memory:")
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage)
 
-    state = graph.invoke({"messages": talk("I'm Ada.", "Hello!")}, context=CONTEXT)
+    state = graph.invoke({"messages": talk("My name is Ada.", "Hello!")}, context=CONTEXT)
 
     assert state["outcome"] == "learned"
     assert contents(state["saved"]) == ["Name is Ada."]
@@ -129,7 +131,7 @@ def test_the_same_in_an_event_loop() -> None:
     """One graph, invoked either way."""
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
 
-    state = asyncio.run(_ainvoke(graph, talk("I'm Ada.", "Hello!")))
+    state = asyncio.run(_ainvoke(graph, talk("My name is Ada.", "Hello!")))
 
     assert contents(state["saved"]) == ["Name is Ada."]
 
@@ -148,7 +150,7 @@ def test_in_an_event_loop_the_model_is_awaited() -> None:
     """Waiting for it holds up no thread."""
     graph = build_graph(model=WaitingModel(update_answer("Name is Ada.")), storage="memory:")
 
-    state = asyncio.run(_ainvoke(graph, talk("I'm Ada.")))
+    state = asyncio.run(_ainvoke(graph, talk("My name is Ada.")))
 
     assert contents(state["saved"]) == ["Name is Ada."]
 
@@ -157,7 +159,7 @@ def test_every_stage_can_be_watched() -> None:
     """In order, one at a time."""
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
 
-    steps = list(graph.stream({"messages": talk("I'm Ada.")}, context=CONTEXT, stream_mode="updates"))
+    steps = list(graph.stream({"messages": talk("My name is Ada.")}, context=CONTEXT, stream_mode="updates"))
 
     assert [name for step in steps for name in step] == [node.__name__ for node in NODES if node is not review_changes]
 
@@ -167,14 +169,16 @@ def test_tokens_are_counted() -> None:
     answer = AIMessage(update_answer(), usage_metadata={"input_tokens": 700, "output_tokens": 50, "total_tokens": 750})
 
     state = build_graph(model=ScriptedModel(answer), storage="memory:").invoke(
-        {"messages": talk("I'm Ada.")}, context=CONTEXT
+        {"messages": talk("My name is Ada.")}, context=CONTEXT
     )
 
     usage = state["report"].usage
     assert (usage.calls, usage.input_tokens, usage.output_tokens) == (1, 700, 50)
 
 
-@pytest.mark.parametrize("messages", ["I'm Ada.", HumanMessage("I'm Ada."), {"role": "user", "content": "I'm Ada."}])
+@pytest.mark.parametrize(
+    "messages", ["My name is Ada.", HumanMessage("My name is Ada."), {"role": "user", "content": "My name is Ada."}]
+)
 def test_one_message_is_a_conversation(messages: object) -> None:
     """As everywhere in LangGraph."""
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
@@ -200,7 +204,7 @@ def test_a_memory_that_is_switched_off_does_nothing() -> None:
     model = ScriptedModel(update_answer("Name is Ada."))
     graph = build_graph(model=model, storage="memory:")
 
-    state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT.model_copy(update={"enabled": False}))
+    state = graph.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT.model_copy(update={"enabled": False}))
 
     assert (state["outcome"], len(model.asked)) == ("nothing_new", 0)
 
@@ -211,7 +215,7 @@ def test_the_same_conversation_again_costs_nothing_and_changes_nothing() -> None
     model = ScriptedModel(update_answer("Name is Ada."))
     graph = build_graph(model=model, storage=storage)
     for _ in range(2):
-        state = graph.invoke({"messages": [HumanMessage("I'm Ada."), AIMessage("Hello!")]}, context=CONTEXT)
+        state = graph.invoke({"messages": [HumanMessage("My name is Ada."), AIMessage("Hello!")]}, context=CONTEXT)
 
     assert (state["outcome"], len(model.asked), storage.load(ADA).revision) == ("nothing_new", 1, 1)
 
@@ -230,7 +234,7 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again_with_what_was_wrong() 
     """Once; both calls are paid for."""
     model = ScriptedModel("Sure!", update_answer("Name is Ada."))
 
-    state = build_graph(model=model, storage="memory:").invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+    state = build_graph(model=model, storage="memory:").invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
     assert contents(state["saved"]) == ["Name is Ada."]
     assert [message.type for message in model.asked[1]] == ["system", *["human", "ai"] * 5, "human"]
@@ -244,15 +248,22 @@ def test_a_second_unreadable_answer_ends_the_run_and_marks_nothing() -> None:
     model = ScriptedModel("Sure!")
 
     with pytest.raises(UnreadableAnswerError):
-        build_graph(model=model, storage=storage).invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+        build_graph(model=model, storage=storage).invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
     assert (len(model.asked), storage.load(ADA)) == (2, Memory())
 
 
-@pytest.mark.parametrize(("said", "kept"), [("I'm Ada.", []), ("I moved to Quillhaven!", ["Lives in quillhaven."])])
+@pytest.mark.parametrize(
+    ("said", "kept"), [("My name is Ada.", []), ("I moved to Quillhaven!", ["Lives in quillhaven."])]
+)
 def test_what_was_copied_from_the_prompts_example_is_not_learned(said: str, kept: list[str]) -> None:
     """Small models repeat the example; its names are made up, so that it shows - unless the user lives there."""
-    model = ScriptedModel(update_answer("Lives in quillhaven.", personalContext="Lives in Quillhaven since May."))
+    model = ScriptedModel(
+        update_answer(
+            {"content": "Lives in quillhaven.", "quote": "I moved to Quillhaven"},
+            personalContext="Lives in Quillhaven since May.",
+        )
+    )
 
     state = build_graph(model=model, storage="memory:").invoke({"messages": talk(said)}, context=CONTEXT)
 
@@ -294,7 +305,7 @@ def test_a_lost_race_is_re_applied_without_asking_again() -> None:
     storage = MeddlingStorage(adding("Has a dog."), adding("Has a cat."))
     model = ScriptedModel(update_answer("Name is Ada."))
 
-    state = build_graph(model=model, storage=storage).invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+    state = build_graph(model=model, storage=storage).invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
     assert contents(state["saved"]) == ["Has a dog.", "Has a cat.", "Name is Ada."]
     assert len(model.asked) == 1
@@ -311,7 +322,9 @@ def test_an_unwritable_storage_costs_no_call_of_the_model() -> None:
     model = ScriptedModel(update_answer("Name is Ada."))
 
     with pytest.raises(StorageError, match="'ada' is read-only"):
-        build_graph(model=model, storage=ReadOnlyStorage()).invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+        build_graph(model=model, storage=ReadOnlyStorage()).invoke(
+            {"messages": talk("My name is Ada.")}, context=CONTEXT
+        )
 
     assert model.asked == ()
 
@@ -323,7 +336,9 @@ def test_a_storage_that_becomes_unwritable_during_the_call_fails_the_save() -> N
     model = ScriptedModel(update_answer("Name is Ada."))
 
     with pytest.raises(StorageError, match="the disk is full"):
-        build_graph(model=model, storage=MeddlingStorage(fail)).invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+        build_graph(model=model, storage=MeddlingStorage(fail)).invoke(
+            {"messages": talk("My name is Ada.")}, context=CONTEXT
+        )
 
     assert len(model.asked) == 1
 
@@ -337,7 +352,7 @@ def test_a_summary_rewritten_meanwhile_is_asked_for_again() -> None:
     storage = MeddlingStorage(rewrite)
     model = ScriptedModel(update_answer(workContext="Engineer."), update_answer(workContext="Bakes and builds."))
 
-    state = build_graph(model=model, storage=storage).invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+    state = build_graph(model=model, storage=storage).invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
     assert "Runs a bakery." in str(model.asked[1][-1].content)
     assert state["saved"].user.work_context.summary == "Bakes and builds."
@@ -351,11 +366,11 @@ def test_turns_that_others_learned_meanwhile_are_left_to_them() -> None:
 
     def learn(storage: MemoryStorage) -> None:
         other.append(storage)
-        inner.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT.model_copy(update={"storage": storage}))
+        inner.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT.model_copy(update={"storage": storage}))
 
     model = ScriptedModel(update_answer("Is called Ada."))
     state = build_graph(model=model, storage=MeddlingStorage(learn)).invoke(
-        {"messages": talk("I'm Ada.")}, context=CONTEXT
+        {"messages": talk("My name is Ada.")}, context=CONTEXT
     )
 
     assert (state["outcome"], "saved" in state, state["report"].usage.calls) == ("superseded", False, 1)
@@ -365,23 +380,25 @@ def test_turns_that_others_learned_meanwhile_are_left_to_them() -> None:
 def test_turns_that_others_did_not_learn_are_not_lost_with_those_they_did() -> None:
     """The other run had seen less of the conversation."""
     inner = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
-    said = talk("I'm Ada.", "Hello!", "I have a dog.", "Nice!")
+    said = talk("My name is Ada.", "Hello!", "I have a dog.", "Nice!")
 
     def learn(storage: MemoryStorage) -> None:
         inner.invoke({"messages": said[:2]}, context=CONTEXT.model_copy(update={"storage": storage}))
 
     model = ScriptedModel(update_answer("Is Ada, has a dog."), update_answer("Has a dog."))
-    state = build_graph(model=model, storage=MeddlingStorage(learn)).invoke({"messages": said}, context=CONTEXT)
+    state = build_graph(model=model, storage=MeddlingStorage(learn), policy=TRUSTING).invoke(
+        {"messages": said}, context=CONTEXT
+    )
 
     assert contents(state["saved"]) == ["Name is Ada.", "Has a dog."]
-    assert next((turn.text, turn.is_new) for turn in read_turns(model.asked[1][-1].text)) == ("I'm Ada.", False)
+    assert next((turn.text, turn.is_new) for turn in read_turns(model.asked[1][-1].text)) == ("My name is Ada.", False)
 
 
 def learn_other_turns(*texts: str, start: int = 100) -> Callable[[MemoryStorage], object]:
     """Return an act that learns turns of its own on the same thread."""
 
     def act(storage: MemoryStorage) -> object:
-        graph = build_graph(model=ScriptedModel(update_answer(f"Said: {texts[0]}")), storage=storage)
+        graph = build_graph(model=ScriptedModel(update_answer(f"Said: {texts[0]}")), storage=storage, policy=TRUSTING)
         return graph.invoke({"messages": talk(*texts, start=start)}, context=CONTEXT)
 
     return act
@@ -390,7 +407,7 @@ def learn_other_turns(*texts: str, start: int = 100) -> Callable[[MemoryStorage]
 def test_a_lost_race_against_other_turns_of_the_thread_loses_none() -> None:
     """Two runs of one thread with turns of their own: both are learned, and the whole conversation is not new."""
     storage = MeddlingStorage(learn_other_turns("I like tea.", "Noted."))
-    model = ScriptedModel(update_answer("Plays jazz."))
+    model = ScriptedModel(update_answer({"content": "Plays jazz.", "quote": "I play jazz", "confidence": 0.9}))
     graph = build_graph(model=model, storage=storage)
 
     state = graph.invoke({"messages": talk("I play jazz.", "Nice!")}, context=CONTEXT)
@@ -410,7 +427,7 @@ def test_four_writers_of_one_thread_lose_no_turn(order: Sequence[int], meddlers:
     said = {writer: talk(*(f"{writer}.{n}" for n in range(6)), start=10 * writer) for writer in range(4)}
 
     def learn(writer: int, storage: MemoryStorage) -> object:
-        graph = build_graph(model=ScriptedModel(_repeat_new_turns), storage=storage)
+        graph = build_graph(model=ScriptedModel(_repeat_new_turns), storage=storage, policy=TRUSTING)
         return graph.invoke({"messages": said[writer]}, context=CONTEXT)
 
     storage = MeddlingStorage(*(partial(learn, writer) for writer in meddlers))
@@ -435,8 +452,8 @@ def test_a_memory_that_was_removed_or_restored_meanwhile_learns_the_job(copy: Me
     storage.inner.save(ADA, Memory(threads={"t1": Watermark(last_message_id="m0")}))
     model = ScriptedModel(update_answer("Likes tea."), update_answer("Is Ada.", "Likes tea."))
 
-    state = build_graph(model=model, storage=storage).invoke(
-        {"messages": talk("I'm Ada.", "Hello!", "I like tea.")}, context=CONTEXT
+    state = build_graph(model=model, storage=storage, policy=TRUSTING).invoke(
+        {"messages": talk("My name is Ada.", "Hello!", "I like tea.")}, context=CONTEXT
     )
 
     assert state["outcome"] == "learned"
@@ -453,9 +470,9 @@ def test_a_memory_deleted_meanwhile_stays_deleted() -> None:
     storage = MeddlingStorage(lambda inner: inner.delete(ADA))
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage)
 
-    state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
-    again = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
-    later = graph.invoke({"messages": talk("I'm Ada.", "Hello!", "My name is Ada.")}, context=CONTEXT)
+    state = graph.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
+    again = graph.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
+    later = graph.invoke({"messages": talk("My name is Ada.", "Hello!", "My name is Ada.")}, context=CONTEXT)
 
     assert (state["outcome"], "saved" in state) == ("forgotten", False)
     assert again["outcome"] == "nothing_new"
@@ -468,7 +485,7 @@ def test_a_run_that_loses_too_many_races_says_so() -> None:
     graph = build_graph(model=ScriptedModel(update_answer("X.")), storage=storage, policy=Policy(max_races=3))
 
     with pytest.raises(RevisionConflictError):
-        graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+        graph.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
 
 def test_a_long_conversation_is_learned_in_order_a_batch_a_pass() -> None:
@@ -477,7 +494,7 @@ def test_a_long_conversation_is_learned_in_order_a_batch_a_pass() -> None:
     model = ScriptedModel(*(update_answer(f"Fact {n}.") for n in range(20)))
     said = talk(*(f"Turn {n}: " + "word " * 200 for n in range(12)))
 
-    state = build_graph(model=model, storage=storage, policy=Policy(batch_tokens=1_000)).invoke(
+    state = build_graph(model=model, storage=storage, policy=Policy(batch_tokens=1_000, grounding="off")).invoke(
         {"messages": said}, context=CONTEXT
     )
 
@@ -518,7 +535,7 @@ def test_turns_whose_answer_is_cut_off_are_learned_in_smaller_batches() -> None:
 
     model = ScriptedModel(answer)
     said = talk(*(f"Fact {n} of mine." for n in range(9)))
-    graph = build_graph(model=model, storage=storage)
+    graph = build_graph(model=model, storage=storage, policy=TRUSTING)
 
     state = graph.invoke({"messages": said}, context=CONTEXT)
     again = graph.invoke({"messages": said}, context=CONTEXT)
@@ -535,7 +552,7 @@ def test_no_turn_is_marked_whose_answer_was_cut_off() -> None:
     cut = AIMessage(update_answer("Has a dog.", "Has a cat.")[:-40], response_metadata={"finish_reason": "length"})
 
     with pytest.raises(UnreadableAnswerError):
-        build_graph(model=ScriptedModel(cut, "?"), storage=storage).invoke(
+        build_graph(model=ScriptedModel(cut, "?"), storage=storage, policy=TRUSTING).invoke(
             {"messages": talk("I have a dog.", "Nice!", "And a cat.")}, context=CONTEXT
         )
 
@@ -547,7 +564,7 @@ def test_what_an_earlier_pass_learned_stays_when_a_later_one_fails() -> None:
     """And the next run goes on from there."""
     storage = open_storage("memory:")
     said = talk(*(f"Turn {n}: " + "word " * 200 for n in range(6)))
-    policy = Policy(batch_tokens=500)
+    policy = Policy(batch_tokens=500, grounding="off")
     failing = build_graph(model=ScriptedModel(update_answer("Fact 0."), "?"), storage=storage, policy=policy)
     with pytest.raises(UnreadableAnswerError):
         failing.invoke({"messages": said}, context=CONTEXT)
@@ -601,7 +618,7 @@ def test_a_foreign_context_gives_identity_and_nothing_else(context: object) -> N
     storage = open_storage("memory:")
     lead = _lead(build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage), type(context))
 
-    lead.invoke({"messages": [HumanMessage("I'm Ada.")], "memory": "mine", "prompt": "mine"}, context=context)
+    lead.invoke({"messages": [HumanMessage("My name is Ada.")], "memory": "mine", "prompt": "mine"}, context=context)
 
     assert contents(storage.load(ADA)) == ["Name is Ada."]
 
@@ -611,7 +628,7 @@ def test_configurable_names_the_user_where_no_context_does() -> None:
     storage = open_storage("memory:")
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage)
 
-    graph.invoke({"messages": "I'm Ada."}, {"configurable": {"user_id": "ada", "thread_id": "t9"}})
+    graph.invoke({"messages": "My name is Ada."}, {"configurable": {"user_id": "ada", "thread_id": "t9"}})
 
     (fact,) = storage.load(ADA).facts
     assert fact.source == "t9"
@@ -620,7 +637,7 @@ def test_configurable_names_the_user_where_no_context_does() -> None:
 def test_agents_learn_apart() -> None:
     """An agent's memory is its own; before it has one it reads the user's."""
     storage = open_storage("memory:")
-    graph = build_graph(model=ScriptedModel(update_answer("A."), update_answer("B.")), storage=storage)
+    graph = build_graph(model=ScriptedModel(update_answer("A."), update_answer("B.")), storage=storage, policy=TRUSTING)
 
     graph.invoke({"messages": "Hi there."}, context=Context(user_id="ada"))
     graph.invoke({"messages": "Hi you."}, context=Context(user_id="ada", agent_name="Coder"))
@@ -635,11 +652,11 @@ def test_instructions_of_ones_own_take_the_place_of_ours() -> None:
     prompt = 'Only pets matter. Answer {"user": {}, "history": {}, "newFacts": []}.'
 
     build_graph(model=model, storage="memory:").invoke(
-        {"messages": talk("I'm Ada.")}, context=CONTEXT.model_copy(update={"prompt": prompt})
+        {"messages": talk("My name is Ada.")}, context=CONTEXT.model_copy(update={"prompt": prompt})
     )
 
     assert model.asked[0][0].text == prompt
-    assert "I'm Ada." in model.asked[0][1].text
+    assert "My name is Ada." in model.asked[0][1].text
 
 
 def test_instructions_that_no_answer_could_follow_are_refused_before_anything_runs() -> None:
@@ -669,7 +686,7 @@ def _lead(graph: Any, context: type[Any], **compiled: Any) -> Any:
 def test_a_lead_agent_keeps_its_own_keys() -> None:
     """Ours are named as anybody would name theirs."""
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
-    said = [HumanMessage("I'm Ada.", id="m1")]
+    said = [HumanMessage("My name is Ada.", id="m1")]
 
     state = _lead(graph, Foreign).invoke({"messages": said, "memory": "mine", "prompt": "mine"}, context=Foreign())
 
@@ -682,7 +699,7 @@ def test_the_words_of_the_memory_are_not_in_a_lead_agents_stream() -> None:
 
     streamed = list(
         _lead(graph, Foreign).stream(
-            {"messages": [HumanMessage("I'm Ada.")]}, context=Foreign(), stream_mode="messages", subgraphs=True
+            {"messages": [HumanMessage("My name is Ada.")]}, context=Foreign(), stream_mode="messages", subgraphs=True
         )
     )
 
@@ -702,7 +719,9 @@ def test_a_memory_that_fails_costs_a_lead_agent_nothing(
     lead.add_edge("remember", "answer")
     config: Any = {"configurable": {"thread_id": "t1"}}
 
-    state = lead.compile(checkpointer=checkpointer).invoke({"messages": talk("I'm Ada.")}, config, context=CONTEXT)
+    state = lead.compile(checkpointer=checkpointer).invoke(
+        {"messages": talk("My name is Ada.")}, config, context=CONTEXT
+    )
 
     assert state["messages"][-1].text == "Hello Ada!"
     assert storage.load(ADA) == Memory()
@@ -714,10 +733,12 @@ def test_a_memory_that_fails_costs_a_lead_agent_nothing(
 
 def test_runs_on_one_thread_start_afresh() -> None:
     """News, then nothing new, then news: nothing an earlier run left in the state steers a later one."""
-    model = ScriptedModel(update_answer("Name is Ada."), "Sure!", update_answer("Has a dog."))
+    model = ScriptedModel(
+        update_answer("Name is Ada."), "Sure!", update_answer({"content": "Has a dog.", "quote": "I have a dog"})
+    )
     graph = build_graph(model=model, storage="memory:", checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t1"}}
-    said = talk("I'm Ada.", "Hello!", "I have a dog.")
+    said = talk("My name is Ada.", "Hello!", "I have a dog.")
 
     first = graph.invoke({"messages": said[:2]}, config, context=CONTEXT)
     second = graph.invoke({"messages": said[:2]}, config, context=CONTEXT)
@@ -741,7 +762,7 @@ def test_a_proposal_can_be_edited_before_it_is_saved() -> None:
         interrupt_before=["save_memory"],
     )
     config: Any = {"configurable": {"thread_id": "t1"}}
-    graph.invoke({"messages": talk("I'm Ada.")}, config, context=CONTEXT)
+    graph.invoke({"messages": talk("My name is Ada.")}, config, context=CONTEXT)
     proposed = graph.get_state(config).values["scrubbed"].model_dump(mode="json", by_alias=True)
     proposed["facts"][0]["content"] = "Name is Ada Lovelace."
 
@@ -761,7 +782,7 @@ def test_a_run_resumed_without_its_context_keeps_its_user() -> None:
         interrupt_before=["save_memory"],
     )
     config: Any = {"configurable": {"thread_id": "t1"}}
-    graph.invoke({"messages": talk("I'm Ada.")}, config, context=CONTEXT)
+    graph.invoke({"messages": talk("My name is Ada.")}, config, context=CONTEXT)
 
     graph.invoke(None, config)
 
@@ -790,7 +811,7 @@ def test_all_stages_come_out_where_they_are_asked_for() -> None:
     model = ScriptedModel(update_answer("Name is Ada."))
     graph = build_graph(model=model, storage="memory:", output="stages")
 
-    state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+    state = graph.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
     assert {"turns", "signals", "memory", "prompt", "response", "changes", "applied", "scrubbed"} <= set(state)
 
@@ -804,7 +825,9 @@ def test_a_choice_that_is_not_allowed_costs_a_lead_agent_nothing(caplog: pytest.
     lead.add_edge("remember", "answer")
     config: Any = {"configurable": {"thread_id": "t1", "assistant_id": "a", "graph_id": "g"}}  # as the server sets them
 
-    state = lead.compile().invoke({"messages": talk("I'm Ada.")}, config, context=Context(user_id="ada", model="x:y"))
+    state = lead.compile().invoke(
+        {"messages": talk("My name is Ada.")}, config, context=Context(user_id="ada", model="x:y")
+    )
 
     assert state["messages"][-1].text == "Hello Ada!"
     assert "model 'x:y' is not allowed in a run over HTTP" in caplog.text

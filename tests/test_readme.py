@@ -65,12 +65,16 @@ def test_background_example_leaves_the_job_in_the_outbox(tmp_path: Path, monkeyp
 
 def test_review_example_learns_the_edited_fact() -> None:
     """An edited item becomes a manual fact."""
-    model = ScriptedModel(update_answer("Lives in Rome.", "Likes tea."))
+    model = ScriptedModel(
+        update_answer(
+            {"content": "Lives in Rome.", "quote": "I live in Rome"}, {"content": "Likes tea.", "quote": "I like tea"}
+        )
+    )
 
     state = run(
         "Command(resume",
         graph=build_graph(model=model, storage="memory:", review="always", checkpointer=in_memory_saver()),
-        conversation=[HumanMessage("I live in Rome.")],
+        conversation=[HumanMessage("I live in Rome, and I like tea.")],
         config={"configurable": {"thread_id": "t1"}},
         context=Context(user_id="ada"),
     )["state"]

@@ -41,7 +41,11 @@ class Bench:
         self.model = ScriptedModel(*(answers or (update_answer("Name is Ada."),)))
         self.storage = storage or open_storage("memory:")
         self.graph = build_graph(
-            model=self.model, storage=self.storage, review=review, checkpointer=InMemorySaver(), **given
+            model=self.model,
+            storage=self.storage,
+            review=review,
+            checkpointer=InMemorySaver(),
+            **{"policy": Policy(grounding="off"), **given},
         )
 
     def say(self, *texts: str, context: Context = CONTEXT) -> Any:
@@ -71,7 +75,7 @@ def test_a_run_without_review_skips_the_review_node() -> None:
     """It costs no step and no checkpoint."""
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage="memory:")
 
-    steps = [*graph.stream({"messages": talk("I'm Ada.")}, context=CONTEXT, stream_mode="updates")]
+    steps = [*graph.stream({"messages": talk("My name is Ada.")}, context=CONTEXT, stream_mode="updates")]
 
     assert [node for step in steps for node in step][-2:] == ["scrub_uploads", "save_memory"]
 
@@ -150,7 +154,7 @@ def test_a_run_may_be_stricter_than_its_graph() -> None:
     """As for a user who wants to review everything."""
     bench = Bench(review="corrections")
 
-    state = bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
+    state = bench.say("My name is Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
 
     assert asked(state).items
 
@@ -159,7 +163,7 @@ def test_a_run_may_not_be_less_strict() -> None:
     """Otherwise a caller could switch review off."""
     bench = Bench(review="always")
 
-    state = bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "never"}))
+    state = bench.say("My name is Ada.", context=CONTEXT.model_copy(update={"review": "never"}))
 
     assert asked(state).items
 
@@ -167,7 +171,7 @@ def test_a_run_may_not_be_less_strict() -> None:
 def test_a_run_resumed_without_its_context_stays_strict() -> None:
     """Context is not checkpointed, but the review mode is."""
     bench = Bench(review="corrections")
-    bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
+    bench.say("My name is Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
 
     state = bench.graph.invoke(Command(resume="nonsense"), CONFIG)
 
@@ -183,7 +187,7 @@ def test_a_run_may_ask_for_a_review_of_any_graph(defaults: dict[str, Any]) -> No
     graph = build_graph(model=model, storage=storage, checkpointer=InMemorySaver(), **defaults)
 
     state = graph.invoke(
-        {"messages": talk("I'm Ada.")}, CONFIG, context=CONTEXT.model_copy(update={"review": "always"})
+        {"messages": talk("My name is Ada.")}, CONFIG, context=CONTEXT.model_copy(update={"review": "always"})
     )
     unsaved = storage.load(ADA)
     graph.invoke(Command(resume="accept"), CONFIG)  # without the context, which is not checkpointed
@@ -195,10 +199,10 @@ def test_a_run_may_ask_for_a_review_of_any_graph(defaults: dict[str, Any]) -> No
 def test_a_review_of_one_run_does_not_hold_for_the_next() -> None:
     """The thread still has the state of the first."""
     bench = Bench(update_answer("Name is Ada."), update_answer("Has a dog."), review="never")
-    bench.say("I'm Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
+    bench.say("My name is Ada.", context=CONTEXT.model_copy(update={"review": "always"}))
     bench.answer("accept")
 
-    state = bench.say("I'm Ada.", "Hello!", "I have a dog.")
+    state = bench.say("My name is Ada.", "Hello!", "I have a dog.")
 
     assert (state["outcome"], bench.contents) == ("learned", ["Name is Ada.", "Has a dog."])
 
@@ -208,7 +212,7 @@ def test_without_a_checkpointer_the_run_ends_at_the_review() -> None:
     storage = open_storage("memory:")
     graph = build_graph(model=ScriptedModel(update_answer("Name is Ada.")), storage=storage, review="always")
 
-    state = graph.invoke({"messages": talk("I'm Ada.")}, context=CONTEXT)
+    state = graph.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
     assert asked(state).items[0].after == "Name is Ada."
     assert ("outcome" in state, storage.load(ADA)) == (False, Memory())
@@ -220,7 +224,7 @@ def test_without_a_checkpointer_the_run_ends_at_the_review() -> None:
 def test_accepted_changes_are_learned() -> None:
     """As proposed, without another model call."""
     bench = Bench()
-    bench.say("I'm Ada.")
+    bench.say("My name is Ada.")
 
     state = bench.answer("accept")
 
@@ -231,10 +235,10 @@ def test_accepted_changes_are_learned() -> None:
 def test_rejected_changes_are_not_proposed_again() -> None:
     """The watermark moves, so the same turns need no model call and no review."""
     bench = Bench()
-    bench.say("I'm Ada.")
+    bench.say("My name is Ada.")
 
     state = bench.answer("reject")
-    again = bench.say("I'm Ada.")
+    again = bench.say("My name is Ada.")
 
     assert (state["outcome"], bench.contents) == ("rejected", [])
     assert [(refusal.item, refusal.reason) for refusal in state["report"].refused] == [
@@ -247,7 +251,7 @@ def test_items_are_decided_one_by_one() -> None:
     """Rejected items only appear in the report."""
     bench = Bench(update_answer("Name is Ada.", "Has a dog.", remove=[BERLIN.id], workContext="Engineer."))
     bench.keep(BERLIN)
-    name, dog, berlin, work = asked(bench.say("I'm Ada.")).items
+    name, dog, berlin, work = asked(bench.say("My name is Ada.")).items
 
     state = bench.answer({"items": {name.key: "accept", dog.key: "reject", berlin.key: "reject", work.key: "accept"}})
 
@@ -260,7 +264,7 @@ def test_items_are_decided_one_by_one() -> None:
 def test_edited_items_are_manual() -> None:
     """No later update removes the fact, and neither the policy nor scrubbing applies to it."""
     bench = Bench(update_answer("Name is Ada.", workContext="Engineer."))
-    name, work = asked(bench.say("I'm Ada.")).items
+    name, work = asked(bench.say("My name is Ada.")).items
     uploads = "Uploaded the file report.pdf."
 
     bench.answer(
@@ -303,7 +307,7 @@ def test_rejecting_a_replacement_keeps_the_fact() -> None:
 def test_an_invalid_answer_interrupts_the_run_again(answer: object) -> None:
     """With the problem in the proposal; the change set is kept."""
     bench = Bench()
-    bench.say("I'm Ada.")
+    bench.say("My name is Ada.")
 
     second = bench.answer(answer)
     third = bench.answer({"others": "perhaps"})
@@ -321,7 +325,7 @@ def test_an_invalid_answer_interrupts_the_run_again(answer: object) -> None:
 def test_a_decision_survives_conflicts(answer: object) -> None:
     """A person decides once."""
     bench = Bench(storage=MeddlingStorage(adding("Has a dog."), adding("Has a cat.")))
-    bench.say("I'm Ada.")
+    bench.say("My name is Ada.")
 
     state = bench.answer(answer)
 
@@ -338,7 +342,7 @@ def test_rejected_changes_stay_rejected_after_a_conflict() -> None:
     bench.storage.acts, acts = [], bench.storage.acts  # type: ignore[attr-defined]
     bench.keep(TEA.model_copy(update={"source": MANUAL}))
     bench.storage.acts = acts  # type: ignore[attr-defined]
-    name, dog = asked(bench.say("I'm Ada.")).items
+    name, dog = asked(bench.say("My name is Ada.")).items
 
     bench.answer({"items": {name.key: "accept", dog.key: "reject"}})
 
@@ -348,7 +352,7 @@ def test_rejected_changes_stay_rejected_after_a_conflict() -> None:
 def test_changes_during_the_review_are_kept() -> None:
     """A review may take days."""
     bench = Bench()
-    bench.say("I'm Ada.")
+    bench.say("My name is Ada.")
     bench.keep(TEA)
 
     state = bench.answer("accept")
@@ -359,7 +363,7 @@ def test_changes_during_the_review_are_kept() -> None:
 def test_a_summary_changed_during_the_review_is_proposed_again() -> None:
     """The model sees the new text, and its new proposal is reviewed."""
     bench = Bench(update_answer(workContext="Engineer."), update_answer(workContext="Bakes and builds."))
-    bench.say("I'm Ada.")
+    bench.say("My name is Ada.")
     memory = bench.storage.load(ADA)
     bench.storage.save(ADA, memory.with_section("work_context", Section(summary="Runs a bakery.")))
 
@@ -373,10 +377,10 @@ def test_a_summary_changed_during_the_review_is_proposed_again() -> None:
 def test_turns_learned_elsewhere_during_the_review_are_skipped() -> None:
     """Another process learned the same conversation."""
     bench = Bench()
-    bench.say("I'm Ada.")
-    build_graph(model=ScriptedModel(update_answer("Is Ada.")), storage=bench.storage).invoke(
-        {"messages": talk("I'm Ada.")}, context=CONTEXT
-    )
+    bench.say("My name is Ada.")
+    build_graph(
+        model=ScriptedModel(update_answer("Is Ada.")), storage=bench.storage, policy=Policy(grounding="off")
+    ).invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
     state = bench.answer("accept")
 
@@ -386,7 +390,7 @@ def test_turns_learned_elsewhere_during_the_review_are_skipped() -> None:
 def test_a_memory_deleted_during_the_review_stays_deleted() -> None:
     """Accepting later does not restore it."""
     bench = Bench()
-    bench.say("I'm Ada.")
+    bench.say("My name is Ada.")
     bench.storage.delete(ADA)
 
     state = bench.answer("accept")
@@ -399,7 +403,7 @@ def test_a_memory_deleted_during_the_review_stays_deleted() -> None:
 
 def test_each_batch_is_reviewed() -> None:
     """A decision about one batch does not apply to the next."""
-    bench = Bench(update_answer("Fact 0."), update_answer("Fact 1."), policy=Policy(batch_tokens=500))
+    bench = Bench(update_answer("Fact 0."), update_answer("Fact 1."), policy=Policy(batch_tokens=500, grounding="off"))
     said = [f"Turn {place}: " + "word " * 200 for place in range(4)]
 
     first = bench.say(*said)
@@ -413,10 +417,10 @@ def test_each_batch_is_reviewed() -> None:
 def test_a_later_run_on_the_same_thread_is_reviewed() -> None:
     """Decisions that an earlier run left in the state do not apply."""
     bench = Bench(update_answer("Name is Ada."), update_answer("Has a dog."))
-    bench.say("I'm Ada.")
+    bench.say("My name is Ada.")
     bench.answer("accept")
 
-    state = bench.say("I'm Ada.", "Hello!", "I have a dog.")
+    state = bench.say("My name is Ada.", "Hello!", "I have a dog.")
 
     assert asked(state).items[0].after == "Has a dog."
 
@@ -424,9 +428,9 @@ def test_a_later_run_on_the_same_thread_is_reviewed() -> None:
 def test_new_turns_replace_an_unanswered_proposal() -> None:
     """The complete conversation is learned again, so nothing is lost."""
     bench = Bench(update_answer("Name is Ada."), update_answer("Name is Ada.", "Has a dog."))
-    bench.say("I'm Ada.")
+    bench.say("My name is Ada.")
 
-    asked_anew = bench.say("I'm Ada.", "Hello!", "I have a dog.")
+    asked_anew = bench.say("My name is Ada.", "Hello!", "I have a dog.")
     bench.answer("accept")
 
     assert [item.after for item in asked(asked_anew).items] == ["Name is Ada.", "Has a dog."]
@@ -445,7 +449,7 @@ def test_another_process_can_resume_the_run(tmp_path: Path) -> None:
     with SqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as saver:
         proposal = asked(
             graph_of(ScriptedModel(update_answer("Name is Ada.", "Has a dog.")), saver).invoke(
-                {"messages": talk("I'm Ada.")}, CONFIG, context=CONTEXT
+                {"messages": talk("My name is Ada.")}, CONFIG, context=CONTEXT
             )
         )
     later = ScriptedModel("never asked")
@@ -463,7 +467,7 @@ def test_review_works_in_async_runs() -> None:
     bench = Bench()
 
     async def run() -> Any:
-        await bench.graph.ainvoke({"messages": talk("I'm Ada.")}, CONFIG, context=CONTEXT)
+        await bench.graph.ainvoke({"messages": talk("My name is Ada.")}, CONFIG, context=CONTEXT)
         return await bench.graph.ainvoke(Command(resume="accept"), CONFIG, context=CONTEXT)
 
     assert asyncio.run(run())["outcome"] == "learned"
@@ -486,7 +490,7 @@ def test_an_interrupt_of_a_subgraph_reaches_the_caller(lead: Any, caplog: Any) -
     """An interrupt is not a failure: it is neither logged nor ignored."""
     graph, storage = lead
 
-    waiting = graph.invoke({"messages": talk("I'm Ada.")}, CONFIG, context=CONTEXT)
+    waiting = graph.invoke({"messages": talk("My name is Ada.")}, CONFIG, context=CONTEXT)
     state = graph.invoke(Command(resume="accept"), CONFIG, context=CONTEXT)
 
     assert asked(waiting).items[0].after == "Name is Ada."

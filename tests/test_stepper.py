@@ -14,7 +14,7 @@ from memgraph.testing import ScriptedModel, update_answer
 
 ADA = Scope("ada")
 CONTEXT = Context(user_id="ada", thread_id="t1")
-CONVERSATION = (HumanMessage("I'm Ada.", id="h1"), AIMessage("Hello.", id="a1"))
+CONVERSATION = (HumanMessage("My name is Ada.", id="h1"), AIMessage("Hello.", id="a1"))
 NODES = [
     *("filter_messages", "detect_signals", "load_memory", "build_prompt", "call_model"),
     *("parse_update", "apply_update", "scrub_uploads", "save_memory"),
@@ -30,7 +30,9 @@ def make_stepper(
     storage: MemoryStorage, *answers: Any, messages: Sequence[BaseMessage] = CONVERSATION, **policy: Any
 ) -> tuple[Stepper, ScriptedModel]:
     model = ScriptedModel(*(answers or (update_answer("Name is Ada."),)))
-    return Stepper(build_graph(model=model, storage=storage, policy=Policy(**policy)), messages, CONTEXT), model
+    return Stepper(
+        build_graph(model=model, storage=storage, policy=Policy(**{"grounding": "off", **policy})), messages, CONTEXT
+    ), model
 
 
 def run_until(stepper: Stepper, node: str) -> None:
@@ -58,7 +60,7 @@ def test_a_step_has_the_stages_before_and_after(storage: MemoryStorage) -> None:
 
     step = stepper.next()
 
-    assert step.reads == ("memory", "pending_turns", "changes")
+    assert step.reads == ("memory", "pending_turns", "turns", "changes", "prompt")
     assert [fact.content for fact in step.before["memory"].facts] == ["Likes tea."]
     assert "applied" not in step.before
     assert [fact.content for fact in step.wrote["applied"].facts] == ["Likes tea.", "Name is Ada."]
@@ -97,7 +99,8 @@ def test_an_unnamed_thread_stays_unnamed(storage: MemoryStorage) -> None:
 
 
 def test_the_next_node_reads_an_edited_stage(storage: MemoryStorage) -> None:
-    stepper, _ = make_stepper(storage)
+    """What a person wrote needs no quote."""
+    stepper, _ = make_stepper(storage, grounding="strict")
     run_until(stepper, "apply_update")
     changes = as_json(stepper.stages["changes"])
     changes["additions"][0]["content"] = "Name is Ada Lovelace."
@@ -105,7 +108,7 @@ def test_the_next_node_reads_an_edited_stage(storage: MemoryStorage) -> None:
     stepper.edit("changes", changes)
 
     list(stepper.run_to_end())
-    assert contents(storage) == ["Name is Ada Lovelace."]
+    assert [(fact.content, fact.source) for fact in storage.load(ADA).facts] == [("Name is Ada Lovelace.", "manual")]
 
 
 def test_messages_can_be_edited(storage: MemoryStorage) -> None:
@@ -292,7 +295,11 @@ def test_an_answer_needs_an_open_question(storage: MemoryStorage) -> None:
 def at_review(storage: MemoryStorage) -> Stepper:
     """A stepper that has stopped at a review."""
     model = ScriptedModel(update_answer("Name is Ada.", "Likes tea."))
-    stepper = Stepper(build_graph(model=model, storage=storage, review="always"), CONVERSATION, CONTEXT)
+    stepper = Stepper(
+        build_graph(model=model, storage=storage, review="always", policy=Policy(grounding="off")),
+        CONVERSATION,
+        CONTEXT,
+    )
     list(stepper.run_to_end())
     return stepper
 

@@ -47,6 +47,8 @@ class Addition(ChangeModel):
     """When the user said it; empty if unknown."""
     valid_from: PartialDate = ""
     valid_until: PartialDate = ""
+    quote: str = ""
+    """The user's words, as the model wrote them; `evidence` has them as the user did, if they were found."""
     evidence: tuple[Evidence, ...] = ()
     slot: str | None = None
     edited_by_user: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -79,6 +80,11 @@ class Prompt(BaseModel):
     human: str
     turn_ids: tuple[str, ...] = ()
     """Ids of the turns in `human`, in their order there, in which they are numbered from 1."""
+
+    def shown(self, turns: Iterable[Turn]) -> tuple[Turn, ...]:
+        """Those of *turns* that it shows, in whole or in part."""
+        ids = frozenset(self.turn_ids)
+        return tuple(turn for turn in turns if turn.id in ids)
 
 
 class Answer(BaseModel):

@@ -9,8 +9,8 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.errors import UnreadableAnswerError
 from memgraph.models import MemoryUpdate, Refusal, timestamp
+from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
-from memgraph.prompts.quotes import PromptTexts
 from memgraph.rules.watermark import without_progress
 from memgraph.state import Parsed, ParseInput
 from memgraph.text.episodes import find_episode

@@ -8,6 +8,7 @@ from langgraph.types import interrupt
 from memgraph.context import RunContext
 from memgraph.errors import EditError
 from memgraph.models import MemoryUpdate
+from memgraph.nodes.apply_update import shown_turns
 from memgraph.review import Proposal, apply_decision, fingerprint, make_proposal, needs_review, strictest
 from memgraph.state import Reviewed, ReviewInput
 
@@ -21,7 +22,14 @@ def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed
     if state.get("reviewed") == fingerprint(changes):
         return {}
     origin, context = state["origin"], runtime.context
-    proposal = make_proposal(changes, state["memory"], context.policy, scope=origin.scope, thread_id=origin.thread_id)
+    proposal = make_proposal(
+        changes,
+        state["memory"],
+        context.policy,
+        shown_turns(state),
+        scope=origin.scope,
+        thread_id=origin.thread_id,
+    )
     if not needs_review(proposal, strictest(origin.review, context.review)):
         return {}
     approved = _request_decision(changes, proposal)

@@ -26,10 +26,11 @@ from memgraph.models import (
     Turn,
     new_fact_id,
 )
+from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
-from memgraph.prompts.quotes import FoundQuote, PromptTexts, find_quote, locate_quote
 from memgraph.text.date_phrases import name_dates, quoted_date, read_date
 from memgraph.text.dates import is_before, local_day
+from memgraph.text.quotes import FoundQuote, find_quote, locate_quote
 from memgraph.text.spans import pieces_of
 
 JsonObject = Mapping[str, object]
@@ -261,6 +262,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         said_at=said_at,
         valid_from=since,
         valid_until=until,
+        quote=quote,
         evidence=(Evidence(episode=asked.episode_of(found.turn, found.words), quote=found.words),) if found else (),
         slot=_text(fields.get("slot")) or None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Refusal, Scope
+from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Refusal, Scope, Turn
 from memgraph.policy import Policy
 from memgraph.report import Report, diff
 from memgraph.review.models import FactRef, Proposal, Review, ReviewItem
@@ -16,7 +16,13 @@ from memgraph.text.uploads import mentions_upload
 
 
 def make_proposal(
-    changes: MemoryUpdate, memory: Memory, policy: Policy, *, scope: Scope, thread_id: str | None = None
+    changes: MemoryUpdate,
+    memory: Memory,
+    policy: Policy,
+    turns: Sequence[Turn] = (),
+    *,
+    scope: Scope,
+    thread_id: str | None = None,
 ) -> Proposal:
     """Return the effect of *changes* on *memory*.
 
@@ -24,6 +30,7 @@ def make_proposal(
         changes: What the model proposed.
         memory: The current memory.
         policy: The limits of an update.
+        turns: The turns that the prompt showed.
         scope: Whose memory.
         thread_id: The conversation that was learned from.
 
@@ -31,7 +38,7 @@ def make_proposal(
         A proposal without items if nothing would change.
     """
     changes, uploads = _without_uploads(changes)
-    result = apply(changes, memory, policy)
+    result = apply(changes, memory, policy, turns)
     scrubbed = scrub(
         memory,
         result.memory,

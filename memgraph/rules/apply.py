@@ -5,19 +5,21 @@ Each rule is a function from draft to draft, in a file of its own; RULES defines
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from memgraph.models import Memory, MemoryUpdate, Refusal
+from memgraph.models import Memory, MemoryUpdate, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.add import add
 from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict
+from memgraph.rules.ground import ground
 from memgraph.rules.remove import remove
 from memgraph.rules.rewrite import rewrite
 from memgraph.rules.watermark import advance_watermark
 
-RULES: tuple[Rule, ...] = (rewrite, remove, add, evict, advance_watermark)
+RULES: tuple[Rule, ...] = (ground, rewrite, remove, add, evict, advance_watermark)
 
 
 class ApplyResult(NamedTuple):
@@ -28,15 +30,15 @@ class ApplyResult(NamedTuple):
     refused: tuple[Refusal, ...]
 
 
-def apply(changes: MemoryUpdate, memory: Memory, policy: Policy) -> ApplyResult:
-    """Apply *changes* to *memory* as far as *policy* allows.
+def apply(changes: MemoryUpdate, memory: Memory, policy: Policy, turns: Sequence[Turn] = ()) -> ApplyResult:
+    """Apply *changes* to *memory* as far as *policy* allows; *turns* are those that the prompt showed.
 
     Applying twice has the effect of applying once: if the thread's watermark knows the messages of *changes*,
     the memory is returned unchanged.
     """
     if _is_learned(changes, memory, policy):
         return ApplyResult(memory, (), ())
-    draft = Draft(memory=memory, changes=changes, policy=policy, refused=changes.refused)
+    draft = Draft(memory=memory, changes=changes, policy=policy, turns=tuple(turns), refused=changes.refused)
     for rule in RULES:
         draft = rule(draft)
     after = draft.memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from memgraph.models import Memory, MemoryUpdate, Refusal
+from memgraph.models import Addition, Memory, MemoryUpdate, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 
@@ -17,6 +17,8 @@ class Draft:
     memory: Memory
     changes: MemoryUpdate
     policy: Policy
+    turns: tuple[Turn, ...] = ()
+    """The turns that the prompt showed, in their order."""
     removed: tuple[RemovedFact, ...] = ()
     refused: tuple[Refusal, ...] = ()
 
@@ -32,6 +34,10 @@ class Draft:
         removed = tuple(RemovedFact(fact=fact, why=reason) for fact in facts if fact.id in gone)
         kept = self.memory.with_facts(tuple(fact for fact in facts if fact.id not in gone))
         return replace(self, memory=kept, removed=self.removed + removed)
+
+    def with_additions(self, additions: Iterable[Addition]) -> Draft:
+        """Return the draft with *additions* in place of those of its change set."""
+        return replace(self, changes=self.changes.model_copy(update={"additions": tuple(additions)}))
 
     def with_refusal(self, item: str, reason: str) -> Draft:
         """Return the draft with a note of a change that was not applied."""

@@ -71,7 +71,7 @@ def fold(text: str) -> str:
     """
     if text.isascii():  # most texts of a memory are, and they need none of the slow steps
         return _single_spaces(text.lower().replace("`", "'"))
-    plain = _nfkc(text).casefold().translate(_ASCII).translate(_SIMPLIFIED)
+    plain = nfkc(text).casefold().translate(_ASCII).translate(_SIMPLIFIED)
     return _LATIN_THEN_HAN.sub(" ", _single_spaces(plain))
 
 
@@ -82,10 +82,10 @@ def _single_spaces(text: str) -> str:
 
 def fact_key(content: str) -> str:
     """Return the key under which two wordings are the same fact: case, width and spacing do not count."""
-    return "".join(_nfkc(content).casefold().split())
+    return "".join(nfkc(content).casefold().split())
 
 
-def _nfkc(text: str) -> str:
+def nfkc(text: str) -> str:
     """Return *text* in the form NFKC, in linear time.
 
     All marks that combine with one letter are sorted, in quadratic time. So a joiner that has no other effect, U+034F,

@@ -35,7 +35,8 @@ def _clean_registry() -> Iterator[None]:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(outbox=str(tmp_path / "outbox.db"), debounce_seconds=3_600, max_wait_seconds=3_600)
+    outbox = str(tmp_path / "outbox.db")
+    return Settings(outbox=outbox, debounce_seconds=3_600, max_wait_seconds=3_600, grounding="off")
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def agent_model(fact: str) -> AgentModel:
 
 def send(middleware: MemoryMiddleware, model: AgentModel, *, is_async: bool = False) -> None:
     agent = create_agent(model, middleware=[middleware])
-    inputs: Any = {"messages": [HumanMessage("I'm Ada.")]}
+    inputs: Any = {"messages": [HumanMessage("My name is Ada.")]}
     if is_async:
         asyncio.run(agent.ainvoke(inputs, IN_T1))
     else:

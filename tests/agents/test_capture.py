@@ -24,6 +24,7 @@ from memgraph import (
     ConfigError,
     Context,
     MemoryMiddleware,
+    Policy,
     Settings,
     build_graph,
     capture_memory,
@@ -39,6 +40,9 @@ LONG: Any = [
     (HumanMessage if n % 2 == 0 else AIMessage)(f"{'Fact' if n % 2 == 0 else 'Answer'} {n}.", id=f"m{n}")
     for n in range(8)
 ]
+
+
+TRUSTING = Policy(grounding="off")
 
 
 def send(agent: Any, text: str = "Hi!", config: Any = IN_T1, *, is_async: bool = False, history: Any = ()) -> Any:
@@ -112,7 +116,7 @@ def test_what_is_learned_is_injected_in_the_next_conversation() -> None:
     model = AgentModel("Hello!")
     with BackgroundInvoker(learning, outbox="memory:", immediate=True) as invoker:
         agent = make_agent(model, storage, invoker=invoker, wait_seconds=None)
-        send(agent, "I'm Ada.")
+        send(agent, "My name is Ada.")
 
         send(agent, "Who am I?", {"configurable": {"thread_id": "t2", "user_id": "ada"}})
 
@@ -122,7 +126,7 @@ def test_what_is_learned_is_injected_in_the_next_conversation() -> None:
 def test_learning_at_once_leaks_nothing_into_the_stream() -> None:
     """Though it runs while the agent's graph does."""
     storage = open_storage("memory:")
-    learning = build_graph(model=ScriptedModel(update_answer("Likes pewter.")), storage=storage)
+    learning = build_graph(model=ScriptedModel(update_answer("Likes pewter.")), policy=TRUSTING, storage=storage)
     with BackgroundInvoker(learning, outbox="memory:", immediate=True) as invoker:
         agent = make_agent(AgentModel("Hello!"), storage, invoker=invoker, wait_seconds=None)
 
@@ -136,7 +140,7 @@ def test_learning_at_once_leaks_nothing_into_the_stream() -> None:
 
 def test_an_invoker_that_runs_the_update_itself_leaks_nothing_either() -> None:
     """Its author need not know how LangGraph forwards streams."""
-    learning = build_graph(model=ScriptedModel(update_answer("Likes pewter.")), storage="memory:")
+    learning = build_graph(model=ScriptedModel(update_answer("Likes pewter.")), policy=TRUSTING, storage="memory:")
 
     class Simple(RecordingInvoker):
         def submit(self, messages: Any, scope: Any, thread_id: str | None = None) -> None:
@@ -182,7 +186,7 @@ def test_by_default_learning_is_in_the_background(tmp_path: Any) -> None:
     storage = open_storage("memory:")
     model = ScriptedModel(update_answer("Name is Ada."))
     memory = MemoryMiddleware(storage, model=model, settings=settings, wait_seconds=60)
-    send(create_agent(AgentModel("Hello!"), middleware=[memory], checkpointer=InMemorySaver()), "I'm Ada.")
+    send(create_agent(AgentModel("Hello!"), middleware=[memory], checkpointer=InMemorySaver()), "My name is Ada.")
     assert memory.invoker is not None
 
     assert memory.invoker.flush(60)
@@ -219,7 +223,7 @@ def test_an_agent_learns_into_its_store() -> None:
     memory = MemoryMiddleware(storage, model=learner, settings=settings, wait_seconds=60)
     agent = create_agent(AgentModel("Hello!"), middleware=[memory], checkpointer=InMemorySaver(), store=store)
 
-    send(agent, "I'm Ada.")
+    send(agent, "My name is Ada.")
 
     assert memory.invoker is not None
     assert memory.invoker.flush(120)

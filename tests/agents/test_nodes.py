@@ -19,6 +19,7 @@ from memgraph import (
     Context,
     MemoryState,
     MemoryStorage,
+    Policy,
     Settings,
     answer_from_memory,
     build_graph,
@@ -30,6 +31,9 @@ from memgraph import (
 from memgraph.testing import ScriptedModel, update_answer
 
 INPUTS: Any = {"messages": [HumanMessage("Hi!")]}
+
+
+TRUSTING = Policy(grounding="off")
 
 
 def make_graph(
@@ -157,7 +161,10 @@ def test_the_update_itself_may_be_the_last_node() -> None:
     builder = StateGraph(MessagesState, context_schema=dict)
     builder.add_node(inject_memory(storage, wait_seconds=60))
     builder.add_node(answer)
-    builder.add_node("memory_update", build_graph(model=ScriptedModel(update_answer(SECRET)), storage=storage))
+    builder.add_node(
+        "memory_update",
+        build_graph(model=ScriptedModel(update_answer(SECRET)), storage=storage, policy=TRUSTING),
+    )
     builder.add_edge(START, "inject_memory")
     builder.add_edge("inject_memory", "answer")
     builder.add_edge("answer", "memory_update")
@@ -190,7 +197,10 @@ def test_the_update_as_a_node_leaves_the_agents_own_keys(way: str) -> None:
     """Even those that are called like the results of the update."""
     storage = open_storage("memory:")
     builder = StateGraph(BusyState)
-    builder.add_node("memory_update", build_graph(model=ScriptedModel(update_answer(SECRET)), storage=storage))
+    builder.add_node(
+        "memory_update",
+        build_graph(model=ScriptedModel(update_answer(SECRET)), storage=storage, policy=TRUSTING),
+    )
     builder.add_node("after", lambda state: {"messages": [("ai", "Done.")]})
     builder.add_edge(START, "memory_update")
     builder.add_edge("memory_update", "after")
@@ -212,7 +222,9 @@ def test_the_update_as_a_node_leaves_the_agents_own_keys(way: str) -> None:
 
 def test_the_update_as_a_node_returns_its_result_if_asked() -> None:
     """By the argument output."""
-    learner = build_graph(model=ScriptedModel(update_answer(SECRET)), storage="memory:", output="result")
+    learner = build_graph(
+        model=ScriptedModel(update_answer(SECRET)), policy=TRUSTING, storage="memory:", output="result"
+    )
     builder = StateGraph(BusyState)
     builder.add_node("memory_update", learner)
     builder.add_edge(START, "memory_update")
@@ -224,7 +236,7 @@ def test_the_update_as_a_node_returns_its_result_if_asked() -> None:
 
 def test_a_function_in_a_node_gets_the_result_of_the_update() -> None:
     """It is a call like any other."""
-    learner = build_graph(model=ScriptedModel(update_answer(SECRET)), storage="memory:")
+    learner = build_graph(model=ScriptedModel(update_answer(SECRET)), policy=TRUSTING, storage="memory:")
     outcomes: list[str] = []
 
     def learn(state: MessagesState) -> None:

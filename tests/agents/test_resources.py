@@ -99,7 +99,7 @@ def learner(fact: str = "Name is Ada.") -> ScriptedModel:
 
 def send(middleware: MemoryMiddleware) -> None:
     agent = create_agent(AgentModel("Hello!"), middleware=[middleware])
-    agent.invoke({"messages": [HumanMessage("I'm Ada.")]}, IN_T1)
+    agent.invoke({"messages": [HumanMessage("My name is Ada.")]}, IN_T1)
 
 
 # -- sharing --------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_an_invoker_or_outbox_that_was_passed_is_not_closed(settings: Settings, 
     with open_outbox("memory:") as outbox:
         later = settings.model_copy(update={"debounce_seconds": 3_600.0})
         with BackgroundInvoker(storage=url, outbox=outbox, settings=later) as first:
-            first.submit([HumanMessage("I'm Ada.")], ADA, "t1")
+            first.submit([HumanMessage("My name is Ada.")], ADA, "t1")
         with BackgroundInvoker(storage=url, outbox=outbox, settings=later) as second:
             assert len(second.pending()) == 1
 

@@ -19,10 +19,12 @@ from memgraph.attachments.store import Interaction, SearchQuery
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.graph import build_graph
 from memgraph.models import Fact, Memory, Scope
+from memgraph.policy import Policy
 from memgraph.settings import Settings
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel, update_answer
 
+TRUSTING = Policy(grounding="off")
 ADA = Scope("ada")
 
 
@@ -33,7 +35,7 @@ def storage() -> InMemoryStorage:
 
 @pytest.fixture
 def invoker(storage: InMemoryStorage) -> Iterator[BackgroundInvoker]:
-    graph = build_graph(model=ScriptedModel(update_answer("Prefers green tea.")), storage=storage)
+    graph = build_graph(model=ScriptedModel(update_answer("Prefers green tea.")), policy=TRUSTING, storage=storage)
     with BackgroundInvoker(graph, outbox="memory:", storage=storage, immediate=True) as invoker:
         yield invoker
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ADA = Scope("ada")
 KEY = ConversationKey(ADA, "t1")
-POLICY = Policy(max_facts=10_000, model_tries=1, model_timeout_seconds=5)
+POLICY = Policy(grounding="off", max_facts=10_000, model_tries=1, model_timeout_seconds=5)
 
 
 class FakeClock:

@@ -115,7 +115,7 @@ def run(folder: str, kill_at: str | None, turns: list[str]) -> None:
         setattr(memgraph.graph, str(kill_at), dying(getattr(memgraph.graph, str(kill_at))))
     storage = FragileStorage(f"{folder}/memory")
     storage.kill_at = kill_at
-    policy = Policy(max_facts=10_000)
+    policy = Policy(max_facts=10_000, grounding="off")
     graph = build_graph(model=ScriptedModel(learn), storage=storage, policy=policy)
     outbox = FragileOutbox(f"{folder}/outbox.db", kill_at)
     acknowledged_file = Path(folder, "acknowledged")

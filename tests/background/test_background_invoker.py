@@ -39,6 +39,7 @@ from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import ScriptedModel, update_answer
 
 ADA, BOB = Scope("ada"), Scope("bob")
+TRUSTING = Policy(grounding="off")
 NOW = Settings(debounce_seconds=0)
 LATER = Settings(debounce_seconds=3_600, max_wait_seconds=3_600)
 
@@ -120,7 +121,9 @@ def test_flush_runs_pending_jobs(graph: Any, url: str, say: Any, learned: Any) -
 
 
 def test_flush_returns_false_after_a_failure(storage: Any, url: str, say: Any) -> None:
-    graph = build_graph(model=ScriptedModel(ConnectionError()), storage=storage, policy=Policy(model_tries=1))
+    graph = build_graph(
+        model=ScriptedModel(ConnectionError()), storage=storage, policy=Policy(model_tries=1, grounding="off")
+    )
     with BackgroundInvoker(graph, outbox=url, settings=LATER) as invoker:
         invoker.submit(say(1), ADA, "t1")
 
@@ -140,7 +143,9 @@ def test_flush_returns_false_after_a_permanent_error(storage: Any, url: str, say
 
 def test_flush_respects_its_timeout(storage: Any, url: str, say: Any) -> None:
     gate = Gate()
-    with BackgroundInvoker(build_graph(model=gate.model, storage=storage), outbox=url, settings=LATER) as invoker:
+    with BackgroundInvoker(
+        build_graph(model=gate.model, storage=storage, policy=TRUSTING), outbox=url, settings=LATER
+    ) as invoker:
         invoker.submit(say(1), ADA, "t1")
 
         assert not invoker.flush(0.05)
@@ -150,7 +155,9 @@ def test_flush_respects_its_timeout(storage: Any, url: str, say: Any) -> None:
 
 def test_flush_nowait_returns_before_the_jobs_end(storage: Any, url: str, say: Any) -> None:
     gate = Gate()
-    with BackgroundInvoker(build_graph(model=gate.model, storage=storage), outbox=url, settings=LATER) as invoker:
+    with BackgroundInvoker(
+        build_graph(model=gate.model, storage=storage, policy=TRUSTING), outbox=url, settings=LATER
+    ) as invoker:
         invoker.submit(say(1), ADA, "t1")
         invoker.flush_nowait()
 
@@ -205,7 +212,7 @@ def test_immediate_submission_leaves_other_conversations_alone(storage: Any, url
             raise ConnectionError("turn-1 fails")
         return update_answer(*turns)
 
-    graph = build_graph(model=ScriptedModel(answer), storage=storage, policy=Policy(model_tries=1))
+    graph = build_graph(model=ScriptedModel(answer), storage=storage, policy=Policy(model_tries=1, grounding="off"))
     with BackgroundInvoker(graph, outbox=url, immediate=True) as invoker:
         with pytest.raises(RuntimeError, match="turn-1 fails"):
             invoker.submit(say(1), ADA, "t1")
@@ -225,7 +232,7 @@ def test_ctrl_c_is_raised_and_the_job_stays_as_it_was(
     storage: Any, url: str, say: Any, runs: Any, interruption: Any
 ) -> None:
     """Also an exit by a signal handler: neither is a failure of the update."""
-    graph = build_graph(model=ScriptedModel(interruption()), storage=storage)
+    graph = build_graph(model=ScriptedModel(interruption()), storage=storage, policy=TRUSTING)
     with BackgroundInvoker(graph, outbox=url, immediate=True) as invoker:
         invoker._group.runner.submit(ConversationKey(ADA, "t1"), dump_messages(say(1)))  # type: ignore[union-attr]
         with pytest.raises(interruption):
@@ -363,7 +370,9 @@ def test_closed_invoker_raises(graph: Any, url: str, say: Any) -> None:
 def test_concurrency_is_limited_and_never_two_jobs_of_a_scope(storage: Any, url: str, say: Any) -> None:
     gate = Gate()
     settings = Settings(debounce_seconds=0, max_concurrency=3)
-    with BackgroundInvoker(build_graph(model=gate.model, storage=storage), outbox=url, settings=settings) as invoker:
+    with BackgroundInvoker(
+        build_graph(model=gate.model, storage=storage, policy=TRUSTING), outbox=url, settings=settings
+    ) as invoker:
         for user in "abcdef":
             invoker.submit(say(1), Scope(user), "t1")
             invoker.submit(say(1), Scope(user), "t2")
@@ -380,7 +389,7 @@ def test_concurrency_is_limited_and_never_two_jobs_of_a_scope(storage: Any, url:
 
 def test_hanging_model_blocks_its_own_scope_only(storage: Any, url: str, say: Any) -> None:
     gate = Gate("turn-1")
-    graph = build_graph(model=gate.model, storage=storage)
+    graph = build_graph(model=gate.model, storage=storage, policy=TRUSTING)
     with BackgroundInvoker(graph, outbox=url, settings=NOW) as invoker:
         invoker.submit(say(1), ADA, "t1")
         assert gate.entered.acquire(timeout=120)
@@ -396,7 +405,9 @@ def test_hanging_model_blocks_its_own_scope_only(storage: Any, url: str, say: An
 def test_lease_of_a_long_update_is_renewed(storage: Any, url: str, say: Any) -> None:
     """It is renewed after a third of its time, so it lasts longer than the 3 s it was taken for."""
     gate, settings = Gate(), Settings(debounce_seconds=0, lease_seconds=3)
-    with BackgroundInvoker(build_graph(model=gate.model, storage=storage), outbox=url, settings=settings) as invoker:
+    with BackgroundInvoker(
+        build_graph(model=gate.model, storage=storage, policy=TRUSTING), outbox=url, settings=settings
+    ) as invoker:
         invoker.submit(say(1), ADA, "t1")
         assert gate.entered.acquire(timeout=120)
         first = invoker._group.runner.outbox.next_due(now=time.time())  # type: ignore[union-attr]
@@ -430,8 +441,12 @@ def test_storages_can_share_an_outbox(model: Any, url: str, say: Any) -> None:
     """What is said to one is never learned into the other, also if the same user and thread say it."""
     mine, yours = open_storage("memory:"), open_storage("memory:")
     with (
-        BackgroundInvoker(build_graph(model=model, storage=mine), outbox=url, settings=LATER) as my_invoker,
-        BackgroundInvoker(build_graph(model=model, storage=yours), outbox=url, settings=LATER) as your_invoker,
+        BackgroundInvoker(
+            build_graph(model=model, storage=mine, policy=TRUSTING), outbox=url, settings=LATER
+        ) as my_invoker,
+        BackgroundInvoker(
+            build_graph(model=model, storage=yours, policy=TRUSTING), outbox=url, settings=LATER
+        ) as your_invoker,
     ):
         my_invoker.submit(say(1), ADA, "t1")
         your_invoker.submit(say(2), ADA, "t1")
@@ -445,10 +460,14 @@ def test_storages_can_share_an_outbox(model: Any, url: str, say: Any) -> None:
 
 def test_job_of_another_storage_stays_in_the_outbox(model: Any, url: str, say: Any) -> None:
     mine, yours = open_storage("memory:"), open_storage("memory:")
-    with BackgroundInvoker(build_graph(model=model, storage=mine), outbox=url, settings=LATER) as invoker:
+    with BackgroundInvoker(
+        build_graph(model=model, storage=mine, policy=TRUSTING), outbox=url, settings=LATER
+    ) as invoker:
         invoker.submit(say(1), ADA, "t1")
 
-    with BackgroundInvoker(build_graph(model=model, storage=yours), outbox=url, settings=LATER) as invoker:
+    with BackgroundInvoker(
+        build_graph(model=model, storage=yours, policy=TRUSTING), outbox=url, settings=LATER
+    ) as invoker:
         assert (invoker.flush(120), invoker.pending()) == (True, ())
 
     with open_outbox(url) as outbox:
@@ -457,8 +476,10 @@ def test_job_of_another_storage_stays_in_the_outbox(model: Any, url: str, say: A
 
 def test_closing_one_storage_of_an_outbox_in_ram_keeps_the_jobs_of_the_other(model: Any, say: Any) -> None:
     outbox, mine, yours = open_outbox("memory:"), open_storage("memory:"), open_storage("memory:")
-    with BackgroundInvoker(build_graph(model=model, storage=mine), outbox=outbox, settings=LATER) as invoker:
-        with BackgroundInvoker(build_graph(model=model, storage=yours), outbox=outbox, settings=LATER):
+    with BackgroundInvoker(
+        build_graph(model=model, storage=mine, policy=TRUSTING), outbox=outbox, settings=LATER
+    ) as invoker:
+        with BackgroundInvoker(build_graph(model=model, storage=yours, policy=TRUSTING), outbox=outbox, settings=LATER):
             invoker.submit(say(1), ADA, "t1")
 
         assert len(invoker.pending()) == 1
@@ -467,8 +488,12 @@ def test_closing_one_storage_of_an_outbox_in_ram_keeps_the_jobs_of_the_other(mod
 def test_forget_in_one_storage_keeps_the_jobs_of_another(model: Any, url: str, say: Any) -> None:
     mine, yours = open_storage("memory:"), open_storage("memory:")
     with (
-        BackgroundInvoker(build_graph(model=model, storage=mine), outbox=url, settings=LATER) as my_invoker,
-        BackgroundInvoker(build_graph(model=model, storage=yours), outbox=url, settings=LATER) as your_invoker,
+        BackgroundInvoker(
+            build_graph(model=model, storage=mine, policy=TRUSTING), outbox=url, settings=LATER
+        ) as my_invoker,
+        BackgroundInvoker(
+            build_graph(model=model, storage=yours, policy=TRUSTING), outbox=url, settings=LATER
+        ) as your_invoker,
     ):
         my_invoker.submit(say(1), ADA, "t1")
         your_invoker.submit(say(2), ADA, "t1")
@@ -488,7 +513,9 @@ def facts(storage: Any) -> list[str]:
 def test_close_waits_for_running_jobs_and_keeps_the_others(storage: Any, url: str, say: Any) -> None:
     gate = Gate()
     settings = Settings(debounce_seconds=0, max_concurrency=1)
-    invoker = BackgroundInvoker(build_graph(model=gate.model, storage=storage), outbox=url, settings=settings)
+    invoker = BackgroundInvoker(
+        build_graph(model=gate.model, storage=storage, policy=TRUSTING), outbox=url, settings=settings
+    )
     invoker.submit(say(1), ADA, "t1")
     assert gate.entered.acquire(timeout=120)
     invoker.submit(say(1), BOB, "t1")
@@ -505,7 +532,9 @@ def test_close_waits_for_running_jobs_and_keeps_the_others(storage: Any, url: st
 
 def test_close_respects_its_timeout(storage: Any, url: str, say: Any) -> None:
     gate = Gate()
-    invoker = BackgroundInvoker(build_graph(model=gate.model, storage=storage), outbox=url, settings=NOW)
+    invoker = BackgroundInvoker(
+        build_graph(model=gate.model, storage=storage, policy=TRUSTING), outbox=url, settings=NOW
+    )
     invoker.submit(say(1), ADA, "t1")
     assert gate.entered.acquire(timeout=120)
     invoker.close(0.05)
@@ -614,7 +643,7 @@ def test_asubmit_of_one_user_does_not_wait_for_another(storage: Any, say: Any) -
     gate = Gate("turn-1")
 
     async def main() -> list[int]:
-        graph = build_graph(model=gate.model, storage=storage)
+        graph = build_graph(model=gate.model, storage=storage, policy=TRUSTING)
         async with BackgroundInvoker(graph, outbox="memory:", immediate=True) as invoker:
             slow = asyncio.create_task(invoker.asubmit(say(1), ADA, "t1"))
             await asyncio.gather(*(invoker.asubmit(say(2), Scope(user), "t1") for user in "abcdef"))
@@ -737,7 +766,9 @@ def test_update_runs_in_an_empty_context(storage: Any, say: Any) -> None:
 
     variable.set("the caller's")
     with BackgroundInvoker(
-        build_graph(model=ScriptedModel(answer), storage=storage), outbox="memory:", immediate=True
+        build_graph(model=ScriptedModel(answer), storage=storage, policy=TRUSTING),
+        outbox="memory:",
+        immediate=True,
     ) as invoker:
         invoker.submit(say(1), ADA)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memgraph import BackgroundInvoker, EditError, MemoryStorage, Scope, Settings, build_graph
+from memgraph import BackgroundInvoker, EditError, MemoryStorage, Policy, Scope, Settings, build_graph
 from memgraph.background.drain import discard_forgotten
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.reviews import decide_review, discard_deleted, in_review
@@ -18,6 +18,7 @@ from memgraph.errors import NotInReviewError
 from memgraph.models import Section
 from memgraph.testing import ScriptedModel, update_answer
 
+TRUSTING = Policy(grounding="off")
 ADA = Scope("ada")
 KEY = ConversationKey(ADA, "t1")
 OTHER = ConversationKey(Scope("bob"), "t9")
@@ -173,7 +174,7 @@ def test_conversation_without_thread_id_keeps_unknown_source(runner: Any, say: A
 
 def test_update_without_corrections_is_not_held(make_runner: Any, storage: Any, model: Any, say: Any) -> None:
     """`corrections` requires review of corrections and removals only."""
-    runner = make_runner(graph=build_graph(model=model, storage=storage, review="corrections"))
+    runner = make_runner(graph=build_graph(model=model, storage=storage, policy=TRUSTING, review="corrections"))
     runner.add(say(1))
 
     runner.run_all()
@@ -233,7 +234,7 @@ def test_facts_learned_during_review_are_kept(runner: Any, say: Any, storage: An
     """The changes are applied to the current memory, without a second review."""
     runner.add(say(1))
     runner.run_all()
-    unreviewed = build_graph(model=ScriptedModel(update_answer("Lives in Turin.")), storage=storage)
+    unreviewed = build_graph(model=ScriptedModel(update_answer("Lives in Turin.")), storage=storage, policy=TRUSTING)
     unreviewed.invoke({"messages": say(7)}, context={"user_id": "ada", "thread_id": "t7"})
     decide("accept")
 
@@ -271,7 +272,7 @@ def test_changed_summary_is_proposed_again(make_runner: Any, storage: Any, say: 
         }
     )
     model = ScriptedModel(answer)
-    runner = make_runner(graph=build_graph(model=model, storage=storage, review="always"))
+    runner = make_runner(graph=build_graph(model=model, storage=storage, policy=TRUSTING, review="always"))
     runner.add(say(1))
     runner.run_all()
     (review,) = in_review(outbox)
@@ -293,7 +294,7 @@ def test_turn_learned_during_review_is_not_learned_twice(
 ) -> None:
     runner.add(say(1))
     runner.run_all()
-    unreviewed = build_graph(model=ScriptedModel(update_answer("turn-1 #elsewhere")), storage=storage)
+    unreviewed = build_graph(model=ScriptedModel(update_answer("turn-1 #elsewhere")), storage=storage, policy=TRUSTING)
     unreviewed.invoke({"messages": say(1)}, context={"user_id": "ada", "thread_id": "t1"})
     decide("accept")
 
@@ -484,4 +485,4 @@ def _graph(storage: Any, usage: Any) -> Any:
     from langchain_core.messages import AIMessage
 
     model = ScriptedModel(AIMessage(update_answer("Said."), usage_metadata=usage))
-    return build_graph(model=model, storage=storage, review="always")
+    return build_graph(model=model, storage=storage, policy=TRUSTING, review="always")

@@ -17,10 +17,11 @@ from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import MAX_ATTEMPTS
 from memgraph.testing import ScriptedModel, update_answer
 
+TRUSTING = Policy(grounding="off")
 ADA = Scope("ada")
 KEY = ConversationKey(ADA, "t1")
 OTHER = ConversationKey(Scope("bob"), "t9")
-POLICY = Policy(model_tries=1)
+POLICY = Policy(model_tries=1, grounding="off")
 
 
 class RateLimitedError(Exception):
@@ -183,7 +184,7 @@ def test_submission_during_a_run_is_learned_next(make_runner: Any, storage: Any,
         return update_answer(f"fact of call {len(model.asked)}")
 
     model = ScriptedModel(answer)
-    runner = make_runner(graph=build_graph(model=model, storage=storage))
+    runner = make_runner(graph=build_graph(model=model, storage=storage, policy=TRUSTING))
     runner.add(say(1, 2))
 
     assert (runner.run_all(), runner.run_all()) == (1, 1)
@@ -228,7 +229,7 @@ def test_job_that_two_workers_run_is_learned_once(make_runner: Any, clock: Any, 
         return update_answer(f"fact of call {len(model.asked)}")
 
     model = ScriptedModel(answer)
-    graph = build_graph(model=model, storage=storage)
+    graph = build_graph(model=model, storage=storage, policy=TRUSTING)
     first, second = make_runner(graph=graph), make_runner(graph=graph)
     first.add(say(1))
     clock.sleep(5)
@@ -309,7 +310,7 @@ def test_edit_during_a_model_call_survives(make_runner: Any, storage: Any, say: 
         if not storage.load(ADA).facts:
             storage.save(ADA, storage.load(ADA).with_facts((Fact(content="by hand", source="manual"),)))
 
-    runner = make_runner(graph=build_graph(model=model_that_calls(edit), storage=storage))
+    runner = make_runner(graph=build_graph(model=model_that_calls(edit), storage=storage, policy=TRUSTING))
     runner.add(say(1))
     runner.run_all()
 
@@ -341,7 +342,9 @@ def test_job_from_before_a_deletion_calls_no_model(runner: Any, model: Any, stor
 
 
 def test_deletion_during_a_model_call_stays(make_runner: Any, clock: Any, storage: Any, say: Any) -> None:
-    slow = make_runner(graph=build_graph(model=model_that_calls(lambda: storage.delete(ADA)), storage=storage))
+    slow = make_runner(
+        graph=build_graph(model=model_that_calls(lambda: storage.delete(ADA)), storage=storage, policy=TRUSTING)
+    )
     slow.add(say(1))
     slow.run_all()
     after_deletion = storage.load(ADA).is_empty
@@ -532,7 +535,7 @@ def test_failing_hook_does_not_affect_the_update(runner: Any, say: Any, learned:
 def test_tokens_are_counted(make_runner: Any, storage: Any, say: Any) -> None:
     usage = {"input_tokens": 20, "output_tokens": 3, "total_tokens": 23}
     model = ScriptedModel(lambda _: AIMessage(update_answer("a"), usage_metadata=usage))
-    runner = make_runner(graph=build_graph(model=model, storage=storage))
+    runner = make_runner(graph=build_graph(model=model, storage=storage, policy=TRUSTING))
     runner.add(say(1))
     runner.run_all()
 

@@ -42,7 +42,7 @@ def answer(prompt):
 def submit(user):
     invoker.submit([HumanMessage("hello there", id="m1")], Scope(user), "t1")
 
-graph = build_graph(model=ScriptedModel(answer), storage=f"sqlite:{folder}/memory.db")
+graph = build_graph(model=ScriptedModel(answer), storage=f"sqlite:{folder}/memory.db", policy=Policy(grounding="off"))
 settings = Settings(debounce_seconds=0, max_concurrency=1, exit_seconds=float(exit_seconds))
 invoker = BackgroundInvoker(graph, outbox=f"sqlite:{folder}/outbox.db", settings=settings)
 """
@@ -76,7 +76,8 @@ submit("ada")
 invoker.flush(120)
 child = os.fork()
 if not child:
-    other = build_graph(model=ScriptedModel(answer), storage=f"sqlite:{folder}/memory.db", review="always")
+    policy, storage = Policy(grounding="off"), f"sqlite:{folder}/memory.db"
+    other = build_graph(model=ScriptedModel(answer), storage=storage, policy=policy, review="always")
     with BackgroundInvoker(other, outbox=f"sqlite:{folder}/outbox.db") as own:
         own.submit([HumanMessage("hello there", id="m1")], Scope("bob"), "t1")
         own.flush(120)

@@ -17,6 +17,7 @@ from memgraph.state import Conversation
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel
 
+TRUSTING = Policy(grounding="off")
 ADA = Scope("ada")
 UNUSED = ScriptedModel(AssertionError("no model may be called"))
 
@@ -205,7 +206,7 @@ def test_failure_is_logged_and_the_update_keeps_the_words_later(
     make_runner: Any, model: Any, say: Any, caplog: Any, method: str
 ) -> None:
     storage = BrokenStorage()
-    runner = make_runner(graph=build_graph(model=model, storage=storage))
+    runner = make_runner(graph=build_graph(model=model, storage=storage, policy=TRUSTING))
     storage.broken = method
     with caplog.at_level(logging.WARNING, "memgraph.invoker"):
         runner.add(say(1))
@@ -261,7 +262,7 @@ def test_words_that_were_kept_during_a_deletion_are_removed_with_their_job(runne
 
 def test_deletion_during_a_submission_keeps_nothing(make_runner: Any, model: Any, say: Any, monkeypatch: Any) -> None:
     storage = InMemoryStorage()
-    runner = make_runner(graph=build_graph(model=model, storage=storage))
+    runner = make_runner(graph=build_graph(model=model, storage=storage, policy=TRUSTING))
     enqueue = runner.outbox.enqueue
 
     def enqueue_and_delete(*args: Any, **kwargs: Any) -> None:

@@ -36,7 +36,9 @@ class SlowJob:
         self._error = renewal_error
         self.runner = JobRunner(open_outbox("memory:"), UpdateExecutor(graph), limits)
         self.worker = Worker(self.runner, is_used=lambda: True, on_end=lambda: None)
-        self.runner.submit(ConversationKey(Scope("ada"), "t1"), dump_messages([HumanMessage("I'm Ada.", id="1")]))
+        self.runner.submit(
+            ConversationKey(Scope("ada"), "t1"), dump_messages([HumanMessage("My name is Ada.", id="1")])
+        )
         self.worker.start()
         assert self.asked.wait(LIMIT_SECONDS)
 

@@ -31,7 +31,9 @@ CONVERSATION = Conversation.model_validate(
 
 def test_perfect_model_gets_a_perfect_score() -> None:
     """Additions and removals are read from the memory that the graph saved."""
-    model = ScriptedModel(update_answer("Lives in Rome.", remove=["fact_00000000"]))
+    model = ScriptedModel(
+        update_answer({"content": "Lives in Rome.", "quote": "I moved to Rome"}, remove=["fact_00000000"])
+    )
 
     judged = extraction.learn(Context(model=model), CONVERSATION)
 

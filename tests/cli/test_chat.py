@@ -436,7 +436,7 @@ def test_disabled_memory_is_reported(memgraph: Memgraph, monkeypatch: pytest.Mon
 
 def test_the_memory_is_injected(memgraph: Memgraph, scripted: ScriptedModel) -> None:
     """A later chat uses what the first one has learned at its end."""
-    first = memgraph("chat", "-u", "ada", "--model", "scripted:one", stdin=b"I'm Ada.\n")
+    first = memgraph("chat", "-u", "ada", "--model", "scripted:one", stdin=b"My name is Ada.\n")
     second = memgraph("chat", "-u", "ada", "--model", "scripted:one", stdin=b"Who am I?\n")
 
     assert "Who are you?" in first.out

@@ -41,6 +41,7 @@ def openai(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> HTTPServe
     usage = {"prompt_tokens": 1200, "completion_tokens": 34, "total_tokens": 1234}
     answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
     httpserver.expect_request("/v1/chat/completions").respond_with_json(answer)
+    monkeypatch.setenv("MEMGRAPH_GROUNDING", "off")
     monkeypatch.setenv("OPENAI_BASE_URL", httpserver.url_for("/v1"))
     return httpserver
 

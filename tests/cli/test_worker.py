@@ -200,6 +200,7 @@ def start_worker(
     variables = {
         "PYTHONPATH": str(Path(__file__).parents[2]),
         "MEMGRAPH_MODEL_NAME": "openai:m",
+        "MEMGRAPH_GROUNDING": "off",
         "OPENAI_BASE_URL": httpserver.url_for("/v1"),
         "OPENAI_API_KEY": "none",
     }

@@ -19,8 +19,8 @@ def test_memory_removals_and_refusals_are_written() -> None:
     )
 
     output = apply_update(
-        {"memory": Memory(facts=(oslo,)), "pending_turns": 1, "changes": changes},
-        runtime(policy=Policy(fact_confidence_threshold=0.4)),
+        {"turns": (), "memory": Memory(facts=(oslo,)), "pending_turns": 1, "changes": changes},
+        runtime(policy=Policy(fact_confidence_threshold=0.4, grounding="off")),
     )
 
     assert contents(output["applied"]) == ["Has a dog."]

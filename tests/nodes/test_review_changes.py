@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from update_values import addition, fact, origin, runtime, turn, update
 
-from memgraph import Memory
+from memgraph import Memory, Policy
 from memgraph.models import Removal
 from memgraph.nodes import review_changes as module
 from memgraph.nodes.review_changes import review_changes
@@ -41,7 +41,7 @@ def review(changes: Any = CHANGES, memory: Memory | None = None, level: str = "a
         "pending_turns": 1,
         "changes": changes,
     }
-    return review_changes({**given, **state}, runtime(review=level))  # type: ignore[typeddict-item]
+    return review_changes({**given, **state}, runtime(review=level, policy=Policy(grounding="off")))  # type: ignore[typeddict-item]
 
 
 def test_an_accepted_change_set_is_not_applied_again(proposals: list[dict[str, Any]]) -> None:

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from memgraph.models import Prompt
-from memgraph.prompts.quotes import PromptTexts, leaked_example_words
+from memgraph.prompts.copies import PromptTexts, leaked_example_words
 from memgraph.prompts.template import Language, load_template
 from memgraph.prompts.update_prompt import packaged_instructions
 

@@ -9,8 +9,8 @@ import math
 import pytest
 
 from memgraph.models import Addition, Answer, Evidence, Fact, Memory, MemoryUpdate, Prompt, PromptExample, Section, Turn
+from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
-from memgraph.prompts.quotes import PromptTexts
 from memgraph.testing import update_answer
 from memgraph.text.provenance import with_provenance
 

@@ -15,7 +15,7 @@ from memgraph.rules.apply import apply
 BERLIN = Fact(id="fact_0000000a", content="Lives in Berlin.", confidence=0.9)
 PARIS = Addition(id="fact_00000001", content="Lives in Paris.", confidence=0.9, replaces=(BERLIN.id,))
 UV = Addition(id="fact_00000002", content="Use uv.", category="correction", confidence=0.95, source_error="Used pip.")
-POLICY = Policy()
+POLICY = Policy(grounding="off")
 
 
 def make_changes(*additions: Addition, **fields: Any) -> MemoryUpdate:
@@ -66,7 +66,7 @@ def test_evicted_facts_are_listed_separately() -> None:
     """They are a consequence of the items and cannot be decided on."""
     full = Memory(facts=tuple(Fact(content=f"Fact {n}.", confidence=0.7) for n in range(10)))
 
-    proposal = propose(make_changes(PARIS), full, Policy(max_facts=10))
+    proposal = propose(make_changes(PARIS), full, Policy(max_facts=10, grounding="off"))
 
     assert [item.kind for item in proposal.items] == ["add"]
     assert [fact.content for fact in proposal.evicted] == ["Fact 9."]
@@ -79,7 +79,9 @@ def test_removed_and_replaced_facts_are_not_listed_as_evicted() -> None:
     additions = [Addition(id=f"fact_2000000{n}", content=f"News {n}.", confidence=0.9) for n in range(3)]
 
     proposal = propose(
-        make_changes(PARIS, *additions, removals=(Removal(id=others[0].id),)), known, Policy(max_facts=10)
+        make_changes(PARIS, *additions, removals=(Removal(id=others[0].id),)),
+        known,
+        Policy(max_facts=10, grounding="off"),
     )
 
     assert [fact.id for item in proposal.items for fact in item.replaces] == [BERLIN.id]
@@ -90,7 +92,7 @@ def test_removed_and_replaced_facts_are_not_listed_as_evicted() -> None:
 def test_an_edited_fact_is_manual() -> None:
     """The limits of the policy for confidence and length do not apply to it."""
     changes = make_changes(PARIS)
-    strict = Policy(max_fact_chars=100)
+    strict = Policy(max_fact_chars=100, grounding="off")
 
     decided = apply_decision(
         changes, propose(changes), {"items": {"add:fact_00000001": {"after": "x" * 200, "confidence": 0}}}

@@ -54,7 +54,7 @@ updates = st.builds(
     additions=st.lists(additions, max_size=8, unique_by=lambda addition: addition.id).map(tuple),
     removals=st.lists(st.builds(Removal, id=st.sampled_from(IDS)), max_size=4).map(tuple),
 )
-policies = st.builds(Policy, max_facts=st.integers(10, 14))
+policies = st.builds(Policy, max_facts=st.integers(10, 14), grounding=st.just("off"))
 verdicts = st.sampled_from(["accept", "reject"])
 
 
@@ -138,7 +138,7 @@ def test_any_json_is_applied_or_rejected_with_a_reason(answer: object) -> None:
     """A client may send anything; the result and the error message can be stored as UTF-8."""
     addition = Addition(id="fact_00000001", content="Has a dog.", confidence=0.9)
     changes = MemoryUpdate(at="2026-05-01T10:00:00Z", thread="t1", message_ids=("m1",), additions=(addition,))
-    proposal = propose(changes, Memory(), Policy())
+    proposal = propose(changes, Memory(), Policy(grounding="off"))
 
     try:
         result = apply_decision(changes, proposal, answer).model_dump_json()

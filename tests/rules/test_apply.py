@@ -9,12 +9,12 @@ from memgraph.models import Memory, MemoryUpdate, Refusal, Removal, Rewrite, Sec
 from memgraph.policy import Policy
 from memgraph.rules.apply import RULES, apply
 
-POLICY = Policy()
+POLICY = Policy(grounding="off")
 
 
 def test_the_rules_run_in_this_order() -> None:
-    """Evict must see what add added; remove must not see it."""
-    assert [rule.__name__ for rule in RULES] == ["rewrite", "remove", "add", "evict", "advance_watermark"]
+    """What the user did not say is gone first; evict must see what add added, and remove must not."""
+    assert [rule.__name__ for rule in RULES] == ["ground", "rewrite", "remove", "add", "evict", "advance_watermark"]
 
 
 def test_a_change_set_is_applied_and_reported() -> None:
@@ -73,7 +73,9 @@ def test_a_full_memory_still_learns() -> None:
     correction = fact("Use pnpm.", category="correction", confidence=0.7, created_at="2020-01-01T00:00:00Z")
     changes = update(additions=(addition("New 1.", id="n1", confidence=0.7), addition("New 2.", id="n2")))
 
-    kept = contents(apply(changes, Memory(facts=(*facts, unsure, correction)), Policy(max_facts=10)).memory)
+    kept = contents(
+        apply(changes, Memory(facts=(*facts, unsure, correction)), Policy(max_facts=10, grounding="off")).memory
+    )
 
     assert kept == [*(f"Fact {n}." for n in range(1, 8)), "Use pnpm.", "New 1.", "New 2."]
 
@@ -130,7 +132,7 @@ def test_half_of_the_ids_of_a_watermark_show_that_a_change_set_was_applied(
     changes = update(message_ids=tuple(f"m{n}" for n in range(1, 11)), additions=(addition("Has a dog."),))
     memory = Memory(threads={"t1": Watermark(last_message_id=known[-1], message_ids=known)})
 
-    result = apply(changes, memory, Policy(thread_mark_ids=keep))
+    result = apply(changes, memory, Policy(thread_mark_ids=keep, grounding="off"))
 
     assert (result.memory == memory) is is_learned
     assert contents(result.memory) == ([] if is_learned else ["Has a dog."])

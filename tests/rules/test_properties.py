@@ -52,7 +52,11 @@ updates = st.builds(
     removals=st.lists(st.builds(Removal, id=st.sampled_from(IDS)), max_size=4).map(tuple),
 )
 policies = st.builds(
-    Policy, max_facts=st.integers(10, 14), thread_mark_ids=st.integers(1, 10), max_threads=st.integers(1, 3)
+    Policy,
+    max_facts=st.integers(10, 14),
+    thread_mark_ids=st.integers(1, 10),
+    max_threads=st.integers(1, 3),
+    grounding=st.just("off"),
 )
 
 

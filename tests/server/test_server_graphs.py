@@ -186,13 +186,18 @@ def test_run_can_be_interrupted_before_any_node(server: Any, client: SyncLangGra
 
 
 def test_proposed_changes_can_be_edited(server: Any, client: SyncLangGraphClient) -> None:
-    """They are edited as plain JSON."""
+    """They are edited as plain JSON, and marked as the words of a person."""
     thread = client.threads.create()["thread_id"]
     conversation: Any = make_input("I live in Lisbon.")
     who = make_context("graphs-edit")
     client.runs.wait(thread, UPDATE, input=conversation, context=who, interrupt_before=["apply_update"])
     state: Any = client.threads.get_state(thread)["values"]
-    changes = json.loads(json.dumps(state["changes"]).replace("Lisbon", "Porto"))
+    edited = (
+        json.dumps(state["changes"])
+        .replace("Lisbon", "Porto")
+        .replace('"edited_by_user": false', '"edited_by_user": true')
+    )
+    changes = json.loads(edited)
 
     client.threads.update_state(thread, {"changes": changes})
     client.runs.wait(thread, UPDATE, context=who)
@@ -228,11 +233,14 @@ def test_run_can_be_forked_from_a_checkpoint(server: Any, client: SyncLangGraphC
     history: Any = client.threads.get_history(thread, limit=100)
     before = next(state for state in history if state["next"] == ["parse_update"])
 
-    answer = {**before["values"]["response"], "text": before["values"]["response"]["text"].replace("Lisbon", "Faro")}
+    answer = {
+        **before["values"]["response"],
+        "text": before["values"]["response"]["text"].replace("Lives", "Has a home"),
+    }
     fork: Any = client.threads.update_state(thread, {"response": answer}, checkpoint_id=before["checkpoint_id"])
     client.runs.wait(thread, UPDATE, context=who, checkpoint_id=fork["checkpoint"]["checkpoint_id"])
 
-    assert contents(server, "graphs-fork") == ["Lives in Faro."]
+    assert contents(server, "graphs-fork") == ["Has a home in Lisbon."]
 
 
 # -- concurrency, delays and other graphs --

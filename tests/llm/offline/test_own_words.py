@@ -12,7 +12,7 @@ KEPT = [
     ("I'm vegetarian, what can I cook tonight?", ["I'm vegetarian."]),
     ("I love hiking in the Alps.", ["I love hiking in the Alps."]),
     ("btw im allergic to peanuts", ["Im allergic to peanuts."]),
-    ("I'm Ada, I live in Lisbon, I'm vegetarian", ["Name is Ada.", "Lives in Lisbon.", "I'm vegetarian."]),
+    ("My name is Ada, I live in Lisbon, I'm vegetarian", ["Name is Ada.", "Lives in Lisbon.", "I'm vegetarian."]),
     ("My sister works at Google.", ["My sister works at Google."]),
     ("I have two kids and a dog named Rex.", ["I have two kids and a dog named Rex."]),
     ("I want to learn Rust this year.", ["I want to learn Rust this year."]),

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from memgraph.models import Turn
 from memgraph.policy import Policy
-from memgraph.prompts.quotes import MAX_QUOTE_CHARS, find_quote, locate_quote
 from memgraph.text.episodes import find_episode
 from memgraph.text.provenance import with_provenance
+from memgraph.text.quotes import MAX_QUOTE_CHARS, QuoteFinder, find_quote, locate_quote
 
 SAID = "Well, I’ve moved to “Oslo” … in  May!\n我在杭州 工作，喜欢喝茶。"
 
@@ -86,3 +86,41 @@ def test_a_quote_around_words_of_others_leaves_them_out() -> None:
     assert found
     assert found.words == "I like tea.\n\nI like rain"
     assert find_episode(turn, found.words, thread="t1", policy=Policy())
+
+
+def shown(text: str, role: str = "human") -> Turn:
+    return Turn.model_validate({"id": text, "role": role, "text": text})
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "words"),
+    [
+        ("我今天去了西湖", "今天我去了西湖，很美", "今天我去了西湖"),
+        ("I want to realy learn Polish", "Well, I want to really learn Polish.", "want to really learn Polish"),
+        ("I do like the green tea", "I do not like the green tea", None),
+        ("I would like to have some tea", "tea", None),
+        ("I like it", "I liked it", None),
+    ],
+)
+def test_a_quote_may_differ_by_a_slip(quote: str, text: str, words: str | None) -> None:
+    """Not by a negation, nor if it is short."""
+    found = QuoteFinder([shown(text)]).find(quote)
+
+    assert (found and found.words) == words
+
+
+def test_a_secret_is_not_quoted() -> None:
+    """Also if the quote is not exact."""
+    text = "my password is hunter2hunter2 since May"
+
+    assert QuoteFinder([shown(text)]).find(text) is None
+    assert QuoteFinder([shown(text)]).find("my pasword is hunter2hunter2 since May") is None
+
+
+def test_the_latest_turn_of_the_assistant_is_found() -> None:
+    """Only in its own words."""
+    turns = [shown("I use tabs.", "ai"), shown("I use tabs."), shown("I use tabs. Still.", "ai")]
+
+    found = QuoteFinder(turns).find_assistants("i use tabs")
+
+    assert found is turns[2]

@@ -1,0 +1,182 @@
+"""Names and numbers of a text: what a model can only have from a source, while other words may be its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+from memgraph.text.normalize import HAN, fold, nfkc
+
+MIN_SHARED_CHARS = 4
+"""Of two forms of one name, such as "German" and "Germany", so many first letters are the same."""
+_MIN_SHARED_SHARE = 2 / 3
+
+_ADDRESS = re.compile(
+    r"(?:https?://|www\.)[^\s<>\"'）)]{1,300}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})++|(?<!\w)\w{2,}+(?:\.\w{2,}+)++"
+)
+_WORD = re.compile(rf"(?:(?![{HAN}])[^\W_])+(?:['’](?:(?![{HAN}])[^\W_])+)*+[+#]*")
+_NUMBER = re.compile(r"\d++(?:[.,]\d++)*+")
+_FULL_HOUR = re.compile(r"(?<=\d):00\b")
+_AFTERNOON = re.compile(r"\b(\d{1,2})(?::\d\d)? ?p\.?m\b|(?:下午|晚上) ?(\d{1,2})")
+_SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；\n(（\"“‘*])\s*+\Z")
+_SUBJECT = re.compile(r"\s+(?:(?:is|was|has|had|are|were|will)\b|[&A-Z])")
+_VERB = re.compile(r"\w+(?:s|ed|ing)")
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+_CALENDAR_WORDS = """
+    january february march april may june july august september october november december jan feb mar apr jun jul aug
+    sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri
+    sat sun
+"""
+_FUNCTION_WORDS = """
+    i i'm i've i'd i'll he she it we you they his her hers its my our your their him me him us them who whose what which
+    when where why how a an the this that these those there here both each all some any many most few no not and or but
+    if as at by for from in into of off on over to up with about after before during since until while because although
+    is are was were be been has have had do does did can could will would may might must should one user user's users ok
+    name birthday age home hometown job role title employer company partner diet language timezone nationality
+"""
+_NO_NAMES = frozenset(f"{_CALENDAR_WORDS} {_FUNCTION_WORDS}".split())
+
+_ONES = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_SCALES: Mapping[str, int] = MappingProxyType({"hundred": 100, "thousand": 1_000, "million": 1_000_000})
+_WORDS: Mapping[str, int] = MappingProxyType(
+    {word: value for value, word in enumerate(_ONES.split())}
+    | {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
+    | {word: value for value, word in enumerate(_ORDINALS.split(), 1)}
+    | {"once": 1, "twice": 2, "thrice": 3, "both": 2, "couple": 2, "pair": 2, "twins": 2, "dozen": 12, "noon": 12}
+)
+_MAX_NUMBER = 10**12
+_ENGLISH = re.compile(r"[a-z]+")
+_HAN_DIGITS: Mapping[str, int] = MappingProxyType(
+    {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
+)
+_HAN_SCALES: Mapping[str, int] = MappingProxyType({"十": 10, "百": 100, "千": 1_000})
+_HAN_NUMBER = re.compile(r"[零〇一二两三四五六七八九十百千万]{1,12}")
+_SUFFIXES: Mapping[str, int] = MappingProxyType({"k": 1_000, "千": 1_000, "万": 10_000, "m": 1_000_000})
+_SCALED = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s?(k|m|万|千)(?![a-z])")
+
+
+def names_of(text: str) -> Iterator[str]:
+    """Yield the names in *text*, folded: capitalised words, words with digits or inner capitals, and addresses.
+
+    A capital at the start of a sentence counts only if the word is a subject ("Hana is ...") or an owner ("Hana's").
+    Months and weekdays are not names; a Chinese name cannot be distinguished from other words.
+    """
+    text = nfkc(text)
+    for match in _ADDRESS.finditer(text):
+        if not _NUMBER.fullmatch(match[0]):
+            yield match[0].casefold().rstrip(".,/")
+    for match in _WORD.finditer(_ADDRESS.sub(lambda match: " " * len(match[0]), text)):
+        word = _POSSESSIVE.sub("", match[0])
+        if word.casefold() in _NO_NAMES or word.isdigit():
+            continue
+        if _is_name(match[0], text, match.start(), match.end()):
+            yield word.casefold()
+
+
+def _is_name(word: str, text: str, start: int, end: int) -> bool:
+    if any(map(str.isupper, word[1:])) or (any(map(str.isdigit, word)) and word[0].isalpha()):
+        return True
+    if not word[0].isupper():
+        return False
+    is_first = _SENTENCE_START.search(text[max(0, start - 8) : start]) is not None
+    return (
+        not is_first
+        or _POSSESSIVE.search(word) is not None
+        or (_SUBJECT.match(text, end) is not None and not _VERB.fullmatch(word))
+    )
+
+
+def numbers_of(text: str, *, in_words: bool = False) -> frozenset[str]:
+    """Return the numbers in *text*, without separators and leading zeros; those written *in_words* too, if asked."""
+    folded = _FULL_HOUR.sub("", fold(text))
+    digits = {_plain(match[0]) for match in _NUMBER.finditer(folded)}
+    if not in_words:
+        return frozenset(digits)
+    scaled = (float(match[1]) * _SUFFIXES[match[2]] for match in _SCALED.finditer(folded))
+    worded = (*_english_numbers(folded), *map(_han_number, _HAN_NUMBER.findall(folded)))
+    afternoon = (int(match[1] or match[2]) + 12 for match in _AFTERNOON.finditer(folded))
+    parts = {_plain(part) for match in _NUMBER.finditer(folded) for part in re.split(r"[.,]", match[0])}
+    return frozenset(digits | parts | {f"{number:.10g}" for number in (*scaled, *worded, *afternoon)})
+
+
+def _plain(number: str) -> str:
+    """Return *number* without the separators of thousands and leading zeros."""
+    return re.sub(r",(?=\d{3}\b)", "", number).lstrip("0") or "0"
+
+
+def _english_numbers(folded: str) -> Iterator[int]:
+    """Yield each number word, and what consecutive ones mean together: "twenty-five" is 20, 5 and 25."""
+    total = current = 0
+    is_open = False
+    for word in [*_ENGLISH.findall(folded), ""]:
+        if word in _WORDS:
+            yield _WORDS[word]
+            current += _WORDS[word]
+            is_open = True
+        elif word in _SCALES and is_open:
+            total, current = (
+                (total + current * _SCALES[word], 0) if word != "hundred" else (total, min(current * 100, _MAX_NUMBER))
+            )
+        elif is_open and word != "and":
+            yield total + current
+            total = current = 0
+            is_open = False
+
+
+def _han_number(text: str) -> int:
+    """Return the number that Chinese numerals mean: 二十五 and 二五 are 25, 一万二 is 12,000."""
+    head, has_ten_thousands, tail = text.partition("万")
+    if has_ten_thousands:
+        rest = _han_number(tail) * (1_000 if len(tail) == 1 and tail in _HAN_DIGITS else 1) if tail else 0
+        return (_han_number(head) if head else 1) * 10_000 + rest
+    if not any(character in _HAN_SCALES for character in text):
+        return int("".join(str(_HAN_DIGITS[character]) for character in text))
+    total, digit = 0, 0
+    for character in text:
+        if character in _HAN_SCALES:
+            total += (digit or 1) * _HAN_SCALES[character]
+            digit = 0
+        else:
+            digit = _HAN_DIGITS[character]
+    return total + digit
+
+
+class KnownNames:
+    """The names and numbers that some texts contain, in whatever spelling.
+
+    Args:
+        texts: What was said.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        joined = "\n".join(texts)
+        plain = nfkc(joined)
+        self._text = plain.casefold()
+        self._words = frozenset(_POSSESSIVE.sub("", match[0]).casefold() for match in _WORD.finditer(plain))
+        self._numbers = numbers_of(joined, in_words=True)
+        self._beginnings = {word[:MIN_SHARED_CHARS] for word in self._words}
+
+    def missing_from(self, content: str) -> str | None:
+        """Return the first name or number of *content* that is not among them; None if all are."""
+        names = (name for name in names_of(content) if not self._has_name(name))
+        numbers = (number for number in sorted(numbers_of(content)) if number not in self._numbers)
+        return next(names, None) or next(numbers, None)
+
+    def _has_name(self, name: str) -> bool:
+        if name in self._words or (len(name) >= MIN_SHARED_CHARS and name in self._text):
+            return True
+        return name[:MIN_SHARED_CHARS] in self._beginnings and any(_same_name(name, word) for word in self._words)
+
+
+def _same_name(one: str, other: str) -> bool:
+    """Return whether two words are forms of one name."""
+    shared = next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
+    length = min(len(one), len(other)) if shared is None else shared
+    return length >= max(MIN_SHARED_CHARS, _MIN_SHARED_SHARE * max(len(one), len(other)))

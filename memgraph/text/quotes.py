@@ -1,0 +1,219 @@
+"""Finds the user's words that a fact rests on, although models change marks, case, spacing or a word of a quote."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from rapidfuzz import fuzz
+
+from memgraph.models import MAX_QUOTE_CHARS, Turn
+from memgraph.text.normalize import words_of
+from memgraph.text.secrets import mask
+from memgraph.text.spans import own_words, pieces_of
+
+MIN_ALIGNMENT = 85.0
+"""The least similarity, in percent, of a quote and the words that it repeats."""
+MIN_ALIGNED_CHARS = 8
+"""A shorter quote must be exact: one letter makes another word of it. A Chinese character counts as two."""
+MAX_ALIGNED_CHARS = 20_000
+"""Characters of each piece of a turn that are searched for a quote that is not exact."""
+
+_MARKS = str.maketrans(dict.fromkeys('’‘“”„`´"「」『』«»', "'"))
+_ELLIPSIS = re.compile(r"\[\.\.\.\]|\.{2,}")
+_EDGES = " '.,:;!?()-[]*_、。，！？；：（）"
+_SPACED = re.compile(r"[a-z0-9\u00c0-\u024f\u0370-\u052f]")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_MIN_CHARS = 2
+_NEGATIVE = "no not never none nothing without cannot 不 没 無 无 非 别 未"
+_NEGATIONS = frozenset(_NEGATIVE.split())
+
+
+class FoundQuote(NamedTuple):
+    """The user's words, and the turn that contains them."""
+
+    turn: Turn
+    words: str
+    """As the user wrote them, at most MAX_QUOTE_CHARS characters."""
+
+
+class QuoteFinder:
+    """Finds quotes in the turns that a prompt showed.
+
+    Args:
+        turns: The turns, in their order.
+    """
+
+    def __init__(self, turns: Iterable[Turn]) -> None:
+        self._turns = [_SearchedTurn(turn) for turn in reversed(list(turns))]
+
+    def find(self, quote: str, *, first: Turn | None = None) -> FoundQuote | None:
+        """Return the user's own words that *quote* repeats, exactly or nearly.
+
+        Nearly counts only if no words of others are as similar.
+
+        Args:
+            quote: The words as the model wrote them.
+            first: The turn that the model named; it is searched first, then the others, the latest first.
+
+        Returns:
+            None also for a quote with a secret: it is kept as long as its fact, and masked elsewhere.
+        """
+        wanted = _Quote(quote)
+        turns = sorted(self._turns, key=lambda searched: searched.turn is not first)
+        for searched in turns:
+            words = searched.own.find(wanted) if searched.turn.is_users else None
+            if words and words in searched.masked:
+                return FoundQuote(searched.turn, words)
+        return self._align(wanted, turns) if wanted.can_be_aligned else None
+
+    def find_assistants(self, quote: str) -> Turn | None:
+        """Return the latest turn in which the assistant wrote *quote* in its own words."""
+        wanted = _Quote(quote)
+        for searched in self._turns:
+            if searched.turn.role == "ai" and searched.own.find(wanted):
+                return searched.turn
+        return None
+
+    def _align(self, quote: _Quote, turns: Iterable[_SearchedTurn]) -> FoundQuote | None:
+        best, found = MIN_ALIGNMENT, None
+        for searched in turns:
+            score, words = searched.own.align(quote, best) if searched.turn.is_users else (0.0, "")
+            if words and words in searched.masked and (found is None or score > best):
+                best, found = score, FoundQuote(searched.turn, words)
+        others = (piece for searched in self._turns for piece in searched.others)
+        return found if found and not any(piece.align(quote, best)[1] for piece in others) else None
+
+
+def locate_quote(quote: str, number: int | None, shown: Mapping[int, Turn]) -> FoundQuote | None:
+    """Find *quote* in the user's own words in the turns *shown*, by number: see `QuoteFinder.find`."""
+    return QuoteFinder(shown.values()).find(quote, first=shown.get(number) if number is not None else None)
+
+
+def find_quote(quote: str, text: str) -> str | None:
+    """Return the part of *text* that *quote* repeats.
+
+    Quotation marks, case, width, white space, and punctuation at the ends do not matter. An ellipsis in *quote*
+    stands for words left out.
+    """
+    return _Piece(text).find(_Quote(quote))
+
+
+class _Quote:
+    """A quote as the model wrote it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text[: 2 * MAX_QUOTE_CHARS]
+        normal = _normalize(self.text)[0]
+        self.segments = [part for segment in _ELLIPSIS.split(normal) if (part := segment.strip(_EDGES))]
+        if sum(map(len, self.segments)) < _MIN_CHARS:
+            self.segments = []
+
+    @property
+    def joined(self) -> str:
+        return "".join(self.segments)
+
+    @property
+    def can_be_aligned(self) -> bool:
+        joined = self.joined
+        return len(joined) + len(_HAN.findall(joined)) >= MIN_ALIGNED_CHARS
+
+
+class _SearchedTurn:
+    """A turn with its pieces."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.own = _Piece(own_words(turn))
+        """The author's own words, be that the user, the assistant or another speaker."""
+        quoted = [_Piece(text) for text, origin in pieces_of(turn) if origin != "user"]
+        self.others = quoted if turn.is_users else [self.own, *quoted]
+        """The words that are not the user's."""
+
+    @cached_property
+    def masked(self) -> str:
+        return mask(self.own.text)
+
+
+class _Piece:
+    """Words of one author, normalised when they are first searched."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def _normalized(self) -> tuple[str, list[int]]:
+        return _normalize(self.text)
+
+    def find(self, quote: _Quote) -> str | None:
+        """Return the words that *quote* repeats exactly."""
+        if not quote.segments:
+            return None
+        normal, positions = self._normalized
+        start, end = None, 0
+        for segment in quote.segments:
+            at = _find_words(segment, normal, positions, self.text, end)
+            if at < 0:
+                return None
+            start, end = at if start is None else start, at + len(segment)
+        return self.text[positions[start or 0] : positions[end - 1] + 1][:MAX_QUOTE_CHARS].strip()
+
+    def align(self, quote: _Quote, least: float) -> tuple[float, str]:
+        """Return how similar the most similar words are, in percent, and these; 0 and "" below *least*.
+
+        Words that mean the opposite are not similar.
+        """
+        normal, positions = self._normalized
+        normal, wanted = normal[:MAX_ALIGNED_CHARS], quote.joined
+        if len(normal) < len(wanted):  # else the text would be searched in the quote
+            score, start, end = fuzz.ratio(wanted, normal), 0, len(normal)
+        else:
+            found = fuzz.partial_ratio_alignment(wanted, normal, score_cutoff=least)
+            score, start, end = (found.score, found.dest_start, found.dest_end) if found else (0.0, 0, 0)
+        if score < least or start >= end:
+            return 0.0, ""
+        words = self._whole_words(positions[start], positions[end - 1] + 1)
+        return (0.0, "") if _negations(words) != _negations(quote.text) else (score, words)
+
+    def _whole_words(self, start: int, end: int) -> str:
+        """Return the words that the characters from *start* to *end* are in."""
+        while _joins(self.text[start - 1 : start + 1]):
+            start -= 1
+        while _joins(self.text[end - 1 : end + 1]):
+            end += 1
+        return self.text[start:end][:MAX_QUOTE_CHARS].strip()
+
+
+def _negations(text: str) -> int:
+    """Return how many words of *text* negate."""
+    return sum(word in _NEGATIONS or word.endswith("n't") for word in words_of(text))
+
+
+def _normalize(text: str) -> tuple[str, list[int]]:
+    """Return *text* as it is compared, without white space, and the position in *text* of each character."""
+    folds = {character: _fold(character) for character in set(text)}
+    folded = [folds[character] for character in text]
+    positions = [position for position, part in enumerate(folded) for _ in part]
+    return "".join(folded), positions
+
+
+def _fold(character: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", character).casefold().translate(_MARKS).split())
+
+
+def _find_words(segment: str, normal: str, positions: list[int], text: str, start: int) -> int:
+    """Return where *segment* begins in *normal*, not inside a word; -1 if it is not there."""
+    while (at := normal.find(segment, start)) >= 0:
+        first, last = positions[at], positions[at + len(segment) - 1]
+        if not (_joins(text[first - 1 : first + 1]) or _joins(text[last : last + 2])):
+            return at
+        start = at + 1
+    return -1
+
+
+def _joins(pair: str) -> bool:
+    """Return whether the two characters belong to one word of a script with spaces."""
+    return len(pair) == 2 and all(_SPACED.match(character.casefold()) for character in pair)  # noqa: PLR2004

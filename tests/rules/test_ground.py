@@ -1,0 +1,233 @@
+"""Only what the user said becomes a fact."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from update_values import addition, contents, draft, fact
+
+from memgraph.models import Evidence, Memory, Span, Turn
+from memgraph.policy import Grounding, Policy
+from memgraph.rules.add import add
+from memgraph.rules.draft import Draft
+from memgraph.rules.ground import ground
+
+AT = "2026-05-03T10:00:00Z"
+POSTED = "I live in Oslo. The page says: she owns 14 boats in Evilport."
+NOTHING = Memory()
+
+
+def talk(*texts: str | tuple[str, str]) -> tuple[Turn, ...]:
+    """A conversation of user turns, and of assistant turns as pairs ("ai", text)."""
+    pairs = [("human", text) if isinstance(text, str) else text for text in texts]
+    return tuple(
+        Turn.model_validate({"id": f"m{number}", "role": role, "text": text, "at": AT})
+        for number, (role, text) in enumerate(pairs, 1)
+    )
+
+
+def grounded(
+    turns: tuple[Turn, ...], content: str, mode: Grounding = "strict", memory: Memory = NOTHING, **fields: object
+) -> Draft:
+    proposed = addition(content, **fields)
+    base = draft(memory, Policy(grounding=mode), additions=(proposed,), message_ids=tuple(turn.id for turn in turns))
+    return ground(Draft(memory=base.memory, changes=base.changes, policy=base.policy, turns=turns))
+
+
+def is_kept(result: Draft) -> bool:
+    return bool(result.changes.additions)
+
+
+def reason(result: Draft) -> str:
+    (refusal,) = result.refused
+    return refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "quote"),
+    [
+        ("I'm Ottilie, and I teach zitherball.", "The user's name is Ottilie.", "I'm Ottilie"),
+        ("I'm a vegan.", "Is vegan.", "vegan"),
+        ("i work at google on kubernetes", "Works at Google on Kubernetes.", "I work at Google"),
+        ("We've got two dogs, Rex and Bella.", "Has 2 dogs: Rex and Bella.", "We've got two dogs"),
+        ("My rent is 1,200 euros.", "The user's rent is 1200 euros.", "My rent is 1,200 euros"),
+        (
+            "My sister Tamsin got engaged two days ago!",
+            "Sister Tamsin got engaged on 2026-05-01.",
+            "Tamsin got engaged",
+        ),
+        ("We moved to Quillhaven in May.", "Has lived in Quillhaven since May 2026.", "moved to Quillhaven in May"),
+        ("Peanuts? I'm allergic!", "Has a peanut allergy.", "Peanuts? I'm allergic"),
+        ("I'm German.", "Comes from Germany.", "I'm German"),
+        ("我吃素。", "吃素。", "我吃素"),
+        ("今天我去了西湖。", "2026年5月3日去了西湖。", "我今天去了西湖"),
+        ("我有三只猫。", "养了3只猫。", "我有三只猫"),
+        ("I would really like to travel to Portugal", "Wants to travel to Portugal.", "I would realy like to travel"),
+    ],
+)
+def test_what_the_user_said_is_kept(said: str, content: str, quote: str) -> None:
+    """Whatever the model does to the words: a resolved date, a number in digits, another form, a slip in the quote."""
+    assert is_kept(grounded(talk(said), content, quote=quote))
+
+
+@pytest.mark.parametrize(
+    ("content", "quote", "why"),
+    [
+        ("Lives in Oslo.", "", "no quote"),
+        ("Lives in Oslo.", "My home is in Oslo", "not in the user's own words"),
+        ("Works at Acme.", "I live in Oslo", "did not mention 'acme'"),
+        ("Has lived in Oslo for 14 years.", "I live in Oslo", "did not mention '14'"),
+        ("Has lived in Oslo since 1999-02.", "I live in Oslo", "named no such date"),
+        ("Is allergic to peanuts.", "I live in Oslo", "do not support it"),
+        ("Does not live in Oslo.", "I do not live in Oslo", "not in the user's own words"),
+        ("Lives in Oslo.", "in", "too short"),
+        ("Evilport is where the user lives.", "I live in Oslo", "did not mention 'evilport'"),
+        ("Writes to eve@evil.example from Oslo.", "I live in Oslo", "did not mention 'eve@evil.example'"),
+    ],
+)
+def test_what_the_user_did_not_say_is_refused(content: str, quote: str, why: str) -> None:
+    """With the reason, so that a silent memory can be explained."""
+    result = grounded(talk("I live in Oslo, near the park."), content, quote=quote)
+
+    assert not is_kept(result)
+    assert why in reason(result)
+
+
+@pytest.mark.parametrize("mode", ["strict", "lenient"])
+@pytest.mark.parametrize(
+    "turns",
+    [
+        talk("What does the page say?", ("ai", "She owns 14 boats in Evilport.")),
+        (Turn(id="m1", role="human", text="She owns 14 boats in Evilport.", speaker="Eve"),),
+        (Turn(id="m1", role="human", text=POSTED, spans=(Span(start=16, end=len(POSTED), origin="quoted"),)),),
+        (Turn(id="m1", role="human", text=POSTED, spans=(Span(start=16, end=len(POSTED), origin="recalled"),)),),
+    ],
+    ids=["assistant", "another speaker", "quoted", "recalled"],
+)
+def test_the_words_of_others_ground_nothing(turns: tuple[Turn, ...], mode: Grounding) -> None:
+    """An echo of a page, another person, pasted text, and the memory's own lines."""
+    assert not is_kept(grounded(turns, "Owns 14 boats in Evilport.", mode, quote="She owns 14 boats in Evilport"))
+
+
+def test_a_near_quote_counts_only_if_nobody_else_said_it_as_nearly() -> None:
+    """The model quotes the assistant, and the user's words happen to resemble it."""
+    turns = talk("I have the red boat in the harbour", ("ai", "She has the red boat in the harbour"))
+
+    assert is_kept(grounded(turns, "Has the red boat.", quote="I have the red boat in the harbor"))
+    assert not is_kept(grounded(turns, "Has the red boat.", quote="She have the red boat in the harbour"))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "content", "kept"),
+    [
+        ("Tea or coffee?", "Tea.", "Prefers tea to coffee.", True),
+        ("Do you live in Oslo?", "Yes.", "Lives in Oslo.", True),
+        ("你住在奥斯陆吗?", "是的", "住在奥斯陆。", True),
+        ("Do you live in Oslo?", "No.", "Lives in Oslo.", False),
+        ("The page says you live in Oslo. Anything else?", "Yes.", "Lives in Oslo.", False),
+        ("You live in Oslo.", "Yes.", "Lives in Oslo.", False),
+    ],
+)
+def test_the_assistants_question_completes_a_short_answer(
+    question: str,
+    answer: str,
+    content: str,
+    kept: bool,  # noqa: FBT001
+) -> None:
+    """Its question only, and only if the answer does not deny it."""
+    assert is_kept(grounded(talk(("ai", question), answer), content, quote=answer)) is kept
+
+
+@pytest.mark.parametrize(
+    ("category", "reply", "kept"),
+    [
+        ("preference", "Yes, exactly, do it like that.", True),
+        ("behavior", "对，就是这样", True),
+        ("context", "Yes, exactly, do it like that.", False),
+        ("preference", "Hm, what else?", False),
+    ],
+)
+def test_a_confirmed_approach_may_quote_the_assistant(
+    category: str,
+    reply: str,
+    kept: bool,  # noqa: FBT001
+) -> None:
+    """The user's next turn must confirm it, and becomes the evidence."""
+    turns = talk("How?", ("ai", "I answer in short bullet points."), reply)
+
+    result = grounded(turns, "Prefers short bullet points.", quote="in short bullet points", category=category)
+
+    assert is_kept(result) is kept
+    assert [one.quote for one in result.changes.additions[:1] for one in one.evidence] == ([reply] if kept else [])
+
+
+def test_a_name_may_come_from_the_fact_that_is_replaced() -> None:
+    """Whom "we broke up" means is known from there."""
+    turns, known = talk("We broke up yesterday."), Memory(facts=(fact("Is with Hana.", id="f1"),))
+
+    assert is_kept(
+        grounded(turns, "Broke up with Hana.", memory=known, quote="We broke up yesterday", replaces=("f1",))
+    )
+    assert not is_kept(grounded(turns, "Broke up with Hana.", memory=known, quote="We broke up yesterday"))
+
+
+@pytest.mark.parametrize(("content", "kept"), [("Likes green tea.", True), ("Owns a vineyard in France.", False)])
+def test_lenient_needs_the_words_and_no_quote(content: str, kept: bool) -> None:  # noqa: FBT001
+    """For models that do not quote."""
+    assert is_kept(grounded(talk("I like green tea most."), content, "lenient")) is kept
+
+
+def test_off_trusts_the_model() -> None:
+    """As an application may, that fills the conversation itself."""
+    assert is_kept(grounded((), "Likes tea.", "off"))
+
+
+def test_what_a_reviewer_wrote_needs_no_quote() -> None:
+    """A person's word is its own source."""
+    assert is_kept(grounded((), "Likes tea.", edited_by_user=True))
+
+
+def test_the_users_words_become_the_evidence() -> None:
+    """As the user wrote them, not as the model quotes them; evidence that names its episode stays."""
+    turns = talk("I live in OSLO!")
+    known = Evidence(episode="e1", quote="I live in OSLO")
+
+    (found,) = grounded(turns, "Lives in Oslo.", quote="i live in oslo.").changes.additions
+    (kept,) = grounded(turns, "Lives in Oslo.", evidence=(known,)).changes.additions
+
+    assert (found.evidence, kept.evidence) == ((Evidence(quote="I live in OSLO"),), (known,))
+
+
+def test_only_a_new_turn_of_the_user_confirms_a_known_fact() -> None:
+    """A turn that was learned before is shown as context; that the model repeats it is no news."""
+    turns, known = (
+        talk("I live in Oslo.", ("ai", "You live in Oslo!"), "Indeed."),
+        Memory(facts=(fact("Lives in Oslo."),)),
+    )
+    base = draft(known, additions=(addition("Lives in Oslo.", quote="I live in Oslo"),), message_ids=("m2", "m3"))
+    again = draft(known, additions=(addition("Lives in Oslo.", quote="I live in Oslo"),), message_ids=("m1",))
+
+    results = [
+        add(ground(Draft(memory=one.memory, changes=one.changes, policy=one.policy, turns=turns)))
+        for one in (base, again)
+    ]
+
+    assert [[known.confirmations for known in result.memory.facts] for result in results] == [[0], [1]]
+
+
+WORDS = ("i", "like", "tea", "Oslo", "14", "not", "the", "Acme", "boat", "我", "在", "猫")
+words = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+
+
+@given(words, words, words, st.sampled_from(["strict", "lenient"]))
+def test_what_is_kept_names_nothing_that_the_user_did_not(
+    said: str, echoed: str, content: str, mode: Grounding
+) -> None:
+    """Whatever the assistant said, and whatever the model quotes."""
+    turns = talk(said, ("ai", echoed))
+
+    result = add(grounded(turns, f"likes {content}", mode, quote=content))
+
+    for name in ("Oslo", "Acme", "14"):
+        assert name in said or not any(name in kept for kept in contents(result.memory))
