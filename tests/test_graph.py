@@ -350,12 +350,12 @@ def test_a_summary_rewritten_meanwhile_is_asked_for_again() -> None:
         storage.save(ADA, storage.load(ADA).with_section("work_context", Section(summary="Runs a bakery.")))
 
     storage = MeddlingStorage(rewrite)
-    model = ScriptedModel(update_answer(workContext="Engineer."), update_answer(workContext="Bakes and builds."))
+    model = ScriptedModel(update_answer(workContext="Engineer."), update_answer(workContext="Ada runs a bakery."))
 
     state = build_graph(model=model, storage=storage).invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
     assert "Runs a bakery." in str(model.asked[1][-1].content)
-    assert state["saved"].user.work_context.summary == "Bakes and builds."
+    assert state["saved"].user.work_context.summary == "Ada runs a bakery."
     assert state["report"].usage.calls == 2
 
 

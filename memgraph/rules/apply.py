@@ -15,11 +15,12 @@ from memgraph.rules.add import add
 from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict
 from memgraph.rules.ground import ground
+from memgraph.rules.ground_summaries import ground_summaries
 from memgraph.rules.remove import remove
 from memgraph.rules.rewrite import rewrite
 from memgraph.rules.watermark import advance_watermark
 
-RULES: tuple[Rule, ...] = (ground, rewrite, remove, add, evict, advance_watermark)
+RULES: tuple[Rule, ...] = (ground, ground_summaries, rewrite, remove, add, evict, advance_watermark)
 
 
 class ApplyResult(NamedTuple):

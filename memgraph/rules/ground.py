@@ -137,7 +137,7 @@ class SaidWords:
         quoted = self._finder.find(quote) if quote else None
         if quoted is None and addition.category in _CONFIRMABLE and (approach := self._confirmed(quote)):
             quoted, confirmed = approach
-            return Judgement(self._missing(addition, quoted, [own_words(confirmed)], mode), quoted)
+            return Judgement(self.missing(addition, quoted, [own_words(confirmed)], mode), quoted)
         if mode == "strict":
             if not quote:
                 return Judgement("it has no quote of the user")
@@ -147,12 +147,12 @@ class SaidWords:
                 return Judgement("its quote is too short", quoted)
         if quoted is None:
             quoted = self._latest_mention(addition)
-        return Judgement(self._missing(addition, quoted, self._asked(quoted), mode), quoted)
+        return Judgement(self.missing(addition, quoted, self._asked(quoted), mode), quoted)
 
-    def _missing(
+    def missing(
         self, addition: Addition, quoted: FoundQuote | None, extra: Sequence[str], mode: Grounding
     ) -> str | None:
-        """Return what of *addition* the user's words lack, as a reason to refuse it; None if they lack nothing."""
+        """Return what of *addition* the user's words and *extra* lack, as a reason to refuse it; None for nothing."""
         replaced = [fact.content for old in addition.replaces if (fact := self._memory.fact(old))]
         texts = [*extra, *replaced]
         content, has_wrong_date = self._without_dates(addition, quoted, texts)
