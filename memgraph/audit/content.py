@@ -10,36 +10,17 @@ from memgraph.audit.findings import Finding, episode_finding, fact_finding, sect
 from memgraph.models import Episode, Memory
 from memgraph.policy import Policy
 from memgraph.retrieval.terms import extract_terms
+from memgraph.text.orders import FOR_ASSISTANT, INSTRUCTION, SELF, TO_ASSISTANT
 from memgraph.text.secrets import find_secrets, redact
 from memgraph.text.uploads import mentions_upload, without_uploads
 
-_SELF = r"(?:the\s+)?(?:ai\s+)?(?:assistant|chatbot|language model|ai model|llm)"
 ABOUT_ASSISTANT = re.compile(
-    rf"\s*(?:{_SELF}\s+(?:is|was|has|had|can|cannot|can't|could|did|does|doesn't|said|told|suggested|recommended|explained|"
+    rf"\s*(?:{SELF}\s+(?:is|was|has|had|can|cannot|can't|could|did|does|doesn't|said|told|suggested|recommended|explained|"
     r"provided|offered|answered|replied|helped|apologi[sz]ed|asked|agreed|promised|gave|will|responded|mentioned)\b"
     r"|as an ai\b|i am an ai\b|i'm an ai\b"
     r"|(?:AI|人工智能)?助手(?:是|说|建议|回答|提供|无法|不能|可以|表示|已经|帮)|作为(?:一个|一名)?(?:AI|人工智能))",
     re.IGNORECASE,
 )
-FOR_ASSISTANT = re.compile(
-    rf"\s*(?:{_SELF}\s+(?:should|must|needs to|has to|is expected to)\b|you\s+(?:should|must|are|have to|need to)\b"
-    r"|(?:AI|人工智能)?助手(?:应该|应当|必须|需要|要)|你(?:应该|必须|要))",
-    re.IGNORECASE,
-)
-INSTRUCTION = re.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|all|any|your|system)\b"
-    r"[^.\n]{0,30}\b(?:instructions?|prompts?|rules?|directives?|guidelines?|guardrails?)\b"
-    r"|\b(?:reveal|print|repeat|show|leak)\b[^.\n]{0,20}\b(?:system prompt|your (?:instructions|prompt|rules))\b"
-    r"|\byou are now\b|\bfrom now on,? you\b|\bdo anything now\b|\bdeveloper mode\b|\bjailbreak(?:ed)?\b"
-    r"|^[^\S\n]*(?:system|assistant|developer)[^\S\n]*:"  # one line: \s would scan a run of newlines from each of them
-    r"|<\|[a-z_]{2,30}\|>|\[/?INST\]|<<SYS>>"
-    r"|</?(?:memory|system|instructions?|assistant|tool_call|function_call)>"
-    r"|\{\s*\"(?:name|tool|function)\"\s*:\s*\"[^\"]{1,60}\"\s*,\s*\"(?:arguments|parameters|args)\"\s*:"
-    r"|(?:忽略|无视|忘记)[^。\n]{0,10}(?:之前|以上|上述|所有|先前|前面)[^。\n]{0,10}(?:指令|指示|提示|规则|要求)"
-    r"|从现在开始,?，?你(?:是|要|必须)",
-    re.IGNORECASE | re.MULTILINE,
-)
-
 _INSTRUCTION_REASON = "it reads like an instruction to a model"
 _UPLOAD_REASON = "it mentions an uploaded file, which no longer exists"
 
@@ -52,7 +33,7 @@ def about_assistant(memory: Memory, now: datetime) -> Iterator[Finding]:
             continue
         if ABOUT_ASSISTANT.match(fact.content):
             yield fact_finding("about_assistant", fact, "it is about the assistant, not about the user")
-        elif FOR_ASSISTANT.match(fact.content):
+        elif FOR_ASSISTANT.match(fact.content) or TO_ASSISTANT.match(fact.content):
             why = "it is a request to the assistant; if it is a preference of the user, rewrite it: Prefers ..."
             yield fact_finding("about_assistant", fact, why, remove=False)
 

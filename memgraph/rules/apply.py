@@ -12,6 +12,7 @@ from memgraph.models import Memory, MemoryUpdate, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.add import add
+from memgraph.rules.admit import admit
 from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict
 from memgraph.rules.ground import ground
@@ -20,7 +21,7 @@ from memgraph.rules.remove import remove
 from memgraph.rules.rewrite import rewrite
 from memgraph.rules.watermark import advance_watermark
 
-RULES: tuple[Rule, ...] = (ground, ground_summaries, rewrite, remove, add, evict, advance_watermark)
+RULES: tuple[Rule, ...] = (ground, admit, ground_summaries, rewrite, remove, add, evict, advance_watermark)
 
 
 class ApplyResult(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memgraph.models import Episode, Turn, timestamp
 from memgraph.text.dates import days_of, local_date, parse_time
+from memgraph.text.orders import without_orders
 from memgraph.text.secrets import mask
 from memgraph.text.sentences import cut_at_sentence, split_text
 from memgraph.text.spans import own_words
@@ -32,7 +33,7 @@ def episode_id(thread: str, message_id: str, part: int = 0) -> str:
 
 
 def episodes_of(turns: Sequence[Turn], *, thread: str, policy: Policy) -> tuple[Episode, ...]:
-    """Return what is kept of *turns*: the own words of their authors, secrets masked.
+    """Return what is kept of *turns*: the own words of their authors without orders to a model, secrets masked.
 
     Args:
         turns: Consecutive turns of a conversation, the oldest first.
@@ -49,7 +50,8 @@ def episodes_of(turns: Sequence[Turn], *, thread: str, policy: Policy) -> tuple[
     found: list[Episode] = []
     for index, turn in enumerate(turns):
         if turn.is_users:
-            found += _episodes_of_turn(turn, split_text(mask(own_words(turn)), policy.max_episode_chars), thread)
+            words = mask(without_orders(own_words(turn)))
+            found += _episodes_of_turn(turn, split_text(words, policy.max_episode_chars), thread)
         elif policy.episodes == "exchange" and _is_final_answer(turns, index):
             found += _episodes_of_turn(turn, [cut_at_sentence(mask(own_words(turn)), MAX_ANSWER_CHARS, len)], thread)
     return tuple(found)

@@ -1,0 +1,80 @@
+"""Orders: text that a model may take for an instruction. No memory keeps it, since it would be obeyed later.
+
+How the assistant should answer (in which language, how long, without emojis) is a preference of the user, not an order.
+The patterns take linear time: no line break and no more than a few words may stand between their parts.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memgraph.text.normalize import nfkc
+from memgraph.text.sentences import sentences
+
+SELF = r"(?:the\s+)?(?:ai\s+)?(?:assistant|chatbot|language model|ai model|llm)"
+"""What a text calls a model."""
+_MODEL = r"(?:ai|assistant|model|chatbot|bot|agent|llm)"
+_RULES = r"(?:instructions?|prompts?|rules?|directives?|guidelines?|guardrails?)"
+_MUST = r"(?:must|should|shall|needs? to|ha(?:s|ve) to|(?:is|are) (?:expected|required) to|always|never)"
+_DO = r"(?:^|[.,;:!]\s|\b(?:must|should|shall|always|then|please|and|to)\s)\s?"
+"""Before an imperative: the start of a line or clause, or a word that commands it."""
+
+INSTRUCTION = re.compile(
+    rf"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{{0,40}}\b(?:previous|prior|above|earlier|all|any|your|system)\b"
+    rf"[^.\n]{{0,30}}\b{_RULES}\b"
+    r"|\b(?:reveal|print|repeat|show|leak)\b[^.\n]{0,20}\b(?:system prompt|your (?:instructions|prompt|rules))\b"
+    r"|\byou are now\s\w|\bfrom now on,? you\b|\bdo anything now\b|\bdeveloper mode\b|\bjailbreak(?:ed)?\b"
+    r"|^[^\S\n]*(?:system|assistant|developer)[^\S\n]*:"  # one line: \s would scan a run of newlines from each of them
+    r"|<\|[a-z_]{2,30}\|>|\[/?INST\]|<<SYS>>"
+    r"|</?(?:memory|system|instructions?|assistant|tool_call|function_call)>"
+    r"|\{\s*\"(?:name|tool|function)\"\s*:\s*\"[^\"]{1,60}\"\s*,\s*\"(?:arguments|parameters|args)\"\s*:"
+    rf"|\b(?:new|hidden|secret|updated)\s(?:system\s)?{_RULES}\s(?:for|to)\s(?:the\s)?{_MODEL}\b"
+    r"|\b(?:do not|don't|never|without)\s(?:tell|telling|inform|informing|warn|warning|alert|alerting|notify|notifying)"
+    r"\s(?:the\s)?users?\b"
+    rf"|{_DO}(?:call|invoke|execute|run)\s(?:the\s)?(?:tool|function|command|script)\b"
+    rf"|{_DO}(?:be\s)?(?:send|sent|forward|forwarded|e-?mail|e-?mailed|post|posted|upload|uploaded|copy|copied)\b"
+    r"[^.\n]{0,60}\bto\s(?:https?://|[\w.+-]{1,64}@)"
+    r"|(?:忽略|无视|忘记|绕过)[^。\n]{0,10}(?:之前|以上|上述|所有|先前|前面|安全|系统)[^。\n]{0,10}(?:指令|指示|提示|规则|要求|准则)"
+    r"|从现在(?:开始|起),?，?你(?:是|要|必须)|^[^\S\n]*(?:系统|助手|开发者)[^\S\n]*[:：]|开发者模式"
+    r"|(?:不要|别|不得|禁止)(?:告诉|通知|提醒|提示|警告)用户"
+    r"|(?:必须|务必|一律|总是|自动|直接|请|要)把[^。\n]{1,20}(?:发给|发到|转发给|发送到|发送给|上传到)\s?\S{0,64}@",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What reads like an instruction wherever it stands; searched in text with NFKC."""
+FOR_ASSISTANT = re.compile(
+    rf"\s*(?:{SELF}\s+{_MUST}\b|(?:AI|人工智能)?助手(?:应该|应当|必须|需要|要|总是))", re.IGNORECASE
+)
+"""What the assistant must do, at the start of a sentence."""
+TO_ASSISTANT = re.compile(r"\s*(?:you\s+(?:should|must|are|have to|need to)\b|你(?:应该|必须|要))", re.IGNORECASE)
+"""What is said to the assistant, if it is a fact; in a conversation the user may say it to anybody."""
+_NAMES_ASSISTANT = re.compile(r"assistant|chatbot|language model|ai model|llm|助手", re.IGNORECASE)
+_FORM = re.compile(
+    r"\b(?:answers?|answering|reply|replies|respond|responses?|writes?|writing|words?|sentences?|languages?|english|german"
+    r"|french|spanish|chinese|formats?|formatting|tables?|lists?|bullets?|emojis?|short|brief|long|concise|tone|style|formal"
+    r"|explain|explanations?|code|comments?|examples?|ask|questions?|call me|address me|units?|steps?|summar\w+)\b"
+    r"|回答|回复|用[^。\n]{0,6}(?:写|说|文)|语言|格式|表格|表情|简短|简洁|语气|解释|代码|注释|例子|提问|叫我|称呼",
+    re.IGNORECASE,
+)
+"""How the assistant should answer, which is for the user to say."""
+
+
+def is_order(sentence: str) -> bool:
+    """Return whether a model may take *sentence* for an instruction that is not about the form of its answers."""
+    text = nfkc(sentence)
+    if INSTRUCTION.search(text):
+        return True
+    return FOR_ASSISTANT.match(text) is not None and not _FORM.search(text)
+
+
+def without_orders(text: str) -> str:
+    """Return *text* without the sentences that are orders; the same object if it has none."""
+    whole = nfkc(text)
+    if not INSTRUCTION.search(whole) and not _NAMES_ASSISTANT.search(whole):
+        return text
+    pieces = sentences(text)
+    kept = [piece for piece in pieces if not is_order(piece)]
+    joined = "".join(kept)
+    # an order may stand across what looks like the end of a sentence, such as a tag with an address
+    if INSTRUCTION.search(nfkc(joined)):
+        return ""
+    return text if len(kept) == len(pieces) else joined.strip()
