@@ -42,8 +42,8 @@ _FRAME = frozenset(
         user person name named called like likes love loves enjoy enjoys prefer prefers preference dislike dislikes
         hate hates use uses using work works working live lives living want wants plan plans planning need needs
         interested interest think thinks believe feel feels mention mentioned said state stated asked
-        now currently recently since new day month year time always usually often never instead rather also together
-        speak speaks know knows learn learning decide decided start started begin began
+        now currently recently since new day month year old age time always usually often never instead rather also
+        together speak speaks know knows learn learning decide decided start started begin began
         """
     )
 ) | frozenset(
@@ -53,7 +53,8 @@ _HAN_CHARACTER = re.compile(f"[{HAN}]")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\s[-–—]+\s|\b(?:and|but|so)\b")
 _TIME = re.compile(
     r"\b(?:(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th|[./]\d{1,2})|ago|last|next|this|since|today|tonight|tomorrow|yesterday|week|month|years?|morning|evening|now"
-    r"|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b|[今明昨前后去][天日年晚]|[上下这本][个]?[周月礼]|[年月号日]|刚才?|现在",
+    r"|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b|[今明昨前后去][天日年晚]|[上下这本]个?[周月礼]"
+    r"|(?:周|星期|礼拜)[一二三四五六日天末]|第[一二三四五六七八九十\d]{1,3}个?[天周月年]|[年月号日]|刚才?|现在",
     re.IGNORECASE,
 )
 _DATE = re.compile(r"(?<![\d.,-])(?:19|20)\d\d(?:-\d\d){0,2}(?![\d-]|[.,]\d)")
@@ -263,10 +264,16 @@ class _SaidTerms:
         self._sorted = sorted(self._terms)
 
     def share(self, content: str) -> float:
-        """Return which share of the content words of a fact they contain; frame words such as "likes" do not count."""
+        """Return which share of the content words of a fact they contain; frame words such as "likes" do not count.
+
+        Numbers were compared before, since the user may have written them as words.
+        """
         terms = _content_terms(content)
         terms = terms - _FRAME or terms
-        return sum(term in self._terms or self._has_form(term) for term in terms) / len(terms) if terms else 1.0
+        return sum(map(self._contains, terms)) / len(terms) if terms else 1.0
+
+    def _contains(self, term: str) -> bool:
+        return term.isdigit() or term in self._terms or self._has_form(term)
 
     def _has_form(self, term: str) -> bool:
         """Return whether another form of *term* is among them, such as "allergy" for "allergic"."""

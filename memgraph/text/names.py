@@ -37,6 +37,14 @@ _FUNCTION_WORDS = """
     name birthday age home hometown job role title employer company partner diet language timezone nationality
 """
 _NO_NAMES = frozenset(f"{_CALENDAR_WORDS} {_FUNCTION_WORDS}".split())
+_RELATION_WORDS = """
+    mother father mom mum dad parent sister brother sibling son daughter child wife husband spouse partner fiance
+    fiancee boyfriend girlfriend friend aunt uncle cousin niece nephew grandmother grandfather grandma grandpa grandson
+    granddaughter neighbour neighbor colleague coworker boss manager teacher coach doctor therapist landlord roommate
+    flatmate dog cat
+"""
+_RELATIONS = frozenset(_RELATION_WORDS.split())
+"""Words before a name at the start of a sentence: "Sister Rita"."""
 
 _ONES = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
@@ -58,8 +66,8 @@ _HAN_DIGITS: Mapping[str, int] = MappingProxyType(
 )
 _HAN_SCALES: Mapping[str, int] = MappingProxyType({"十": 10, "百": 100, "千": 1_000})
 _HAN_NUMBER = re.compile(r"[零〇一二两三四五六七八九十百千万]{1,12}")
-_SUFFIXES: Mapping[str, int] = MappingProxyType({"k": 1_000, "千": 1_000, "万": 10_000, "m": 1_000_000})
-_SCALED = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s?(k|m|万|千)(?![a-z])")
+_SUFFIXES: Mapping[str, int] = MappingProxyType({"k": 1_000, "千": 1_000, "万": 10_000, "m": 1_000_000} | _SCALES)
+_SCALED = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s?(k|m|万|千|hundred|thousand|million)(?![a-z])")
 
 
 def names_of(text: str) -> Iterator[str]:
@@ -86,6 +94,8 @@ def _is_name(word: str, text: str, start: int, end: int) -> bool:
     if not word[0].isupper():
         return False
     is_first = _SENTENCE_START.search(text[max(0, start - 8) : start]) is not None
+    if is_first and word.casefold() in _RELATIONS:
+        return False
     return (
         not is_first
         or _POSSESSIVE.search(word) is not None

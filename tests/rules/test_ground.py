@@ -94,6 +94,19 @@ def test_what_the_user_did_not_say_is_refused(content: str, quote: str, why: str
     assert why in reason(result)
 
 
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("I've got two kids, Ella who is six and Joris.", "Daughter Ella is 6 years old."),
+        ("My budget is 25 thousand for the car.", "Has a car budget of 25,000."),
+        ("我妈周六要来。", "妈妈2026-05-09要来。"),
+        ("我戒烟第五天了。", "2026-05-08开始戒烟。"),
+    ],
+)
+def test_numbers_and_days_may_be_written_otherwise(said: str, content: str) -> None:
+    assert is_kept(grounded(talk(said), content, quote=said))
+
+
 @pytest.mark.parametrize("mode", ["strict", "lenient"])
 @pytest.mark.parametrize(
     "turns",
