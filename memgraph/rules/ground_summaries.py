@@ -23,7 +23,10 @@ def ground_summaries(draft: Draft) -> Draft:
     refused: list[Refusal] = []
     for rewrite in draft.changes.rewrites:
         kept, dropped = ([rewrite.summary], []) if rewrite.edited_by_user else _split(rewrite, said, draft)
-        refused += [Refusal(item=sentence.strip(), reason="the user did not say so") for sentence in dropped]
+        refused += [
+            Refusal(item=sentence.strip(), reason="the words of the user and the facts do not support it")
+            for sentence in dropped
+        ]
         if kept:
             rewrites.append(rewrite.model_copy(update={"summary": "".join(kept)}) if dropped else rewrite)
     changes = draft.changes.model_copy(update={"rewrites": tuple(rewrites)})

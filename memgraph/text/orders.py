@@ -46,7 +46,7 @@ FOR_ASSISTANT = re.compile(
 )
 """What the assistant must do, at the start of a sentence."""
 TO_ASSISTANT = re.compile(r"\s*(?:you\s+(?:should|must|are|have to|need to)\b|你(?:应该|必须|要))", re.IGNORECASE)
-"""What is said to the assistant, if it is a fact; in a conversation the user may say it to anybody."""
+"""A request in the second person: in a fact it addresses the assistant, in a conversation also other people."""
 _NAMES_ASSISTANT = re.compile(r"assistant|chatbot|language model|ai model|llm|助手", re.IGNORECASE)
 _FORM = re.compile(
     r"\b(?:answers?|answering|reply|replies|respond|responses?|writes?|writing|words?|sentences?|languages?|english|german"
@@ -55,7 +55,7 @@ _FORM = re.compile(
     r"|回答|回复|用[^。\n]{0,6}(?:写|说|文)|语言|格式|表格|表情|简短|简洁|语气|解释|代码|注释|例子|提问|叫我|称呼",
     re.IGNORECASE,
 )
-"""How the assistant should answer, which is for the user to say."""
+"""How the assistant should answer, which the user decides."""
 
 
 def is_order(sentence: str) -> bool:

@@ -14,7 +14,9 @@ POLICY = Policy(grounding="off")
 
 def test_the_rules_run_in_this_order() -> None:
     """What the user did not say is gone first; evict must see what add added, and remove must not."""
-    assert [rule.__name__ for rule in RULES] == ["ground", "rewrite", "remove", "add", "evict", "advance_watermark"]
+    gates = ["ground", "admit", "ground_summaries"]
+    changes = ["rewrite", "remove", "add", "evict", "advance_watermark"]
+    assert [rule.__name__ for rule in RULES] == [*gates, *changes]
 
 
 def test_a_change_set_is_applied_and_reported() -> None:

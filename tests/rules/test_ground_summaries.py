@@ -14,7 +14,7 @@ from memgraph.rules.ground_summaries import ground_summaries
 from memgraph.text.sentences import sentences
 
 SAID = "I moved to Oslo and started as a nurse."
-REASON = "the user did not say so"
+REASON = "the words of the user and the facts do not support it"
 
 
 def apply(summary: str, *, memory: Memory | None = None, said: str = SAID, **parts: object) -> Draft:
