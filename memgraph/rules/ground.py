@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, timedelta
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,10 +13,9 @@ from memgraph.models import Addition, Evidence, Memory, Refusal, Turn
 from memgraph.policy import Grounding
 from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.draft import Draft
+from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support, content_terms, is_unit
 from memgraph.rules.watermark import without_progress
-from memgraph.text.date_phrases import find_dates
-from memgraph.text.dates import days_of, local_day
-from memgraph.text.names import MIN_SHARED_CHARS, KnownNames
+from memgraph.text.dates import local_day
 from memgraph.text.normalize import HAN, fact_key, fold
 from memgraph.text.quotes import FoundQuote, QuoteFinder
 from memgraph.text.sentences import sentences
@@ -30,34 +27,12 @@ MIN_QUOTE_WORDS = 2
 """Content words of a quote; a shorter one must be a whole clause of the user, or answer the assistant."""
 MIN_QUOTE_CHARACTERS = 4
 """Chinese characters of a quote, likewise."""
-MIN_SHARE = {"strict": 1 / 3, "lenient": 1 / 2}
-"""The least share of the content words of a fact that the user said, by grounding."""
 MAX_ANSWER_WORDS = 8
 """Words, or Chinese characters, of an answer that the words of its question complete."""
 
 _CONFIRMABLE = frozenset({"correction", "behavior", "preference"})
-_FRAME = frozenset(
-    extract_terms(
-        """
-        user person name named called like likes love loves enjoy enjoys prefer prefers preference dislike dislikes
-        hate hates use uses using work works working live lives living want wants plan plans planning need needs
-        interested interest think thinks believe feel feels mention mentioned said state stated asked
-        now currently recently since new day month year old age time always usually often never instead rather also
-        together speak speaks know knows learn learning decide decided start started begin began
-        """
-    )
-) | frozenset(
-    "用户喜欢爱偏好讨厌使用工作住在想要计划需要感兴趣认为觉得提到说现目前最近从新天月年时候总经常不再而改叫名字"
-)
 _HAN_CHARACTER = re.compile(f"[{HAN}]")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\s[-–—]+\s|\b(?:and|but|so)\b")
-_TIME = re.compile(
-    r"\b(?:(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th|[./]\d{1,2})|ago|last|next|this|since|today|tonight|tomorrow|yesterday|week|month|years?|morning|evening|now"
-    r"|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b|[今明昨前后去][天日年晚]|[上下这本]个?[周月礼]"
-    r"|(?:周|星期|礼拜)[一二三四五六日天末]|第[一二三四五六七八九十\d]{1,3}个?[天周月年]|[年月号日]|刚才?|现在",
-    re.IGNORECASE,
-)
-_DATE = re.compile(r"(?<![\d.,-])(?:19|20)\d\d(?:-\d\d){0,2}(?![\d-]|[.,]\d)")
 _PART = re.compile(r"[^.!?\n。！？]++[?？]?")
 _ASKING = ("?", "？", "吗", "呢")
 _YES = re.compile(
@@ -138,7 +113,7 @@ class SaidWords:
         quoted = self._finder.find(quote) if quote else None
         if quoted is None and addition.category in _CONFIRMABLE and (approach := self._confirmed(quote)):
             quoted, confirmed = approach
-            return Judgement(self.missing(addition, quoted, [own_words(confirmed)], mode), quoted)
+            return Judgement(self._missing(addition, quoted, [own_words(confirmed)], mode), quoted)
         if mode == "strict":
             if not quote:
                 return Judgement("it has no quote of the user")
@@ -148,60 +123,35 @@ class SaidWords:
                 return Judgement("its quote is too short", quoted)
         if quoted is None:
             quoted = self._latest_mention(addition)
-        return Judgement(self.missing(addition, quoted, self._asked(quoted), mode), quoted)
+        return Judgement(self._missing(addition, quoted, self._asked(quoted), mode), quoted)
 
-    def missing(
+    def support(self, extra: Sequence[str]) -> Support:
+        """Return what the user's words and the texts *extra* support."""
+        return Support([*self._texts, *extra]) if extra else self._support
+
+    def _missing(
         self, addition: Addition, quoted: FoundQuote | None, extra: Sequence[str], mode: Grounding
     ) -> str | None:
         """Return what of *addition* the user's words and *extra* lack, as a reason to refuse it; None for nothing."""
         replaced = [fact.content for old in addition.replaces if (fact := self._memory.fact(old))]
         texts = [*extra, *replaced]
-        content, has_wrong_date = self._without_dates(addition, quoted, texts)
-        if has_wrong_date:
-            return "the user named no such date"
-        names = KnownNames([*self._texts, *texts]) if texts else self._names
-        if missing := names.missing_from(content):
-            return f"the user did not mention {missing!r}"
-        terms = _SaidTerms([*self._texts, *texts]) if texts else self._terms
-        return None if terms.share(content) >= MIN_SHARE[mode] else "the words of the user do not support it"
-
-    def _without_dates(self, addition: Addition, quoted: FoundQuote | None, texts: Iterable[str]) -> tuple[str, bool]:
-        """Return the content without its dates, and whether one of them comes from nowhere.
-
-        A date comes from the user if the user named any time, since the model resolves "last week"; or it is the day
-        on which the user wrote.
-        """
-        day = local_day(addition.said_at) or local_day(quoted.turn.at if quoted else "") or date(1970, 1, 1)
-        content = addition.content
-        mentions = find_dates(content, day)
-        dates = [mention.date for mention in mentions]
-        for mention in reversed(mentions):
-            content = f"{content[: mention.start]} {content[mention.end :]}"
-        dates += _DATE.findall(content)
-        if not dates:
-            return content, False
-        content = _DATE.sub(" ", content)
-        sources = [own_words(quoted.turn)] if quoted and quoted.words else self._texts
-        names_time = any(find_dates(text, day) or _TIME.search(text) for text in (*sources, *texts))
-        return content, not names_time and not all(_is_about(partial, day) for partial in dates)
+        day = local_day(addition.said_at) or local_day(quoted.turn.at if quoted else "") or UNKNOWN_DAY
+        times = Support([own_words(quoted.turn), *texts]) if quoted and quoted.words else None
+        return self.support(texts).missing_from(addition.content, mode, day=day, times=times)
 
     @cached_property
     def _texts(self) -> list[str]:
         return [own_words(turn) for turn in self._users]
 
     @cached_property
-    def _names(self) -> KnownNames:
-        return KnownNames(self._texts)
-
-    @cached_property
-    def _terms(self) -> _SaidTerms:
-        return _SaidTerms(self._texts)
+    def _support(self) -> Support:
+        return Support(self._texts)
 
     def _latest_mention(self, addition: Addition) -> FoundQuote | None:
         """Return the latest turn of the user that has most words of *addition*, of which no quote is known."""
         share = MIN_SHARE["lenient"]
         for turn in reversed(self._users):
-            if _SaidTerms([own_words(turn)]).share(addition.content) >= share:
+            if Support([own_words(turn)]).share(addition.content) >= share:
                 return FoundQuote(turn, "")
         return None
 
@@ -209,11 +159,11 @@ class SaidWords:
 
     def _is_long_enough(self, quoted: FoundQuote) -> bool:
         """Return whether the words of a quote suffice: so many content words, a whole clause, or an answer."""
-        terms = [term for term in extract_terms(quoted.words) if _is_unit(term)]
+        terms = [term for term in extract_terms(quoted.words) if is_unit(term)]
         characters = len([term for term in terms if _HAN_CHARACTER.match(term)])
         if characters >= MIN_QUOTE_CHARACTERS or len(terms) - characters >= MIN_QUOTE_WORDS or self._asked(quoted):
             return True
-        clauses = (_content_terms(clause) for clause in _CLAUSE.split(own_words(quoted.turn)))
+        clauses = (content_terms(clause) for clause in _CLAUSE.split(own_words(quoted.turn)))
         return bool(terms) and any(clause and clause.issubset(terms) for clause in clauses)
 
     def _asked(self, quoted: FoundQuote | None) -> list[str]:
@@ -237,46 +187,3 @@ class SaidWords:
         words = own_words(answer)
         confirms = _YES.match(fold(words)) or "reinforcement" in detect([answer], load_signals())
         return (FoundQuote(answer, words), proposed) if confirms else None
-
-
-def _is_about(partial: str | None, day: date) -> bool:
-    """Return whether a partial date contains *day*, or the day before or after: that of another time zone."""
-    days = days_of(partial) if partial else None
-    margin = timedelta(days=1)
-    return days is None or days.first - margin <= day <= days.last + margin
-
-
-def _content_terms(text: str) -> frozenset[str]:
-    """Return the stems of the content words of *text*, and its Chinese characters."""
-    return frozenset(filter(_is_unit, extract_terms(text)))
-
-
-def _is_unit(term: str) -> bool:
-    """Return whether *term* is a word or a character: a pair of Chinese characters would count twice."""
-    return len(term) == 1 or not _HAN_CHARACTER.match(term)
-
-
-class _SaidTerms:
-    """The content words of some texts."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._terms = frozenset[str]().union(*map(_content_terms, texts))
-        self._sorted = sorted(self._terms)
-
-    def share(self, content: str) -> float:
-        """Return which share of the content words of a fact they contain; frame words such as "likes" do not count.
-
-        Numbers were compared before, since the user may have written them as words.
-        """
-        terms = _content_terms(content)
-        terms = terms - _FRAME or terms
-        return sum(map(self._contains, terms)) / len(terms) if terms else 1.0
-
-    def _contains(self, term: str) -> bool:
-        return term.isdigit() or term in self._terms or self._has_form(term)
-
-    def _has_form(self, term: str) -> bool:
-        """Return whether another form of *term* is among them, such as "allergy" for "allergic"."""
-        beginning = term[: max(MIN_SHARED_CHARS, len(term) * 2 // 3)]
-        at = bisect_left(self._sorted, beginning)
-        return len(term) > len(beginning) and at < len(self._sorted) and self._sorted[at].startswith(beginning)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
-from memgraph.models import Addition, Refusal, Rewrite
+from memgraph.models import Refusal, Rewrite
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import SaidWords
+from memgraph.rules.rewrite import cut_summary
+from memgraph.rules.support import Support
 from memgraph.text.sentences import sentences
+
+REASON = "the words of the user and the facts do not support it"
 
 
 def ground_summaries(draft: Draft) -> Draft:
@@ -18,33 +23,41 @@ def ground_summaries(draft: Draft) -> Draft:
     """
     if draft.policy.grounding == "off" or not draft.changes.rewrites:
         return draft
-    said = SaidWords(draft.turns, draft.memory)
+    sources = _Sources(draft)
     rewrites: list[Rewrite] = []
     refused: list[Refusal] = []
     for rewrite in draft.changes.rewrites:
-        kept, dropped = ([rewrite.summary], []) if rewrite.edited_by_user else _split(rewrite, said, draft)
-        refused += [
-            Refusal(item=sentence.strip(), reason="the words of the user and the facts do not support it")
-            for sentence in dropped
-        ]
+        kept, dropped = ([rewrite.summary], []) if rewrite.edited_by_user else sources.split(rewrite)
+        refused += [Refusal(item=sentence.strip(), reason=REASON) for sentence in dropped]
         if kept:
             rewrites.append(rewrite.model_copy(update={"summary": "".join(kept)}) if dropped else rewrite)
     changes = draft.changes.model_copy(update={"rewrites": tuple(rewrites)})
     return replace(draft, changes=changes, refused=(*draft.refused, *refused))
 
 
-def _split(rewrite: Rewrite, said: SaidWords, draft: Draft) -> tuple[list[str], list[str]]:
-    """Return the sentences of a summary that rest on something, and the others."""
-    mode = draft.policy.grounding
-    admitted = [addition.content for addition in draft.changes.additions]
-    near = [rewrite.base, *admitted]
-    kept: list[str] = []
-    dropped: list[str] = []
-    for sentence in sentences(rewrite.summary):
-        claim = Addition(id="", content=sentence.strip())
-        # all facts of a large memory are read only for a sentence that rests on nothing nearer
-        is_known = said.missing(claim, None, near, mode) is None or (
-            said.missing(claim, None, [*near, *(fact.content for fact in draft.memory.facts)], mode) is None
-        )
-        (kept if is_known else dropped).append(sentence)
-    return kept, dropped
+class _Sources:
+    """What the summaries of one update may rest on."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._memory = draft.memory
+        self._policy = draft.policy
+        self._said = SaidWords(draft.turns, draft.memory)
+        self._accepted = [addition.content for addition in draft.changes.additions]
+
+    def split(self, rewrite: Rewrite) -> tuple[list[str], list[str]]:
+        """Return the sentences of a summary that rest on something, and the others."""
+        near = self._said.support([rewrite.base, *self._accepted])
+        kept: list[str] = []
+        dropped: list[str] = []
+        for sentence in sentences(cut_summary(rewrite.summary, self._policy)):
+            is_supported = self._supports(near, sentence) or self._supports(self._known, sentence)
+            (kept if is_supported else dropped).append(sentence)
+        return kept, dropped
+
+    @cached_property
+    def _known(self) -> Support:
+        """The facts and the user's words: read only for a sentence that rests on nothing nearer."""
+        return self._said.support([*self._accepted, *(fact.content for fact in self._memory.facts)])
+
+    def _supports(self, support: Support, sentence: str) -> bool:
+        return support.missing_from(sentence.strip(), self._policy.grounding) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memgraph.models import Rewrite, Section
+from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
 from memgraph.text.normalize import is_placeholder
 from memgraph.text.sentences import cut_at_sentence
@@ -24,10 +25,15 @@ def _rewrite_section(draft: Draft, change: Rewrite) -> Draft:
     if not change.edited_by_user:
         if is_placeholder(summary):
             return draft.with_refusal(change.section, "the new summary says nothing")
-        summary = cut_at_sentence(summary, draft.policy.max_summary_tokens, count_tokens).strip()
+        summary = cut_summary(summary, draft.policy)
     if not summary or summary == current.summary:
         return draft
     if current.summary != change.base:
         return draft.with_refusal(change.section, "the summary was changed by another writer meanwhile")
     section = Section.model_validate(current.model_dump() | {"summary": summary, "updated_at": draft.changes.at})
     return replace(draft, memory=draft.memory.with_section(change.section, section))
+
+
+def cut_summary(summary: str, policy: Policy) -> str:
+    """Return *summary* cut at the end of a sentence, if possible, to at most `max_summary_tokens` tokens."""
+    return cut_at_sentence(summary.strip(), policy.max_summary_tokens, count_tokens).strip()

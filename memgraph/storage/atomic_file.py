@@ -65,7 +65,8 @@ def check_writable(folder: Path) -> None:
         with TemporaryFile(dir=existing) as file:
             file.write(bytes(PROBE_BYTES))
     except OSError as error:
-        raise StorageError(f"{existing}: {error.strerror or error}") from error
+        place = f"{folder}" if existing == folder else f"{folder} cannot be created: {existing}"
+        raise StorageError(f"{place}: {error.strerror or error}") from error
 
 
 def create_private(path: Path) -> None:

@@ -220,8 +220,9 @@ def read_message(
         return None
     content = cast("object", message.content)
     without_memory = _without_memory(content)
-    text = without_blocks(without_memory, UPLOADS).strip()
-    is_upload = text != without_memory and _ONLY_FILES.fullmatch(text) is not None
+    without_uploads = without_blocks(without_memory, UPLOADS).strip()
+    is_upload = without_uploads != without_memory and _ONLY_FILES.fullmatch(without_uploads) is not None
+    text = mask(without_uploads)
     message_id = clean(message.id) if isinstance(message.id, str) else ""
     marked = marked_parts(content, _additional(message))
     return MessageText(

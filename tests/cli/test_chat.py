@@ -449,7 +449,7 @@ def test_a_spinner_is_shown_until_the_first_word(
 ) -> None:
     """At a terminal only."""
     say = ("chat", "-u", "ada", "--model", "scripted:one")
-    piped = memgraph(*say, stdin=b"Who am I?\n").out
+    piped = memgraph(*say, stdin=b"My name is Ada.\n").out
 
     monkeypatch.setenv("FORCE_COLOR", "1")
     before, answer, _ = memgraph(*say, stdin=b"Who am I?\n").out.partition("You are Ada.")

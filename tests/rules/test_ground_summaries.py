@@ -86,8 +86,8 @@ def test_what_stays_and_what_is_reported_are_all_sentences(section: str, parts: 
     summary = "".join(parts)
     draft = apply(summary, rewrites=(Rewrite.model_validate({"section": section, "summary": summary, "base": ""}),))
 
-    kept = [sentence for text in summaries(draft) for sentence in sentences(text)]
+    kept = [sentence.strip() for text in summaries(draft) for sentence in sentences(text)]
     dropped = [refusal.item for refusal in draft.refused]
-    given = [sentence for sentence in sentences(summary) if sentence]
-    assert sorted([*map(str.strip, kept), *dropped]) == sorted(map(str.strip, given))
+    given = [stripped for sentence in sentences(summary) if (stripped := sentence.strip())]
+    assert sorted([*kept, *dropped]) == sorted(given)
     assert [sentence for sentence in given if sentence in kept] == kept

@@ -1,0 +1,134 @@
+"""What some texts support: the names, numbers, dates and content words that a fact may consist of."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from datetime import date, timedelta
+from functools import cached_property
+
+from memgraph.policy import Grounding
+from memgraph.retrieval.terms import extract_terms
+from memgraph.text.date_phrases import find_dates
+from memgraph.text.dates import days_of
+from memgraph.text.names import MIN_SHARED_CHARS, KnownNames
+from memgraph.text.normalize import HAN
+
+MIN_SHARE = {"strict": 1 / 3, "lenient": 1 / 2}
+"""The least share of the content words of a fact that the user said, by grounding."""
+UNKNOWN_DAY = date(1970, 1, 1)
+"""Of a text of which the time is unknown."""
+
+_HAN_CHARACTER = re.compile(f"[{HAN}]")
+_FRAME = frozenset(
+    extract_terms(
+        """
+        user person name named called like likes love loves enjoy enjoys prefer prefers preference dislike dislikes
+        hate hates use uses using work works working live lives living want wants plan plans planning need needs
+        interested interest think thinks believe feel feels mention mentioned said state stated asked
+        now currently recently since new day month year old age time always usually often never instead rather also
+        together speak speaks know knows learn learning decide decided start started begin began
+        """
+    )
+) | frozenset(
+    "用户喜欢爱偏好讨厌使用工作住在想要计划需要感兴趣认为觉得提到说现目前最近从新天月年时候总经常不再而改叫名字"
+)
+_TIME = re.compile(
+    r"\b(?:(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th|[./]\d{1,2})|ago|last|next|this|since|today|tonight|tomorrow|yesterday|week|month|years?|morning|evening|now"
+    r"|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b|[今明昨前后去][天日年晚]|[上下这本]个?[周月礼]"
+    r"|(?:周|星期|礼拜)[一二三四五六日天末]|第[一二三四五六七八九十\d]{1,3}个?[天周月年]|[年月号日]|刚才?|现在",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"(?<![\d.,-])(?:19|20)\d\d(?:-\d\d){0,2}(?![\d-]|[.,]\d)")
+
+
+def _is_about(partial: str | None, day: date) -> bool:
+    """Return whether a partial date contains *day*, or the day before or after: that of another time zone."""
+    days = days_of(partial) if partial else None
+    margin = timedelta(days=1)
+    return days is None or days.first - margin <= day <= days.last + margin
+
+
+def _split_dates(content: str, day: date) -> tuple[str, list[str | None]]:
+    """Return *content* without its dates, and the dates; *day* is that of "today" in it."""
+    mentions = find_dates(content, day)
+    ends = [0, *(mention.end for mention in mentions)]
+    starts = [*(mention.start for mention in mentions), len(content)]
+    rest = " ".join(content[end:start] for end, start in zip(ends, starts, strict=True))
+    return _DATE.sub(" ", rest), [*(mention.date for mention in mentions), *_DATE.findall(rest)]
+
+
+def content_terms(text: str) -> frozenset[str]:
+    """Return the stems of the content words of *text*, and its Chinese characters."""
+    return frozenset(filter(is_unit, extract_terms(text)))
+
+
+def is_unit(term: str) -> bool:
+    """Return whether *term* is a word or a character: a pair of Chinese characters would count twice."""
+    return len(term) == 1 or not _HAN_CHARACTER.match(term)
+
+
+class Support:
+    """The names, numbers, times and content words of some texts: what a fact may consist of.
+
+    Args:
+        texts: What was said, or is known.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+
+    def missing_from(
+        self, content: str, mode: Grounding, *, day: date = UNKNOWN_DAY, times: Support | None = None
+    ) -> str | None:
+        """Return what of *content* is not in the texts, as a reason to refuse it; None if nothing is missing.
+
+        Args:
+            content: A fact, or a sentence of a summary.
+            mode: Which share of its words must be there.
+            day: When it was said.
+            times: Where a time must be named for a date of *content*; by default in the texts.
+        """
+        content, dates = _split_dates(content, day)
+        # a model resolves "last week", so any named time will do; so does the day on which it was said
+        if dates and not (times or self).has_time and not all(_is_about(partial, day) for partial in dates):
+            return "the user named no such date"
+        if missing := self._names.missing_from(content):
+            return f"the user did not mention {missing!r}"
+        return None if self.share(content) >= MIN_SHARE[mode] else "the words of the user do not support it"
+
+    @cached_property
+    def has_time(self) -> bool:
+        """Whether one of the texts names a time."""
+        return any(find_dates(text, UNKNOWN_DAY) or _TIME.search(text) for text in self._texts)
+
+    @cached_property
+    def _names(self) -> KnownNames:
+        return KnownNames(self._texts)
+
+    @cached_property
+    def _terms(self) -> frozenset[str]:
+        return frozenset[str]().union(*map(content_terms, self._texts))
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self._terms)
+
+    def share(self, content: str) -> float:
+        """Return which share of the content words of a fact they contain; frame words such as "likes" do not count.
+
+        Numbers were compared before, since the user may have written them as words.
+        """
+        terms = content_terms(content)
+        terms = terms - _FRAME or terms
+        return sum(map(self._contains, terms)) / len(terms) if terms else 1.0
+
+    def _contains(self, term: str) -> bool:
+        return term.isdigit() or term in self._terms or self._has_form(term)
+
+    def _has_form(self, term: str) -> bool:
+        """Return whether another form of *term* is among them, such as "allergy" for "allergic"."""
+        beginning = term[: max(MIN_SHARED_CHARS, len(term) * 2 // 3)]
+        at = bisect_left(self._sorted, beginning)
+        return len(term) > len(beginning) and at < len(self._sorted) and self._sorted[at].startswith(beginning)
