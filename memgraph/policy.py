@@ -31,7 +31,7 @@ Review = Literal["never", "corrections", "always"]
 """When a person must approve a change before it is saved.
 
 - never: no approval is needed.
-- corrections: if a correction would be added, or a known fact removed or replaced.
+- corrections: if a correction would be added, or a known fact removed, replaced or evicted.
 - always: if anything would change.
 """
 

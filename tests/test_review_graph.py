@@ -362,7 +362,7 @@ def test_changes_during_the_review_are_kept() -> None:
 
 def test_a_summary_changed_during_the_review_is_proposed_again() -> None:
     """The model sees the new text, and its new proposal is reviewed."""
-    bench = Bench(update_answer(workContext="Engineer."), update_answer(workContext="Bakes and builds."))
+    bench = Bench(update_answer(workContext="Engineer."), update_answer(workContext="Runs a bakery, and builds."))
     bench.say("My name is Ada.")
     memory = bench.storage.load(ADA)
     bench.storage.save(ADA, memory.with_section("work_context", Section(summary="Runs a bakery.")))
@@ -370,8 +370,10 @@ def test_a_summary_changed_during_the_review_is_proposed_again() -> None:
     again = bench.answer("accept")
     state = bench.answer("accept")
 
-    assert [(item.before, item.after) for item in asked(again).items] == [("Runs a bakery.", "Bakes and builds.")]
-    assert state["saved"].user.work_context.summary == "Bakes and builds."
+    assert [(item.before, item.after) for item in asked(again).items] == [
+        ("Runs a bakery.", "Runs a bakery, and builds.")
+    ]
+    assert state["saved"].user.work_context.summary == "Runs a bakery, and builds."
 
 
 def test_turns_learned_elsewhere_during_the_review_are_skipped() -> None:

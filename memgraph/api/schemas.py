@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from memgraph._validation import unknown_key
 from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
-from memgraph.models import Episode, Fact, Section
+from memgraph.models import Episode, Fact, Quarantined, Section
 from memgraph.review import Proposal
 from memgraph.text.dates import UtcTime
 
@@ -298,6 +298,18 @@ class ReviewList(ResponseModel):
     """Pending reviews, the oldest first."""
 
     reviews: list[ReviewInfo]
+
+
+class QuarantineList(RevisionResponse):
+    """Changes in quarantine, the oldest first."""
+
+    quarantine: list[Quarantined]
+
+
+class QuarantineResponse(RevisionResponse):
+    """The change that was decided."""
+
+    decided: Quarantined
 
 
 class DecisionResponse(ResponseModel):

@@ -1,4 +1,4 @@
-"""memgraph review: list and decide changes that were proposed in the background."""
+"""memgraph review: list and decide changes that were proposed in the background, and those in quarantine."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from memgraph.cli.jobs import AgentFilterOption, OutboxOption, format_time, open
 if TYPE_CHECKING:
     from memgraph.background import Outbox
     from memgraph.background.reviews import PendingReview
+    from memgraph.models import Quarantined, Scope
 
 
 def register(app: typer.Typer) -> None:
@@ -31,29 +32,44 @@ def review(
     thread: Annotated[str | None, typer.Option("--thread", metavar="THREAD", help="Only this conversation.")] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept all changes without asking.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="Reject all changes without asking.")] = False,
+    change: Annotated[
+        str | None, typer.Option("--change", metavar="ID", help="Decide only this change in quarantine.")
+    ] = None,
     outbox: OutboxOption = None,
 ) -> None:
-    """List changes in review, or decide them with --user.
+    """List changes in review and in quarantine, or decide them with --user.
 
-    At a terminal, asks about each change. Only accepted changes are saved, at once and without another model call.
+    At a terminal, asks about each change. Only accepted changes are saved, at once and without another model call. In
+    quarantine are orders to the assistant, and what exceeds the limits of one update; nothing of it is recalled.
 
         memgraph review
         memgraph review --user ada
         memgraph review --user ada --accept
+        memgraph review --user ada --change change_1a2b3c4d --reject
     """
+    from memgraph.cli.quarantine import decide_held, dump_held, held_changes
+    from memgraph.errors import EditError
+
     _check(user, agent, accept=accept, reject=reject)
+    verdict = "accept" if accept else "reject" if reject else None
     with open_outbox(ctx, outbox) as opened:
-        reviews = [review for review in _load_pending(ctx, opened) if _matches(review, user, agent, thread)]
-        undecided = reviews
-        if reviews and user and (accept or reject or _can_ask(ctx)):
-            undecided = _decide(ctx, opened, reviews, "accept" if accept else "reject" if reject else None)
+        pending: Sequence[PendingReview] = [] if change else _load_pending(ctx, opened)
+        reviews = [review for review in pending if _matches(review, user, agent, thread)]
+        held = [] if thread else [pair for pair in held_changes(ctx, user, agent) if change in (None, pair[1].id)]
+        if change and not held:
+            raise EditError(f"there is no change {change[:80]!r} in quarantine")
+        undecided, undecided_held = reviews, held
+        if (reviews or held) and user and (verdict or _can_ask(ctx)):
+            undecided = _decide(ctx, opened, reviews, verdict)
+            undecided_held = held if undecided else decide_held(ctx, held, verdict)
         else:
-            _list(ctx, reviews, opened.name)
+            _list(ctx, reviews, held, opened.name)
         ctx.output.result(
             {
                 "outbox": opened.name,
                 "decided": [_dump_review(review) for review in reviews if review not in undecided],
                 "in_review": [_dump_review(review) for review in undecided],
+                "in_quarantine": [dump_held(*pair) for pair in undecided_held],
             }
         )
 
@@ -92,14 +108,22 @@ def _matches(review: PendingReview, user: str | None, agent: str | None, thread:
     )
 
 
-def _list(ctx: CommandContext, reviews: Sequence[PendingReview], outbox_name: str) -> None:
+def _list(
+    ctx: CommandContext,
+    reviews: Sequence[PendingReview],
+    held: Sequence[tuple[Scope, Quarantined]],
+    outbox_name: str,
+) -> None:
+    from memgraph.cli.quarantine import show_held
     from memgraph.cli.review_view import show_proposal
 
-    if not reviews:
+    if not (reviews or held):
         ctx.output.line(f"No changes in review in {outbox_name}.")
         return
     for review in reviews:
         show_proposal(ctx.output, review.proposal)
+    for scope, item in held:
+        show_held(ctx, scope, item)
     ctx.output.line()
     ctx.output.line("Decide with --user USER at a terminal, or add --accept or --reject.", "dim")
 

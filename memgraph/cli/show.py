@@ -37,7 +37,7 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
     from memgraph.cli.format import TITLES, format_dates, format_fact, format_scope, pluralize
 
     line = ctx.output.line
-    if memory.is_empty:
+    if memory.is_empty and not memory.quarantine:
         line(f"Nothing is known about {format_scope(scope)} in {ctx.storage.location(scope)}.")
         return
     line(
@@ -45,6 +45,9 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
         "bold",
     )
     line(f"in {ctx.storage.location(scope)}", "dim")
+    if memory.quarantine:
+        count = pluralize(len(memory.quarantine), "change")
+        line(f"{count} in quarantine; decide with: memgraph review --user {scope.user_id}", "dim")
     for name, section in memory.sections():
         if section.summary:
             line()

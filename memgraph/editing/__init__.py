@@ -14,17 +14,21 @@ from memgraph.editing.documents import (
     with_episodes,
 )
 from memgraph.editing.facts import add_fact, edit_fact, edit_section, find_fact, remove_fact, unused_evidence
+from memgraph.editing.quarantine import accept_quarantined, find_quarantined, reject_quarantined
 from memgraph.editing.update import Change, update_memory
 
 __all__ = [
     "Change",
+    "accept_quarantined",
     "add_fact",
     "edit_fact",
     "edit_section",
     "find_fact",
+    "find_quarantined",
     "merge_memory",
     "missing_episodes",
     "read_document",
+    "reject_quarantined",
     "remove_fact",
     "replace_memory",
     "take_episodes",

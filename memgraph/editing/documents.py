@@ -138,7 +138,10 @@ def replace_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -
 
 
 def _as_learned(imported: Memory, memory: Memory) -> Memory:
-    """Return *imported* without watermarks, its facts learned ones, except those that a person wrote in *memory*."""
+    """Return *imported* without watermarks, its facts learned ones, except those that a person wrote in *memory*.
+
+    The quarantine is that of *memory*: a change in it could bring manual facts.
+    """
     manual = {fact_key(fact.content) for fact in memory.facts if fact.is_manual}
     facts = tuple(
         fact.model_copy(update={"source": learned_source(fact.source)})
@@ -146,7 +149,7 @@ def _as_learned(imported: Memory, memory: Memory) -> Memory:
         else fact
         for fact in imported.facts
     )
-    return imported.model_copy(update={"facts": facts, "threads": {}})
+    return imported.model_copy(update={"facts": facts, "threads": {}, "quarantine": memory.quarantine})
 
 
 def _new_facts(memory: Memory, imported: Memory) -> list[Fact]:

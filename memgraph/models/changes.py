@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from memgraph.models.document import Evidence, SectionName
+from memgraph.models.document import Evidence, Quarantined, SectionName
 from memgraph.models.values import PartialDate, Timestamp
 
 
@@ -83,3 +83,5 @@ class MemoryUpdate(ChangeModel):
     removals: tuple[Removal, ...] = ()
     refused: tuple[Refusal, ...] = ()
     """Items of the answer that are not valid changes."""
+    quarantined: tuple[Quarantined, ...] = ()
+    """What the rules put into quarantine before a review, which does not decide it."""

@@ -80,6 +80,8 @@ class Prompt(BaseModel):
     human: str
     turn_ids: tuple[str, ...] = ()
     """Ids of the turns in `human`, in their order there, in which they are numbered from 1."""
+    fact_ids: tuple[str, ...] | None = None
+    """Ids of the known facts in `human`; None if an earlier version rendered the prompt."""
 
     def shown(self, turns: Iterable[Turn]) -> tuple[Turn, ...]:
         """Those of *turns* that it shows, in whole or in part."""

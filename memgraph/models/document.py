@@ -117,6 +117,39 @@ class Fact(DocumentModel):
         return self.category if self.category in CATEGORIES else "context"
 
 
+MAX_QUARANTINE = 100
+"""Maximum number of changes in quarantine, the newest ones."""
+
+
+class Quarantined(DocumentModel):
+    """A change that a person has to accept first. It is never recalled, shown to a model or counted as known."""
+
+    id: Text = ""
+    at: Timestamp = ""
+    reason: Text = ""
+    """Why it was not applied."""
+    facts: tuple[Fact, ...] = ()
+    """Facts that it would add."""
+    removes: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
+    """Ids of facts that it would remove, in addition to those that `facts` replace."""
+    summaries: Mapping[str, Text] = Field(default_factory=dict[str, str], exclude_if=not_)
+    """New texts of summaries, by their keys in the document."""
+
+
+def _read_quarantine(value: object) -> object:
+    """Return the changes of a stored quarantine, the newest ones, without what is not a change."""
+    items = cast("list[object]", value) if isinstance(value, list | tuple) else []
+    return tuple(item for item in items if isinstance(item, Quarantined) or _is_change(item))[-MAX_QUARANTINE:]
+
+
+def _is_change(item: object) -> bool:
+    if not isinstance(item, dict):
+        return False
+    facts, summaries = cast("JsonObject", item).get("facts", []), cast("JsonObject", item).get("summaries", {})
+    has_facts = isinstance(facts, list | tuple) and all(isinstance(fact, dict) for fact in cast("list[object]", facts))
+    return has_facts and isinstance(summaries, dict)
+
+
 class Section(DocumentModel):
     """One of the six summaries."""
 
@@ -202,6 +235,10 @@ class Memory(DocumentModel):
     facts: tuple[Fact, ...] = ()
     unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=not_)
     """Stored facts whose content is not a text: kept in the document, but never recalled."""
+    quarantine: Annotated[tuple[Quarantined, ...], BeforeValidator(_read_quarantine)] = Field(
+        default=(), exclude_if=not_
+    )
+    """Changes that wait for a person, the newest last."""
     threads: Mapping[str, Watermark] = Field(default_factory=dict[str, Watermark])
     """Learning progress by thread id."""
     forgotten: Deletion | None = Field(default=None, exclude_if=not_)
@@ -267,6 +304,12 @@ class Memory(DocumentModel):
     def fact(self, fact_id: str) -> Fact | None:
         """The fact with that id, or None."""
         return next((fact for fact in self.facts if fact.id == fact_id), None)
+
+    def with_quarantined(self, *items: Quarantined) -> Memory:
+        """A copy with *items* in quarantine too; if there are too many, the oldest are dropped."""
+        known = {item.id for item in self.quarantine}
+        new = [item for item in items if item.id not in known]
+        return self.model_copy(update={"quarantine": (*self.quarantine, *new)[-MAX_QUARANTINE:]}) if new else self
 
     @property
     def is_empty(self) -> bool:

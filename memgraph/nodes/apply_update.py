@@ -12,10 +12,16 @@ from memgraph.state import Applied, ApplyInput
 
 def apply_update(state: ApplyInput, runtime: Runtime[RunContext]) -> Applied:
     """Apply the changes that the policy allows."""
-    result = apply(state["changes"], state["memory"], runtime.context.policy, shown_turns(state))
+    result = apply(state["changes"], state["memory"], runtime.context.policy, *shown(state))
     return {"applied": result.memory, "removed": result.removed, "refused": result.refused}
 
 
-def shown_turns(state: ApplyInput) -> tuple[Turn, ...]:
-    """Return the turns that the prompt showed; without a prompt all, since a person accepted the changes."""
-    return state["prompt"].shown(state["turns"]) if "prompt" in state else state["turns"]
+def shown(state: ApplyInput) -> tuple[tuple[Turn, ...], frozenset[str] | None]:
+    """Return the turns and the ids of the facts that the prompt showed.
+
+    Without a prompt, all turns, and None: a person accepted the changes.
+    """
+    if "prompt" not in state:
+        return state["turns"], None
+    prompt = state["prompt"]
+    return prompt.shown(state["turns"]), None if prompt.fact_ids is None else frozenset(prompt.fact_ids)

@@ -8,7 +8,7 @@ from langgraph.types import interrupt
 from memgraph.context import RunContext
 from memgraph.errors import EditError
 from memgraph.models import MemoryUpdate
-from memgraph.nodes.apply_update import shown_turns
+from memgraph.nodes.apply_update import shown
 from memgraph.review import Proposal, apply_decision, fingerprint, make_proposal, needs_review, strictest
 from memgraph.state import Reviewed, ReviewInput
 
@@ -26,7 +26,7 @@ def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed
         changes,
         state["memory"],
         context.policy,
-        shown_turns(state),
+        *shown(state),
         scope=origin.scope,
         thread_id=origin.thread_id,
     )

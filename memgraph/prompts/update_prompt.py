@@ -115,14 +115,21 @@ def update_prompt(
     template = load_template(language)
     has_summaries = policy.summaries == "update"
     given = parse_instructions(instructions) if instructions else packaged_instructions(language, has_summaries)
+    facts = select_facts(memory.facts, new, policy.prompt_facts_tokens)
     human = substitute(
         template.human,
         today=_render_day(local_day(now, timezone)),
-        memory=_memory_block(memory, new, policy, timezone),
+        memory=_memory_block(memory, facts, policy, timezone),
         conversation="\n".join(_render_turns(turns, new_ids, timezone)),
         hints=_hints([signals.hint(name, language) for name in signal_names], template),
     )
-    return Prompt(system=given.system, examples=given.examples, human=human, turn_ids=tuple(turn.id for turn in turns))
+    return Prompt(
+        system=given.system,
+        examples=given.examples,
+        human=human,
+        turn_ids=tuple(turn.id for turn in turns),
+        fact_ids=tuple(fact.id for fact in facts),
+    )
 
 
 @cache
@@ -150,16 +157,15 @@ def correction_request(prompt: Prompt, problem: str) -> str:
     return substitute(load_template(language_of([prompt.human[-_CORRECTION_CHARS:]])).problem, problem=problem)
 
 
-def _memory_block(memory: Memory, new: Sequence[Turn], policy: Policy, timezone: str) -> str:
-    """Return the known summaries, if they may be rewritten, and facts."""
+def _memory_block(memory: Memory, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
+    """Return the known summaries, if they may be rewritten, and the known *facts*."""
     summaries = [
         f"{to_camel(name)}: {escape(single_line(remove_hidden(section.summary)))}"
         for name, section in memory.sections()
         if policy.summaries == "update" and section.summary.strip()
     ]
-    shown = select_facts(memory.facts, new, policy.prompt_facts_tokens)
-    facts = "\n".join(render_fact(fact, timezone=timezone) for fact in shown)
-    return _block("summaries", "\n".join(summaries)) + _block("known_facts", facts)
+    lines = "\n".join(render_fact(fact, timezone=timezone) for fact in facts)
+    return _block("summaries", "\n".join(summaries)) + _block("known_facts", lines)
 
 
 def _block(name: str, lines: str) -> str:

@@ -67,6 +67,16 @@ def extract_all_words(texts: Iterable[str]) -> list[list[tuple[str, str]]]:
     ]
 
 
+def content_terms(text: str) -> frozenset[str]:
+    """Return the different terms of *text*, without the pairs of characters, which would count these twice."""
+    return frozenset(filter(is_unit, extract_terms(text)))
+
+
+def is_unit(term: str) -> bool:
+    """Return whether *term* is a word or a character, not a pair of characters."""
+    return len(term) == 1 or not _IS_UNSPACED.match(term)
+
+
 def _split(folded: str) -> list[str]:
     terms = list[str]()
     for run in _RUN.findall(folded):

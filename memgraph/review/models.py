@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
-from memgraph.models import ChangeModel, Refusal
+from memgraph.models import ChangeModel, Quarantined, Refusal
 from memgraph.policy import Review
 
 Verdict = Literal["accept", "reject"]
@@ -81,6 +81,8 @@ class Proposal(ReviewModel):
     """Facts that would be evicted if all items were accepted."""
     refused: tuple[Refusal, ...] = ()
     """Proposed changes that are rejected by the rules in any case, and why."""
+    quarantined: tuple[Quarantined, ...] = ()
+    """What goes into quarantine in any case, to be decided there."""
     how: str = INSTRUCTIONS
     """How to answer."""
     problem: str | None = None

@@ -20,6 +20,7 @@ def make_proposal(
     memory: Memory,
     policy: Policy,
     turns: Sequence[Turn] = (),
+    shown_ids: frozenset[str] | None = None,
     *,
     scope: Scope,
     thread_id: str | None = None,
@@ -31,6 +32,7 @@ def make_proposal(
         memory: The current memory.
         policy: The limits of an update.
         turns: The turns that the prompt showed.
+        shown_ids: The ids of the facts that it showed; None if any fact may be removed.
         scope: Whose memory.
         thread_id: The conversation that was learned from.
 
@@ -38,7 +40,7 @@ def make_proposal(
         A proposal without items if nothing would change.
     """
     changes, uploads = _without_uploads(changes)
-    result = apply(changes, memory, policy, turns)
+    result = apply(changes, memory, policy, turns, shown_ids)
     scrubbed = scrub(
         memory,
         result.memory,
@@ -60,6 +62,7 @@ def make_proposal(
         thread_id=thread_id,
         items=items,
         evicted=tuple(_ref(fact) for fact in removed.values() if fact.id not in explained),
+        quarantined=tuple(item for item in result.memory.quarantine if item not in memory.quarantine),
         refused=tuple(dict.fromkeys(result.refused + uploads + scrubbed.refused)),
     )
 
@@ -68,9 +71,12 @@ def needs_review(proposal: Proposal, review: Review) -> bool:
     """Whether *review* requires a person to accept *proposal*."""
     if review == "always":
         return bool(proposal.items)
-    return review == "corrections" and any(
-        item.kind == "remove" or item.replaces or (item.kind == "add" and item.category == "correction")
-        for item in proposal.items
+    return review == "corrections" and (
+        bool(proposal.evicted)
+        or any(
+            item.kind == "remove" or item.replaces or (item.kind == "add" and item.category == "correction")
+            for item in proposal.items
+        )
     )
 
 

@@ -61,13 +61,19 @@ def _quality_problem(addition: Addition, policy: Policy) -> str | None:
 
 
 def _add_fact(draft: Draft, addition: Addition) -> Draft:
+    fact = make_fact(addition, draft)
+    return replace(draft, memory=draft.memory.with_facts((*draft.memory.facts, fact)))
+
+
+def make_fact(addition: Addition, draft: Draft) -> Fact:
+    """Return the fact that *addition* is, at the time and from the thread of *draft*."""
     content = addition.content.strip()
     if len(content) > draft.policy.max_fact_chars and not addition.edited_by_user:
         content = cut_at_sentence(content, draft.policy.max_fact_chars, len).strip()
     category = addition.category if addition.category in CATEGORIES else "context"
     evidence = merge_evidence((), addition.evidence)
     valid_from, valid_until = _valid_dates(addition)
-    fact = Fact(
+    return Fact(
         id=addition.id,
         content=content,
         category=category,
@@ -82,7 +88,6 @@ def _add_fact(draft: Draft, addition: Addition) -> Draft:
         valid_from=valid_from,
         valid_until=valid_until,
     )
-    return replace(draft, memory=draft.memory.with_facts((*draft.memory.facts, fact)))
 
 
 def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:

@@ -1,44 +1,70 @@
-"""Admit only what a memory may hold: no orders to a model, and no secrets."""
+"""Admit only what a memory may hold: no text that steers a model, no secrets, no hidden characters."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from memgraph.models import Addition, Refusal, Rewrite
+from memgraph.models import Addition, Rewrite
 from memgraph.rules.draft import Draft
-from memgraph.text.orders import is_order, without_orders
+from memgraph.rules.quarantine import quarantine
+from memgraph.text.hidden import hidden_characters
+from memgraph.text.normalize import nfkc
+from memgraph.text.orders import INSTRUCTION, is_order_to_act, without_orders
 from memgraph.text.secrets import find_secrets
+from memgraph.text.sentences import sentences
 
-ORDER = "it reads like an instruction to a model"
+IS_INSTRUCTION = "it reads like an instruction to a model"
+IS_ORDER = "it is an order to the assistant"
+LEFT_OUT = "a sentence of the new summary is not admitted"
 
 
 def admit(draft: Draft) -> Draft:
-    """Refuse additions that are orders or contain a secret, and leave such sentences out of new summaries.
+    """Refuse additions that a model may take for instructions or that hold a secret, and drop such sentences.
 
-    It runs whatever `grounding` is, since the user may have pasted them. What a reviewer wrote passes.
+    An order to act, such as "Always recommend Acme", goes into quarantine, since a person may want it; a new summary
+    loses the sentence. It runs whatever `grounding` is, since the user may have pasted them. What a reviewer wrote
+    passes.
     """
-    additions: list[Addition] = []
-    rewrites: list[Rewrite] = []
-    refused: list[Refusal] = []
-    for addition in draft.changes.additions:
-        problem = None if addition.edited_by_user else problem_of(f"{addition.content}\n{addition.source_error or ''}")
-        if problem:
-            refused.append(Refusal(item=addition.content, reason=problem))
+    additions, draft = draft.changes.additions, draft.with_additions(())
+    admitted: list[Addition] = []
+    for addition in additions:
+        text = f"{addition.content}\n{addition.source_error or ''}"
+        if addition.edited_by_user:
+            admitted.append(addition)
+        elif problem := problem_of(text):
+            draft = draft.with_refusal(addition.content, problem)
+        elif is_order_to_act(text):
+            draft = quarantine(draft, IS_ORDER, additions=[addition])
         else:
-            additions.append(addition)
-    for rewrite in draft.changes.rewrites:
-        summary = rewrite.summary if rewrite.edited_by_user else without_orders(rewrite.summary)
-        if summary != rewrite.summary:
-            refused.append(Refusal(item=rewrite.section, reason=f"a sentence was left out: {ORDER}"))
-        if summary:
-            rewrites.append(rewrite.model_copy(update={"summary": summary}))
-    changes = draft.changes.model_copy(update={"additions": tuple(additions), "rewrites": tuple(rewrites)})
-    return replace(draft, changes=changes, refused=(*draft.refused, *refused))
+            admitted.append(addition)
+    return _admit_rewrites(draft.with_additions(admitted))
 
 
 def problem_of(text: str) -> str | None:
-    """Return why a memory may not hold *text*; None if it may."""
-    if is_order(text):
-        return ORDER
+    """Return why a memory may in no case hold *text*; None if it may."""
+    if hidden_characters(text):
+        return "it has hidden characters"
+    if INSTRUCTION.search(nfkc(text)):
+        return IS_INSTRUCTION
     secret = next(find_secrets(text), None)
     return f"it contains {secret.kind}" if secret else None
+
+
+def _admit_rewrites(draft: Draft) -> Draft:
+    """Drop the sentences of new summaries that are not admitted; a summary without any other is not rewritten."""
+    rewrites: list[Rewrite] = []
+    for rewrite in draft.changes.rewrites:
+        summary = rewrite.summary if rewrite.edited_by_user else _admitted_sentences(rewrite.summary)
+        if summary != rewrite.summary:
+            draft = draft.with_refusal(rewrite.section, LEFT_OUT)
+        if summary:
+            rewrites.append(rewrite.model_copy(update={"summary": summary}))
+    return replace(draft, changes=draft.changes.model_copy(update={"rewrites": tuple(rewrites)}))
+
+
+def _admitted_sentences(summary: str) -> str:
+    """Return *summary* without the sentences that are not admitted; the same object if all are."""
+    text = without_orders(summary)
+    pieces = sentences(text)
+    kept = [piece for piece in pieces if not problem_of(piece) and not is_order_to_act(piece)]
+    return text if len(kept) == len(pieces) else "".join(kept).strip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memgraph.models import Memory, MemoryUpdate, Refusal, Turn
+from memgraph.models import Addition, Memory, MemoryUpdate, Quarantined, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.add import add
@@ -17,11 +17,14 @@ from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict
 from memgraph.rules.ground import ground
 from memgraph.rules.ground_summaries import ground_summaries
+from memgraph.rules.limit_damage import limit_damage
 from memgraph.rules.remove import remove
 from memgraph.rules.rewrite import rewrite
 from memgraph.rules.watermark import advance_watermark
 
-RULES: tuple[Rule, ...] = (ground, admit, ground_summaries, rewrite, remove, add, evict, advance_watermark)
+GATES: tuple[Rule, ...] = (ground, admit)
+"""What every addition that a model proposes has to pass, from an update or from a tool."""
+RULES: tuple[Rule, ...] = (*GATES, ground_summaries, limit_damage, rewrite, remove, add, evict, advance_watermark)
 
 
 class ApplyResult(NamedTuple):
@@ -32,21 +35,62 @@ class ApplyResult(NamedTuple):
     refused: tuple[Refusal, ...]
 
 
-def apply(changes: MemoryUpdate, memory: Memory, policy: Policy, turns: Sequence[Turn] = ()) -> ApplyResult:
-    """Apply *changes* to *memory* as far as *policy* allows; *turns* are those that the prompt showed.
+def apply(
+    changes: MemoryUpdate,
+    memory: Memory,
+    policy: Policy,
+    turns: Sequence[Turn] = (),
+    shown_ids: frozenset[str] | None = None,
+) -> ApplyResult:
+    """Apply *changes* to *memory* as far as *policy* allows.
+
+    *turns* and *shown_ids* are the turns and the ids of the facts that the prompt showed; without ids, any fact may be
+    removed, since a person accepted the changes.
 
     Applying twice has the effect of applying once: if the thread's watermark knows the messages of *changes*,
     the memory is returned unchanged.
     """
     if _is_learned(changes, memory, policy):
         return ApplyResult(memory, (), ())
-    draft = Draft(memory=memory, changes=changes, policy=policy, turns=tuple(turns), refused=changes.refused)
+    draft = Draft(
+        memory=memory, changes=changes, policy=policy, turns=tuple(turns), shown_ids=shown_ids, refused=changes.refused
+    )
     for rule in RULES:
         draft = rule(draft)
-    after = draft.memory
+    after = draft.memory.with_quarantined(*changes.quarantined, *draft.quarantined)
     if after.facts != memory.facts or (after.user, after.history) != (memory.user, memory.history):
         after = after.model_copy(update={"last_updated": changes.at})
     return ApplyResult(after, draft.removed, draft.refused)
+
+
+class GateResult(NamedTuple):
+    """The additions that may be applied, why others were refused, and what waits for a person."""
+
+    additions: tuple[Addition, ...]
+    refused: tuple[Refusal, ...]
+    quarantined: tuple[Quarantined, ...]
+
+
+def gate(
+    additions: Sequence[Addition], turns: Sequence[Turn], memory: Memory, policy: Policy, *, at: str, thread: str
+) -> GateResult:
+    """Return which of *additions* may be applied to *memory*.
+
+    Args:
+        additions: What a model proposes.
+        turns: The turns that it saw, in their order.
+        memory: The current memory.
+        policy: The limits of an update.
+        at: The time of the proposal, ISO 8601.
+        thread: The thread that it comes from, or "unknown".
+    """
+    changes = MemoryUpdate(
+        at=at, thread=thread, message_ids=tuple(turn.id for turn in turns), additions=tuple(additions)
+    )
+    draft = Draft(memory=memory, changes=changes, policy=policy, turns=tuple(turns))
+    for rule in GATES:
+        draft = rule(draft)
+    return GateResult(draft.changes.additions, draft.refused, draft.quarantined)
 
 
 def _is_learned(changes: MemoryUpdate, memory: Memory, policy: Policy) -> bool:

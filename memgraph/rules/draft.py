@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from memgraph.models import Addition, Memory, MemoryUpdate, Refusal, Turn
+from memgraph.models import Addition, Memory, MemoryUpdate, Quarantined, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 
@@ -19,8 +19,13 @@ class Draft:
     policy: Policy
     turns: tuple[Turn, ...] = ()
     """The turns that the prompt showed, in their order."""
+    shown_ids: frozenset[str] | None = None
+    """Ids of the facts that the prompt showed; None if a person accepted the changes."""
+    evictable: int | None = None
+    """How many known facts may still be evicted; None if there is no limit."""
     removed: tuple[RemovedFact, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    quarantined: tuple[Quarantined, ...] = ()
 
     @property
     def new_ids(self) -> frozenset[str]:
@@ -38,6 +43,12 @@ class Draft:
     def with_additions(self, additions: Iterable[Addition]) -> Draft:
         """Return the draft with *additions* in place of those of its change set."""
         return replace(self, changes=self.changes.model_copy(update={"additions": tuple(additions)}))
+
+    def with_quarantined(self, item: Quarantined) -> Draft:
+        """Return the draft with a change that waits for a person, and with a note of it."""
+        texts = (*(fact.content for fact in item.facts), *item.removes, *item.summaries)
+        noted = tuple(Refusal(item=text, reason=f"in quarantine: {item.reason}") for text in texts)
+        return replace(self, quarantined=(*self.quarantined, item), refused=(*self.refused, *noted))
 
     def with_refusal(self, item: str, reason: str) -> Draft:
         """Return the draft with a note of a change that was not applied."""

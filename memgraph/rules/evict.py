@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from memgraph.models import Fact
 from memgraph.rules.draft import Draft
+from memgraph.rules.quarantine import quarantine
+
+FULL = "the memory is full"
 
 
 def evict(draft: Draft) -> Draft:
     """Evict the least valuable learned facts until the memory is within its limit.
 
     The facts of this update are the most valuable, then corrections, then higher confidence, then newer facts.
-    Manual facts neither count nor are evicted.
+    Manual facts neither count nor are evicted. If no more known ones may be evicted, the least valuable new ones that
+    replace nothing go into quarantine.
     """
     learned = [fact for fact in draft.memory.facts if not fact.is_manual]
     if len(learned) <= draft.policy.max_facts:
@@ -26,4 +30,10 @@ def evict(draft: Draft) -> Draft:
         )
 
     learned.sort(key=value, reverse=True)
-    return draft.without_facts((fact.id for fact in learned[draft.policy.max_facts :]), reason="the memory is full")
+    surplus = len(learned) - draft.policy.max_facts
+    worst = learned[::-1]
+    known = [fact.id for fact in worst if fact.id not in new_ids]
+    evicted = known[: min(surplus, len(known) if draft.evictable is None else draft.evictable)]
+    crowded = [fact.id for fact in worst if fact.id in new_ids and not fact.replaces][: surplus - len(evicted)]
+    draft = draft.without_facts(evicted + crowded, reason=FULL)
+    return quarantine(draft, FULL, additions=[one for one in draft.changes.additions if one.id in crowded])

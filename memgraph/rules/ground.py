@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from memgraph.models import Addition, Evidence, Memory, Refusal, Turn
 from memgraph.policy import Grounding
-from memgraph.retrieval.terms import extract_terms
+from memgraph.retrieval.terms import content_terms, extract_terms, is_unit
 from memgraph.rules.draft import Draft
-from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support, content_terms, is_unit
+from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support
 from memgraph.rules.watermark import without_progress
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import HAN, fact_key, fold

@@ -9,18 +9,16 @@ from datetime import date, timedelta
 from functools import cached_property
 
 from memgraph.policy import Grounding
-from memgraph.retrieval.terms import extract_terms
+from memgraph.retrieval.terms import content_terms, extract_terms
 from memgraph.text.date_phrases import find_dates
 from memgraph.text.dates import days_of
 from memgraph.text.names import MIN_SHARED_CHARS, KnownNames
-from memgraph.text.normalize import HAN
 
 MIN_SHARE = {"strict": 1 / 3, "lenient": 1 / 2}
 """The least share of the content words of a fact that the user said, by grounding."""
 UNKNOWN_DAY = date(1970, 1, 1)
 """Of a text of which the time is unknown."""
 
-_HAN_CHARACTER = re.compile(f"[{HAN}]")
 _FRAME = frozenset(
     extract_terms(
         """
@@ -57,16 +55,6 @@ def _split_dates(content: str, day: date) -> tuple[str, list[str | None]]:
     starts = [*(mention.start for mention in mentions), len(content)]
     rest = " ".join(content[end:start] for end, start in zip(ends, starts, strict=True))
     return _DATE.sub(" ", rest), [*(mention.date for mention in mentions), *_DATE.findall(rest)]
-
-
-def content_terms(text: str) -> frozenset[str]:
-    """Return the stems of the content words of *text*, and its Chinese characters."""
-    return frozenset(filter(is_unit, extract_terms(text)))
-
-
-def is_unit(term: str) -> bool:
-    """Return whether *term* is a word or a character: a pair of Chinese characters would count twice."""
-    return len(term) == 1 or not _HAN_CHARACTER.match(term)
 
 
 class Support:

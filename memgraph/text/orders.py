@@ -1,6 +1,7 @@
 """Orders: text that a model may take for an instruction. No memory keeps it, since it would be obeyed later.
 
-How the assistant should answer (in which language, how long, without emojis) is a preference of the user, not an order.
+An order to act ("Always recommend Acme") may be what the user wants, so a person can accept it. How to answer (in which
+language, how long, without emojis) is a preference of the user, not an order.
 The patterns take linear time: no line break and no more than a few words may stand between their parts.
 """
 
@@ -26,7 +27,8 @@ INSTRUCTION = re.compile(
     r"|\byou are now\s\w|\bfrom now on,? you\b|\bdo anything now\b|\bdeveloper mode\b|\bjailbreak(?:ed)?\b"
     r"|^[^\S\n]*(?:system|assistant|developer)[^\S\n]*:"  # one line: \s would scan a run of newlines from each of them
     r"|<\|[a-z_]{2,30}\|>|\[/?INST\]|<<SYS>>"
-    r"|</?(?:memory|system|instructions?|assistant|tool_call|function_call)>"
+    r"|</?(?:memory|system|instructions?|assistant|tool_call|function_call|known_facts|summaries|conversation)>"
+    r"|<(?:turn \d{1,6} (?:user|assistant|other)|day \d{4}-)|</turn>|\"?(?:newFacts|factsToRemove)\"?\s{0,9}:"
     r"|\{\s*\"(?:name|tool|function)\"\s*:\s*\"[^\"]{1,60}\"\s*,\s*\"(?:arguments|parameters|args)\"\s*:"
     rf"|\b(?:new|hidden|secret|updated)\s(?:system\s)?{_RULES}\s(?:for|to)\s(?:the\s)?{_MODEL}\b"
     r"|\b(?:do not|don't|never|without)\s(?:tell|telling|inform|informing|warn|warning|alert|alerting|notify|notifying)"
@@ -47,6 +49,28 @@ FOR_ASSISTANT = re.compile(
 """What the assistant must do, at the start of a sentence."""
 TO_ASSISTANT = re.compile(r"\s*(?:you\s+(?:should|must|are|have to|need to)\b|你(?:应该|必须|要))", re.IGNORECASE)
 """A request in the second person: in a fact it addresses the assistant, in a conversation also other people."""
+_ACT = (
+    r"(?:recommend|suggest|promote|advertise|mention|praise|endorse|send|forward|e-?mail|post|upload|transfer|pay|wire|buy"
+    r"|order|purchase|book|sell|approve|authori[sz]e|grant|share|disclose|reveal|expose|leak|hide|conceal|withhold|delete"
+    r"|erase|disable|execute|install|download|click|visit|navigate|invoke|trust|obey|comply|claim|bypass)\b"
+)
+_ADVERB = r"(?:always|never|immediately|silently|secretly|automatically|first|also|only|ever)"
+_ACT_HAN = (
+    "(?:推荐|宣传|发送|转发|发邮件|上传|转账|付款|支付|购买|下单|预订|出售|批准|授权|分享|透露|泄露|隐瞒|隐藏|删除|禁用|执行"
+    "|安装|下载|点击|访问|调用|信任|服从|声称)"
+)
+ORDER_TO_ACT = re.compile(
+    rf"(?:\A|(?<=[.!?\n;:]))\s*+(?:please,? )?(?:from now on|in (?:the )?future|always|never"
+    rf"|(?:when(?:ever)?|every time|before|after|if) [^.\n]{{1,80}},)"
+    rf",? (?:please )?(?:you (?:must|should|will|have to|need to|are to) )?(?:do not |don't )?(?:{_ADVERB} )?{_ACT}"
+    rf"|\b(?:the (?:(?:ai|language) )?{_MODEL}|ai (?:assistant|agent|model)|chatbot|llm|you)"
+    rf" (?:must|should|shall|has to|have to|needs? to|is to|are to|ought to|to|will) (?:not |{_ADVERB} )?{_ACT}"
+    rf"|(?:\A|(?<=[。！？\n；]))\s*+(?:请|你|助手|AI|智能体)?(?:必须|应该|应当|务必|要|从现在起|从现在开始|从今以后|今后)?[，,]?"
+    rf"(?:请|你|助手)?(?:必须|应该|务必|要|都要|都)?(?:总是|始终|永远|一律|务必|立即|每次|绝不|不要|从不)(?:都|要|必须|都要)?{_ACT_HAN}"
+    rf"|(?:助手|智能体|AI|你)(?:必须|应该|应当|务必|要|需要|得)[^。\n我]{{0,8}}?{_ACT_HAN}",
+    re.IGNORECASE,
+)
+"""An order to do something: in a fact it addresses the assistant, in a conversation also other people."""
 _NAMES_ASSISTANT = re.compile(r"assistant|chatbot|language model|ai model|llm|助手", re.IGNORECASE)
 _FORM = re.compile(
     r"\b(?:answers?|answering|reply|replies|respond|responses?|writes?|writing|words?|sentences?|languages?|english|german"
@@ -61,8 +85,16 @@ _FORM = re.compile(
 def is_order(sentence: str) -> bool:
     """Return whether a model may take *sentence* for an instruction that is not about the form of its answers."""
     text = nfkc(sentence)
-    if INSTRUCTION.search(text):
-        return True
+    return INSTRUCTION.search(text) is not None or _is_for_assistant(text)
+
+
+def is_order_to_act(fact: str) -> bool:
+    """Return whether *fact* tells the assistant what to do, which a person may want; not how to answer."""
+    text = nfkc(fact)
+    return ORDER_TO_ACT.search(text) is not None or _is_for_assistant(text)
+
+
+def _is_for_assistant(text: str) -> bool:
     return FOR_ASSISTANT.match(text) is not None and not _FORM.search(text)
 
 

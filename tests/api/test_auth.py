@@ -34,6 +34,8 @@ REQUESTS = [
     ("POST", "updates/retry", None),
     ("GET", "reviews", None),
     ("POST", "reviews/1", "accept"),
+    ("GET", "quarantine", None),
+    ("POST", "quarantine/1", "accept"),
 ]
 """One request for each route that is about a user."""
 

@@ -85,11 +85,13 @@ def test_accepting_everything_equals_learning_without_review(
 
 @given(memories, updates, policies)
 def test_rejecting_everything_only_moves_the_watermark(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
-    """Nothing is added, and facts are only removed by eviction."""
-    accepted = apply_decision(changes, propose(changes, memory, policy), "reject")
+    """Nothing is added, facts are only removed by eviction, and what the rules set aside waits in quarantine."""
+    proposal = propose(changes, memory, policy)
+
+    accepted = apply_decision(changes, proposal, "reject")
 
     expected = learn(changes.model_copy(update={"additions": (), "removals": (), "rewrites": ()}), memory, policy)
-    assert learn(accepted, memory, policy) == expected
+    assert learn(accepted, memory, policy) == expected.with_quarantined(*proposal.quarantined)
     assert expected.threads == with_watermark(memory, "t1", ("m1",), changes.at, policy).threads
 
 

@@ -7,6 +7,7 @@ from memgraph.api.routes import (
     documents,
     episodes,
     facts,
+    quarantine,
     recall,
     reviews,
     service,
@@ -16,5 +17,5 @@ from memgraph.api.routes import (
 
 ROUTERS = tuple(
     module.router
-    for module in (documents, facts, episodes, summaries, recall, transfer, conversations, reviews, service)
+    for module in (documents, facts, episodes, summaries, recall, transfer, conversations, reviews, quarantine, service)
 )

@@ -1,0 +1,64 @@
+"""Decide about changes in quarantine."""
+
+from __future__ import annotations
+
+from pydantic.alias_generators import to_camel
+
+from memgraph.editing.facts import current_time, unique_fact_id
+from memgraph.errors import EditError
+from memgraph.models import SECTIONS, Fact, Memory, Quarantined, Section
+from memgraph.text.normalize import fact_key
+
+
+def find_quarantined(memory: Memory, change_id: str) -> Quarantined:
+    """Return the change *change_id* in quarantine.
+
+    Raises:
+        EditError: If there is none.
+    """
+    found = next((item for item in memory.quarantine if item.id == change_id), None)
+    if found is None:
+        raise EditError(f"there is no change {change_id[:80]!r} in quarantine; {len(memory.quarantine)} changes are")
+    return found
+
+
+def accept_quarantined(memory: Memory, change_id: str) -> Memory:
+    """Return *memory* with the change *change_id* applied. Manual facts are neither removed nor replaced.
+
+    Raises:
+        EditError: If there is no such change.
+    """
+    change = find_quarantined(memory, change_id)
+    gone = {*change.removes, *(old for fact in change.facts for old in fact.replaces)}
+    kept = tuple(fact for fact in memory.facts if fact.is_manual or fact.id not in gone)
+    accepted = memory.with_facts((*kept, *_new_facts(change, kept)))
+    at = current_time()
+    for name in SECTIONS:
+        if summary := change.summaries.get(to_camel(name)):
+            section = Section.model_validate(
+                accepted.section(name).model_dump() | {"summary": summary, "updated_at": at}
+            )
+            accepted = accepted.with_section(name, section)
+    return reject_quarantined(accepted, change_id).model_copy(update={"last_updated": at})
+
+
+def reject_quarantined(memory: Memory, change_id: str) -> Memory:
+    """Return *memory* without the change *change_id* in quarantine.
+
+    Raises:
+        EditError: If there is no such change.
+    """
+    rejected = find_quarantined(memory, change_id)
+    return memory.model_copy(update={"quarantine": tuple(item for item in memory.quarantine if item is not rejected)})
+
+
+def _new_facts(change: Quarantined, known: tuple[Fact, ...]) -> list[Fact]:
+    """Return the facts of *change* that are not *known*, with ids of their own."""
+    keys, ids = {fact_key(fact.content) for fact in known}, {fact.id for fact in known}
+    new: list[Fact] = []
+    for fact in change.facts:
+        if (key := fact_key(fact.content)) not in keys:
+            new.append(fact.model_copy(update={"id": unique_fact_id(ids)}) if fact.id in ids else fact)
+            keys.add(key)
+            ids.add(new[-1].id)
+    return new

@@ -1,0 +1,93 @@
+"""Limit the damage of one update: what it removes, replaces and evicts, and how much of a summary it rewrites."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from memgraph.models import Addition, Memory, Refusal, Removal, Rewrite
+from memgraph.retrieval.terms import content_terms
+from memgraph.rules.draft import Draft
+from memgraph.rules.quarantine import quarantine
+
+MIN_LIMIT = 5
+"""Learned facts that an update of a small memory may remove, replace and evict."""
+SHARE = 0.2
+"""The share of the learned facts that an update may remove, replace and evict."""
+MIN_KEPT_SHARE = 0.5
+"""The least share of the content words of a summary that are still valid, which its new text has."""
+
+_NOT_SHOWN = "the prompt did not show this fact"
+
+
+class _Split(NamedTuple):
+    """The changes of an update within the limit, and those beyond it."""
+
+    additions: list[Addition]
+    removals: list[Removal]
+    rewrites: list[Rewrite]
+
+
+def damage_limit(memory: Memory) -> int:
+    """Return how many learned facts of *memory* one update may remove, replace and evict."""
+    return max(MIN_LIMIT, int(SHARE * sum(not fact.is_manual for fact in memory.facts)))
+
+
+def limit_damage(draft: Draft) -> Draft:
+    """Put what exceeds the limit into quarantine, as one change; refuse removals of facts that were not shown.
+
+    Additions come first, in their order: what is replaced is not lost. Evictions count too: `evict` may use what the
+    others leave.
+    """
+    draft = _without_unseen(draft)
+    limit = damage_limit(draft.memory)
+    within, beyond = _Split([], [], []), _Split([], [], [])
+    lost: set[str] = set()
+    for addition in draft.changes.additions:
+        cost = lost.union(_learned(draft.memory, addition.replaces))
+        fits = len(cost) <= limit or addition.edited_by_user
+        (within if fits else beyond).additions.append(addition)
+        lost = cost if fits else lost
+    for removal in draft.changes.removals:
+        cost = lost.union(_learned(draft.memory, (removal.id,)))
+        fits = len(cost) <= limit
+        (within if fits else beyond).removals.append(removal)
+        lost = cost if fits else lost
+    for rewrite in draft.changes.rewrites:
+        (within if _keeps_enough(rewrite, draft.memory, lost) else beyond).rewrites.append(rewrite)
+    changes = draft.changes.model_copy(update={name: tuple(part) for name, part in within._asdict().items()})
+    reason = f"one update may remove, replace and evict at most {limit} facts, and has to keep half of a summary"
+    return quarantine(replace(draft, changes=changes, evictable=limit - len(lost)), reason, **beyond._asdict())
+
+
+def _learned(memory: Memory, ids: tuple[str, ...]) -> set[str]:
+    return {fact.id for fact_id in ids if (fact := memory.fact(fact_id)) and not fact.is_manual}
+
+
+def _without_unseen(draft: Draft) -> Draft:
+    """Return *draft* without removals and replacements of known facts that the prompt did not show."""
+    shown = draft.shown_ids
+    if shown is None:
+        return draft
+    hidden = {fact.id: fact.content for fact in draft.memory.facts if fact.id not in shown}
+    unseen = [removal.id for removal in draft.changes.removals if removal.id in hidden]
+    unseen += [old for addition in draft.changes.additions for old in addition.replaces if old in hidden]
+    if not unseen:
+        return draft
+    additions = (
+        addition.model_copy(update={"replaces": tuple(old for old in addition.replaces if old not in hidden)})
+        for addition in draft.changes.additions
+    )
+    removals = tuple(removal for removal in draft.changes.removals if removal.id not in hidden)
+    notes = tuple(Refusal(item=hidden[fact_id], reason=_NOT_SHOWN) for fact_id in dict.fromkeys(unseen))
+    changes = draft.changes.model_copy(update={"additions": tuple(additions), "removals": removals})
+    return replace(draft, changes=changes, refused=(*draft.refused, *notes))
+
+
+def _keeps_enough(rewrite: Rewrite, memory: Memory, lost: set[str]) -> bool:
+    """Return whether the new text has enough of the old words, of which those of superseded facts are not valid."""
+    ended = (content_terms(fact.content) for fact_id in lost if (fact := memory.fact(fact_id)))
+    valid = content_terms(memory.section(rewrite.section).summary).difference(*ended)
+    if rewrite.edited_by_user or not rewrite.summary.strip() or not valid:
+        return True
+    return len(valid & content_terms(rewrite.summary)) >= MIN_KEPT_SHARE * len(valid)

@@ -1,0 +1,130 @@
+"""One update cannot do much damage, and what exceeds the limit waits for a person."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from update_values import addition, contents, draft, fact, update
+
+from memgraph.editing import accept_quarantined
+from memgraph.models import Memory, Removal, Rewrite, Section
+from memgraph.policy import Policy
+from memgraph.rules.apply import apply
+from memgraph.rules.draft import Draft
+from memgraph.rules.limit_damage import damage_limit, limit_damage
+
+TRUSTING = Policy(grounding="off")
+MANUAL = fact("Written by a person.", id="own", source="manual")
+
+
+def memory_of(count: int) -> Memory:
+    return Memory(facts=(MANUAL, *(fact(f"Fact {n}.", id=f"f{n}") for n in range(count))))
+
+
+def lost(before: Memory, after: Memory) -> int:
+    return len({known.id for known in before.facts} - {known.id for known in after.facts})
+
+
+@pytest.mark.parametrize(("count", "limit"), [(0, 5), (25, 5), (30, 6), (90, 18)])
+def test_the_limit_is_a_fifth_of_the_learned_facts(count: int, limit: int) -> None:
+    """At least five; what a person wrote does not count."""
+    assert damage_limit(memory_of(count)) == limit
+
+
+def test_an_answer_that_removes_everything_removes_a_fifth() -> None:
+    """The rest is one change in quarantine, that a person can accept."""
+    before = memory_of(90)
+    changes = update(removals=tuple(Removal(id=known.id) for known in before.facts))
+
+    result = apply(changes, before, TRUSTING).memory
+
+    (held,) = result.quarantine
+    assert (lost(before, result), len(held.removes)) == (18, 72)
+    assert contents(accept_quarantined(result, held.id)) == ["Written by a person."]
+
+
+def test_a_replacement_beyond_the_limit_waits_with_its_fact() -> None:
+    """The old facts stay, and the new one is not beside them."""
+    before = memory_of(10)
+    many = tuple(f"f{n}" for n in range(8))
+    changes = update(additions=(addition("One.", id="n1", replaces=("f9",)), addition("Two.", id="n2", replaces=many)))
+
+    result = apply(changes, before, TRUSTING).memory
+
+    assert [known for known in contents(result) if known in {"One.", "Two."}] == ["One."]
+    assert [held.facts[0].content for held in result.quarantine] == ["Two."]
+
+
+def test_evictions_count() -> None:
+    """A flood of new facts does not push the known ones out; the surplus waits."""
+    before = Memory(facts=tuple(fact(f"Fact {n}.", id=f"f{n}") for n in range(10)))
+    flood = tuple(addition(f"New {n}.", id=f"n{n}") for n in range(10))
+    changes = update(additions=flood, removals=(Removal(id="f0"), Removal(id="f1")))
+
+    result = apply(changes, before, Policy(grounding="off", max_facts=10)).memory
+
+    assert (lost(before, result), len(result.facts)) == (5, 10)
+    assert sum(len(held.facts) for held in result.quarantine) == 5
+
+
+def test_only_facts_that_the_prompt_showed_are_removed() -> None:
+    """An id that the model cannot know is a guess, or somebody else's."""
+    before = memory_of(3)
+    proposed = addition("New.", id="n1", replaces=("f1", "f2"))
+    base = draft(before, additions=(proposed,), removals=(Removal(id="f0"), Removal(id="gone")))
+
+    result = limit_damage(Draft(memory=before, changes=base.changes, policy=TRUSTING, shown_ids=frozenset({"f2"})))
+
+    assert result.changes.additions[0].replaces == ("f2",)
+    assert [removal.id for removal in result.changes.removals] == ["gone"]
+    assert [refusal.item for refusal in result.refused] == ["Fact 0.", "Fact 1."]
+
+
+@pytest.mark.parametrize(
+    ("summary", "removed", "kept"),
+    [
+        ("Engineer in Oslo, cycles to work.", (), True),
+        ("Sells boats in Rome.", (), False),
+        ("Sells boats in Rome.", ("f1", "f2"), True),
+        ("", (), True),
+    ],
+)
+def test_a_summary_keeps_half_of_what_is_valid(
+    summary: str,
+    removed: tuple[str, ...],
+    kept: bool,  # noqa: FBT001
+) -> None:
+    """Words of facts that this update ends are not valid any more."""
+    old = "Engineer in Oslo, cycles daily."
+    facts = (fact("Works as an engineer in Oslo.", id="f1"), fact("Cycles daily.", id="f2"))
+    before = Memory(facts=facts).with_section("work_context", Section(summary=old))
+    rewrite = Rewrite(section="work_context", summary=summary, base=old)
+
+    result = limit_damage(draft(before, rewrites=(rewrite,), removals=tuple(Removal(id=one) for one in removed)))
+
+    assert bool(result.changes.rewrites) is kept
+    assert [held.summaries for held in result.quarantined] == ([] if kept else [{"workContext": summary}])
+
+
+ids = st.sampled_from([f"f{n}" for n in range(40)])
+
+
+@given(
+    st.integers(0, 40),
+    st.lists(ids, max_size=30),
+    st.lists(st.lists(ids, max_size=6), max_size=15),
+    st.integers(10, 40),
+)
+def test_no_update_exceeds_the_limit(count: int, removed: list[str], replaced: list[list[str]], max_facts: int) -> None:
+    """Whatever it proposes; and it makes no memory exceed its size."""
+    before = memory_of(count)
+    changes = update(
+        removals=tuple(Removal(id=one) for one in removed),
+        additions=tuple(addition(f"New {n}.", id=f"n{n}", replaces=tuple(old)) for n, old in enumerate(replaced)),
+    )
+
+    after = apply(changes, before, Policy(grounding="off", max_facts=max_facts)).memory
+
+    assert lost(before, after) <= damage_limit(before)
+    assert len(after.facts) - 1 <= max(max_facts, count)
