@@ -240,7 +240,7 @@ def cost_row(rounds: int) -> Row:
     return median_row("what grounding adds to an update of 1,000 facts", times, "ms CPU", at_most(5))
 
 
-def measure(*, quick: bool, show: Callable[[str], None] = lambda _: None) -> Measurement:
+def measure(quick: bool, *, show: Callable[[str], None] = lambda _: None) -> Measurement:  # noqa: FBT001
     cases, talks = list(attacks()), list(benign(3 if quick else None))
     chosen = list(islice(cases, None, None, 9 if quick else 1))
     rows = [

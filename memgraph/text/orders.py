@@ -89,7 +89,7 @@ def is_order(sentence: str) -> bool:
 
 
 def is_order_to_act(fact: str) -> bool:
-    """Return whether *fact* tells the assistant what to do, which a person may want; not how to answer."""
+    """Return whether *fact* commands the assistant to do something, which a person may want; not how to answer."""
     text = nfkc(fact)
     return ORDER_TO_ACT.search(text) is not None or _is_for_assistant(text)
 

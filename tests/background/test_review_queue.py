@@ -276,17 +276,17 @@ def test_changed_summary_is_proposed_again(make_runner: Any, storage: Any, say: 
     runner.add(say(1))
     runner.run_all()
     (review,) = in_review(outbox)
-    memory = storage.load(ADA).with_section("work_context", Section(summary="Retired."))
+    memory = storage.load(ADA).with_section("work_context", Section(summary="Compilers."))
     storage.save(ADA, memory)
     decide_review(outbox, review.id, "accept", now=runner.now())
 
     runner.run_due()
 
     (next_review,) = in_review(outbox)
-    assert [(item.before, item.after) for item in next_review.proposal.items] == [("Retired.", "Works on compilers.")]
+    assert [(item.before, item.after) for item in next_review.proposal.items] == [("Compilers.", "Works on compilers.")]
     assert next_review.id != review.id
     assert len(model.asked) == 2
-    assert storage.load(ADA).section("work_context").summary == "Retired."
+    assert storage.load(ADA).section("work_context").summary == "Compilers."
 
 
 def test_turn_learned_during_review_is_not_learned_twice(
