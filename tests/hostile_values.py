@@ -169,6 +169,7 @@ VALUES: Mapping[str, Value] = {
     "Draft": lambda text: Draft(memory_of(text), update_of(text), Policy()),
     "Proposal": proposal_of,
     "Turn": lambda text: turns_of(text)[1],
+    "Sequence[Addition]": lambda text: update_of(text).additions,
     "Sequence[Turn]": turns_of,
     "Sequence[MarkedPart]": lambda text: (MarkedPart("Hi. ", "user"), MarkedPart(text, "relayed")),
     "Mapping[int, Turn]": lambda text: dict(enumerate(turns_of(text))),

@@ -19,9 +19,9 @@ _WORD = re.compile(rf"(?:(?![{HAN}])[^\W_])+(?:['’](?:(?![{HAN}])[^\W_])+)*+[+
 _NUMBER = re.compile(r"\d++(?:[.,]\d++)*+")
 _FULL_HOUR = re.compile(r"(?<=\d):00\b")
 _AFTERNOON = re.compile(r"\b(\d{1,2})(?::\d\d)? ?p\.?m\b|(?:下午|晚上) ?(\d{1,2})")
-_SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；\n(（\"“‘*])\s*+\Z")
-_SUBJECT = re.compile(r"\s+(?:(?:is|was|has|had|are|were|will)\b|[&A-Z])")
-_VERB = re.compile(r"\w+(?:s|ed|ing)")
+_SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；\n(（\"“‘*])[^\S\n]*+\Z")
+_SUBJECT = re.compile(r"(?<!\s)\s++(?:(?:is|was|has|had|are|were|will)\b|[&A-Z])")
+_VERB = re.compile(r"(?:s|ed|ing)\Z")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 _CALENDAR_WORDS = """
@@ -99,7 +99,7 @@ def _is_name(word: str, text: str, start: int, end: int) -> bool:
     return (
         not is_first
         or _POSSESSIVE.search(word) is not None
-        or (_SUBJECT.match(text, end) is not None and not _VERB.fullmatch(word))
+        or (_SUBJECT.match(text, end) is not None and not _VERB.search(word))
     )
 
 

@@ -44,10 +44,10 @@ INSTRUCTION = re.compile(
 )
 """What reads like an instruction wherever it stands; searched in text with NFKC."""
 FOR_ASSISTANT = re.compile(
-    rf"\s*(?:{SELF}\s+{_MUST}\b|(?:AI|人工智能)?助手(?:应该|应当|必须|需要|要|总是))", re.IGNORECASE
+    rf"\A\s*+(?:{SELF}\s+{_MUST}\b|(?:AI|人工智能)?助手(?:应该|应当|必须|需要|要|总是))", re.IGNORECASE
 )
 """What the assistant must do, at the start of a sentence."""
-TO_ASSISTANT = re.compile(r"\s*(?:you\s+(?:should|must|are|have to|need to)\b|你(?:应该|必须|要))", re.IGNORECASE)
+TO_ASSISTANT = re.compile(r"\A\s*+(?:you\s+(?:should|must|are|have to|need to)\b|你(?:应该|必须|要))", re.IGNORECASE)
 """A request in the second person: in a fact it addresses the assistant, in a conversation also other people."""
 _ACT = (
     r"(?:recommend|suggest|promote|advertise|mention|praise|endorse|send|forward|e-?mail|post|upload|transfer|pay|wire|buy"
