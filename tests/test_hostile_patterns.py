@@ -26,9 +26,7 @@ from memgraph.llm.offline.patterns import LANGUAGES, _patterns, pattern
 from memgraph.llm.offline.sentences import _PASTED_LINE
 from memgraph.llm.offline.slots import _BARE_FIRM, _NATIONALITY, _compiled, _table
 from memgraph.prompts.json_text import _ENDS_ENTRY
-from memgraph.text import names
 from memgraph.text.cues import CueFile, CueGroup, cues
-from memgraph.text.orders import TO_ASSISTANT
 from memgraph.text.requests import _QUESTION
 from memgraph.text.uploads import IN_GENERAL
 
@@ -50,7 +48,7 @@ ANCHORED = (
     SLOTS
     | {*pairs.SLOTS.values(), pairs._PREFERS, _NATIONALITY, _BARE_FIRM, _PASTED_LINE}
     | {ABOUT_ASSISTANT, FOR_ASSISTANT, _EXAMPLE, _ENDS_ENTRY, _QUESTION, re.compile(IN_GENERAL)}
-    | {storage._DOTTED, storage._URL, background._URL, _TURN, TO_ASSISTANT, names._SUBJECT, names._VERB}
+    | {storage._DOTTED, storage._URL, background._URL, _TURN}
     | {
         pattern(language, name)
         for language in LANGUAGES
