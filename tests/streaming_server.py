@@ -49,7 +49,7 @@ class Connection:
         usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
         self._whole(200, {**_FRAME, "object": "chat.completion", "choices": [choice], "usage": usage})
 
-    def wait_until_closed(self, seconds: float = 20) -> bool:
+    def wait_until_closed(self, seconds: float = 60) -> bool:
         """Return whether the client closed the connection within *seconds*."""
         self._handler.connection.settimeout(seconds)
         try:

@@ -102,7 +102,7 @@ def test_silence_ends_the_call_and_closes_the_connection(script: Script, is_asyn
         with pytest.raises(TimeoutError):
             run(openai(server), CallLimits(0.3, 0.3, 20), is_async)
 
-        assert server.closed.acquire(timeout=20)
+        assert server.closed.acquire(timeout=60)
 
 
 @both_ways
@@ -112,7 +112,7 @@ def test_the_deadline_ends_an_endless_answer_and_closes_the_connection(is_async:
         with pytest.raises(DeadlineError):
             run(openai(server), CallLimits(5, 5, 0.5), is_async)
 
-        assert server.closed.acquire(timeout=20)
+        assert server.closed.acquire(timeout=60)
 
 
 def test_a_cancelled_call_closes_the_connection() -> None:
@@ -120,7 +120,7 @@ def test_a_cancelled_call_closes_the_connection() -> None:
 
     async def cancel(server: StreamingServer) -> None:
         task = asyncio.create_task(astream(openai(server), HELLO, PATIENT, {}))
-        await asyncio.to_thread(server.requested.acquire, timeout=20)
+        await asyncio.to_thread(server.requested.acquire, timeout=60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -128,7 +128,7 @@ def test_a_cancelled_call_closes_the_connection() -> None:
     with serving(silent_after_a_chunk) as server:
         asyncio.run(cancel(server))
 
-        assert server.closed.acquire(timeout=20)
+        assert server.closed.acquire(timeout=60)
 
 
 @both_ways
