@@ -10,7 +10,7 @@ SERVER := LANGSMITH_TRACING=false LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERS
 
 .PHONY: demo test mutation chat dev notebook bench bench-quick draw clean
 
-demo: .venv/package ## Learn from conversations weeks apart with the built-in model: what is known, since when, from which words
+demo: .venv/package ## Learn from conversations weeks apart with the built-in model: what is known, since when, from which words; what a page plants is refused
 	@rm -rf demo-memory
 	@$(BIN)/python examples/demo.py demo-memory
 

@@ -13,6 +13,7 @@ from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences, read
 from memgraph.llm.offline.slots import Filled, read_end, read_slot
 from memgraph.llm.offline.statements import Statement, read_remembered, read_statements
 from memgraph.prompts.update_prompt import ShownTurn
+from memgraph.text.turns import is_acknowledgement
 
 CERTAIN, LIKELY = 0.95, 0.85
 _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet you)\b|[你您家]好|嗨", re.IGNORECASE)
@@ -101,7 +102,8 @@ def _read_statement(statement: Statement, introduces: bool) -> Extraction | None
         return Extraction(filled.content or own, "context", LIKELY if filled.is_tentative else CERTAIN, text, filled)
     if pattern(statement.language, "wish").match(text):
         return Extraction(own, "preference", LIKELY, text)
-    return Extraction(own, prediction.category, prediction.confidence, text) if prediction.is_kept else None
+    is_kept = prediction.is_kept and not is_acknowledgement(text)
+    return Extraction(own, prediction.category, prediction.confidence, text) if is_kept else None
 
 
 def own_words(text: str) -> str:
@@ -109,5 +111,4 @@ def own_words(text: str) -> str:
     text = " ".join(text.split()).strip(" ,，;；")
     if language_of(text) == "zh":
         return text.rstrip("。.")
-    stop = "" if text.endswith((".", "!", "?", "…")) else "."
-    return f"{text[:1].upper()}{text[1:]}{stop}"
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?', '…')) else '.'}"

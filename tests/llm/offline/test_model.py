@@ -29,6 +29,11 @@ def learned_from(said: str) -> tuple[Fact, ...]:
     return storage.load(Scope("ada")).facts
 
 
+def test_a_phrase_that_ends_a_talk_is_no_fact() -> None:
+    """Also as an answer."""
+    assert learned_from("ok, back to work. Thanks!") == ()
+
+
 @pytest.mark.parametrize(
     ("said", "quotes"),
     [
