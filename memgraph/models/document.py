@@ -306,10 +306,13 @@ class Memory(DocumentModel):
         return next((fact for fact in self.facts if fact.id == fact_id), None)
 
     def with_quarantined(self, *items: Quarantined) -> Memory:
-        """A copy with *items* in quarantine too; if there are too many, the oldest are dropped."""
-        known = {item.id for item in self.quarantine}
-        new = [item for item in items if item.id not in known]
-        return self.model_copy(update={"quarantine": (*self.quarantine, *new)[-MAX_QUARANTINE:]}) if new else self
+        """A copy with *items* in quarantine too, each once; if there are too many, the oldest are dropped."""
+        waiting = {item.id: item for item in self.quarantine}
+        for item in items:
+            waiting.setdefault(item.id, item)
+        if len(waiting) == len(self.quarantine):
+            return self
+        return self.model_copy(update={"quarantine": tuple(waiting.values())[-MAX_QUARANTINE:]})
 
     @property
     def is_empty(self) -> bool:

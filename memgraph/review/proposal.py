@@ -91,7 +91,7 @@ def _without_uploads(changes: MemoryUpdate) -> tuple[MemoryUpdate, tuple[Refusal
 
 
 def _group_additions(changes: MemoryUpdate, policy: Policy) -> list[list[Addition]]:
-    """Group the valid additions by content, since only the first of each group is added."""
+    """Group the valid additions by content, since only one of each group is added."""
     groups: dict[str, list[Addition]] = {}
     for addition in changes.additions:
         if not rejection_reason(addition, policy):
@@ -108,9 +108,10 @@ def _addition_item(group: Sequence[Addition], before: Memory, after: Memory, rep
     first = group[0]
     replaced = _replaced_by(group)
     replaces = tuple(_ref(removal.fact) for removal in report.removed if removal.fact.id in replaced)
-    new = after.fact(first.id) if before.fact(first.id) is None else None
-    if new:
-        return _item("add", first, new, replaces)
+    # not always the first: what it confirms may be replaced before the second
+    for addition in group:
+        if before.fact(addition.id) is None and (new := after.fact(addition.id)):
+            return _item("add", addition, new, replaces)
     known = _find_same(first, after, report)
     if known and (replaces or known in report.confirmed):
         return _item("confirm", first, known, replaces).model_copy(update={"before": known.content})

@@ -53,7 +53,12 @@ def apply(
     if _is_learned(changes, memory, policy):
         return ApplyResult(memory, (), ())
     draft = Draft(
-        memory=memory, changes=changes, policy=policy, turns=tuple(turns), shown_ids=shown_ids, refused=changes.refused
+        memory=memory,
+        changes=_leave_replaced(changes),
+        policy=policy,
+        turns=tuple(turns),
+        shown_ids=shown_ids,
+        refused=changes.refused,
     )
     for rule in RULES:
         draft = rule(draft)
@@ -61,6 +66,13 @@ def apply(
     if after.facts != memory.facts or (after.user, after.history) != (memory.user, memory.history):
         after = after.model_copy(update={"last_updated": changes.at})
     return ApplyResult(after, draft.removed, draft.refused)
+
+
+def _leave_replaced(changes: MemoryUpdate) -> MemoryUpdate:
+    """Return *changes* without removals of what an addition replaces: that goes only if the addition is accepted."""
+    replaced = {old for addition in changes.additions for old in addition.replaces}
+    removals = tuple(removal for removal in changes.removals if removal.id not in replaced)
+    return changes if len(removals) == len(changes.removals) else changes.model_copy(update={"removals": removals})
 
 
 class GateResult(NamedTuple):

@@ -21,8 +21,8 @@ class Draft:
     """The turns that the prompt showed, in their order."""
     shown_ids: frozenset[str] | None = None
     """Ids of the facts that the prompt showed; None if a person accepted the changes."""
-    evictable: int | None = None
-    """How many known facts may still be evicted; None if there is no limit."""
+    removable: int | None = None
+    """How many learned facts may be removed, replaced and evicted in all; None if there is no limit."""
     removed: tuple[RemovedFact, ...] = ()
     refused: tuple[Refusal, ...] = ()
     quarantined: tuple[Quarantined, ...] = ()

@@ -33,7 +33,14 @@ def evict(draft: Draft) -> Draft:
     surplus = len(learned) - draft.policy.max_facts
     worst = learned[::-1]
     known = [fact.id for fact in worst if fact.id not in new_ids]
-    evicted = known[: min(surplus, len(known) if draft.evictable is None else draft.evictable)]
+    evicted = known[: min(surplus, _evictable(draft))]
     crowded = [fact.id for fact in worst if fact.id in new_ids and not fact.replaces][: surplus - len(evicted)]
     draft = draft.without_facts(evicted + crowded, reason=FULL)
     return quarantine(draft, FULL, additions=[one for one in draft.changes.additions if one.id in crowded])
+
+
+def _evictable(draft: Draft) -> int:
+    """Return how many known facts may still be evicted: what was removed before counts, too."""
+    if draft.removable is None:
+        return len(draft.memory.facts)
+    return draft.removable - sum(not removed.fact.is_manual for removed in draft.removed)

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from memgraph.models import Addition, Memory, Refusal, Removal, Rewrite
 from memgraph.retrieval.terms import content_terms
+from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.rules.quarantine import quarantine
+from memgraph.text.uploads import mentions_upload
 
 MIN_LIMIT = 5
 """Learned facts that an update of a small memory may remove, replace and evict."""
@@ -44,7 +46,7 @@ def limit_damage(draft: Draft) -> Draft:
     within, beyond = _Split([], [], []), _Split([], [], [])
     lost: set[str] = set()
     for addition in draft.changes.additions:
-        cost = lost.union(_learned(draft.memory, addition.replaces))
+        cost = lost.union(_replaced(draft, addition))
         fits = len(cost) <= limit or addition.edited_by_user
         (within if fits else beyond).additions.append(addition)
         lost = cost if fits else lost
@@ -57,7 +59,14 @@ def limit_damage(draft: Draft) -> Draft:
         (within if _keeps_enough(rewrite, draft.memory, lost) else beyond).rewrites.append(rewrite)
     changes = draft.changes.model_copy(update={name: tuple(part) for name, part in within._asdict().items()})
     reason = f"one update may remove, replace and evict at most {limit} facts, and has to keep half of a summary"
-    return quarantine(replace(draft, changes=changes, evictable=limit - len(lost)), reason, **beyond._asdict())
+    return quarantine(replace(draft, changes=changes, removable=limit), reason, **beyond._asdict())
+
+
+def _replaced(draft: Draft, addition: Addition) -> set[str]:
+    """Return the ids of the learned facts that *addition* removes: none if it is refused, or scrubbed as an upload."""
+    if rejection_reason(addition, draft.policy) or mentions_upload(addition.content):
+        return set()
+    return _learned(draft.memory, addition.replaces)
 
 
 def _learned(memory: Memory, ids: tuple[str, ...]) -> set[str]:

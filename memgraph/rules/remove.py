@@ -7,14 +7,9 @@ from memgraph.rules.draft import Draft
 
 
 def remove(draft: Draft) -> Draft:
-    """Remove the facts that the model considers contradicted, except manual ones.
-
-    A fact that an addition replaces is left to `add`, which removes it only if the addition is accepted.
-    """
-    replaced = {old for addition in draft.changes.additions for old in addition.replaces}
+    """Remove the facts that the model considers contradicted, except manual ones."""
     for removal in draft.changes.removals:
-        if removal.id not in replaced:
-            draft = _remove_fact(draft, removal)
+        draft = _remove_fact(draft, removal)
     return draft
 
 

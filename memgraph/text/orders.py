@@ -60,12 +60,12 @@ _ACT_HAN = (
     "|安装|下载|点击|访问|调用|信任|服从|声称)"
 )
 ORDER_TO_ACT = re.compile(
-    rf"(?:\A|(?<=[.!?\n;:]))\s*+(?:please,? )?(?:from now on|in (?:the )?future|always|never"
+    rf"(?:\A|(?<=[.!?\n;:]))[^\S\n]*+(?:please,? )?(?:from now on|in (?:the )?future|always|never"
     rf"|(?:when(?:ever)?|every time|before|after|if) [^.\n]{{1,80}},)"
     rf",? (?:please )?(?:you (?:must|should|will|have to|need to|are to) )?(?:do not |don't )?(?:{_ADVERB} )?{_ACT}"
     rf"|\b(?:the (?:(?:ai|language) )?{_MODEL}|ai (?:assistant|agent|model)|chatbot|llm|you)"
     rf" (?:must|should|shall|has to|have to|needs? to|is to|are to|ought to|to|will) (?:not |{_ADVERB} )?{_ACT}"
-    rf"|(?:\A|(?<=[。！？\n；]))\s*+(?:请|你|助手|AI|智能体)?(?:必须|应该|应当|务必|要|从现在起|从现在开始|从今以后|今后)?[，,]?"
+    rf"|(?:\A|(?<=[。！？\n；]))[^\S\n]*+(?:请|你|助手|AI|智能体)?(?:必须|应该|应当|务必|要|从现在起|从现在开始|从今以后|今后)?[，,]?"
     rf"(?:请|你|助手)?(?:必须|应该|务必|要|都要|都)?(?:总是|始终|永远|一律|务必|立即|每次|绝不|不要|从不)(?:都|要|必须|都要)?{_ACT_HAN}"
     rf"|(?:助手|智能体|AI|你)(?:必须|应该|应当|务必|要|需要|得)[^。\n我]{{0,8}}?{_ACT_HAN}",
     re.IGNORECASE,

@@ -83,6 +83,23 @@ def test_accepting_everything_equals_learning_without_review(
     )
 
 
+def test_a_fact_that_is_replaced_and_stated_again_is_accepted_as_it_is_learned() -> None:
+    """What it confirms is gone by then, so the second statement adds it."""
+    memory = Memory(facts=(Fact(id=IDS[0], content="Likes tea.", source="t0"),))
+    said = [("a", "Likes tea.", ()), ("b", "Has a dog.", (IDS[0],)), ("c", "Likes tea.", ())]
+    changes = MemoryUpdate(
+        at="2026-05-01T10:00:00Z",
+        thread="t1",
+        message_ids=("m1",),
+        additions=tuple(Addition(id=i, content=text, confidence=0.8, replaces=old) for i, text, old in said),
+    )
+    policy = Policy(grounding="off")
+
+    accepted = apply_decision(changes, propose(changes, memory, policy), "accept")
+
+    assert learn(accepted, memory, policy) == learn(changes, memory, policy)
+
+
 @given(memories, updates, policies)
 def test_rejecting_everything_only_moves_the_watermark(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
     """Nothing is added, facts are only removed by eviction, and what the rules set aside waits in quarantine."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from update_values import addition, contents, draft, fact
+from update_values import contents, draft, fact
 
 from memgraph.models import Memory, Refusal, Removal
 from memgraph.rules.remove import remove
@@ -45,15 +45,3 @@ def test_an_unknown_id_is_reported() -> None:
 
     assert result.memory.facts == ()
     assert result.refused == (Refusal(item="f9", reason="there is no such fact to remove"),)
-
-
-def test_a_fact_that_an_addition_replaces_is_left_to_it() -> None:
-    """The addition may be refused, and then the old fact has to stay."""
-    replacement = addition("Lives in Rome.", replaces=("f1",))
-
-    result = remove(
-        draft(Memory(facts=(OSLO, DOG)), additions=(replacement,), removals=(Removal(id="f1"), Removal(id="f2")))
-    )
-
-    assert contents(result.memory) == ["Lives in Oslo."]
-    assert result.refused == ()
