@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from pydantic.alias_generators import to_camel
@@ -30,7 +31,7 @@ from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
 from memgraph.text.date_phrases import name_dates, quoted_date, read_date
 from memgraph.text.dates import is_before, local_day
-from memgraph.text.quotes import FoundQuote, find_quote, locate_quote
+from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote
 from memgraph.text.spans import pieces_of
 
 JsonObject = Mapping[str, object]
@@ -69,6 +70,11 @@ class AskedAbout:
     """Returns the id of the episode that keeps these words of a turn; empty if none does."""
     timezone: str = "UTC"
     """Of the days on which turns were written."""
+
+    @cached_property
+    def quotes(self) -> QuoteFinder:
+        """Finds quotes in the turns, which are read once for all items."""
+        return QuoteFinder(self.turns.values())
 
     @property
     def said_last(self) -> str:
@@ -238,7 +244,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         raise InvalidItemError(_preview(item), "it has no content")
     quote = _text(fields.get("quote"))
     number = _number(fields.get("turn"))
-    found = locate_quote(quote, number, asked.turns)
+    found = asked.quotes.find(quote, first=asked.turns.get(number) if number is not None else None)
     if asked.texts.is_copied(content, quote, is_quoted=found is not None):
         raise _copied(content)
     if found is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memgraph.models import Addition, Memory, MemoryUpdate, Quarantined, Refusal, Turn
+from memgraph.models import Memory, MemoryUpdate, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.add import add
@@ -22,9 +22,10 @@ from memgraph.rules.remove import remove
 from memgraph.rules.rewrite import rewrite
 from memgraph.rules.watermark import advance_watermark
 
-GATES: tuple[Rule, ...] = (ground, admit)
-"""What every addition that a model proposes has to pass, from an update or from a tool."""
-RULES: tuple[Rule, ...] = (*GATES, ground_summaries, limit_damage, rewrite, remove, add, evict, advance_watermark)
+RULES: tuple[Rule, ...] = (
+    *(ground, admit, ground_summaries, limit_damage),
+    *(rewrite, remove, add, evict, advance_watermark),
+)
 
 
 class ApplyResult(NamedTuple):
@@ -73,36 +74,6 @@ def _leave_replaced(changes: MemoryUpdate) -> MemoryUpdate:
     replaced = {old for addition in changes.additions for old in addition.replaces}
     removals = tuple(removal for removal in changes.removals if removal.id not in replaced)
     return changes if len(removals) == len(changes.removals) else changes.model_copy(update={"removals": removals})
-
-
-class GateResult(NamedTuple):
-    """The additions that may be applied, why others were refused, and what waits for a person."""
-
-    additions: tuple[Addition, ...]
-    refused: tuple[Refusal, ...]
-    quarantined: tuple[Quarantined, ...]
-
-
-def gate(
-    additions: Sequence[Addition], turns: Sequence[Turn], memory: Memory, policy: Policy, *, at: str, thread: str
-) -> GateResult:
-    """Return which of *additions* may be applied to *memory*.
-
-    Args:
-        additions: What a model proposes.
-        turns: The turns that it saw, in their order.
-        memory: The current memory.
-        policy: The limits of an update.
-        at: The time of the proposal, ISO 8601.
-        thread: The thread that it comes from, or "unknown".
-    """
-    changes = MemoryUpdate(
-        at=at, thread=thread, message_ids=tuple(turn.id for turn in turns), additions=tuple(additions)
-    )
-    draft = Draft(memory=memory, changes=changes, policy=policy, turns=tuple(turns))
-    for rule in GATES:
-        draft = rule(draft)
-    return GateResult(draft.changes.additions, draft.refused, draft.quarantined)
 
 
 def _is_learned(changes: MemoryUpdate, memory: Memory, policy: Policy) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -86,11 +86,6 @@ class QuoteFinder:
                 best, found = score, FoundQuote(searched.turn, words)
         others = (piece for searched in self._turns for piece in searched.others)
         return found if found and not any(piece.align(quote, best)[1] for piece in others) else None
-
-
-def locate_quote(quote: str, number: int | None, shown: Mapping[int, Turn]) -> FoundQuote | None:
-    """Find *quote* in the user's own words in the turns *shown*, by number: see `QuoteFinder.find`."""
-    return QuoteFinder(shown.values()).find(quote, first=shown.get(number) if number is not None else None)
 
 
 def find_quote(quote: str, text: str) -> str | None:

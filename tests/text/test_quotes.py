@@ -10,9 +10,14 @@ from memgraph.models import Turn
 from memgraph.policy import Policy
 from memgraph.text.episodes import find_episode
 from memgraph.text.provenance import with_provenance
-from memgraph.text.quotes import MAX_QUOTE_CHARS, QuoteFinder, find_quote, locate_quote
+from memgraph.text.quotes import MAX_QUOTE_CHARS, FoundQuote, QuoteFinder, find_quote
 
 SAID = "Well, I’ve moved to “Oslo” … in  May!\n我在杭州 工作，喜欢喝茶。"
+
+
+def locate(quote: str, number: int | None, turns: dict[int, Turn]) -> FoundQuote | None:
+    """Find a quote, first in the turn that the model named."""
+    return QuoteFinder(turns.values()).find(quote, first=turns.get(number) if number is not None else None)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,7 @@ def test_the_named_turn_is_searched_first_then_the_latest() -> None:
     """The same words may occur twice."""
     turns = {n: Turn(id=f"m{n}", role="human", text="I like tea.") for n in (1, 2, 3)}
 
-    assert [found.turn.id for n in (2, None, 9) if (found := locate_quote("I like tea", n, turns))] == [
+    assert [found.turn.id for n in (2, None, 9) if (found := locate("I like tea", n, turns))] == [
         "m2",
         "m3",
         "m3",
@@ -74,14 +79,14 @@ def test_the_named_turn_is_searched_first_then_the_latest() -> None:
 def test_words_that_the_user_quotes_are_not_theirs() -> None:
     turns = {1: with_provenance(Turn(id="m1", role="human", text='Bob wrote: "I like tea." I like rain.'))}
 
-    assert locate_quote("I like tea", 1, turns) is None
+    assert locate("I like tea", 1, turns) is None
 
 
 def test_a_quote_around_words_of_others_leaves_them_out() -> None:
     """So the episode, which leaves them out, too, has the quote."""
     turn = with_provenance(Turn(id="m1", role="human", text="I like tea.\n> I like cake.\nI like rain."))
 
-    found = locate_quote("I like tea ... I like rain", 1, {1: turn})
+    found = locate("I like tea ... I like rain", 1, {1: turn})
 
     assert found
     assert found.words == "I like tea.\n\nI like rain"
