@@ -118,15 +118,21 @@ class _Quote:
 
 
 class _SearchedTurn:
-    """A turn with its pieces."""
+    """A turn with its pieces, which are cut when they are first searched."""
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
-        self.own = _Piece(own_words(turn))
+
+    @cached_property
+    def own(self) -> _Piece:
         """The author's own words, be that the user, the assistant or another speaker."""
-        quoted = [_Piece(text) for text, origin in pieces_of(turn) if origin != "user"]
-        self.others = quoted if turn.is_users else [self.own, *quoted]
+        return _Piece(own_words(self.turn))
+
+    @cached_property
+    def others(self) -> list[_Piece]:
         """The words that are not the user's."""
+        quoted = [_Piece(text) for text, origin in pieces_of(self.turn) if origin != "user"]
+        return quoted if self.turn.is_users else [self.own, *quoted]
 
     @cached_property
     def masked(self) -> str:

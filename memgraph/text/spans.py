@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -65,8 +66,9 @@ def slice_turn(turn: Turn, start: int, end: int, *, prefix: str = "") -> Turn:
 
 
 def _slice_spans(spans: Sequence[Span], start: int, end: int, offset: int) -> tuple[Span, ...]:
-    kept = (span for span in spans if span.start < end and span.end > start)
+    first = bisect_right(spans, start, key=lambda span: span.end)  # in order, and a long turn is sliced many times
+    last = bisect_left(spans, end, first, key=lambda span: span.start)
     return tuple(
         Span(start=max(span.start, start) - start + offset, end=min(span.end, end) - start + offset, origin=span.origin)
-        for span in kept
+        for span in spans[first:last]
     )
