@@ -43,6 +43,8 @@ class Policy(FieldSpecMixin, BaseModel):
 
     max_facts: Annotated[int, Field(ge=10, le=50_000)] = 2_000
     """Maximum number of learned facts; manual facts do not count."""
+    max_past_facts: Annotated[int, Field(ge=0, le=50_000)] = 1_000
+    """Maximum number of past facts: those that were superseded, removed, expired or evicted, the latest ones."""
     fact_confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.7
     """Minimum confidence of a learned fact; facts below it are rejected."""
     grounding: Annotated[Grounding, GROUNDING] = "strict"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from operator import not_
 from types import MappingProxyType
 from typing import Annotated, Literal, cast
@@ -115,6 +115,28 @@ class Fact(DocumentModel):
     def effective_category(self) -> str:
         """The category that ranking uses."""
         return self.category if self.category in CATEGORIES else "context"
+
+
+EndReason = Literal["superseded", "removed", "expired", "evicted", "merged"]
+"""Why a fact is past.
+
+- superseded: another fact states what holds now.
+- removed: the conversation contradicted it.
+- expired: its `valid_until` has passed.
+- evicted: the memory was full.
+- merged: another fact states the same.
+"""
+
+
+class PastFact(Fact):
+    """A fact that held once, or is not kept among the current ones. Only questions about the past recall it."""
+
+    ended_at: Timestamp = ""
+    """When it ceased to hold, as far as the conversation shows; else when it was moved here."""
+    ended_by: Text = Field(default="", exclude_if=not_)
+    """Id of the fact that followed it."""
+    reason: Text = ""
+    """An EndReason; an unknown one is kept."""
 
 
 MAX_QUARANTINE = 100
@@ -233,8 +255,10 @@ class Memory(DocumentModel):
     user: UserSections = UserSections()
     history: HistorySections = HistorySections()
     facts: tuple[Fact, ...] = ()
+    past: tuple[PastFact, ...] = Field(default=(), exclude_if=not_)
+    """What was superseded, removed, expired, evicted or merged, the earliest first."""
     unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=not_)
-    """Stored facts whose content is not a text: kept in the document, but never recalled."""
+    """Stored facts, also past ones, whose content is not a text: kept in the document, but never recalled."""
     quarantine: Annotated[tuple[Quarantined, ...], BeforeValidator(_read_quarantine)] = Field(
         default=(), exclude_if=not_
     )
@@ -253,19 +277,24 @@ class Memory(DocumentModel):
     @classmethod
     def _set_unreadable_aside(cls, value: object) -> object:
         """Move facts whose content is not a text to `unreadable_facts`, so that nothing recalls or shows them."""
-        if not isinstance(value, dict) or not isinstance(facts := cast("JsonObject", value).get("facts"), list | tuple):
-            return cast("object", value)
-        items = cast("list[object]", facts)
-        unreadable = [item for item in items if not _has_readable_content(item)]
+        if not isinstance(value, dict):
+            return value
+        document = dict(cast("JsonObject", value))
+        unreadable: list[object] = []
+        for key in ("facts", "past"):
+            facts = document.get(key)
+            if isinstance(facts, list | tuple):
+                items = cast("list[object]", facts)
+                unreadable += [item for item in items if not _has_readable_content(item)]
+                document[key] = [item for item in items if _has_readable_content(item)]
         if not unreadable:
             return cast("object", value)
-        document = dict(cast("JsonObject", value))
         key = "unreadable_facts" if "unreadable_facts" in document else "unreadableFacts"
         known = document.get(key)
         known = cast("list[object]", known) if isinstance(known, list | tuple) else []
-        return document | {"facts": [item for item in items if _has_readable_content(item)], key: [*known, *unreadable]}
+        return document | {key: [*known, *unreadable]}
 
-    @field_validator("facts", mode="before")
+    @field_validator("facts", "past", mode="before")
     @classmethod
     def _read_facts(cls, value: object) -> object:
         """Give every fact a unique id, the same one at every load."""
@@ -304,6 +333,15 @@ class Memory(DocumentModel):
     def fact(self, fact_id: str) -> Fact | None:
         """The fact with that id, or None."""
         return next((fact for fact in self.facts if fact.id == fact_id), None)
+
+    def past_fact(self, fact_id: str) -> PastFact | None:
+        """The latest past fact with that id, or None."""
+        return next((fact for fact in reversed(self.past) if fact.id == fact_id), None)
+
+    def with_past(self, facts: Iterable[PastFact], limit: int) -> Memory:
+        """A copy in which *facts* are past too, each id once; beyond *limit* the earliest moved are dropped."""
+        past = {fact.id: fact for fact in self.past} | {fact.id: fact for fact in facts}
+        return self.model_copy(update={"past": tuple(past.values())[max(0, len(past) - limit) :]})
 
     def with_quarantined(self, *items: Quarantined) -> Memory:
         """A copy with *items* in quarantine too, each once; if there are too many, the oldest are dropped."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memgraph.models import CATEGORIES, MANUAL, MAX_QUOTE_CHARS, Addition, Evidence, Fact, learned_source
+from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
 from memgraph.text.dates import days_of, is_before
@@ -132,6 +133,11 @@ def _valid_dates(addition: Addition) -> tuple[str, str]:
     return start, "" if is_before(end, start) else end
 
 
+def _ended_at(addition: Addition) -> Timestamp | None:
+    """Return when what *addition* replaces ceased to hold: since the addition holds, or was said."""
+    return addition.valid_from or addition.said_at or None
+
+
 def _remove_replaced(draft: Draft, addition: Addition, *, by: str) -> Draft:
     """Remove the facts that *addition* replaces, except manual ones and those of this update."""
     for old in addition.replaces:
@@ -141,5 +147,5 @@ def _remove_replaced(draft: Draft, addition: Addition, *, by: str) -> Draft:
         if fact.is_manual:
             draft = draft.with_refusal(fact.content, "a person wrote it, so it is not replaced")
         else:
-            draft = draft.without_facts([old], reason=f"replaced by {by}")
+            draft = draft.end_facts([old], "superseded", why=f"replaced by {by}", by=by, at=_ended_at(addition))
     return draft

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from memgraph.models import Addition, Memory, MemoryUpdate, Quarantined, Refusal, Turn
+from memgraph.models import Addition, EndReason, Memory, MemoryUpdate, Quarantined, Refusal, Turn
+from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
+from memgraph.rules.past import end_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,27 @@ class Draft:
         """Ids of the facts that this update adds."""
         return frozenset(addition.id for addition in self.changes.additions)
 
-    def without_facts(self, ids: Iterable[str], *, reason: str) -> Draft:
-        """Return the draft without the facts with these ids, and note why they were removed."""
+    def end_facts(
+        self, ids: Iterable[str], reason: EndReason, *, why: str, by: str = "", at: Timestamp | None = None
+    ) -> Draft:
+        """Return the draft in which the facts with these ids are past, with a note of why.
+
+        A fact of this update never was current: it is dropped.
+
+        Args:
+            ids: Ids of facts; unknown ones are ignored.
+            reason: Stored with each fact.
+            why: The note, for people.
+            by: Id of the fact that follows them.
+            at: When they ceased to hold; default: the time of the update.
+        """
         gone = frozenset(ids)
-        facts = self.memory.facts
-        removed = tuple(RemovedFact(fact=fact, why=reason) for fact in facts if fact.id in gone)
-        kept = self.memory.with_facts(tuple(fact for fact in facts if fact.id not in gone))
+        ended = [fact for fact in self.memory.facts if fact.id in gone]
+        removed = tuple(RemovedFact(fact=fact, why=why) for fact in ended)
+        memory = end_facts(
+            self.memory, gone - self.new_ids, reason, at=at or self.changes.at, by=by, limit=self.policy.max_past_facts
+        )
+        kept = memory.with_facts(tuple(fact for fact in memory.facts if fact.id not in gone))
         return replace(self, memory=kept, removed=self.removed + removed)
 
     def with_additions(self, additions: Iterable[Addition]) -> Draft:

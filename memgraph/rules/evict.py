@@ -35,7 +35,7 @@ def evict(draft: Draft) -> Draft:
     known = [fact.id for fact in worst if fact.id not in new_ids]
     evicted = known[: min(surplus, _evictable(draft))]
     crowded = [fact.id for fact in worst if fact.id in new_ids and not fact.replaces][: surplus - len(evicted)]
-    draft = draft.without_facts(evicted + crowded, reason=FULL)
+    draft = draft.end_facts(evicted + crowded, "evicted", why=FULL)
     return quarantine(draft, FULL, additions=[one for one in draft.changes.additions if one.id in crowded])
 
 

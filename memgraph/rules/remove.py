@@ -19,4 +19,4 @@ def _remove_fact(draft: Draft, removal: Removal) -> Draft:
         return draft.with_refusal(removal.id, "there is no such fact to remove")
     if fact.is_manual:
         return draft.with_refusal(fact.content, "a person wrote it, so it is not removed")
-    return draft.without_facts([fact.id], reason=removal.reason)
+    return draft.end_facts([fact.id], "removed", why=removal.reason)

@@ -26,7 +26,7 @@ def scrub(before: Memory, after: Memory, *, edited_by_user: Container[SectionNam
     """
     known = {fact.id: fact for fact in before.facts}
     dropped = [fact for fact in after.facts if _is_new_and_learned(fact, known) and mentions_upload(fact.content)]
-    scrubbed = after.with_facts(_undo_replacements(after.facts, dropped, known)) if dropped else after
+    scrubbed = _undo_replacements(after, dropped, known) if dropped else after
     refused = [Refusal(item=fact.content, reason=REASON) for fact in dropped]
     for (name, section), (_, old) in zip(after.sections(), before.sections(), strict=True):
         if section.summary == old.summary or name in edited_by_user:
@@ -43,11 +43,13 @@ def _is_new_and_learned(fact: Fact, known: dict[str, Fact]) -> bool:
     return not fact.is_manual and (fact.id not in known or fact.content != known[fact.id].content)
 
 
-def _undo_replacements(facts: tuple[Fact, ...], dropped: list[Fact], known: dict[str, Fact]) -> tuple[Fact, ...]:
-    """Return *facts* without *dropped*, and with the facts that only these replaced."""
+def _undo_replacements(after: Memory, dropped: list[Fact], known: dict[str, Fact]) -> Memory:
+    """Return *after* without *dropped*, and with the facts that only these replaced."""
     dropped_ids = {fact.id for fact in dropped}
-    kept = tuple(fact for fact in facts if fact.id not in dropped_ids)
+    kept = tuple(fact for fact in after.facts if fact.id not in dropped_ids)
     kept_ids = {fact.id for fact in kept}
     still_replaced = {old for fact in kept for old in fact.replaces}
     restored = {old for fact in dropped for old in fact.replaces} - still_replaced - kept_ids
-    return (*(known[fact_id] for fact_id in known if fact_id in restored), *kept)
+    current = (*(known[fact_id] for fact_id in known if fact_id in restored), *kept)
+    past = tuple(fact for fact in after.past if fact.id not in restored or fact.id not in known)
+    return after.model_copy(update={"facts": current, "past": past})

@@ -12,13 +12,22 @@ TEA, DOG = fact("Likes tea.", id="f1"), fact("Has a dog.", id="f2")
 
 def test_facts_are_removed_with_the_reason_and_the_others_stay() -> None:
     """Earlier removals are kept, in order."""
-    first = draft(Memory(facts=(TEA, DOG))).without_facts(["f2"], reason="sold")
+    first = draft(Memory(facts=(TEA, DOG))).end_facts(["f2"], "removed", why="sold")
 
-    both = first.without_facts(["f1", "unknown"], reason="bored")
+    both = first.end_facts(["f1", "unknown"], "removed", why="bored")
 
     assert contents(first.memory) == ["Likes tea."]
     assert both.removed == (RemovedFact(fact=DOG, why="sold"), RemovedFact(fact=TEA, why="bored"))
     assert both.memory.facts == ()
+
+
+def test_a_fact_of_this_update_that_ends_is_not_past() -> None:
+    """It never was current."""
+    before = draft(Memory(facts=(TEA, DOG)), additions=(addition("Has a dog.", id="f2"),))
+
+    after = before.end_facts(["f1", "f2"], "evicted", why="full").memory
+
+    assert (contents(after), [past.content for past in after.past]) == ([], ["Likes tea."])
 
 
 def test_refusals_are_collected_in_order() -> None:
@@ -39,7 +48,7 @@ def test_a_draft_is_a_value() -> None:
     """Each rule returns a new one."""
     before = draft(Memory(facts=(TEA,)))
 
-    before.without_facts(["f1"], reason="x")
+    before.end_facts(["f1"], "removed", why="x")
     before.with_refusal("x", "y")
 
     assert (before.removed, before.refused, contents(before.memory)) == ((), (), ["Likes tea."])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from update_values import contents, fact
+from update_values import AT, contents, fact
 
 from memgraph.models import Memory, Refusal, Section
+from memgraph.rules.past import end_facts
 from memgraph.rules.scrub import scrub
 
 REASON = "it mentions an uploaded file"
@@ -150,3 +151,11 @@ def test_facts_and_summaries_are_reported_in_order() -> None:
     )
 
     assert [refusal.item for refusal in scrub(Memory(), after).refused] == [UPLOAD, "work_context", "recent_months"]
+
+
+def test_what_a_dropped_fact_replaced_is_not_past() -> None:
+    before = Memory(facts=(fact("Has a dog.", id="f1"),))
+    new = fact("Uploaded a photo of a dog.", id="f2", replaces=("f1",))
+    after = end_facts(before, {"f1"}, "superseded", at=AT, by="f2", limit=10).with_facts((new,))
+
+    assert scrub(before, after).memory == before
