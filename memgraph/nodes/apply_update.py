@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.models import Turn
 from memgraph.rules.apply import apply
+from memgraph.rules.evict import FULL
 from memgraph.state import Applied, ApplyInput
+
+_log = logging.getLogger("memgraph.update")
 
 
 def apply_update(state: ApplyInput, runtime: Runtime[RunContext]) -> Applied:
     """Apply the changes that the policy allows."""
     result = apply(state["changes"], state["memory"], runtime.context.policy, *shown(state))
+    if evicted := sum(removed.why == FULL for removed in result.removed):
+        _log.info("the memory is full: %d facts were evicted", evicted)
     return {"applied": result.memory, "removed": result.removed, "refused": result.refused}
 
 

@@ -15,6 +15,7 @@ from memgraph.rules.add import add
 from memgraph.rules.admit import admit
 from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict
+from memgraph.rules.expire import expire
 from memgraph.rules.ground import ground
 from memgraph.rules.ground_summaries import ground_summaries
 from memgraph.rules.limit_damage import limit_damage
@@ -24,7 +25,7 @@ from memgraph.rules.watermark import advance_watermark
 
 RULES: tuple[Rule, ...] = (
     *(ground, admit, ground_summaries, limit_damage),
-    *(rewrite, remove, add, evict, advance_watermark),
+    *(rewrite, remove, add, expire, evict, advance_watermark),
 )
 
 
@@ -64,7 +65,7 @@ def apply(
     for rule in RULES:
         draft = rule(draft)
     after = draft.memory.with_quarantined(*changes.quarantined, *draft.quarantined)
-    if after.facts != memory.facts or (after.user, after.history) != (memory.user, memory.history):
+    if (after.facts, after.past, after.user, after.history) != (memory.facts, memory.past, memory.user, memory.history):
         after = after.model_copy(update={"last_updated": changes.at})
     return ApplyResult(after, draft.removed, draft.refused)
 

@@ -39,7 +39,7 @@ class Draft:
     ) -> Draft:
         """Return the draft in which the facts with these ids are past, with a note of why.
 
-        A fact of this update never was current: it is dropped.
+        A fact of this update never was current: it is dropped, unless its own time has passed.
 
         Args:
             ids: Ids of facts; unknown ones are ignored.
@@ -51,9 +51,8 @@ class Draft:
         gone = frozenset(ids)
         ended = [fact for fact in self.memory.facts if fact.id in gone]
         removed = tuple(RemovedFact(fact=fact, why=why) for fact in ended)
-        memory = end_facts(
-            self.memory, gone - self.new_ids, reason, at=at or self.changes.at, by=by, limit=self.policy.max_past_facts
-        )
+        past = gone if reason == "expired" else gone - self.new_ids
+        memory = end_facts(self.memory, past, reason, at=at or self.changes.at, by=by, limit=self.policy.max_past_facts)
         kept = memory.with_facts(tuple(fact for fact in memory.facts if fact.id not in gone))
         return replace(self, memory=kept, removed=self.removed + removed)
 

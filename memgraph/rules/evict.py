@@ -1,37 +1,52 @@
-"""Evict facts beyond the limit of the memory."""
+"""Evict facts beyond the limit of the memory, those of the least value first."""
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+
 from memgraph.models import Fact
+from memgraph.retrieval.terms import extract_all_terms
 from memgraph.rules.draft import Draft
 from memgraph.rules.quarantine import quarantine
+from memgraph.text.dates import parse_time
 
 FULL = "the memory is full"
 
+CATEGORY_VALUES: Mapping[str, float] = MappingProxyType({"correction": 3.0, "preference": 0.2, "context": 0.2})
+"""What a fact is worth for its category; those of other categories nothing."""
+CONFIRMATION_VALUE = 0.5
+"""What the first confirmation is worth; the third doubles it, the seventh triples it."""
+SLOT_VALUE = 0.25
+"""What a fact is worth that states an attribute such as a name or a home."""
+CONFIDENCE_VALUE = 0.5
+"""What a certain fact is worth more than one of confidence 0."""
+HALF_LIFE_DAYS = 365
+"""Days in which a fact that is not said again loses half of what recency is worth."""
+MAX_COMPARED = 300
+"""Facts with a common term that are compared with one."""
+
 
 def evict(draft: Draft) -> Draft:
-    """Evict the least valuable learned facts until the memory is within its limit.
+    """Move the least valuable learned facts to the past until the memory is within its limit.
 
-    The facts of this update are the most valuable, then corrections, then higher confidence, then newer facts.
-    Manual facts neither count nor are evicted. If no more known ones may be evicted, the least valuable new ones that
-    replace nothing go into quarantine.
+    The facts of this update go last, those that another fact covers first, the others by their `fact_value`. Manual
+    facts neither count nor are evicted. If no more known ones may be evicted, the least valuable new ones that replace
+    nothing go into quarantine.
     """
     learned = [fact for fact in draft.memory.facts if not fact.is_manual]
-    if len(learned) <= draft.policy.max_facts:
-        return draft
-    new_ids = draft.new_ids
-
-    def value(fact: Fact) -> tuple[bool, bool, float, str]:
-        return (
-            fact.id in new_ids,
-            fact.category == "correction",
-            fact.confidence,
-            max(fact.created_at, fact.last_confirmed_at),
-        )
-
-    learned.sort(key=value, reverse=True)
     surplus = len(learned) - draft.policy.max_facts
-    worst = learned[::-1]
+    if surplus <= 0:
+        return draft
+    new_ids, covered, now = draft.new_ids, covered_ids(draft.memory.facts), parse_time(draft.changes.at)
+
+    def rank(fact: Fact) -> tuple[bool, bool, float, str]:
+        return fact.id in new_ids, fact.id not in covered, fact_value(fact, now), _last_said(fact)
+
+    worst = sorted(learned, key=rank)
     known = [fact.id for fact in worst if fact.id not in new_ids]
     evicted = known[: min(surplus, _evictable(draft))]
     crowded = [fact.id for fact in worst if fact.id in new_ids and not fact.replaces][: surplus - len(evicted)]
@@ -39,8 +54,56 @@ def evict(draft: Draft) -> Draft:
     return quarantine(draft, FULL, additions=[one for one in draft.changes.additions if one.id in crowded])
 
 
+def fact_value(fact: Fact, now: datetime | None) -> float:
+    """Return what *fact* is worth: the sum of what its category, confirmations, slot, recency and confidence are.
+
+        value = category + 0.5 * log2(1 + confirmations) + slot + 0.5 ** (days since it was said / 365)
+                + 0.5 * confidence
+
+    Args:
+        fact: Any fact; a confirmation states it again.
+        now: The current time; None counts no recency.
+    """
+    said = parse_time(_last_said(fact))
+    days = max(0.0, (now - said).total_seconds() / 86_400) if now and said else math.inf
+    return (
+        CATEGORY_VALUES.get(fact.effective_category, 0.0)
+        + CONFIRMATION_VALUE * math.log2(1 + fact.confirmations)
+        + (SLOT_VALUE if fact.slot else 0.0)
+        + 0.5 ** (days / HALF_LIFE_DAYS)
+        + CONFIDENCE_VALUE * fact.confidence
+    )
+
+
+def _last_said(fact: Fact) -> str:
+    return max(fact.said_at or fact.created_at, fact.last_confirmed_at)
+
+
+def covered_ids(facts: Sequence[Fact]) -> Collection[str]:
+    """Return the ids of the facts all of whose terms another, longer fact has.
+
+    A correction covers nothing, and is not covered: it may deny what it repeats.
+    """
+    entries = [
+        (fact.id, frozenset(terms))
+        for fact, terms in zip(facts, extract_all_terms(fact.content for fact in facts), strict=True)
+        if fact.effective_category != "correction"
+    ]
+    having: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+    for _, terms in entries:
+        for term in terms:
+            having[term].append(terms)
+    return {
+        fact_id
+        for fact_id, terms in entries
+        if terms and any(terms < other for other in min((having[term] for term in terms), key=len)[:MAX_COMPARED])
+    }
+
+
 def _evictable(draft: Draft) -> int:
-    """Return how many known facts may still be evicted: what was removed before counts, too."""
+    """Return how many known facts may still be evicted: what was removed before counts, too, what expired does not."""
     if draft.removable is None:
         return len(draft.memory.facts)
-    return draft.removable - sum(not removed.fact.is_manual for removed in draft.removed)
+    expired = {fact.id for fact in draft.memory.past if fact.reason == "expired"}
+    lost = sum(not removed.fact.is_manual and removed.fact.id not in expired for removed in draft.removed)
+    return max(0, draft.removable - lost)

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator
 
-from memgraph.models import PARTIAL_DATE
+from memgraph.models import PARTIAL_DATE, Fact
 
 MIN_MILLISECONDS = 1e11
 """A number of this size or more is milliseconds since 1970: in seconds it would be the year 5138."""
@@ -164,3 +164,21 @@ def is_before(one: str, other: str) -> bool:
     """Return whether all of the partial date *one* is before all of *other*; False if that is not certain."""
     days, others = days_of(one), days_of(other)
     return days is not None and others is not None and days.last < others.first
+
+
+def has_expired(fact: Fact, now: str) -> bool:
+    """Return whether *fact* was true until a day before *now*.
+
+    A fact that was said after that day is about the past, such as "Lived in Rome until 2020": it stays true.
+
+    Args:
+        fact: Any fact.
+        now: A time in ISO 8601, or a day.
+    """
+    if not fact.valid_until:
+        return False
+    said = (fact.said_at or fact.created_at)[:_DAY_CHARS]
+    return is_before(fact.valid_until, now[:_DAY_CHARS]) and not is_before(fact.valid_until, said)
+
+
+_DAY_CHARS = len("2026-05-03")

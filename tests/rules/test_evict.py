@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from update_values import addition, contents, draft, fact
 
 from memgraph.models import Fact, Memory
 from memgraph.policy import Policy
-from memgraph.rules.evict import evict
+from memgraph.rules.evict import covered_ids, evict
+from memgraph.rules.expire import expire
 
 LIMIT = Policy(max_facts=10)
 
@@ -44,12 +47,63 @@ def test_a_memory_beyond_its_limit_is_evicted_down_to_it() -> None:
     ]
 
 
-def test_lower_confidence_goes_first() -> None:
-    """Even if it is newer."""
-    sure = fact("Sure.", id="sure", confidence=0.8, created_at="2020-01-01T00:00:00Z")
+def test_of_facts_of_one_day_the_less_certain_goes_first() -> None:
+    """Confidence decides between facts that are worth the same otherwise."""
+    sure = fact("Sure.", id="sure", confidence=0.8, created_at="2026-01-01T00:00:00Z")
     unsure = fact("Unsure.", id="unsure", confidence=0.7, created_at="2026-01-01T00:00:00Z")
 
     assert evicted(sure, unsure) == evicted(unsure, sure) == ["unsure"]
+
+
+def test_what_was_said_on_many_days_outlives_newer_and_surer_facts() -> None:
+    """What the user comes back to matters."""
+    often = fact("Often.", id="often", confidence=0.7, confirmations=7, last_confirmed_at="2025-12-01T00:00:00Z")
+    once = fact("Once.", id="once", confidence=1.0, created_at="2026-04-01T00:00:00Z")
+
+    assert evicted(often, once) == ["once"]
+
+
+def test_an_attribute_of_the_user_outlives_another_fact() -> None:
+    home = fact("Lives in Oslo.", id="home", slot="home", created_at="2026-01-01T00:00:00Z")
+    lunch = fact("Had soup.", id="soup", created_at="2026-01-01T00:00:00Z")
+
+    assert evicted(home, lunch) == ["soup"]
+
+
+def test_a_fact_that_another_one_covers_goes_first() -> None:
+    """Even if it is surer: nothing is lost with it."""
+    short = fact("Has a dog.", id="short", confidence=1.0, created_at="2026-01-01T00:00:00Z")
+    long = fact("Has a dog called Rex.", id="long", confidence=0.7, created_at="2026-01-01T00:00:00Z")
+    other = fact("Had soup.", id="soup", confidence=0.7, created_at="2020-01-01T00:00:00Z")
+
+    assert evicted(short, long, other) == ["short"]
+
+
+def test_a_correction_covers_nothing() -> None:
+    """It may deny what it repeats."""
+    tea = fact("Likes tea.", id="tea")
+    correction = fact("Likes tea is wrong.", id="correction", category="correction")
+
+    assert covered_ids([tea, correction]) == set()
+
+
+def test_what_is_evicted_is_past() -> None:
+    """A question about the past still finds it."""
+    old = fact("Old.", id="old", created_at="2020-01-01T00:00:00Z")
+
+    result = evict(draft(Memory(facts=(old, *fillers(10))), LIMIT))
+
+    assert [(past.id, past.reason) for past in result.memory.past] == [("old", "evicted")]
+
+
+def test_what_expired_leaves_room_for_evictions() -> None:
+    """An update did not do that: its limit is for what it removes."""
+    plans = tuple(fact(f"Plan {n}.", id=f"p{n}", valid_until="2026-01") for n in range(9))
+    memory = Memory(facts=(*plans, fact("Old.", id="old"), *fillers(10)))
+
+    result = evict(expire(replace(draft(memory, LIMIT), removable=5)))
+
+    assert [past.id for past in result.memory.past if past.reason == "evicted"] == ["old"]
 
 
 def test_of_equal_confidence_the_older_goes_first() -> None:

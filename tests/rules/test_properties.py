@@ -23,6 +23,7 @@ facts = st.builds(
     confidence=CONFIDENCE,
     created_at=TIMES,
     source=st.sampled_from(["t0", "t1", "manual"]),
+    valid_until=st.sampled_from(["", "2025", "2026-04", "2026-05-01", "2027"]),
 )
 memories = st.builds(
     lambda kept, summary: Memory(facts=tuple(kept)).with_section("work_context", Section(summary=summary)),
@@ -37,6 +38,8 @@ additions = st.builds(
     confidence=CONFIDENCE,
     durable=st.booleans(),
     replaces=st.lists(st.sampled_from(IDS), max_size=3).map(tuple),
+    said_at=TIMES,
+    valid_until=st.sampled_from(["", "2025", "2026-04", "2027"]),
 )
 updates = st.builds(
     lambda **parts: MemoryUpdate(**parts),  # noqa: PLW0108 - hypothesis would ask for the aliases too
@@ -112,3 +115,17 @@ def test_only_what_is_good_enough_comes_in(memory: Memory, changes: MemoryUpdate
     new = [fact for fact in apply(changes, memory, policy).memory.facts if fact.id not in known]
 
     assert all(fact.confidence >= policy.fact_confidence_threshold and fact.content.strip() for fact in new)
+
+
+@given(memories, updates, policies)
+def test_nothing_is_lost(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """Each fact that was known is current or past, and each that was added is current, past or in quarantine."""
+    result = apply(changes, memory, policy)
+
+    after = result.memory
+    kept = {fact.id for fact in (*after.facts, *after.past)}
+    waiting = {fact.content for item in after.quarantine for fact in item.facts}
+    refused = {refusal.item for refusal in result.refused}
+    assert {fact.id for fact in memory.facts} <= kept
+    for addition in changes.additions:
+        assert addition.id in kept or addition.content.strip() in waiting or addition.content in refused | {""}
