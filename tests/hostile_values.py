@@ -212,7 +212,7 @@ OTHERS: Mapping[str, Value] = {
     "Policy": lambda _: Policy(),
     "Scope": lambda _: Scope("ada"),
     "Signals": lambda _: load_signals(),
-    "datetime": lambda _: datetime(2026, 1, 1, tzinfo=UTC),
+    **dict.fromkeys(("datetime", "datetime | None"), lambda _: datetime(2026, 1, 1, tzinfo=UTC)),
     **dict.fromkeys(("date", "date | None"), lambda _: date(2026, 1, 1)),
     "Language": lambda _: "en",
     "Bracket": lambda _: "{",
@@ -222,6 +222,8 @@ OTHERS: Mapping[str, Value] = {
     "Kind": lambda _: "duplicate",
     **dict.fromkeys(("Review", "Review | None"), lambda _: "always"),
     "Watermark | None": lambda _: Watermark(last_message_id="m1"),
+    "EndReason": lambda _: "superseded",
+    "Timestamp": lambda _: "2026-01-01T00:00:00Z",
 }
 """A value for every annotation that holds no text from outside."""
 
