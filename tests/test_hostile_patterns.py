@@ -27,6 +27,7 @@ from memgraph.llm.offline.sentences import _PASTED_LINE
 from memgraph.llm.offline.slots import _BARE_FIRM, _NATIONALITY, _compiled, _table
 from memgraph.prompts.json_text import _ENDS_ENTRY
 from memgraph.text.cues import CueFile, CueGroup, cues
+from memgraph.text.lexicon import load_lexicon
 from memgraph.text.requests import _QUESTION
 from memgraph.text.uploads import IN_GENERAL
 
@@ -94,6 +95,7 @@ def load_patterns() -> set[re.Pattern[Any]]:
         if group.annotation is CueGroup:
             for kind in CueGroup.model_fields:
                 cues(origin, kind)  # type: ignore[arg-type]
+    load_lexicon()
     return reachable_patterns()
 
 

@@ -8,13 +8,11 @@ import pytest
 
 from memgraph.retrieval.terms import (
     MAX_TERM_CHARS,
-    MIN_STEM_CHARS,
-    _english_stem,
     extract_all_terms,
     extract_terms,
-    stem,
     unigrams_and_bigrams,
 )
+from memgraph.text.stems import MIN_STEM_CHARS, _english_stem, stem
 
 
 @pytest.mark.parametrize("word", ["test", "tests", "testing", "tested"])

@@ -1,0 +1,133 @@
+"""The words that the comparison of two sentences knows: synonyms, relatives, opposites and denials.
+
+They are data: `en.yaml` in FOLDER explains them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from memgraph.text.normalize import HAN
+from memgraph.text.stems import stem
+
+FOLDER = Path(__file__).parent / "patterns" / "likeness"
+MARK = "~"
+"""Begins the token that stands for a phrase, such as "no longer"."""
+
+
+class LexiconFile(BaseModel):
+    """The words of one language, as `en.yaml` explains them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    same: str
+    actions: str
+    light: str
+    people: str
+    exclusive: str
+    denials: str
+    dislikes: str
+    contrasts: str
+    plans: str
+    ends: str
+    pasts: str
+    replace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The words of all languages. English words are found by their stem."""
+
+    groups: Mapping[str, frozenset[str]]
+    """By a word: the groups of synonyms that it is in."""
+    members: Mapping[str, frozenset[str]]
+    """By a group: its words."""
+    actions: frozenset[str]
+    light: frozenset[str]
+    people: Mapping[str, str]
+    """By a word: the relative or other person that it names."""
+    kinds: Mapping[str, Mapping[str, str]]
+    """By a kind of which a sentence has one, such as weekdays: its words, each with what it stands for."""
+    marks: Mapping[str, str]
+    """By a word or phrase: "denials", "dislikes", "contrasts", "plans", "ends" or "pasts"."""
+    replaced: Mapping[str, str]
+    """By a phrase: the word that stands for it."""
+    phrases: re.Pattern[str]
+    """Matches English phrases of several words, and what is replaced."""
+    chinese: re.Pattern[str]
+    """Matches the Chinese words, the longest first."""
+
+
+@cache
+def load_lexicon() -> Lexicon:
+    """Return the words of all languages that come with the package."""
+    files = [LexiconFile.model_validate(yaml.safe_load(path.read_text("utf-8"))) for path in sorted(FOLDER.glob("*"))]
+    groups = [_stems(line) for file in files for line in _lines(file.same)]
+    marks = {
+        phrase: mark
+        for file in files
+        for mark in ("pasts", "plans", "ends", "denials", "dislikes", "contrasts")
+        for phrase in _words(getattr(file, mark))
+    }
+    replaced = {
+        one.strip(): other.strip()
+        for file in files
+        for line in _lines(file.replace)
+        for one, _, other in [line.partition("|")]
+    }
+    people = {word: line.split()[0] for file in files for line in _lines(file.people) for word in line.split()}
+    kinds = {
+        line: {stem(word): member.split()[0] for member in line.split("|") for word in member.split()}
+        for file in files
+        for line in _lines(file.exclusive)
+    }
+    actions = frozenset(stem(word) for file in files for word in file.actions.split())
+    light = frozenset(stem(word) for file in files for word in file.light.split())
+    by_word: dict[str, frozenset[str]] = {}
+    for group in groups:
+        for word in group:
+            by_word[word] = by_word.get(word, frozenset()) | {group[0]}
+    words = {
+        *by_word,
+        *marks,
+        *replaced,
+        *people,
+        *actions,
+        *light,
+        *(word for kind in kinds.values() for word in kind),
+    }
+    return Lexicon(
+        groups=by_word,
+        members={group[0]: frozenset(group) for group in groups},
+        actions=actions,
+        light=light,
+        people=people,
+        kinds=kinds,
+        marks=marks,
+        replaced=replaced,
+        phrases=_alternation((phrase for phrase in {**marks, **replaced} if " " in phrase), r"(?<!\w)(?:{})(?!\w)"),
+        chinese=_alternation((word for word in words if re.match(f"[{HAN}]", word)), "{}"),
+    )
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _words(text: str) -> list[str]:
+    return [phrase.strip() for line in _lines(text) for phrase in line.split("|")]
+
+
+def _stems(line: str) -> list[str]:
+    return [stem(word.strip()) for word in line.split("|")]
+
+
+def _alternation(words: Iterable[str], around: str) -> re.Pattern[str]:
+    return re.compile(around.format("|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))))

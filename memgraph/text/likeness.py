@@ -1,0 +1,350 @@
+"""Similarity of two sentences about one person: whether they mean the same.
+
+Words count by their stems and synonyms, Chinese ones by characters and pairs of characters. Sentences that differ in a
+number, a name, the person, the time or the denial of what they share are not alike, however many words they share.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import nlargest
+from itertools import accumulate
+from typing import NamedTuple
+
+from memgraph.text.lexicon import Lexicon, load_lexicon
+from memgraph.text.names import names_of, numbers_of
+from memgraph.text.normalize import HAN, fact_key, fold
+from memgraph.text.stems import stem
+
+ACTION_WEIGHT = 0.6
+"""Of a verb of the lexicon; other words weigh 1."""
+CHARACTER_WEIGHT = 0.4
+PAIR_WEIGHT = 0.3
+"""Of a pair of Chinese characters that no word of the lexicon contains."""
+FORM_LIKENESS = 0.85
+"""Similarity of two words with the same beginning, such as "photo" and "photographs"."""
+MIN_SHARED_CHARS = 4
+MIN_SHARED_SHARE = 0.6
+"""Of the longer word, so much must be the shared beginning."""
+CONFLICT_COST = 2.0
+"""Weight of the words that one sentence has in place of words of the other."""
+DETAIL_COST = 0.35
+"""Weight of the words that one sentence has in addition to those of the other."""
+OTHER_ACTION = 0.6
+"""What is left of the similarity of sentences with other actions."""
+MAX_UNITS = 200
+"""Words of a sentence that are compared, the first ones."""
+MAX_CANDIDATES = 48
+"""Texts that are compared in full with a new one: those that share most with it."""
+
+_TOKEN = re.compile(rf"~\w+|[{HAN}]+|(?:(?![{HAN}])[^\W_])+(?:['-](?:(?![{HAN}])[^\W_])+)*|[,.;:!?。！？]")
+_SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是"}
+_IS_HAN = re.compile(f"[{HAN}]")
+_HAVE = frozenset({"has", "have", "had", "having"})
+_POSSESSIVE = re.compile(r"'s?$")
+
+
+class Unit(NamedTuple):
+    """A word, with its synonyms, as it counts in a comparison."""
+
+    forms: frozenset[str]
+    weight: float
+    is_denied: bool
+    word: str
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the words of one text in their order."""
+
+    lexicon: Lexicon
+    units: list[Unit] = field(default_factory=list[Unit])
+    people: set[str] = field(default_factory=set[str])
+    actions: set[frozenset[str]] = field(default_factory=set[frozenset[str]])
+    kinds: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    times: set[str] = field(default_factory=set[str])
+    is_denied: bool = False
+    previous: str = ""
+    first: str = ""
+    """The first English word, without "'s"."""
+
+    def read(self, text: str) -> None:
+        for token in _TOKEN.findall(self.lexicon.phrases.sub(self._replace_phrase, fold(text))):
+            if token in _SCOPE_ENDS:
+                self.is_denied = False
+            elif token.startswith("~"):
+                self._mark(token[1:])
+            elif _IS_HAN.match(token):
+                self._read_chinese(token)
+            else:
+                self._read_word(token)
+            self.previous = token
+
+    def _replace_phrase(self, match: re.Match[str]) -> str:
+        lexicon = self.lexicon
+        return lexicon.replaced.get(match[0]) or f" ~{lexicon.marks[match[0]]} "
+
+    def _mark(self, mark: str) -> None:
+        if mark in {"denials", "dislikes", "contrasts"}:
+            self.is_denied = True
+        elif mark != "pasts" or self.previous not in _HAVE:
+            self.times.add(mark)
+
+    def _read_word(self, word: str) -> None:
+        mark = self.lexicon.marks.get(word)
+        if mark:
+            self._mark(mark)
+        if mark == "dislikes":
+            word = "like"
+        word = _POSSESSIVE.sub("", word)
+        self.first = self.first or word
+        if mark not in {"denials", "contrasts"}:
+            self._add(word, stem(word))
+
+    def _read_chinese(self, run: str) -> None:
+        start = 0
+        for match in self.lexicon.chinese.finditer(run):
+            self._add_characters(run[start : match.start()])
+            start = match.end()
+            word = self.lexicon.replaced.get(match[0], match[0])
+            if mark := self.lexicon.marks.get(word):
+                self._mark(mark)
+                if mark == "dislikes":
+                    word = "喜欢"
+            if mark not in {"denials", "contrasts", "plans"}:
+                self._add(word, word)
+        self._add_characters(run[start:])
+
+    def _add(self, word: str, key: str) -> None:
+        lexicon = self.lexicon
+        if (person := lexicon.people.get(word)) and not self.is_denied:
+            self.people.add(person)
+        if key in lexicon.light or word in lexicon.light or word.isdigit():
+            return
+        forms = lexicon.groups.get(key) or frozenset({person or key})
+        for kind, members in lexicon.kinds.items():
+            if (member := members.get(key)) and not self.is_denied:
+                self.kinds.setdefault(kind, set()).add(member)
+        is_action = key in lexicon.actions or not forms.isdisjoint(lexicon.actions)
+        if is_action:
+            self.actions.add(forms)
+        self.units.append(Unit(forms, ACTION_WEIGHT if is_action else 1.0, self.is_denied, key))
+
+    def _add_characters(self, run: str) -> None:
+        for character in run:
+            if character not in self.lexicon.light and character not in "零〇一二两三四五六七八九十百千万":
+                self.units.append(Unit(frozenset({character}), CHARACTER_WEIGHT, self.is_denied, character))
+        for start in range(len(run) - 1):
+            pair = run[start : start + 2]
+            self.units.append(Unit(frozenset({pair}), PAIR_WEIGHT, self.is_denied, pair))
+
+
+class Profile:
+    """What of a text is compared.
+
+    Args:
+        text: A sentence about the user.
+    """
+
+    def __init__(self, text: str) -> None:
+        reader = _Reader(load_lexicon())
+        reader.read(text)
+        unique = {(unit.word, unit.is_denied): unit for unit in reader.units[:MAX_UNITS]}
+        self.units = tuple(unique.values())
+        self.weight = sum(unit.weight for unit in self.units)
+        self.people = frozenset(reader.people)
+        self.actions = frozenset(reader.actions)
+        self.kinds = reader.kinds
+        self.times = frozenset(reader.times)
+        self._text = text
+        self._first = reader.first
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        return numbers_of(self._text, in_words=True) - {"1"} | (numbers_of(self._text) & {"1"})
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(names_of(self._text))
+
+    def is_comparable(self, other: Profile) -> bool:
+        """Return whether both may mean the same: about one person and time, with no number or name of their own."""
+        if self.people != other.people or self.times != other.times:
+            return False
+        if any(
+            other.kinds.get(kind) and _differ(members, other.kinds[kind]) for kind, members in self.kinds.items()
+        ) or _differ(self.numbers, other.numbers):
+            return False
+        return not _differ(self._own_names(other), other._own_names(self))
+
+    def _own_names(self, other: Profile) -> frozenset[str]:
+        """Return the names that *other* has in no form, also not as an ordinary word."""
+        words = {unit.word for unit in other.units}
+        return frozenset(name for name in self.names if not any(_same_form(name, word) for word in words | other.names))
+
+    def score(self, other: Profile) -> float:
+        """Return the similarity to *other*, in [0, 1]."""
+        if not self.units or not other.units or not self.is_comparable(other):
+            return 0.0
+        first, second = (self, other) if self._text <= other._text else (other, self)
+        same, opposed = _match(first.units, second.units)
+        if opposed > same:
+            return 0.0
+        missing = sorted((self.weight - same, other.weight - same))
+        score = same / (same + CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0]))
+        if self.actions and other.actions and self.actions.isdisjoint(other.actions):
+            shared = any(not one.isdisjoint(two) for one in self.actions for two in other.actions)
+            score *= 1.0 if shared else OTHER_ACTION
+        return max(0.0, min(1.0, score))
+
+
+def _differ(one: frozenset[str] | set[str], other: frozenset[str] | set[str]) -> bool:
+    """Return whether each has something that the other has not."""
+    return bool(one - other and other - one)
+
+
+def _match(ours: Sequence[Unit], theirs: Sequence[Unit]) -> tuple[float, float]:
+    """Return the weight of the words that both have, and of those that one of them denies."""
+    left = list(ours)
+    by_form: defaultdict[str, list[int]] = defaultdict(list)
+    for index, unit in enumerate(theirs):
+        for form in (*unit.forms, unit.word[:MIN_SHARED_CHARS] + "*"):
+            by_form[form].append(index)
+    used: set[int] = set()
+    same = opposed = 0.0
+    for is_exact in (True, False):
+        unmatched: list[Unit] = []
+        for unit in left:
+            keys = unit.forms if is_exact else (unit.word[:MIN_SHARED_CHARS] + "*",)
+            found = [index for key in keys for index in by_form.get(key, ()) if index not in used]
+            if not is_exact:
+                found = [index for index in found if _same_form(unit.word, theirs[index].word)]
+            if not found:
+                unmatched.append(unit)
+                continue
+            index = min(found, key=lambda index: (theirs[index].is_denied != unit.is_denied, index))
+            used.add(index)
+            weight = min(unit.weight, theirs[index].weight) * (1 if is_exact else FORM_LIKENESS)
+            if theirs[index].is_denied == unit.is_denied:
+                same += weight
+            else:
+                opposed += weight
+        left = unmatched
+    return same, opposed
+
+
+def _same_form(one: str, other: str) -> bool:
+    """Return whether two words have most of their beginning in common."""
+    if one == other:
+        return True
+    shared = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
+    length = min(len(one), len(other)) if shared is None else shared
+    return length >= max(MIN_SHARED_CHARS, MIN_SHARED_SHARE * max(len(one), len(other)))
+
+
+def likeness(a: str, b: str) -> float:
+    """Return the similarity of two sentences about one person, in [0, 1]; 1 if they differ in case and spacing only."""
+    if fact_key(a) == fact_key(b):
+        return 1.0
+    return Profile(a).score(Profile(b))
+
+
+class Alike(NamedTuple):
+    """A text with a similar meaning."""
+
+    position: int
+    likeness: float
+
+
+class LikenessIndex:
+    """Compares texts with many others.
+
+    Args:
+        texts: N sentences about one person. A text is read when it is first compared in full.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+        self._profiles: dict[int, Profile] = {}
+
+    @cached_property
+    def _joined(self) -> tuple[str, list[int]]:
+        """All texts, folded, in one, and where each begins: a search in them is one search."""
+        folded = [text.casefold() for text in self._texts]
+        return "\n".join(folded), list(accumulate((len(text) + 1 for text in folded), initial=0))
+
+    def _profile(self, index: int) -> Profile:
+        if index not in self._profiles:
+            self._profiles[index] = Profile(self._texts[index])
+        return self._profiles[index]
+
+    def find(self, text: str, threshold: float) -> list[Alike]:
+        """Return the texts whose similarity to *text* is at least *threshold*, the most similar first.
+
+        Only the MAX_CANDIDATES texts that share most words with it are read.
+        """
+        profile, key = Profile(text), fact_key(text)
+        found = [
+            Alike(index, 1.0 if fact_key(self._texts[index]) == key else profile.score(self._profile(index)))
+            for index in self._candidates(profile)
+        ]
+        return sorted(
+            (alike for alike in found if alike.likeness >= threshold),
+            key=lambda alike: (-alike.likeness, alike.position),
+        )
+
+    def _candidates(self, profile: Profile) -> list[int]:
+        """Return the texts that contain most of the words of *profile*, or of their synonyms."""
+        shared = defaultdict[int, float](float)
+        for words, weight in _needles(profile):
+            for index in {index for word in words for index in self._containing(word)}:
+                shared[index] += weight
+        return sorted(nlargest(MAX_CANDIDATES, shared, lambda index: (shared[index], -index)))
+
+    def _containing(self, word: str) -> Iterator[int]:
+        """Yield the texts that contain *word*."""
+        joined, starts = self._joined
+        at = joined.find(word)
+        while at >= 0:
+            index = bisect_right(starts, at) - 1
+            yield index
+            at = joined.find(word, starts[index + 1])
+
+    def pairs(self, threshold: float) -> Iterator[tuple[int, int, float]]:
+        """Yield the pairs of texts whose similarity is at least *threshold*: two positions and their similarity.
+
+        A text is compared with those that share its rarest words, at most MAX_CANDIDATES for each text.
+        """
+        postings: defaultdict[str, list[int]] = defaultdict(list)
+        for index in range(len(self._texts)):
+            for form in {form for unit in self._profile(index).units for form in unit.forms}:
+                postings[form].append(index)
+        for index in range(len(self._texts)):
+            forms = {form for unit in self._profile(index).units for form in unit.forms}
+            rare = sorted(forms, key=lambda form: (len(postings[form]), form))
+            others = dict.fromkeys(other for form in rare for other in postings[form][:MAX_CANDIDATES] if other > index)
+            for other in list(others)[:MAX_CANDIDATES]:
+                score = self._profile(index).score(self._profile(other))
+                if score >= threshold:
+                    yield index, other, score
+
+
+def _needles(profile: Profile) -> list[tuple[tuple[str, ...], float]]:
+    """Return for each word of *profile* the beginnings of its synonyms, and its weight."""
+    lexicon = load_lexicon()
+    return [
+        (
+            tuple({_beginning(word) for form in unit.forms for word in (*lexicon.members.get(form, ()), unit.word)}),
+            unit.weight,
+        )
+        for unit in profile.units
+    ]
+
+
+def _beginning(word: str) -> str:
+    return word[: max(MIN_SHARED_CHARS, int(len(word) * MIN_SHARED_SHARE))] if word.isascii() else word

@@ -1,0 +1,91 @@
+"""How much two sentences about one person say the same."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph.text.likeness import LikenessIndex, likeness
+
+WORDS = "lives in Oslo sister no longer likes tea 2 两 妹妹 不 喜欢 茶 , . Rita"
+SENTENCES = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Lives in Lisbon.", "The user is based in Lisbon."),
+        ("Allergic to peanuts.", "Has a peanut allergy."),
+        ("Doesn't like meetings before ten.", "Dislikes meetings before 10."),
+        ("Manages a team of eight people.", "Leads a team of 8 people."),
+        ("住在上海。", "家在上海。"),
+        ("不喜欢十点前开会。", "讨厌在十点之前开会。"),
+    ],
+)
+def test_paraphrases_are_alike(one: str, other: str) -> None:
+    assert likeness(one, other) >= 0.7
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Likes tea.", "Dislikes tea."),
+        ("Likes tea.", "No longer likes tea."),
+        ("Lives in Oslo.", "Sister lives in Oslo."),
+        ("Lives in Oslo.", "Lived in Oslo."),
+        ("Lives in Oslo.", "Plans to live in Oslo."),
+        ("Owns 2 bikes.", "Owns 3 bikes."),
+        ("Went hiking in the Alps with Rita.", "Went hiking in the Alps with Tom."),
+        ("Uses pnpm, not npm.", "Uses npm, not pnpm."),
+        ("Swims every Tuesday.", "Swims every Thursday."),
+        ("喜欢喝茶。", "不喜欢喝茶。"),
+        ("住在上海。", "妹妹住在上海。"),
+        ("周二游泳。", "周四游泳。"),
+    ],
+)
+def test_sentences_that_differ_in_what_matters_are_not_alike(one: str, other: str) -> None:
+    """However many words they share: denial, time, person, number, name and weekday."""
+    assert likeness(one, other) < 0.5
+
+
+@given(SENTENCES, SENTENCES)
+def test_likeness_is_symmetric_and_a_share(one: str, other: str) -> None:
+    assert 0 <= likeness(one, other) == likeness(other, one) <= 1
+
+
+@given(SENTENCES)
+def test_a_text_is_like_itself_in_any_case_and_spacing(text: str) -> None:
+    assert likeness(text, f"  {text} ") == 1
+
+
+@given(st.lists(SENTENCES, max_size=8), SENTENCES)
+def test_an_index_finds_what_a_comparison_of_each_text_finds(texts: list[str], text: str) -> None:
+    found = {alike.position: alike.likeness for alike in LikenessIndex(texts).find(text, 0.7)}
+
+    for position, value in found.items():
+        assert value == likeness(text, texts[position])
+
+
+def test_an_index_finds_synonyms_that_share_no_letters() -> None:
+    texts = [*(f"Collects stamp number {number}." for number in range(2, 100)), "The user is based in Lisbon."]
+
+    assert [alike.position for alike in LikenessIndex(texts).find("Lives in Lisbon.", 0.7)] == [98]
+
+
+def test_pairs_are_those_that_a_comparison_finds() -> None:
+    texts = ["Lives in Lisbon.", "Plays the cello.", "Is based in Lisbon.", "Practises the cello."]
+
+    assert [(one, other) for one, other, _ in LikenessIndex(texts).pairs(0.7)] == [(0, 2), (1, 3)]
+
+
+def test_one_text_is_compared_with_two_thousand_in_little_time() -> None:
+    likeness("Likes tea.", "Likes coffee.")  # reads the words from their files
+    texts = [f"Met {name} {number} at the market to buy old maps." for number in range(500) for name in "ABCD"]
+    index, began = LikenessIndex(texts), time.process_time()
+
+    index.find("Collects old maps of Lisbon.", 0.7)
+
+    assert time.process_time() - began < 0.1
