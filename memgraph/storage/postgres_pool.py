@@ -6,6 +6,7 @@ import os
 import re
 import threading
 import time
+import weakref
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
@@ -110,15 +111,16 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Close the connections; the next use opens new ones."""
-        state = self._state()
-        with state.lock:
-            if state.pool:
-                state.pool.close()
-            state.pool = None
+        self._state().close()
 
     def _state(self) -> _ProcessState:
         """Return the state of this process. Connections inherited by a fork are never touched: closing is use, too."""
-        return self._states.setdefault(os.getpid(), _ProcessState())
+        state = self._states.get(os.getpid())
+        if state is None:
+            state = self._states.setdefault(os.getpid(), _ProcessState())
+            # an open pool would hold up the exit of Python 3.13: its threads can no longer be joined when it is deleted
+            weakref.finalize(self, state.close)
+        return state
 
     def _pool(self) -> Pool:
         state = self._state()
@@ -155,9 +157,19 @@ class _ProcessState:
     """The pool of one process."""
 
     def __init__(self) -> None:
+        self._process = os.getpid()
         self.lock = threading.Lock()
         self.pool: Pool | None = None
         self.skew = 0.0
+
+    def close(self) -> None:
+        """Close the connections, in the process that opened them."""
+        if os.getpid() != self._process:
+            return
+        with self.lock:
+            if self.pool:
+                self.pool.close()
+            self.pool = None
 
 
 # -- the URL --------------------------------------------------------------------------------------
