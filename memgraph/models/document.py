@@ -15,6 +15,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from memgraph.models.dates import DAY_CHARS, is_before
 from memgraph.models.values import (
     Confidence,
     Count,
@@ -115,6 +116,16 @@ class Fact(DocumentModel):
     def effective_category(self) -> str:
         """The category that ranking uses."""
         return self.category if self.category in CATEGORIES else "context"
+
+    def has_expired(self, now: str) -> bool:
+        """Return whether it was true until a day before *now*, a time in ISO 8601 or a day.
+
+        A fact that was said after that day is about the past, such as "Lived in Rome until 2020": it stays true.
+        """
+        if not self.valid_until:
+            return False
+        said = (self.said_at or self.created_at)[:DAY_CHARS]
+        return is_before(self.valid_until, now[:DAY_CHARS]) and not is_before(self.valid_until, said)
 
 
 EndReason = Literal["superseded", "removed", "expired", "evicted", "merged"]
@@ -337,6 +348,23 @@ class Memory(DocumentModel):
     def past_fact(self, fact_id: str) -> PastFact | None:
         """The latest past fact with that id, or None."""
         return next((fact for fact in reversed(self.past) if fact.id == fact_id), None)
+
+    def as_of(self, date: str) -> Memory:
+        """The memory as it was on *date*: the current and past facts that held, and the summaries of that time.
+
+        A fact holds from `valid_from`, else from when it was said or learned, until its `valid_until`, and before the
+        day on which another one followed it or it was removed. What had ended by then is `past`; what waits in
+        quarantine is left out. Days are those in UTC.
+
+        Args:
+            date: A year, a month or a day such as `2026-05-03`; its end counts.
+
+        Raises:
+            ValueError: If *date* is not one.
+        """
+        from memgraph.models.as_of import as_of
+
+        return as_of(self, date)
 
     def with_past(self, facts: Iterable[PastFact], limit: int) -> Memory:
         """A copy in which *facts* are past too, each id once; beyond *limit* the earliest moved are dropped."""

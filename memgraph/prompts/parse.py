@@ -27,10 +27,11 @@ from memgraph.models import (
     Turn,
     new_fact_id,
 )
+from memgraph.models.dates import is_before
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
 from memgraph.text.date_phrases import name_dates, quoted_date, read_date
-from memgraph.text.dates import is_before, local_day
+from memgraph.text.dates import local_day
 from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote
 from memgraph.text.spans import pieces_of
 

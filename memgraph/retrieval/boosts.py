@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph.text.dates import days_of
+from memgraph.models.dates import DAY_CHARS, days_of
 
 THREAD_WEIGHT = 0.25
 """Weight of the mean of the best scores of a document's thread."""
@@ -20,7 +20,6 @@ TOP_N = 3
 NEIGHBOUR_WEIGHT = 0.25
 """Weight of the score of a document just before or after; the next but one counts half."""
 MAX_DISTANCE = 2
-DAY_CHARS = len("2026-05-03")
 
 
 class ThreadBoost:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memgraph.models import CATEGORIES, MANUAL, MAX_QUOTE_CHARS, Addition, Evidence, Fact, learned_source
+from memgraph.models.dates import days_of, is_before
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
-from memgraph.text.dates import days_of, is_before
 from memgraph.text.normalize import fact_key, is_placeholder
 from memgraph.text.sentences import cut_at_sentence
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import cached_property
 
+from memgraph.models.dates import days_of
 from memgraph.policy import Grounding
 from memgraph.retrieval.terms import content_terms, extract_terms
 from memgraph.text.date_phrases import find_dates
-from memgraph.text.dates import days_of
 from memgraph.text.names import MIN_SHARED_CHARS, KnownNames
 
 MIN_SHARE = {"strict": 1 / 3, "lenient": 1 / 2}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from memgraph.text.dates import Days, days_of
+from memgraph.models.dates import Days, days_of
 from memgraph.text.relative_days import Resolver, day_at, in_some_year, month_at, unit_at, week_at, weekend_at
 
 _DIGITS = "一二三四五六七八九"

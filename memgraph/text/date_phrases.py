@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
+from memgraph.models.dates import covering_date, days_of
 from memgraph.text.chinese_dates import CHINESE
-from memgraph.text.dates import covering_date, days_of
 from memgraph.text.english_dates import ENGLISH
 from memgraph.text.relative_days import Resolver
 

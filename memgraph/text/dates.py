@@ -1,21 +1,17 @@
-"""Dates: reading times, showing them in a time zone, and comparing partial dates.
-
-A partial date is a year, a month or a day of ISO 8601: `2023`, `2023-05`, `2023-05-08`. It stands for all its days.
-"""
+"""Times: reading them, and showing them in a time zone. `memgraph.models.dates` has the partial dates."""
 
 from __future__ import annotations
 
-import calendar
 import math
 import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, tzinfo
-from typing import Annotated, NamedTuple
+from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator
 
-from memgraph.models import PARTIAL_DATE, Fact
+from memgraph.models import PARTIAL_DATE
 
 MIN_MILLISECONDS = 1e11
 """A number of this size or more is milliseconds since 1970: in seconds it would be the year 5138."""
@@ -119,66 +115,3 @@ def local_date(at: str | datetime, timezone: str = "UTC") -> str:
 def shown_date(at: str, timezone: str = "UTC") -> str:
     """Return the day of *at* in *timezone*; a partial date as it is; "" if *at* is neither."""
     return at if PARTIAL_DATE.fullmatch(at) else local_date(at, timezone)
-
-
-# -- partial dates --------------------------------------------------------------------------------
-
-
-class Days(NamedTuple):
-    """The days from the first to the last, both included."""
-
-    first: date
-    last: date
-
-
-def days_of(partial: str) -> Days | None:
-    """Return the days that a partial date stands for; None if it is not one, such as `2023-02-30`."""
-    match = PARTIAL_DATE.fullmatch(partial)
-    if match is None:
-        return None
-    year, month, day = (int(part or 0) for part in match.groups())
-    try:
-        first = date(year, month or 1, day or 1)
-    except ValueError:
-        return None
-    return Days(first, first if day else _last_day(first, whole_year=not month))
-
-
-def _last_day(first: date, *, whole_year: bool) -> date:
-    if whole_year:
-        return first.replace(month=12, day=31)
-    return first.replace(day=calendar.monthrange(first.year, first.month)[1])
-
-
-def covering_date(days: Days) -> str | None:
-    """Return the most precise partial date that contains all of *days*; None if they are in different years."""
-    first, last = days
-    if first == last:
-        return first.isoformat()
-    if first.year != last.year:
-        return None
-    return first.isoformat()[:7] if first.month == last.month else first.isoformat()[:4]
-
-
-def is_before(one: str, other: str) -> bool:
-    """Return whether all of the partial date *one* is before all of *other*; False if that is not certain."""
-    days, others = days_of(one), days_of(other)
-    return days is not None and others is not None and days.last < others.first
-
-
-def has_expired(fact: Fact, now: str) -> bool:
-    """Return whether *fact* was true until a day before *now*.
-
-    A fact that was said after that day is about the past, such as "Lived in Rome until 2020": it stays true.
-
-    Args:
-        fact: Any fact.
-        now: A time in ISO 8601, or a day.
-    """
-    if not fact.valid_until:
-        return False
-    said = (fact.said_at or fact.created_at)[:_DAY_CHARS]
-    return is_before(fact.valid_until, now[:_DAY_CHARS]) and not is_before(fact.valid_until, said)
-
-
-_DAY_CHARS = len("2026-05-03")

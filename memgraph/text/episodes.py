@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memgraph.models import Episode, Turn, timestamp
-from memgraph.text.dates import days_of, local_date, parse_time
+from memgraph.models.dates import days_of
+from memgraph.text.dates import local_date, parse_time
 from memgraph.text.orders import without_orders
 from memgraph.text.secrets import mask
 from memgraph.text.sentences import cut_at_sentence, split_text

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Literal
 
-from memgraph.text.dates import Days, days_of
+from memgraph.models.dates import Days, days_of
 
 Tense = Literal["past", "future"]
 Resolver = Callable[[re.Match[str], date], Days | None]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memgraph.models.dates import days_of
 from memgraph.text.date_phrases import find_dates, resolve_date
-from memgraph.text.dates import days_of
 
 THURSDAY = date(2023, 5, 25)
 DATES = st.dates(date(1970, 1, 1), date(2100, 12, 31))

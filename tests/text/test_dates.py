@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.text.dates import (
-    Days,
-    check_timezone,
-    covering_date,
-    days_of,
-    is_before,
-    local_date,
-    parse_time,
-)
+from memgraph.models.dates import Days, covering_date, days_of, is_before
+from memgraph.text.dates import check_timezone, local_date, parse_time
 
 MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 EPOCH_SECONDS = 1_683_554_160
