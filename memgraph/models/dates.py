@@ -1,4 +1,4 @@
-"""Partial dates: a year, a month or a day of ISO 8601 (`2023`, `2023-05`, `2023-05-08`). Each stands for all its days."""
+"""Partial dates: a year, a month or a day of ISO 8601, such as `2023-05`. Each stands for all its days."""
 
 from __future__ import annotations
 
