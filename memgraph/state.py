@@ -104,9 +104,12 @@ class Loaded(TypedDict):
 
 
 class LoadOutput(Loaded, RunOutcome):
-    """The turns, if they repeat the document; after a save conflict, whether the change set still applies to it."""
+    """The turns and their signals, if they repeat the document; after a save conflict, whether the change set still
+    applies to it.
+    """
 
     turns: NotRequired[Annotated[tuple[Turn, ...], ValidatedValue]]
+    signals: NotRequired[Annotated[tuple[str, ...], ValidatedValue]]
     report: NotRequired[Annotated[Report, ValidatedValue]]
     reusable: NotRequired[Annotated[bool, EphemeralValue]]
 

@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.models import Memory, Turn
+from memgraph.nodes.detect_signals import last_signals
 from memgraph.report import Report, Usage
 from memgraph.retrieval.recalled import with_recalled
 from memgraph.rules.watermark import unlearned_turns
@@ -29,6 +30,8 @@ def load_memory(state: LoadInput, runtime: Runtime[RunContext]) -> LoadOutput:
     output: LoadOutput = {"memory": memory, "pending_turns": len(pending)}
     if (turns := with_recalled(state["turns"], memory)) != state["turns"]:
         output["turns"] = turns
+        # what comes from memory is no praise or preference that the user stated now
+        output["signals"] = last_signals(turns, runtime.context)
     if has_conflict:
         return _handle_conflict(state, output, pending)
     if not pending:

@@ -250,6 +250,8 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         raise _copied(content)
     if found is None:
         _refuse_other_speaker(content, quote, number, asked)
+    elif found.is_cut_with(content):
+        raise InvalidItemError(content[:PREVIEW_CHARS], "it ends where a quotation begins")
     category = str(fields.get("category")).strip().lower()
     said_at = _said_at(found, number, asked)
     day = local_day(said_at, asked.timezone)

@@ -40,6 +40,11 @@ _YES = re.compile(
     r"|definitely|of course|indeed|agreed|ok|okay|sounds good|do (?:that|it)|please do|go ahead|that works|always|keep"
     r"|是|对|好|没错|可以|行|当然|同意|正确|就这样|就是|正是|完全正确)"
 )
+_THANKS = re.compile(
+    r"(?:oh |ah |well |嗯+ ?|啊 ?)?(?:(?:okay|ok|right|好的?|行|可以)[\s,.!，。！~]{0,3})?+"
+    r"(?:many thanks|thank|thx|cheers|i(?:'ll| will)\b|let me\b|谢|多谢|感谢|我(?:会|去|来|再|先|试))"
+)
+"""Such an answer confirms nothing that was not a question, unless it praises."""
 _NO = re.compile(r"(?:oh |ah |well |嗯+ ?)?(?:no|nope|nah|not|never|neither)\b|(?:不|没|别|否)")
 
 
@@ -185,5 +190,7 @@ class SaidWords:
         if proposed is None or answer is None or not answer.is_users:
             return None
         words = own_words(answer)
-        confirms = _YES.match(fold(words)) or "reinforcement" in detect([answer], load_signals())
+        is_polite = _THANKS.match(fold(words)) and not asks(own_words(proposed))
+        says_yes = _YES.match(fold(words)) and not is_polite
+        confirms = says_yes or "reinforcement" in detect([answer], load_signals())
         return (FoundQuote(answer, words), proposed) if confirms else None

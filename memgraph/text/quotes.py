@@ -26,6 +26,8 @@ _MARKS = str.maketrans(dict.fromkeys('’‘“”„`´"「」『』«»', "'")
 _ELLIPSIS = re.compile(r"\[\.\.\.\]|\.{2,}")
 _EDGES = " '.,:;!?()-[]*_、。，！？；：（）"
 _SPACED = re.compile(r"[a-z0-9\u00c0-\u024f\u0370-\u052f]")
+_WORD = re.compile(r"\w+")
+_QUOTATION = re.compile(r"[ ,:：，]{0,3}[\"“„「『]\w")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _MIN_CHARS = 2
 _NEGATIVE = "no not never none nothing without cannot 不 没 無 无 非 别 未"
@@ -38,6 +40,16 @@ class FoundQuote(NamedTuple):
     turn: Turn
     words: str
     """As the user wrote them, at most MAX_QUOTE_CHARS characters."""
+
+    def is_cut_with(self, content: str) -> bool:
+        """Return whether the words and *content* both end where a quotation of the user's turn begins.
+
+        A model that is held to a JSON schema ends its text with the mark that begins the quotation.
+        """
+        last = next(reversed(_WORD.findall(content)), "")
+        words, text = self.words.rstrip(_EDGES), self.turn.text
+        end = text.find(words) + len(words)
+        return bool(last) and last == last.lower() and words.endswith(last) and _QUOTATION.match(text, end) is not None
 
 
 class QuoteFinder:

@@ -156,6 +156,16 @@ def test_a_change_set_with_one_outdated_summary_is_not_reused() -> None:
     assert "outcome" not in output
 
 
+def test_what_memory_gave_gives_no_signals() -> None:
+    """Its preference is known; the user states none."""
+    said = "- I always prefer green tea.\n- I hate short answers.\nWhat do these say?"
+    known = Memory(facts=(fact("I always prefer green tea."), fact("I hate short answers.", id="f2")))
+
+    output = load(stored(known), turns=(turn("m1", said),), signals=("preference",))
+
+    assert output["signals"] == ()
+
+
 def test_without_a_change_set_there_is_nothing_to_reuse() -> None:
     """An edited state may lack it."""
     assert load(stored(learned()), conflicts=1)["reusable"] is False

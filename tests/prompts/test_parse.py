@@ -490,3 +490,23 @@ def test_a_copied_summary_is_refused() -> None:
     changes = parse_answer(answer, AskedAbout(texts=COPIES), at="", thread="t1", message_ids=("m1",))
 
     assert (changes.rewrites, len(changes.refused)) == ((), 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "quote", "is_cut"),
+    [
+        ("Found a novel called", "Today I found a novel called", True),
+        ("Found a novel called.", "I found a novel called", True),
+        ("Found a novel.", "Today I found a novel called", False),
+        ('Found a novel called "Emma".', 'Today I found a novel called "Emma"', False),
+        ("昨天读了", "我昨天读了", True),
+    ],
+)
+def test_a_fact_that_ends_where_a_quotation_begins_is_refused(content: str, quote: str, is_cut: bool) -> None:  # noqa: FBT001
+    """A JSON schema makes some models end a text with the mark that should begin a title."""
+    turns = {1: Turn(id="m1", role="human", text='Today I found a novel called "Emma" there. 我昨天读了“红楼梦”。')}
+    answer = Answer(text=json.dumps({"newFacts": [{"content": content, "quote": quote, "turn": 1}]}))
+
+    changes = parse_answer(answer, AskedAbout(turns=turns), at="", thread="t1", message_ids=("m1",))
+
+    assert contents(changes) == ([] if is_cut else [content])

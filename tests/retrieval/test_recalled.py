@@ -97,6 +97,15 @@ def test_an_empty_memory_recognises_nothing() -> None:
     assert find_recalled("- Lives in Lisbon.\n- Likes tea.", Entries(Memory())) == ()
 
 
+@pytest.mark.parametrize("others", [2, 60])
+def test_a_list_of_any_length_is_compared(others: int) -> None:
+    """Few words are searched for in memory, many are looked up in an index."""
+    lines = [f"- Buy item{number} at shop{number}." for number in range(others)]
+    known = ["- Lives in Lisbon.", "- 用户住在杭州，喜欢喝龙井茶"]
+
+    assert own("\n".join([known[0], *lines, known[1]])) == "\n".join(lines)
+
+
 def test_turns_that_repeat_nothing_are_returned_as_they_are() -> None:
     turns = (Turn(id="m1", role="human", text="I live in Lisbon."),)
 

@@ -159,6 +159,10 @@ def test_the_assistants_question_completes_a_short_answer(
         ("behavior", "对，就是这样", True),
         ("context", "Yes, exactly, do it like that.", False),
         ("preference", "Hm, what else?", False),
+        ("preference", "Okay, thank you for your advice. I will take a look.", False),
+        ("preference", "Okay, I'll think about it.", False),
+        ("preference", "好的，谢谢你的建议", False),
+        ("preference", "Thanks, that is exactly what I wanted!", True),
     ],
 )
 def test_a_confirmed_approach_may_quote_the_assistant(
@@ -173,6 +177,14 @@ def test_a_confirmed_approach_may_quote_the_assistant(
 
     assert is_kept(result) is kept
     assert [one.quote for one in result.changes.additions[:1] for one in one.evidence] == ([reply] if kept else [])
+
+
+def test_thanks_accept_what_the_assistant_asks() -> None:
+    turns = talk("Hi.", ("ai", "Shall I answer in short bullet points?"), "Okay, thank you.")
+
+    assert is_kept(
+        grounded(turns, "Prefers short bullet points.", quote="in short bullet points", category="preference")
+    )
 
 
 def test_a_name_may_come_from_the_fact_that_is_replaced() -> None:
