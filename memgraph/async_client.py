@@ -113,9 +113,9 @@ class AsyncMemoryClient:
             lambda: self._client.update(fact_id, content, user_id=user_id, category=category, confidence=confidence)
         )
 
-    async def delete(self, fact_id: str, *, user_id: str | None = None) -> None:
-        """Remove a fact."""
-        await self._run(lambda: self._client.delete(fact_id, user_id=user_id))
+    async def delete(self, fact_id: str, *, user_id: str | None = None, keep_words: bool = False) -> None:
+        """Remove a fact, and the words of the user that only this fact rests on, unless *keep_words*."""
+        await self._run(lambda: self._client.delete(fact_id, user_id=user_id, keep_words=keep_words))
 
     async def forget(self, *, user_id: str | None = None) -> None:
         """Delete the memory of the user, what they said, and what waits to be learned."""

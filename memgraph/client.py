@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from memgraph.config import load_settings, make_storage
-from memgraph.editing import add_fact, edit_fact, find_fact, remove_fact, update_memory
+from memgraph.editing import add_fact, edit_fact, find_fact, remove_fact, remove_words, update_memory
 from memgraph.editing.facts import DEFAULT_CATEGORY
 from memgraph.errors import ConversationError, IdentityError
 from memgraph.models import Fact, Memory, Scope
@@ -217,13 +217,21 @@ class MemoryClient:
         )
         return find_fact(memory, fact_id)
 
-    def delete(self, fact_id: str, *, user_id: str | None = None) -> None:
-        """Remove a fact.
+    def delete(self, fact_id: str, *, user_id: str | None = None, keep_words: bool = False) -> None:
+        """Remove a fact, and the words of the user that only this fact rests on, unless *keep_words*.
 
         Raises:
             EditError: If there is no such fact.
         """
-        self._edit(user_id, lambda memory: remove_fact(memory, fact_id))
+        removed: list[Fact] = []
+
+        def change(memory: Memory) -> Memory:
+            removed[:] = [find_fact(memory, fact_id)]
+            return remove_fact(memory, fact_id)
+
+        memory = self._edit(user_id, change)
+        if not keep_words:
+            remove_words(self.storage, self._scope(user_id), memory, removed[0])
 
     def forget(self, *, user_id: str | None = None) -> None:
         """Delete the memory of the user, what they said, and what waits to be learned."""

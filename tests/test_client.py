@@ -155,6 +155,17 @@ def test_a_fact_can_be_deleted_once(client: MemoryClient) -> None:
         client.delete(fact.id)
 
 
+@pytest.mark.parametrize("keep_words", [False, True])
+def test_a_deleted_fact_is_gone_with_its_words(client: MemoryClient, keep_words: bool) -> None:  # noqa: FBT001
+    """Recall would find it in them."""
+    client.add("I live in Lisbon")
+    (fact,) = client.facts()
+
+    client.delete(fact.id, keep_words=keep_words)
+
+    assert bool(client.search("Lisbon")) is keep_words
+
+
 def test_forgetting_a_user_leaves_neither_facts_nor_episodes(client: MemoryClient) -> None:
     client.add("I live in Lisbon")
     client.forget()

@@ -100,6 +100,14 @@ class ImportQuery(ScopeQuery):
     )
 
 
+class FactDeleteQuery(ScopeQuery):
+    """Which memory, and what is removed with the fact."""
+
+    keep_words: bool = Field(
+        default=False, description="Keep the episodes that only this fact rests on, in which recall would find it."
+    )
+
+
 class RetryQuery(ScopeQuery):
     """Which jobs to retry."""
 

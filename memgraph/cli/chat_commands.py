@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,6 @@ from memgraph.cli.output import one_line
 
 if TYPE_CHECKING:
     from memgraph.cli.chat import Chat
-    from memgraph.models import Fact
 
 QUIT_WORDS = frozenset({"exit", "quit", "exit()", "quit()", ":q", "退出"})
 """Lines that end the chat, as /quit does."""
@@ -74,7 +73,7 @@ def search_memory(chat: Chat, query: str) -> None:
 
 def forget(chat: Chat, argument: str) -> None:
     from memgraph.cli.format import format_scope
-    from memgraph.editing import find_fact, remove_fact, unused_evidence, update_memory
+    from memgraph.editing import find_fact, remove_fact, remove_words, update_memory
     from memgraph.errors import EditError
 
     if argument == "all":
@@ -91,19 +90,12 @@ def forget(chat: Chat, argument: str) -> None:
             chat.ctx.output.line(f"{one_line(str(error))}. {FORGET_USAGE}")
         else:
             chat.ctx.output.line(f"Removed: {one_line(fact.content)}")
-            _remove_words(chat, fact, unused_evidence(memory, fact))
-
-
-def _remove_words(chat: Chat, fact: Fact, unused: Collection[str]) -> None:
-    """Remove the words of the user that only *fact* rested on, and show them and those that remain."""
-    rested_on = {item.episode for item in fact.evidence}
-    said = [episode for episode in chat.storage.episodes(chat.scope) if episode.id in rested_on]
-    chat.storage.remove_episodes(chat.scope, unused)
-    remaining = {episode.id for episode in chat.storage.episodes(chat.scope)}
-    for episode in said:
-        removal = "remain" if episode.id in remaining else "removed, too"
-        reason = "" if episode.id in unused else "; another fact rests on them"
-        chat.ctx.output.line(f'"{one_line(episode.text)}" (your words: {removal}{reason})', indent=2)
+            words = remove_words(chat.storage, chat.scope, memory, fact)
+            for episode in words.removed:
+                chat.ctx.output.line(f'"{one_line(episode.text)}" (your words: removed, too)', indent=2)
+            for episode in words.kept:
+                text = f'"{one_line(episode.text)}" (your words: remain; another fact rests on them)'
+                chat.ctx.output.line(text, indent=2)
 
 
 def show_model(chat: Chat, _: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.output import one_line
 
 if TYPE_CHECKING:
     from memgraph.models import Fact, Memory
@@ -79,12 +80,22 @@ def edit(
     _show(ctx, "Updated", find_fact(memory, fact_id), memory)
 
 
-def remove(ctx: CommandContext, fact_id: FactId, *, user: UserOption, agent: AgentOption = None) -> None:
-    """Remove a fact about USER.
+def remove(
+    ctx: CommandContext,
+    fact_id: FactId,
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+    keep_words: Annotated[
+        bool, typer.Option("--keep-words", help="Keep what the user said, from which it is.")
+    ] = False,
+) -> None:
+    """Remove a fact about USER, and the user's words that only this fact rests on.
 
     memgraph fact remove fact_a1b2c3d4 --user ada
     """
-    from memgraph.editing import find_fact, remove_fact
+    from memgraph.editing import find_fact, remove_fact, remove_words
+    from memgraph.models import Scope
 
     removed: list[Fact] = []
 
@@ -94,6 +105,9 @@ def remove(ctx: CommandContext, fact_id: FactId, *, user: UserOption, agent: Age
 
     memory = _edit(ctx, user, agent, change)
     _show(ctx, "Removed", removed[0], memory)
+    words = None if keep_words else remove_words(ctx.storage, Scope(user, agent), memory, removed[0])
+    for episode in words.removed if words else ():
+        ctx.output.line(f'"{one_line(episode.text)}" (what the user said: removed, too)', indent=2)
 
 
 def _edit(ctx: CommandContext, user: str, agent: str | None, change: Callable[[Memory], Memory]) -> Memory:

@@ -15,10 +15,11 @@ from memgraph.editing.documents import (
 )
 from memgraph.editing.facts import add_fact, edit_fact, edit_section, find_fact, remove_fact, unused_evidence
 from memgraph.editing.quarantine import accept_quarantined, find_quarantined, reject_quarantined
-from memgraph.editing.update import Change, update_memory
+from memgraph.editing.update import Change, FactWords, remove_words, update_memory
 
 __all__ = [
     "Change",
+    "FactWords",
     "accept_quarantined",
     "add_fact",
     "edit_fact",
@@ -30,6 +31,7 @@ __all__ = [
     "read_document",
     "reject_quarantined",
     "remove_fact",
+    "remove_words",
     "replace_memory",
     "take_episodes",
     "unused_evidence",

@@ -1,13 +1,15 @@
-"""update_memory: load, change and save a memory, with retries after conflicts."""
+"""update_memory: load, change and save a memory, with retries after conflicts. remove_words: the words of a fact."""
 
 from __future__ import annotations
 
 import random
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
+from memgraph.editing.facts import unused_evidence
 from memgraph.errors import ForgottenError, RevisionConflictError
-from memgraph.models import Memory, Scope
+from memgraph.models import Episode, Fact, Memory, Scope
 from memgraph.storage import MemoryStorage
 
 MAX_ATTEMPTS = 50
@@ -43,3 +45,33 @@ def update_memory(storage: MemoryStorage, scope: Scope, change: Change) -> Memor
             time.sleep(random.uniform(0, _JITTER_SECONDS) * min(attempt, 10))  # noqa: S311 - jitter is not a secret
             memory = storage.reload(scope)
     raise RevisionConflictError(scope, memory.revision)
+
+
+class FactWords(NamedTuple):
+    """What the user said that a removed fact rested on."""
+
+    removed: tuple[Episode, ...]
+    kept: tuple[Episode, ...]
+    """Another fact rests on these."""
+
+
+def remove_words(storage: MemoryStorage, scope: Scope, memory: Memory, removed: Fact) -> FactWords:
+    """Remove the episodes that *removed* rests on, and no fact of *memory* does: recall would find its words in them.
+
+    Args:
+        storage: Where the memory is stored.
+        scope: Whose memory.
+        memory: As it is stored, without the fact.
+        removed: The fact that a person removed.
+
+    Raises:
+        StorageError: If the episodes cannot be removed.
+    """
+    rested_on = {item.episode for item in removed.evidence if item.episode}
+    if not rested_on:
+        return FactWords((), ())
+    unused = unused_evidence(memory, removed)
+    said = [episode for episode in storage.episodes(scope) if episode.id in rested_on]
+    storage.remove_episodes(scope, unused)
+    gone, kept = ([one for one in said if (one.id in unused) is is_unused] for is_unused in (True, False))
+    return FactWords(tuple(gone), tuple(kept))

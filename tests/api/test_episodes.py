@@ -8,7 +8,7 @@ import pytest
 from api_tokens import ADA, BOB, ApiCall
 
 from memgraph import MemoryStorage, Scope
-from memgraph.models import Episode
+from memgraph.models import Episode, Evidence, Fact, Memory
 from memgraph.policy import Policy
 
 ME = Scope("ada")
@@ -44,6 +44,18 @@ def test_episodes_are_listed_in_pages(call: ApiCall) -> None:
         "at": "2026-05-01T09:00:00Z",
         "text": "Day 1.",
     }
+
+
+@pytest.mark.parametrize(("query", "left"), [({}, 4), ({"keep_words": True}, 5)])
+def test_a_deleted_fact_takes_its_words_with_it(
+    call: ApiCall, storage: MemoryStorage, query: dict[str, Any], left: int
+) -> None:
+    """Unless they are to stay."""
+    fact = Fact(id="f1", content="Likes day 1.", evidence=(Evidence(episode="e1", quote="Day 1"),))
+    storage.save(ME, Memory(facts=(fact,)))
+
+    assert call("DELETE", "facts/f1", if_match="*", user_id="ada", **query).status_code == 200
+    assert call("GET", "episodes", user_id="ada").json()["total"] == left
 
 
 def test_episodes_are_selected_by_date(call: ApiCall) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memgraph.models import Episode, Scope
+from memgraph.models import Episode, Evidence, Fact, Memory, Scope
 from memgraph.policy import Policy
 from memgraph.storage.file import FileStorage
 
@@ -83,6 +83,18 @@ def test_a_date_that_is_none_is_refused(memgraph: Any) -> None:
 
 def test_a_user_without_episodes_is_named(memgraph: Any) -> None:
     assert memgraph("episodes", "-u", "ada").out.startswith("No episodes of user 'ada' in ")
+
+
+@pytest.mark.parametrize("options", [[], ["--keep-words"]])
+def test_a_removed_fact_takes_its_words_with_it(memgraph: Any, storage: FileStorage, options: list[str]) -> None:
+    """Unless they are to stay."""
+    evidence = (Evidence(episode="e1", quote="I moved to\nMarrowby"),)
+    storage.save(ADA, Memory(facts=(Fact(id="f1", content="Lives in Marrowby.", evidence=evidence),)))
+
+    result = memgraph("fact", "remove", "f1", "-u", "ada", *options)
+
+    assert ("I moved to Marrowby." in result.out) is not bool(options)
+    assert [episode.id for episode in storage.episodes(ADA)] == [*(["e1"] if options else []), "e2", "e3"]
 
 
 def test_an_export_holds_the_episodes(memgraph: Any, storage: FileStorage) -> None:

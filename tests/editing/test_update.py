@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from memgraph.editing import add_fact, remove_fact, update_memory
+from memgraph.editing import add_fact, remove_fact, remove_words, update_memory
 from memgraph.errors import EditError, RevisionConflictError
-from memgraph.models import Memory, Scope
+from memgraph.models import Episode, Evidence, Fact, Memory, Scope
+from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage, open_storage
 
 ADA = Scope("ada")
@@ -93,3 +94,18 @@ def test_a_rejected_change_saves_nothing() -> None:
         update_memory(storage, ADA, lambda memory: remove_fact(memory, "fact_1"))
 
     assert list(storage.scopes()) == []
+
+
+def test_the_words_that_only_a_removed_fact_rests_on_are_removed() -> None:
+    """Recall would find the fact in them; those of another fact stay, as do those of none."""
+    storage = open_storage("memory:")
+    episodes = [Episode(id=f"e{number}", text=f"Sentence {number}.") for number in range(3)]
+    storage.append_episodes(ADA, episodes, Policy())
+    own, shared = Evidence(episode="e0", quote="Sentence 0"), Evidence(episode="e1", quote="Sentence 1")
+    removed = Fact(id="f1", content="Likes tea.", evidence=(own, shared))
+    memory = Memory(facts=(Fact(id="f2", content="Likes rain.", evidence=(shared,)),))
+
+    words = remove_words(storage, ADA, memory, removed)
+
+    assert (words.removed, words.kept) == ((episodes[0],), (episodes[1],))
+    assert list(storage.episodes(ADA)) == episodes[1:]

@@ -18,8 +18,8 @@ from memgraph.api.responses import (
     json_response,
     not_modified,
 )
-from memgraph.api.schemas import FactCreate, FactPage, FactQuery, FactResponse, FactUpdate, ScopeQuery
-from memgraph.editing import add_fact, edit_fact, find_fact, remove_fact, update_memory
+from memgraph.api.schemas import FactCreate, FactDeleteQuery, FactPage, FactQuery, FactResponse, FactUpdate, ScopeQuery
+from memgraph.editing import add_fact, edit_fact, find_fact, remove_fact, remove_words, update_memory
 from memgraph.errors import EditError
 from memgraph.models import Fact, Memory, Scope
 
@@ -136,21 +136,22 @@ def change_fact(
 )
 def delete_fact(
     fact_id: FactId,
-    query: Annotated[ScopeQuery, Query()],
+    query: Annotated[FactDeleteQuery, Query()],
     services: ServicesDep,
     principal: PrincipalDep,
     if_match: IfMatch = None,
 ) -> Response:
-    """Remove a learned or manual fact, and return it."""
+    """Remove a learned or manual fact with the user's words that only it rests on, and return it."""
+    scope = principal.scope(query.user_id, query.agent_name)
     removed: list[Fact] = []
 
     def change(memory: Memory) -> Memory:
         removed[:] = [_require_fact(memory, fact_id)]
         return remove_fact(memory, fact_id)
 
-    memory = update_memory(
-        services.storage, principal.scope(query.user_id, query.agent_name), require_if_match(if_match, change)
-    )
+    memory = update_memory(services.storage, scope, require_if_match(if_match, change))
+    if not query.keep_words:
+        remove_words(services.storage, scope, memory, removed[0])
     return json_response(FactResponse(revision=memory.revision, fact=removed[0]), memory)
 
 
