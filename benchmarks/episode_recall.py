@@ -82,7 +82,7 @@ def recall_all(pipeline: RecallPipeline, subjects: Sequence[Subject]) -> Iterato
     for subject in subjects:
         for question in subject.conversation.questions:
             query = pipeline.query([question.text], subject.end)
-            ranked = pipeline.rank(subject.memory.facts, subject.episodes, query)
+            ranked = pipeline.rank(subject.memory, subject.episodes, query)
             fitted = pipeline.fit(subject.memory, ranked)
             text = fitted.render(query.today)
             if count_tokens(text) > pipeline.max_tokens:

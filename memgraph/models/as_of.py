@@ -27,7 +27,7 @@ def as_of(memory: Memory, date: str) -> Memory:
     merged = {fact.id for fact in held if fact.reason == "merged" and fact.ended_by in current}
     facts = (*(_to_current(fact) for fact in held if fact.id not in merged), *holding)
     over = [fact for fact in memory.facts if fact.id not in current and _begins_by(fact, day)]
-    past = (*memory.past, *(_to_expired(fact) for fact in over))
+    past = (*memory.past, *(PastFact.of(fact, "expired", at=fact.valid_until) for fact in over))
     view = memory.model_copy(
         update={
             "facts": tuple(sorted(facts, key=lambda fact: fact.created_at)),
@@ -60,7 +60,3 @@ def _first_day(at: str) -> str:
 
 def _to_current(fact: PastFact) -> Fact:
     return Fact.model_validate(fact.model_dump(exclude={"ended_at", "ended_by", "reason"}))
-
-
-def _to_expired(fact: Fact) -> PastFact:
-    return PastFact.model_validate(fact.model_dump() | {"ended_at": fact.valid_until, "reason": "expired"})

@@ -149,6 +149,11 @@ class PastFact(Fact):
     reason: Text = ""
     """An EndReason; an unknown one is kept."""
 
+    @classmethod
+    def of(cls, fact: Fact, reason: EndReason, *, at: str, by: str = "") -> PastFact:
+        """*fact* as a past one, that ended at the time or on the partial date *at*."""
+        return cls.model_validate(fact.model_dump() | {"ended_at": at, "ended_by": by, "reason": reason})
+
 
 MAX_QUARANTINE = 100
 """Maximum number of changes in quarantine, the newest ones."""

@@ -12,8 +12,9 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_scope
 from memgraph.models import Episode, Memory
 from memgraph.retrieval.fact_index import Ranking
-from memgraph.retrieval.pipeline import RankedMemory, RecallPipeline
-from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_lines, fact_lines, render
+from memgraph.retrieval.past import PastIndex
+from memgraph.retrieval.pipeline import RankedMemory, RankedPast, RecallPipeline
+from memgraph.retrieval.render import MIN_LINE_TOKENS, episode_lines, fact_lines, past_lines, render
 from memgraph.retrieval.results import Ranked, RankedItem, RecallResult, Selection
 from memgraph.retrieval.vector_store import VectorStore
 from memgraph.state import Conversation, FitInput, MemoryChosen, MemoryLoaded, MemoryRanked, RankInput, TextRendered
@@ -36,7 +37,7 @@ class RecallNodes:
         episodes, vectors = self._episodes_and_vectors(runtime.context)
         pipeline = self.pipeline.in_timezone(runtime.context.timezone)
         query = pipeline.query(state["messages"])
-        ranked = pipeline.rank(state["memory"].facts, episodes, query, vectors=vectors)
+        ranked = pipeline.rank(state["memory"], episodes, query, vectors=vectors)
         fact_ids = [fact.id for fact in ranked.facts.facts]
         episode_ids = [episode.id for episode in ranked.episodes.episodes]
         most = pipeline.max_tokens // MIN_LINE_TOKENS
@@ -45,6 +46,7 @@ class RecallNodes:
             "ranked": Ranked(
                 facts=_items(ranked.fact_ranking, fact_ids, len(fact_ids)),
                 episodes=_items(ranked.episode_ranking, episode_ids, most),
+                past=_past_items(ranked.past),
             ),
         }
 
@@ -57,7 +59,8 @@ class RecallNodes:
         fact_positions = {fact.id: position for position, fact in enumerate(memory.facts)}
         fact_ranking = _to_ranking(stage.facts, fact_positions)
         episode_ranking = _to_ranking(stage.episodes, episodes.positions)
-        ranked = RankedMemory(state["query"], facts, fact_ranking, episodes, episode_ranking)
+        past = _to_past(pipeline.past_index(memory, state["query"]), stage.past)
+        ranked = RankedMemory(state["query"], facts, fact_ranking, episodes, episode_ranking, past)
         fitted = pipeline.fit(memory, ranked)
         scored_facts, scored_episodes = ranked.explain(fitted.facts, fitted.episodes)
         return {
@@ -65,6 +68,7 @@ class RecallNodes:
                 summaries=fitted.summaries.texts,
                 facts=scored_facts,
                 episodes=scored_episodes,
+                past=ranked.explain_past(list(fitted.past)),
                 today=ranked.query.today,
             )
         }
@@ -74,10 +78,17 @@ class RecallNodes:
         chosen, timezone = state["chosen"], runtime.context.timezone
         facts = [entry.fact for entry in sorted(chosen.facts, key=lambda entry: entry.position)]
         episodes = [entry.episode for entry in sorted(chosen.episodes, key=lambda entry: entry.position)]
-        lines = (*fact_lines(facts, timezone), *episode_lines(episodes, timezone))
+        past = [entry.fact for entry in sorted(chosen.past, key=lambda entry: entry.position)]
+        lines = (*fact_lines(facts, timezone), *past_lines(past, timezone), *episode_lines(episodes, timezone))
         text = render(chosen.summaries, (line for line in lines if line), today=chosen.today)
         return {
-            "recalled": RecallResult(text=text, tokens=count_tokens(text), facts=chosen.facts, episodes=chosen.episodes)
+            "recalled": RecallResult(
+                text=text,
+                tokens=count_tokens(text),
+                facts=chosen.facts,
+                episodes=chosen.episodes,
+                past=chosen.past,
+            )
         }
 
     def _episodes_and_vectors(self, run: RunContext) -> tuple[Sequence[Episode], VectorStore | None]:
@@ -105,3 +116,15 @@ def _to_ranking(items: Sequence[RankedItem], positions: Mapping[str, int]) -> Ra
     for position, item in known.items():
         scores[position], similarity[position] = item.score, item.similarity
     return Ranking(list(known), scores, similarity)
+
+
+def _past_items(past: RankedPast | None) -> tuple[RankedItem, ...]:
+    if past is None:
+        return ()
+    return _items(past.ranking, [fact.id for fact in past.known.facts], len(past.ranking.order))
+
+
+def _to_past(index: PastIndex | None, items: Sequence[RankedItem]) -> RankedPast | None:
+    if index is None:
+        return None
+    return RankedPast(index, _to_ranking(items, {fact.id: position for position, fact in enumerate(index.facts)}))

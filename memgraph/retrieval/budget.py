@@ -179,6 +179,13 @@ def fit(
     return {position: chosen[position] for position in facts.order if position in chosen}, quoted
 
 
+def fit_past(past: Candidates, room: int) -> tuple[Lines, int]:
+    """Return the lines of past facts that fit into *room* tokens, and how many tokens they take."""
+    block = _Block(room)
+    lines = _fill(block, past, {}, room)
+    return lines, room - block.left
+
+
 def _fill(block: _Block, candidates: Candidates, skipped: AbstractSet[int] | Mapping[int, object], room: int) -> Lines:
     """Select lines in order, except those *skipped*, while they fit into *room* tokens."""
     selected, misses = Lines(), 0

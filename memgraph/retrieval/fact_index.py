@@ -6,7 +6,8 @@ A superseded fact is one that another fact replaced, and that is current in its 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
@@ -38,6 +39,10 @@ class Ranking:
     similarity: Scores
     """Shape (N,), in [0, 1], in the order of the memory."""
 
+    def without(self, positions: AbstractSet[int]) -> Ranking:
+        """Return this ranking without some positions in its order."""
+        return replace(self, order=[position for position in self.order if position not in positions])
+
 
 class FactIndex:
     """N facts with their index.
@@ -66,10 +71,15 @@ class FactIndex:
         self._count = count
         self._timezone = timezone
         self._confidence = np.array([fact.confidence for fact in facts], dtype=np.float64)
+        self._ending = [position for position, fact in enumerate(facts) if fact.valid_until]
         self._superseded = resolve_superseded(facts)
         self._lines: dict[int, CountedLine | None] = dict.fromkeys(self._superseded)
         newest_first = sorted(range(len(facts)), key=lambda position: facts[position].created_at, reverse=True)
         self._order_of_equals = np.array(sorted(newest_first, key=self._superseded.__contains__), dtype=np.int64)
+
+    def expired(self, today: str) -> AbstractSet[int]:
+        """Return the positions of the facts that have expired *today*: see `Fact.has_expired`."""
+        return {position for position in self._ending if self.facts[position].has_expired(today)}
 
     def lines(self, positions: Sequence[int]) -> list[CountedLine | None]:
         """Return the lines of facts; None for one that has no content, or is superseded."""

@@ -12,11 +12,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memgraph._cache import LRUCache
-from memgraph.models import Episode, Fact, Memory
+from memgraph.models import Episode, Fact, Memory, PastFact
 from memgraph.retrieval.budget import Summaries, fit_summaries
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.episode_index import EpisodeIndex
-from memgraph.retrieval.fact_index import FactIndex, fact_documents
+from memgraph.retrieval.fact_index import FactIndex, estimate_bytes, fact_documents
+from memgraph.retrieval.past import PastIndex
 from memgraph.retrieval.rankers import DEFAULT_RANKER, Ranker, get_ranker
 from memgraph.retrieval.terms import Terms, extract_all_terms
 from memgraph.retrieval.vector_store import VectorStore
@@ -91,6 +92,9 @@ class IndexCache:
         self._episodes_by_id: LRUCache[Hashable, tuple[object, EpisodeIndex]] = LRUCache(
             keep, max_bytes=max_bytes, size_of=lambda _, known: known[1].size
         )
+        self._past: LRUCache[Hashable, PastIndex] = LRUCache(
+            keep, max_bytes=max_bytes, size_of=lambda _, index: estimate_bytes(index.documents)
+        )
         self._vectors: LRUCache[int, EmbeddingCache] = LRUCache(_MAX_EMBEDDINGS)
         self._pruned: LRUCache[VectorStore, tuple[weakref.ref[FactIndex], weakref.ref[EpisodeIndex]]] = LRUCache(keep)
         self._summaries: LRUCache[Hashable, Summaries] = LRUCache(keep)
@@ -107,7 +111,7 @@ class IndexCache:
 
     def clear(self) -> None:
         """Remove everything: indexes, summaries, vectors, terms and token counts."""
-        indexes = (self._facts, self._facts_by_id, self._episodes, self._episodes_by_id)
+        indexes = (self._facts, self._facts_by_id, self._episodes, self._episodes_by_id, self._past)
         for cache in (*indexes, self._vectors, self._pruned, self._summaries, self._terms, self._token_counts):
             cache.clear()
 
@@ -191,6 +195,13 @@ class IndexCache:
         found = (self._episodes.get((key, episode.id)) for episode in reversed(episodes))
         base = next((index for index in found if index is not None), None)
         return base if base and base.episodes == tuple(episodes[: len(base.episodes)]) else None
+
+    def past(self, facts: Sequence[PastFact]) -> PastIndex:
+        """Return the index of past facts; it is built if it is not cached."""
+        documents = fact_documents(facts, _NO_TURNS)
+        content = (documents, tuple((fact.id, fact.ended_by, fact.reason, fact.ended_at) for fact in facts))
+        build = get_ranker(None)
+        return self._past.get(content, lambda: PastIndex(facts, documents, build(documents, self._extract_terms, None)))
 
     def _vectors_of(self, options: IndexOptions) -> EmbeddingCache | None:
         embeddings = options.embeddings

@@ -6,17 +6,18 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Episode, Fact, Memory
-from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares, Summaries, fit
+from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares, Summaries, fit, fit_past
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import matched_words
+from memgraph.retrieval.past import PAST_SHARE, PastIndex, past_facts
 from memgraph.retrieval.query import Query, build_query
-from memgraph.retrieval.render import MIN_LINE_TOKENS, render
-from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact
+from memgraph.retrieval.render import MIN_LINE_TOKENS, CountedLine, count_lines, past_lines, render
+from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact
 from memgraph.text.dates import check_timezone, local_day
 from memgraph.text.tokens import count_tokens
 
@@ -32,6 +33,18 @@ if TYPE_CHECKING:
 _log = logging.getLogger("memgraph.recall")
 
 
+class RankedPast(NamedTuple):
+    """The past facts that answer a query about the past."""
+
+    known: PastIndex
+    ranking: Ranking
+
+    def lines(self, positions: Sequence[int], timezone: str) -> list[CountedLine | None]:
+        """Return the lines of the past facts at these positions; None for one without content."""
+        lines = past_lines([self.known.facts[position] for position in positions], timezone)
+        return count_lines(lines, lambda texts: [count_tokens(text) for text in texts])
+
+
 class RankedMemory(NamedTuple):
     """A memory ordered by a query."""
 
@@ -40,6 +53,8 @@ class RankedMemory(NamedTuple):
     fact_ranking: Ranking
     episodes: EpisodeIndex
     episode_ranking: Ranking
+    past: RankedPast | None = None
+    """None if the query is not about the past."""
 
     def sources_of(self, positions: Iterable[int]) -> set[int]:
         """Return the positions of the episodes that the facts at *positions* were learned from."""
@@ -77,6 +92,23 @@ class RankedMemory(NamedTuple):
             ),
         )
 
+    def explain_past(self, positions: Sequence[int]) -> tuple[ScoredPastFact, ...]:
+        """Return the past facts at these positions, with their scores and how they were found."""
+        if self.past is None:
+            return ()
+        index, ranking = self.past
+        words = matched_words(self.query, [index.documents[position] for position in positions])
+        return tuple(
+            ScoredPastFact(
+                fact=index.facts[position],
+                position=position,
+                score=float(ranking.scores[position]),
+                similarity=float(ranking.similarity[position]),
+                matched=matched,
+            )
+            for position, matched in zip(positions, words, strict=True)
+        )
+
 
 class FittedMemory(NamedTuple):
     """What of a memory fits the budget."""
@@ -85,15 +117,17 @@ class FittedMemory(NamedTuple):
     facts: Lines
     episodes: Lines
 
+    past: Lines
+
     @property
     def is_exact(self) -> bool:
         """Whether the tokens of its parts certainly add up to those of the rendered text."""
-        lines = (*self.facts.values(), *self.episodes.values())
+        lines = (*self.facts.values(), *self.past.values(), *self.episodes.values())
         return not lines or not (self.summaries.may_miscount or any(line.may_miscount for line in lines))
 
     def render(self, today: str) -> str:
         """Return the block that goes into a prompt, lines of one day in the order of the memory."""
-        lines = [group[position] for group in (self.facts, self.episodes) for position in sorted(group)]
+        lines = [group[position] for group in (self.facts, self.past, self.episodes) for position in sorted(group)]
         return render(self.summaries.texts, lines, today=today)
 
 
@@ -146,7 +180,7 @@ class RecallPipeline:
         now: datetime | None = None,
     ) -> str:
         """Return the memory text for a prompt."""
-        ranked = self.rank(memory.facts, episodes, self.query(messages, now), vectors=vectors)
+        ranked = self.rank(memory, episodes, self.query(messages, now), vectors=vectors)
         return self.fit(memory, ranked).render(ranked.query.today)
 
     def recall(
@@ -159,11 +193,12 @@ class RecallPipeline:
         now: datetime | None = None,
     ) -> RecallResult:
         """Return the memory text for a prompt, and why each fact and episode is in it."""
-        ranked = self.rank(memory.facts, episodes, self.query(messages, now), vectors=vectors)
+        ranked = self.rank(memory, episodes, self.query(messages, now), vectors=vectors)
         fitted = self.fit(memory, ranked)
         text = fitted.render(ranked.query.today)
         facts, quoted = ranked.explain(fitted.facts, fitted.episodes)
-        return RecallResult(text=text, tokens=count_tokens(text), facts=facts, episodes=quoted)
+        past = ranked.explain_past(list(fitted.past))
+        return RecallResult(text=text, tokens=count_tokens(text), facts=facts, episodes=quoted, past=past)
 
     def search(
         self,
@@ -175,7 +210,7 @@ class RecallPipeline:
         limit: int = 10,
     ) -> list[ScoredFact | ScoredEpisode]:
         """Return the facts and episodes that match *query*, the best first, at most *limit* of them."""
-        ranked = self.rank(memory.facts, episodes, self.query([query]), vectors=vectors)
+        ranked = self.rank(memory, episodes, self.query([query]), vectors=vectors)
         matching = (
             [position for position in ranking.order if ranking.similarity[position] > 0][:limit]
             for ranking in (ranked.fact_ranking, ranked.episode_ranking)
@@ -192,30 +227,42 @@ class RecallPipeline:
         return local_day(moment, self.timezone) or moment.date()
 
     def rank(
-        self, facts: Sequence[Fact], episodes: Sequence[Episode], query: Query, *, vectors: VectorStore | None = None
+        self, memory: Memory, episodes: Sequence[Episode], query: Query, *, vectors: VectorStore | None = None
     ) -> RankedMemory:
-        """Order *facts* and *episodes* by *query*; by words alone if the embedding model fails.
+        """Order the facts and *episodes* by *query*; by words alone if the embedding model fails.
+
+        Facts that have expired are left out. If the query is about the past, past facts are ordered, too.
 
         Args:
-            facts: In the order of the memory.
+            memory: The memory of the user.
             episodes: The oldest first.
             query: What they are compared with.
             vectors: Keeps their vectors beyond this process: `storage.vectors(scope)`.
         """
         options = self._options_with(vectors)
         try:
-            ranked = self._rank(*self._indexes(facts, episodes, options), query)
+            ranked = self._rank(memory, *self._indexes(memory.facts, episodes, options), query)
         except EmbeddingError as error:
             _log.error("memory is ranked by words alone: %s", error)
-            return self._rank(*self._indexes(facts, episodes, self._by_words), query)
+            return self._rank(memory, *self._indexes(memory.facts, episodes, self._by_words), query)
         if options.vectors is not None:
             self.cache.prune_vectors(ranked.facts, ranked.episodes, options)
         return ranked
 
-    def _rank(self, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
+    def _rank(self, memory: Memory, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
         ranking = facts.rank(query, similarity_weight=self.similarity_weight, confidence_weight=self.confidence_weight)
+        if expired := facts.expired(query.today):
+            ranking = ranking.without(expired)
         # more episodes than the budget can hold are not looked at
-        return RankedMemory(query, facts, ranking, episodes, episodes.rank(query, self.max_tokens // MIN_LINE_TOKENS))
+        said = episodes.rank(query, self.max_tokens // MIN_LINE_TOKENS)
+        index = self.past_index(memory, query)
+        past = RankedPast(index, index.rank(query, facts, ranking)) if index else None
+        return RankedMemory(query, facts, ranking, episodes, said, past)
+
+    def past_index(self, memory: Memory, query: Query) -> PastIndex | None:
+        """Return the index of the past facts of *memory*; None if *query* is not about the past, or there are none."""
+        past = past_facts(memory, query.today) if query.is_about_past else ()
+        return self.cache.past(past) if past else None
 
     def indexes(
         self, facts: Sequence[Fact], episodes: Sequence[Episode], vectors: VectorStore | None = None
@@ -239,18 +286,26 @@ class RecallPipeline:
     def fit(self, memory: Memory, ranked: RankedMemory) -> FittedMemory:
         """Select what fits the budget: the summaries, then facts and episodes in their order."""
         summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
+        past, past_tokens = self._fit_past(ranked.past, self.max_tokens - summaries.tokens)
         facts, episodes = fit(
             Candidates(ranked.fact_ranking.order, ranked.facts.lines),
             Candidates(ranked.episode_ranking.order, ranked.episodes.lines),
             guaranteed=ranked.facts.guaranteed,
             sources_of=ranked.sources_of,
             shares=Shares(
-                tokens=self.max_tokens - summaries.tokens,
+                tokens=self.max_tokens - summaries.tokens - past_tokens,
                 guaranteed=int(self.max_tokens * self.guaranteed_share),
                 episodes=self.episode_share,
             ),
         )
-        fitted = FittedMemory(summaries, facts, episodes)
+        fitted = FittedMemory(summaries, facts, episodes, past)
         while not fitted.is_exact and count_tokens(fitted.render(ranked.query.today)) > self.max_tokens:
-            (episodes or facts).popitem()
+            (episodes or facts or past).popitem()
         return fitted
+
+    def _fit_past(self, past: RankedPast | None, room: int) -> tuple[Lines, int]:
+        """Return the lines of past facts that fit their share, and their tokens."""
+        if past is None:
+            return {}, 0
+        candidates = Candidates(past.ranking.order, partial(past.lines, timezone=self.timezone))
+        return fit_past(candidates, min(room, int(self.max_tokens * PAST_SHARE)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +16,7 @@ from memgraph.models import Turn
 from memgraph.retrieval.synonyms import load_synonyms
 from memgraph.retrieval.terms import character_ngrams, extract_all_terms
 from memgraph.text.date_phrases import find_dates
+from memgraph.text.normalize import fold
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, MessageLikeRepresentation
@@ -47,6 +50,8 @@ class Query(BaseModel):
     """The partial dates that the last of them names."""
     today: str = ""
     """The date of the user's day on which the last of them is written."""
+    is_about_past: bool = False
+    """Whether the last of them asks what was before, such as "Where did I live before?"."""
 
     @classmethod
     def from_text(cls, text: str, today: date | None = None) -> Query:
@@ -110,9 +115,21 @@ def build_query(messages: Sequence[MessageLike], *, max_context_turns: int = 3, 
 def _make_query(parts: Iterable[tuple[str, float]], asked: str, today: date | None) -> Query:
     """Return the query of *parts*; *asked* is the text whose dates count, which is written *today*."""
     today = today or datetime.now(UTC).date()
-    mentions = find_dates(_shorten(asked), today)
+    asked = _shorten(asked)
+    mentions = find_dates(asked, today)
     dates = dict.fromkeys(mention.date for mention in mentions if mention.date)
-    return Query(parts=tuple(parts), dates=tuple(dates), today=today.isoformat())
+    return Query(parts=tuple(parts), dates=tuple(dates), today=today.isoformat(), is_about_past=asks_about_past(asked))
+
+
+def asks_about_past(text: str) -> bool:
+    """Return whether *text* asks what was before; `past_questions.txt` has the patterns of such questions."""
+    return _past_questions().search(fold(text)) is not None
+
+
+@cache
+def _past_questions() -> re.Pattern[str]:
+    lines = files("memgraph.retrieval").joinpath("past_questions.txt").read_text("utf-8").splitlines()
+    return re.compile("|".join(line for line in lines if line and not line.startswith("#")))
 
 
 def _weigh(turns: Sequence[_Said], exchanges: int) -> Iterator[tuple[str, float]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
-from memgraph.models import Episode, Fact, SectionName
+from memgraph.models import Episode, Fact, PastFact, SectionName
 from memgraph.text.dates import shown_date
 from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import clean, escape
@@ -31,8 +31,9 @@ PREFERENCES = "Preferences:\n"
 CORRECTIONS = "Corrections:\n"
 FACTS = "Facts:\n"
 DATED = ""
+PAST = "In the past:\n"
 QUOTES = "In the user's words:\n"
-GROUPS = (PREFERENCES, CORRECTIONS, FACTS, DATED, QUOTES)
+GROUPS = (PREFERENCES, CORRECTIONS, FACTS, DATED, PAST, QUOTES)
 """The labels of the groups in reading order. Facts with a date need none: they stand under their days."""
 CERTAIN = 0.8
 """A fact of lower confidence is marked as uncertain."""
@@ -113,6 +114,28 @@ def _fact_line(fact: Fact, content: str, error: str, group: str | None, day: str
     notes = f"{f' (avoid: {error})' if error else ''}{' (uncertain)' if fact.confidence < CERTAIN else ''}"
     text = f"- {content}{notes}\n"
     return Line(text, group) if group else Line(text, DATED if day else FACTS, day)
+
+
+def past_lines(facts: Sequence[PastFact], timezone: str = "UTC") -> list[Line | None]:
+    """Return the line of each of *facts*: `- until 2026-05: content (since 2025-01)`; None for one without content.
+
+    What was evicted did not end, so that its line names the month in which it was said: `- said 2025-01: content`.
+    """
+    texts = to_lines(fact.content for fact in facts)
+    return [_past_line(fact, text, timezone) if text else None for fact, text in zip(facts, texts, strict=True)]
+
+
+def _past_line(fact: PastFact, content: str, timezone: str) -> Line:
+    said = _shown_month(fact.said_at or fact.created_at, timezone)
+    until = "" if fact.reason == "evicted" else _shown_month(fact.ended_at, timezone)
+    when = f"until {until}: " if until else f"said {said}: " if said else ""
+    since = _shown_month(fact.valid_from, timezone)
+    return Line(f"- {when}{content}{f' (since {since})' if since else ''}\n", PAST)
+
+
+def _shown_month(at: str, timezone: str) -> str:
+    """Return the month of a time; a partial date as it is, but no day: when something ended is seldom that certain."""
+    return shown_date(at, timezone)[: len("2026-05")]
 
 
 _GROUP_OF_CATEGORY = {"preference": PREFERENCES, "correction": CORRECTIONS}

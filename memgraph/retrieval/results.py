@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.models import Episode, Fact, SectionName
+from memgraph.models import Episode, Fact, PastFact, SectionName
 
 
 class _Scored(BaseModel):
@@ -26,6 +26,12 @@ class ScoredFact(_Scored):
     """A fact with its scores."""
 
     fact: Fact
+
+
+class ScoredPastFact(_Scored):
+    """A past fact with its scores."""
+
+    fact: PastFact
 
 
 class ScoredEpisode(_Scored):
@@ -52,6 +58,8 @@ class Ranked(BaseModel):
     facts: tuple[RankedItem, ...] = ()
     episodes: tuple[RankedItem, ...] = ()
     """Those that match the query, as many as the budget could hold."""
+    past: tuple[RankedItem, ...] = ()
+    """Past facts that answer the query if it is about the past."""
 
 
 class Selection(BaseModel):
@@ -64,6 +72,8 @@ class Selection(BaseModel):
     facts: tuple[ScoredFact, ...] = ()
     """The best first."""
     episodes: tuple[ScoredEpisode, ...] = ()
+    """The best first."""
+    past: tuple[ScoredPastFact, ...] = ()
     """The best first."""
     today: str = ""
     """The date of the user's day."""
@@ -82,3 +92,5 @@ class RecallResult(BaseModel):
     """The facts in the text with their scores; the best first."""
     episodes: tuple[ScoredEpisode, ...] = ()
     """The episodes in the text with their scores; the best first."""
+    past: tuple[ScoredPastFact, ...] = ()
+    """The past facts in the text with their scores; the best first. Only questions about the past find them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from memgraph.models import EndReason, Fact, Memory, PastFact
+from memgraph.models import EndReason, Memory, PastFact
 from memgraph.models.values import Timestamp
 
 
@@ -21,13 +21,8 @@ def end_facts(
         by: Id of the fact that follows them; empty if none does.
         limit: How many past facts are kept; of more, the earliest moved are dropped.
     """
-    ended = [end_fact(fact, reason, at=at, by=by) for fact in memory.facts if fact.id in ids]
+    ended = [PastFact.of(fact, reason, at=at, by=by) for fact in memory.facts if fact.id in ids]
     if not ended:
         return memory
     kept = memory.with_facts(tuple(fact for fact in memory.facts if fact.id not in ids))
     return kept.with_past(ended, limit)
-
-
-def end_fact(fact: Fact, reason: EndReason, *, at: Timestamp, by: str = "") -> PastFact:
-    """Return *fact* as a past one."""
-    return PastFact.model_validate(fact.model_dump() | {"ended_at": at, "ended_by": by, "reason": reason})

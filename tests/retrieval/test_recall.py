@@ -409,7 +409,7 @@ def test_recall_is_its_steps() -> None:
     memory, pipeline = memory_of(*SKILL_FACTS, topOfMind="Tests."), RecallPipeline(max_tokens=100, max_context_turns=1)
 
     query = pipeline.query(PROJECT)
-    fitted = pipeline.fit(memory, pipeline.rank(memory.facts, (), query))
+    fitted = pipeline.fit(memory, pipeline.rank(memory, (), query))
 
     assert query.parts == (("怎么写测试?", 1.0),)
     assert fitted.summaries.texts == {"top_of_mind": "Tests."}

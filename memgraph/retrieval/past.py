@@ -1,0 +1,77 @@
+"""What a question about the past finds: facts that held once. No other question finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memgraph.models import Memory, PastFact
+from memgraph.retrieval.documents import Document
+from memgraph.retrieval.fact_index import FactIndex, Ranking, best_first, scale_to_best
+from memgraph.retrieval.query import Query
+from memgraph.retrieval.rankers import Index
+
+MAX_PAST_FACTS = 10
+"""Maximum number of past facts that a question finds."""
+PAST_SHARE = 0.25
+"""Share of the budget that they may take."""
+FINDABLE = frozenset({"superseded", "removed", "expired", "evicted"})
+"""Reasons of the past facts that can be found; what was merged is in another fact."""
+
+
+def past_facts(memory: Memory, today: str) -> tuple[PastFact, ...]:
+    """Return the facts that a question about the past may find: past ones, and current ones that have expired *today*.
+
+    The stored document has the latter among its facts until the next update.
+    """
+    expired = (PastFact.of(fact, "expired", at=fact.valid_until) for fact in memory.facts if fact.has_expired(today))
+    return (*(fact for fact in memory.past if fact.reason in FINDABLE), *expired)
+
+
+@dataclass(frozen=True)
+class PastIndex:
+    """N past facts with their index, by words alone."""
+
+    facts: Sequence[PastFact]
+    documents: Sequence[Document]
+    index: Index
+
+    def rank(self, query: Query, current: FactIndex, ranking: Ranking) -> Ranking:
+        """Order the facts by their similarity to *query*, or that of the current facts that followed them.
+
+        A past fact answers what its successor answers: "Where did I live before?" finds the home of today by its
+        words, and by it the one before. Of equals the latest is first.
+
+        Args:
+            query: What they are compared with.
+            current: The current facts.
+            ranking: Their order for *query*.
+
+        Returns:
+            The best MAX_PAST_FACTS of those that something finds.
+        """
+        own = scale_to_best(self.index.scores(query))
+        found = {fact.id: score for fact, score in zip(current.facts, ranking.similarity, strict=True)}
+        following = {fact.id: fact.ended_by for fact in self.facts if fact.ended_by}
+        by_successor = [found.get(find_successor(fact.id, following), 0.0) for fact in self.facts]
+        scores = np.maximum(own, by_successor)
+        latest_first = np.flatnonzero(scores)[::-1]
+        return Ranking(best_first(latest_first, scores, MAX_PAST_FACTS), scores, scores)
+
+
+def find_successor(fact_id: str, following: Mapping[str, str]) -> str:
+    """Return the last of the facts that followed the one with *fact_id*; "" if they followed each other in a circle.
+
+    Args:
+        fact_id: The id of a fact.
+        following: The id of the fact that followed, by the id of a past fact.
+    """
+    seen = set[str]()
+    while fact_id in following:
+        if fact_id in seen:
+            return ""
+        seen.add(fact_id)
+        fact_id = following[fact_id]
+    return fact_id

@@ -1,0 +1,121 @@
+"""Questions about the past find what held once; no other question does."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memgraph import Memory, RecallPipeline, recall
+from memgraph.models import Fact, PastFact
+from memgraph.retrieval.past import find_successor
+from memgraph.retrieval.query import asks_about_past
+from memgraph.text.tokens import count_tokens
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+LISBON = PastFact(
+    id="f1",
+    content="Lives in Lisbon.",
+    valid_from="2025-01",
+    ended_at="2026-05-10T09:00:00Z",
+    ended_by="f2",
+    reason="superseded",
+)
+PORTO = Fact(id="f2", content="Has a home in Porto.", confidence=1, created_at="2026-05-10T09:00:00Z")
+MOVED = Memory(facts=(PORTO,), past=(LISBON,))
+
+
+def past_of(memory: Memory, question: str) -> list[str]:
+    """The lines of the past that *question* finds."""
+    text = recall(memory, [question], now=NOW)
+    _, _, past = text.partition("In the past:\n")
+    return [line for line in past.splitlines() if line.startswith("- ")]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where did I live before?",
+        "Where did I live?",
+        "Where did I use to live?",
+        "What was my previous home?",
+        "Which city did I formerly live in?",
+        "Until when did I live in Lisbon?",
+        "我以前住在哪里？",
+        "我之前的家在哪里？",
+        "我原来住哪里？",
+        "我曾经住过哪里？",
+    ],
+)
+def test_a_question_about_the_past_finds_it_and_when_it_ended(question: str) -> None:
+    """Also by the words of what followed."""
+    assert past_of(MOVED, question) == ["- until 2026-05: Lives in Lisbon. (since 2025-01)"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where do I live?",
+        "Which home do I have in Lisbon?",
+        "Before I forget: where do I live?",
+        "Please remind me before Friday to call my landlord.",
+        "I am used to living in Lisbon.",
+        "What did you say my home was called last week?",
+        "周五之前提醒我给房东打电话",
+        "我住在哪里？",
+        "原来如此，我住在哪里？",
+    ],
+)
+def test_another_question_does_not_find_the_past(question: str) -> None:
+    assert not asks_about_past(question)
+    assert "Lisbon" not in recall(MOVED, [question], now=NOW)
+
+
+def test_what_was_merged_is_not_found() -> None:
+    merged = LISBON.model_copy(update={"reason": "merged"})
+
+    assert past_of(Memory(facts=(PORTO,), past=(merged,)), "Where did I live before?") == []
+
+
+def test_what_was_evicted_has_no_end() -> None:
+    """It had to make room; its line names when it was said."""
+    tea = PastFact(content="Likes tea.", said_at="2025-02-03T00:00:00Z", ended_at="2026-05-10", reason="evicted")
+
+    assert past_of(Memory(past=(tea,)), "What did I like to drink before?") == ["- said 2025-02: Likes tea."]
+
+
+def test_a_fact_that_has_expired_is_not_current_before_an_update_moves_it() -> None:
+    """Neither for a prompt nor for a search; the stored document is not changed."""
+    plan = Fact(content="Plans a trip to Japan.", said_at="2026-01-01T00:00:00Z", valid_until="2026-04")
+    memory = Memory(facts=(plan, PORTO))
+
+    assert "Japan" not in recall(memory, ["Do I plan a trip?"], now=NOW)
+    assert "Japan" in recall(memory, ["Do I plan a trip?"], now=datetime(2026, 4, 30, tzinfo=UTC))
+    assert past_of(memory, "Which trip did I plan before?") == ["- until 2026-04: Plans a trip to Japan."]
+    assert [found.fact for found in RecallPipeline().search(memory, "trip", limit=5) if hasattr(found, "fact")] == []
+
+
+def test_what_is_found_is_in_the_result_with_its_scores() -> None:
+    result = RecallPipeline().recall(MOVED, ["Where did I live before, in Lisbon?"], now=NOW)
+
+    assert [(found.fact, found.similarity) for found in result.past] == [(LISBON, 1.0)]
+    assert "lisbon" in result.past[0].matched
+
+
+@pytest.mark.parametrize("max_tokens", [60, 120, 400])
+def test_the_past_fits_the_budget_and_leaves_room_for_what_holds_now(max_tokens: int) -> None:
+    homes = tuple(
+        PastFact(id=f"p{n}", content=f"Lives in city number {n}.", ended_at="2026-01", reason="superseded")
+        for n in range(60)
+    )
+    memory = Memory(facts=(PORTO,), past=homes)
+
+    text = recall(memory, ["Where did I live before?"], max_tokens=max_tokens, now=NOW)
+
+    assert count_tokens(text) <= max_tokens
+    assert "Porto" in text
+
+
+def test_the_successor_is_the_last_that_followed() -> None:
+    assert find_successor("a", {"a": "b", "b": "c"}) == "c"
+    assert find_successor("a", {"a": "b", "b": "a"}) == ""
