@@ -1,6 +1,7 @@
 """Secrets that have a shape: keys and tokens as their issuers document them, numbers with check digits or cue words.
 
-Every pattern takes linear time: a run of characters is matched from its start only, or is bounded.
+Every pattern takes linear time: a run of characters is matched from its start only, or is bounded. Most texts have
+none of the hints, so most patterns are not searched.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ class SecretKind(NamedTuple):
 
     name: str
     """A noun phrase such as "an AWS access key"."""
+    hint: re.Pattern[str]
+    """What every text with such a secret has in it, in the form of `lower`: one search that saves those of all kinds
+    with this hint."""
     pattern: re.Pattern[str]
     """If it has a group `secret`, only that is secret."""
     cue: re.Pattern[str] | None = None
@@ -30,10 +34,29 @@ class SecretKind(NamedTuple):
     """Characters at its start that stay visible when it is masked."""
 
 
+def lower(text: str) -> str:
+    """Return *text* with one form of each letter that a pattern without case takes for an ASCII letter."""
+    return text.replace("İ", "i").replace("ı", "i").replace("ſ", "s").lower()
+
+
+# -- hints -------------------------------------------------------------------------------------------
+
+_RUN = re.compile(r"[a-z\d+/_~.%-]{13}")
+_BEGIN = re.compile(r"-----begin")
+_ADDRESS = re.compile(r"://")
+_NAME_OF_TOKEN = re.compile(r"key|token|secret|密钥|秘钥|令牌|凭证")
+_DIGITS = re.compile(r"\d(?:[ ().-]{0,2}\d){6}")
+_DIGITS_AND_LETTERS = re.compile(r"\d\d(?: ?[a-z\d]{4}){2}")
+_PASSPORT = re.compile(r"passport|护照|護照")
+PASSWORD_HINT = re.compile(r"pass|pwd|phrase|words|wi-?fi|密码|密碼")
+HAN_PHRASE_HINT = re.compile(r"口令|暗[号號语]|密语|助记词")
+CODE_HINT = re.compile(r"pin|code|cv[vc]|otp|[码碼]")
+
+
 def _key(name: str, *shapes: str) -> SecretKind:
     """Return a kind that is known by its shape; its first characters name the issuer, and stay visible."""
     pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(shapes)})")
-    return SecretKind(name, pattern, visible=VISIBLE_CHARS)
+    return SecretKind(name, _RUN, pattern, visible=VISIBLE_CHARS)
 
 
 # -- check digits and shapes -----------------------------------------------------------------------
@@ -120,11 +143,12 @@ _CREDENTIAL = re.compile(
 _AWS = re.compile(r"(?i:aws|amazon|secret|access[ _-]?key)|亚马逊|密钥|秘钥")
 
 _KEYS = (
-    SecretKind("a private key", re.compile(_PRIVATE_KEY)),
+    SecretKind("a private key", _BEGIN, re.compile(_PRIVATE_KEY)),
     _key("an API key of OpenAI or Anthropic", r"sk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{16,200}"),
     _key("an AWS access key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
     SecretKind(
         "an AWS secret access key",
+        _RUN,
         re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"),
         cue=_AWS,
         is_valid=_has_all_classes,
@@ -153,6 +177,7 @@ _KEYS = (
     _key("a Telegram token", r"\d{8,10}:[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
     SecretKind(
         "a Discord token",
+        _RUN,
         re.compile(
             r"(?<![A-Za-z0-9_.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,45}(?![A-Za-z0-9_-])"
             r"|(?<=/api/webhooks/)\d{15,22}/[A-Za-z0-9_-]{50,100}"
@@ -162,6 +187,7 @@ _KEYS = (
     _key("a Twilio key", r"(?:SK|AC)[0-9a-f]{32}(?![A-Za-z0-9])"),
     SecretKind(
         "an Azure key",
+        _RUN,
         re.compile(
             r"(?<=AccountKey=)[A-Za-z0-9+/]{40,100}={0,2}|(?<=SharedAccessKey=)[A-Za-z0-9+/]{40,100}={0,2}"
             r"|(?<=[?&]sig=)[A-Za-z0-9%+/]{30,120}={0,2}"
@@ -172,14 +198,18 @@ _KEYS = (
     ),
     SecretKind(
         "a JSON Web Token",
+        _RUN,
         re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,2000}+\.[A-Za-z0-9_-]{10,8000}+\.[A-Za-z0-9_-]{5,1400}+"),
         visible=VISIBLE_CHARS,
     ),
     SecretKind(
-        "a password in an address", re.compile(r"(?<=://)[^\s/:@]{0,100}+:(?P<secret>[^\s/<]{1,200})(?=@[\w.\[-])")
+        "a password in an address",
+        _ADDRESS,
+        re.compile(r"(?<=://)[^\s/:@]{0,100}+:(?P<secret>[^\s/<]{1,200})(?=@[\w.\[-])"),
     ),
     SecretKind(
         "a token",
+        _RUN,
         re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{20,4096}+={0,2}(?![A-Za-z0-9])"),
         cue=_CREDENTIAL,
         is_valid=_is_random,
@@ -187,6 +217,7 @@ _KEYS = (
     ),
     SecretKind(
         "a token",
+        _NAME_OF_TOKEN,
         re.compile(
             r"(?:(?i:api[ _-]?key|secret[ _-]?key|client[ _-]?secret|private[ _-]?key|(?:access|auth)[ _-]?token"
             r"|_key|_token|_secret)s?[\"']?(?:\s*[:=]|\s+is)|(?:密钥|秘钥|令牌|凭证)(?:是|为|：|:|=))\s*[\"'“]?"
@@ -210,17 +241,20 @@ _CARD_WORD = re.compile(r"(?i:card number|account number|iban)|卡号|卡號|账
 _NUMBERS = (
     SecretKind(
         "an IBAN",
+        _DIGITS_AND_LETTERS,
         re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])"),
         is_valid=_is_iban,
         visible=VISIBLE_CHARS,
     ),
     SecretKind(
         "a US social security number",
+        _DIGITS,
         re.compile(r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\d-])"),
     ),
-    SecretKind("a US social security number", re.compile(r"(?<!\d)\d{3} ?\d\d ?\d{4}(?!\d)"), cue=_SSN_WORD),
+    SecretKind("a US social security number", _DIGITS, re.compile(r"(?<!\d)\d{3} ?\d\d ?\d{4}(?!\d)"), cue=_SSN_WORD),
     SecretKind(
         "a Chinese identity card number",
+        _DIGITS,
         re.compile(
             r"(?<![A-Za-z0-9])[1-9]\d{5}(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]"
             r"(?![A-Za-z0-9])"
@@ -230,24 +264,28 @@ _NUMBERS = (
     # a number with a typing error is as good as the number
     SecretKind(
         "a Chinese identity card number",
+        _DIGITS,
         re.compile(r"(?<![A-Za-z0-9])[1-9]\d{16}[\dXx](?![A-Za-z0-9])"),
         cue=_ID_WORD,
     ),
     SecretKind(
         "a card number",
+        _DIGITS,
         re.compile(r"(?<!\d)(?<!\d\.)\d(?:[ -]?\d){12,18}(?!\.?\d)"),
         is_valid=_is_card_number,
         visible=VISIBLE_CHARS,
     ),
-    SecretKind("a card number", re.compile(r"(?<![\d.-])\d(?:[ -]?\d){9,18}(?![\d.-]\d|\d)"), cue=_CARD_WORD),
+    SecretKind("a card number", _DIGITS, re.compile(r"(?<![\d.-])\d(?:[ -]?\d){9,18}(?![\d.-]\d|\d)"), cue=_CARD_WORD),
     SecretKind(
         "a passport number",
+        _PASSPORT,
         re.compile(r"(?<![A-Za-z0-9])(?=[A-Z]{0,8}\d)[A-Z0-9]{7,9}(?![A-Za-z0-9])"),
         cue=_PASSPORT_WORD,
         is_valid=_is_document,
     ),
     SecretKind(
         "a phone number",
+        _DIGITS,
         re.compile(
             r"(?<![A-Za-z0-9+.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}(?![A-Za-z0-9-])"
             r"|(?<![A-Za-z0-9.+-])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![A-Za-z0-9-])"
@@ -257,6 +295,7 @@ _NUMBERS = (
     ),
     SecretKind(
         "a phone number",
+        _DIGITS,
         re.compile(r"(?<![A-Za-z0-9.+-])[+(]?\d(?:[ ().-]{0,2}\d){6,14}(?![A-Za-z0-9])"),
         cue=_PHONE_WORD,
         is_valid=_is_phone,

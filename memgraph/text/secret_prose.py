@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memgraph.text.secret_kinds import SecretKind
+from memgraph.text.secret_kinds import CODE_HINT, HAN_PHRASE_HINT, PASSWORD_HINT, SecretKind
 
 _QUOTES = '"“”‘’「」『』`'
 _WORD = r"pass ?(?:word|code)s?|passwd|pwd|passwort|wi-?fi (?:key|code)"
@@ -61,48 +61,60 @@ _HAN_PHRASE_WORD = r"(?:口令|暗号|暗號|暗语|密语|助记词)"
 _NO_HAN = r"(?!我|你|他|她|它|这|那|什么|啥|多少|不|没|很|太|在|由|用|一个|个|忘|错|对的|正确|必须|需要|谁|哪|怎)"
 
 KINDS_IN_PROSE: tuple[SecretKind, ...] = (
-    SecretKind("a password", re.compile(rf"(?i:(?<![a-z])(?:{_WORD}|{_PHRASE_WORD}){_WHOSE}{_IS}){_QUOTED}")),
-    SecretKind("a password", re.compile(rf"(?i:(?<![a-z])(?:{_WORD}|{_PHRASE_WORD}){_WHOSE}{_IS}){_ODD}")),
-    SecretKind("a password", re.compile(rf"(?i:(?<![a-z])(?:{_WORD}){_WHOSE}{_IS}{_PLAIN})")),
-    SecretKind("a password", re.compile(rf"(?i:(?<![a-z])(?:{_PHRASE_WORD}){_WHOSE}{_IS}{_PHRASE})")),
+    SecretKind(
+        "a password", PASSWORD_HINT, re.compile(rf"(?i:(?<![a-z])(?:{_WORD}|{_PHRASE_WORD}){_WHOSE}{_IS}){_QUOTED}")
+    ),
+    SecretKind(
+        "a password", PASSWORD_HINT, re.compile(rf"(?i:(?<![a-z])(?:{_WORD}|{_PHRASE_WORD}){_WHOSE}{_IS}){_ODD}")
+    ),
+    SecretKind("a password", PASSWORD_HINT, re.compile(rf"(?i:(?<![a-z])(?:{_WORD}){_WHOSE}{_IS}{_PLAIN})")),
+    SecretKind("a password", PASSWORD_HINT, re.compile(rf"(?i:(?<![a-z])(?:{_PHRASE_WORD}){_WHOSE}{_IS}{_PHRASE})")),
     SecretKind(
         "a password",
+        PASSWORD_HINT,
         re.compile(
             rf"(?i:(?<![a-z])(?:changed?|set|reset|updated?)\b[^.!?\n]{{0,30}}\b(?:{_WORD})\b[^.!?\n]{{0,30}}?\sto\s+){_ODD}"
         ),
     ),
-    SecretKind("a password", re.compile(rf"(?i:(?<![a-z])(?:{_WORD})\s+){_ODD}"), is_valid=_is_mixed),
+    SecretKind("a password", PASSWORD_HINT, re.compile(rf"(?i:(?<![a-z])(?:{_WORD})\s+){_ODD}"), is_valid=_is_mixed),
     SecretKind(
         "a password",
+        PASSWORD_HINT,
         re.compile(
             rf"(?<!\S){_ODD}[\"'”’.!?]{{0,3}}(?i:\s+(?:is|was|as)\s+(?:my|our|the|his|her|their|a)\s+(?:\w{{1,20}}\s){{0,3}}"
             rf"(?:{_WORD})\b)"
         ),
     ),
     SecretKind(
-        "a password", re.compile(rf"{_HAN_WORD}[^\s，。；！？,.!?:：=是为為]{{0,8}}\s*{_HAN_IS}\s*{_HAN_VALUE}")
+        "a password",
+        PASSWORD_HINT,
+        re.compile(rf"{_HAN_WORD}[^\s，。；！？,.!?:：=是为為]{{0,8}}\s*{_HAN_IS}\s*{_HAN_VALUE}"),
     ),
-    SecretKind("a password", re.compile(rf"(?:密码|密碼)\s*{_HAN_VALUE}"), is_valid=_is_mixed),
+    SecretKind("a password", PASSWORD_HINT, re.compile(rf"(?:密码|密碼)\s*{_HAN_VALUE}"), is_valid=_is_mixed),
     SecretKind(
         "a password",
+        HAN_PHRASE_HINT,
         re.compile(
             rf"{_HAN_PHRASE_WORD}\s*{_HAN_IS}\s*[“「『\"]?(?P<secret>{_NO_HAN}[^\s，。；！？“”「」『』\"<]{{2,80}})"
         ),
     ),
     SecretKind(
         "a password",
+        PASSWORD_HINT,
         re.compile(
             rf"(?<![!-~]){_ODD}[”」』\"']?\s*(?:就?是|当|當|做|作为?)\s*(?:我|我们|咱|他|她|家)?[^\s，。！？]{{0,8}}(?:密码|密碼)"
         ),
     ),
     SecretKind(
         "a PIN",
+        CODE_HINT,
         re.compile(
             rf"(?i:(?<![a-z])(?:{_CODE_WORD})(?:\s*+[:=#]?\s*+|{_WHOSE}{_IS}|\s+to\s+))[\"'“]?(?P<secret>\d{{3,10}})(?![\d%]|[.:]\d)"
         ),
     ),
     SecretKind(
         "a PIN",
+        CODE_HINT,
         re.compile(
             r"(?:(?i:pin|cvv)\s*+码?|验证码|驗證碼|门禁码|取款码|解锁码|安全码|密码|密碼)[^\s，。；！？\d]{0,8}\s*+"
             r"(?P<secret>\d{3,10})(?![\d位个年月日次天])"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, cast
 
-from memgraph.text.secret_kinds import CUE_CHARS, KINDS_OF_SHAPE, VISIBLE_CHARS, SecretKind
+from memgraph.text.secret_kinds import CUE_CHARS, KINDS_OF_SHAPE, VISIBLE_CHARS, SecretKind, lower
 from memgraph.text.secret_prose import KINDS_IN_PROSE
 
 MASK = "***"
@@ -19,11 +19,7 @@ REMOVED = "[removed]"
 _REPLACED = re.compile(r"\*\*\*|\[removed\]")
 
 KINDS = (*KINDS_OF_SHAPE, *KINDS_IN_PROSE)
-_MAY_HAVE_SECRET = re.compile(
-    r"\d{3}|\d(?:\D{0,3}\d){5}|[A-Za-z]\d|\d[A-Za-z]|://|[pP](?i:ass|wd|hrase|rivate)|[wW](?i:ords|i-?fi)"
-    r"|密|口令|暗[号號语]|助记|[A-Za-z0-9_-]{16}"
-)
-"""What every secret has in it or before it; most messages have none of it."""
+_HINTS = frozenset(kind.hint for kind in KINDS)
 _MASKED = re.compile(rf"(?:.{{0,{VISIBLE_CHARS}}}\*\*\*|\[?removed)\W*")
 
 
@@ -72,9 +68,11 @@ def redact(text: str) -> str:
 
 
 def _find(text: str) -> Iterator[_Found]:
-    if not _MAY_HAVE_SECRET.search(text):
-        return
-    for kind in KINDS:
+    lowered = lower(text)
+    hints = {hint for hint in _HINTS if hint.search(lowered)}
+    for kind in KINDS if hints else ():
+        if kind.hint not in hints:
+            continue
         for match in kind.pattern.finditer(text):
             start, end = match.span("secret" if "secret" in kind.pattern.groupindex else 0)
             if _is_secret(kind, text, start, end):

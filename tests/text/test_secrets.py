@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memgraph.text.secret_kinds import SecretKind, lower
 from memgraph.text.secrets import KINDS, find_secrets, mask, redact
 
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
@@ -196,3 +197,26 @@ def test_what_is_masked_or_removed_has_no_secrets_and_stays_the_same(text: str) 
         assert list(find_secrets(replaced)) == []
         assert mask(replaced) == replaced
         assert redact(replaced) == replaced
+
+
+@st.composite
+def matches(draw: st.DrawFn) -> tuple[SecretKind, str]:
+    """Draw a text that a pattern matches. The hint of passports is their cue, which is before it."""
+    kind = draw(st.sampled_from([kind for kind in KINDS if kind.name != "a passport number"]))
+    return kind, draw(st.from_regex(kind.pattern))
+
+
+def is_valid(kind: SecretKind, text: str) -> bool:
+    """Return whether what the pattern matches has the check digits, or so many digits, as a secret of its kind."""
+    match = kind.pattern.search(text)
+    assert match
+    return kind.is_valid is None or kind.is_valid(match["secret" if "secret" in match.groupdict() else 0])
+
+
+@settings(max_examples=60)
+@given(matches())
+def test_every_text_with_a_secret_has_the_hint_of_its_kind(matched: tuple[SecretKind, str]) -> None:
+    """The pattern of a kind is searched only in texts with its hint."""
+    kind, text = matched
+
+    assert kind.hint.search(lower(text)) or not is_valid(kind, text)
