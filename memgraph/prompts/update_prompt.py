@@ -278,21 +278,24 @@ class _Budget:
     def __init__(self, facts: Sequence[Fact], max_tokens: int) -> None:
         self._facts = facts
         self._max_tokens = max_tokens
+        # a token has at most one word: a fact with too many words does not fit, and costs no counting
+        self._least = [fact.content.count(" ") + 1 + _LINE_TOKENS for fact in facts]
         self._used = 0
         self.taken: set[int] = set()
 
     def holds_all(self) -> bool:
         """Return whether all facts fit."""
-        if len(self._facts) * (_LINE_TOKENS + 1) > self._max_tokens:
+        lines = len(self._facts) * _LINE_TOKENS
+        if lines + len(self._facts) > self._max_tokens:
+            return False
+        if lines + sum(len(fact.content.split()) for fact in self._facts) > self._max_tokens:
             return False
         return sum(map(self._cost, range(len(self._facts)))) <= self._max_tokens
 
     def take(self, order: Sequence[int], limit: int) -> None:
         """Take facts in *order* while no more than *limit* tokens are used; one that does not fit is skipped."""
         for index in order:
-            # a token has at most one word: a fact with too many words does not fit, and costs no counting
-            words = self._facts[index].content.count(" ") + 1
-            if index in self.taken or self._used + words + _LINE_TOKENS > limit:
+            if self._used + self._least[index] > limit or index in self.taken:
                 continue
             cost = self._cost(index)
             if self._used + cost <= limit:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
@@ -60,7 +61,7 @@ def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) 
         The idf is Lucene's, which is never negative.
     """
     wanted = set(extract_terms(query))
-    counted = [(Counter(term for term in terms if term in wanted), len(terms)) for terms in extract_all_terms(texts)]
+    counted = [(_wanted_counts(terms, wanted), len(terms)) for terms in extract_all_terms(texts)]
     document_counts = Counter(term for counts, _ in counted for term in counts)
     weights = {term: idf(len(texts), count) for term, count in document_counts.items()}
     mean = sum(length for _, length in counted) / len(counted) if counted else 0
@@ -68,6 +69,15 @@ def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) 
         sum(weights[term] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)) for term, tf in counts.items())
         for counts, length in counted
     ]
+
+
+def _wanted_counts(terms: Terms, wanted: AbstractSet[str]) -> dict[str, int]:
+    """Return how often each wanted term occurs; a Counter takes three times as long for a short text."""
+    counts: dict[str, int] = {}
+    for term in terms:
+        if term in wanted:
+            counts[term] = counts.get(term, 0) + 1
+    return counts
 
 
 @lru_cache(maxsize=65_536)  # a query has a hundred terms, most of which are in one of a few numbers of documents

@@ -169,7 +169,7 @@ class KnownNames:
         joined = "\n".join(texts)
         plain = nfkc(joined)
         self._text = plain.casefold()
-        self._words = frozenset(_POSSESSIVE.sub("", match[0]).casefold() for match in _WORD.finditer(plain))
+        self._words = frozenset(_POSSESSIVE.sub("", word).casefold() for word in set(_WORD.findall(plain)))
         self._numbers = numbers_of(joined, in_words=True)
         self._beginnings = {word[:MIN_SHARED_CHARS] for word in self._words}
 

@@ -77,6 +77,8 @@ def fold(text: str) -> str:
 
 def _single_spaces(text: str) -> str:
     """Return the lines of *text* that are not blank, with single spaces between their words."""
+    if "\n" not in text:
+        return single_line(text)
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
@@ -94,6 +96,8 @@ def nfkc(text: str) -> str:
     Source:
         Unicode Standard Annex 15, "Unicode Normalization Forms", section 13: Stream-Safe Text Format.
     """
+    if text.isascii():
+        return text
     return unicodedata.normalize("NFKC", _MAYBE_MARKS.sub(_join_marks, text))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
@@ -207,12 +207,12 @@ def _negations(text: str) -> int:
 
 def _normalize(text: str) -> tuple[str, list[int]]:
     """Return *text* as it is compared, without white space, and the position in *text* of each character."""
-    folds = {character: _fold(character) for character in set(text)}
-    folded = [folds[character] for character in text]
+    folded = [*map(_fold, text)]
     positions = [position for position, part in enumerate(folded) for _ in part]
     return "".join(folded), positions
 
 
+@lru_cache(maxsize=4_096)  # only single characters are kept, never a user's text
 def _fold(character: str) -> str:
     return "".join(unicodedata.normalize("NFKC", character).casefold().translate(_MARKS).split())
 
