@@ -15,7 +15,7 @@ _MIN_SHARED_SHARE = 2 / 3
 _ADDRESS = re.compile(
     r"(?:https?://|www\.)[^\s<>\"'）)]{1,300}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})++|(?<!\w)\w{2,}+(?:\.\w{2,}+)++"
 )
-_WORD = re.compile(rf"(?:(?![{HAN}])[^\W_])+(?:['’](?:(?![{HAN}])[^\W_])+)*+[+#]*")
+_WORD = re.compile(rf"[^\W_{HAN}]+(?:['’][^\W_{HAN}]+)*+[+#]*")
 _NUMBER = re.compile(r"\d++(?:[.,]\d++)*+")
 _FULL_HOUR = re.compile(r"(?<=\d):00\b")
 _AFTERNOON = re.compile(r"\b(\d{1,2})(?::\d\d)? ?p\.?m\b|(?:下午|晚上) ?(\d{1,2})")

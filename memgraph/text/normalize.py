@@ -27,7 +27,7 @@ MAX_MARKS = 30
 # no mark is a letter, but the half-width sound marks of katakana, letters themselves, decompose into marks
 _MAYBE_MARKS = re.compile(rf"[\W\uff9e\uff9f]{{{MAX_MARKS + 1},}}")
 _LATIN_THEN_HAN = re.compile(rf"(?<=[a-z0-9])(?=[{HAN}])|(?<=[{HAN}])(?=[a-z0-9])")
-_WORDS = re.compile(rf"[{HAN}]|(?:(?![{HAN}_])\w)+(?:'(?:(?![{HAN}_])\w)+)*")
+_WORDS = re.compile(rf"[{HAN}]|[^\W_{HAN}]+(?:'[^\W_{HAN}]+)*")
 _REPEATED_LETTER = re.compile(r"([^\W\d_])\1{2,}")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -127,7 +127,10 @@ def words_of(text: str) -> list[str]:
 
     A letter repeated three times or more counts once: "thanksss" is "thanks".
     """
-    words = [_REPEATED_LETTER.sub(r"\1", word) for word in _WORDS.findall(fold(text))]
+    folded = fold(text)
+    words = _WORDS.findall(folded)
+    if _REPEATED_LETTER.search(folded):
+        words = [_REPEATED_LETTER.sub(r"\1", word) for word in words]
     return words or [sign for sign in text if unicodedata.category(sign) == "So"]
 
 

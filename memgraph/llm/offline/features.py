@@ -15,7 +15,7 @@ BUCKETS = 1 << 15  # into which features are hashed
 MAX_TOKENS = 80
 LONG_WORD = 5  # characters from which a word shares features with words that begin or end alike
 
-_TOKEN = re.compile(rf"[{HAN}]|(?:(?![{HAN}_])\w)+|[?!,.:;\"/]")
+_TOKEN = re.compile(rf"[{HAN}]|[^\W_{HAN}]+|[?!,.:;\"/]")
 _NAME = re.compile(r"(?<=\s)[A-Z]\w+")
 _VOCATIVE = re.compile(r",\s[A-Z]\w+\W*\Z")
 _NUMBER = re.compile(r"\d+")
@@ -55,7 +55,7 @@ def features(text: str) -> Iterator[str]:
 def _chinese_words() -> re.Pattern[str]:
     """Split a Chinese statement into words of a class, the longest ones first, other scripts, and single characters."""
     known = sorted((word for word in word_classes() if not word.isascii()), key=len, reverse=True)
-    return re.compile("|".join([*known, rf"(?:(?![{HAN}\d_])\w)+", "."]), re.DOTALL)
+    return re.compile("|".join([*known, rf"[^\W\d_{HAN}]+", "."]), re.DOTALL)
 
 
 def _runs(name: str, items: Sequence[str], longest: int) -> Iterator[str]:
