@@ -27,6 +27,10 @@ Grounding = Literal["strict", "lenient", "off"]
 """
 GROUNDING = ChoiceLabels(strict="a quote of the user", lenient="words of the user", off="nothing")
 
+Reconcile = Literal["auto", "off"]
+"""Whether the model is asked once more about likely conflicts between an update and known facts."""
+RECONCILE = ChoiceLabels(auto="if a conflict is likely", off="never")
+
 Review = Literal["never", "corrections", "always"]
 """When a person must approve a change before it is saved.
 
@@ -50,6 +54,9 @@ class Policy(FieldSpecMixin, BaseModel):
     grounding: Annotated[Grounding, GROUNDING] = "strict"
     """What a new fact must rest on: a quote of the user's own words (`strict`), for models that do not quote only most
     of its words (`lenient`), or nothing (`off`)."""
+    reconcile: Annotated[Reconcile, RECONCILE] = "auto"
+    """Whether the model is called once more if an update likely contradicts a known fact without replacing it: at most
+    once per pass (`auto`), or never (`off`)."""
     max_fact_chars: Annotated[int, Field(ge=100, le=2_000)] = 2_000
     """Maximum characters of a new fact."""
     max_summary_tokens: Annotated[int, Field(ge=50, le=4_000)] = 1_000

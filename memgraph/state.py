@@ -6,7 +6,7 @@ writes. LangGraph passes it only the keys of its input type, so the signatures a
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, convert_to_messages
 from langgraph.channels import EphemeralValue, UntrackedValue
@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from memgraph.errors import ConversationError
 from memgraph.langgraph_adapter import ValidatedValue
-from memgraph.models import UNKNOWN_THREAD, Answer, Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
+from memgraph.models import UNKNOWN_THREAD, Answer, Conflict, Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
 from memgraph.report import Outcome, RemovedFact, Report, Usage
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.results import Ranked, RecallResult, Selection
@@ -121,10 +121,15 @@ class Prompted(TypedDict):
     batch: Annotated[tuple[str, ...], ValidatedValue]
 
 
+Question = Literal["update", "conflicts"]
+"""What the model was asked for: an update, or which known facts still hold."""
+
+
 class Answered(TypedDict):
-    """The model's answer, the number of the attempt, and the usage of all attempts."""
+    """The model's answer and what it answers, the number of the attempt, and the usage of all calls of this pass."""
 
     response: Annotated[Answer, ValidatedValue]
+    question: Annotated[Question, ValidatedValue]
     attempt: Annotated[int, ValidatedValue]
     usage: Annotated[Usage, ValidatedValue]
 
@@ -141,10 +146,18 @@ class BatchLimit(TypedDict, total=False):
     batch_limit: Annotated[int, UntrackedValue]
 
 
-class Parsed(Problem, BatchLimit):
+class SecondLook(TypedDict, total=False):
+    """The prompt that puts likely conflicts to the model; cleared one step later."""
+
+    second_look: Annotated[str, EphemeralValue]
+
+
+class Parsed(Problem, SecondLook, BatchLimit):
     """The change set that the model proposed; after an incomplete answer also a limit for the next batch."""
 
     changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
+    likely_conflicts: NotRequired[Annotated[tuple[Conflict, ...], ValidatedValue]]
+    """Pairs that the model is asked about in a second look, or was asked about in this pass."""
 
 
 class Applied(TypedDict):
@@ -215,15 +228,19 @@ class BuildPromptInput(Filtered, Signalled, Loaded, BatchLimit):
     """build_prompt."""
 
 
-class CallModelInput(Prompted, Problem, ConflictCount):
-    """call_model; the previous response counts only together with a problem."""
+class CallModelInput(Prompted, Problem, SecondLook, ConflictCount):
+    """call_model; the previous response counts only together with a problem, conflicts only with a second look."""
 
+    likely_conflicts: NotRequired[tuple[Conflict, ...]]
     response: NotRequired[Answer]
     usage: NotRequired[Usage]
 
 
 class ParseInput(Filtered, Loaded, Prompted, Answered):
-    """parse_update."""
+    """parse_update; changes and conflicts count only if the model was asked about them."""
+
+    changes: NotRequired[MemoryUpdate]
+    likely_conflicts: NotRequired[tuple[Conflict, ...]]
 
 
 class ScrubInput(Loaded):
@@ -239,6 +256,7 @@ class ApplyInput(Loaded):
     turns: tuple[Turn, ...]
     changes: MemoryUpdate
     prompt: NotRequired[Prompt]
+    likely_conflicts: NotRequired[tuple[Conflict, ...]]
 
 
 class ReviewInput(Filtered, ApplyInput):

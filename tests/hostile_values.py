@@ -18,6 +18,7 @@ from memgraph.importers.documents import ExportDocument
 from memgraph.models import (
     Addition,
     Answer,
+    Conflict,
     Episode,
     Evidence,
     Fact,
@@ -202,6 +203,8 @@ FINDINGS = (
 
 OTHERS: Mapping[str, Value] = {
     "Callable[[object], str]": lambda _: str,
+    "Sequence[Conflict]": lambda _: (Conflict(known_id="f1", addition_id="a1"),),
+    "Mapping[Conflict, Verdict]": lambda _: {Conflict(known_id="f1", addition_id="a1"): "replaces"},
     "Callable[[str], str]": lambda _: str.upper,
     "TokenCounter": lambda _: lambda texts: [len(text) for text in texts],
     "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},
@@ -214,7 +217,7 @@ OTHERS: Mapping[str, Value] = {
     "Signals": lambda _: load_signals(),
     **dict.fromkeys(("datetime", "datetime | None"), lambda _: datetime(2026, 1, 1, tzinfo=UTC)),
     **dict.fromkeys(("date", "date | None"), lambda _: date(2026, 1, 1)),
-    "Language": lambda _: "en",
+    **dict.fromkeys(("Language", "Language | Literal['auto']"), lambda _: "en"),
     "Bracket": lambda _: "{",
     "Callable[[object], T | None]": lambda _: lambda found: None,
     "Iterable[Finding]": lambda _: FINDINGS,

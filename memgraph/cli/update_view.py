@@ -39,7 +39,8 @@ def _describe_prompt(output: NodeOutput) -> str:
 def _describe_call(output: NodeOutput) -> str:
     usage = output["usage"]
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    return f"{'retry, ' if output['attempt'] > 1 else ''}{tokens if usage.input_tokens else 'answered'}"
+    asked = "second look, " if output["question"] == "conflicts" else "retry, " if output["attempt"] > 1 else ""
+    return f"{asked}{tokens if usage.input_tokens else 'answered'}"
 
 
 def _describe_parse(output: NodeOutput) -> str:
@@ -47,7 +48,9 @@ def _describe_parse(output: NodeOutput) -> str:
         return f"invalid answer: {output['problem']}"
     changes = output["changes"]
     proposed = f"{pluralize(len(changes.additions), 'fact')} and {pluralize(len(changes.rewrites), 'summary')} proposed"
-    return f"{proposed}, {len(changes.removals)} to remove" if changes.removals else proposed
+    removed = f", {len(changes.removals)} to remove" if changes.removals else ""
+    asked = f", {pluralize(len(output['likely_conflicts']), 'likely conflict')}" if "second_look" in output else ""
+    return f"{proposed}{removed}{asked}"
 
 
 def _describe_apply(output: NodeOutput) -> str:

@@ -17,7 +17,7 @@ from memgraph.llm.answer import truncated_answer
 from memgraph.llm.retry import retry_options
 from memgraph.llm.stream import DeadlineError, astream, make_limits, stream
 from memgraph.policy import Policy
-from memgraph.prompts.schema import StructuredOutput, answer_schema
+from memgraph.prompts.schema import SchemaFactory, StructuredOutput, answer_schema
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
@@ -65,7 +65,7 @@ class _Request:
 
     model: BaseChatModel
     structured_output: StructuredOutput
-    summaries: bool
+    schema: SchemaFactory
     refused: frozenset[Option] = field(default_factory=frozenset[Option])
 
     @property
@@ -96,7 +96,7 @@ class _Request:
         method = self.structured_output
         if method == "auto":
             method = "none" if "structured_output" in self.refused else "json_schema"
-        return with_schema(model, method, summaries=self.summaries) if method != "none" else model
+        return with_schema(model, method, self.schema) if method != "none" else model
 
     def call_options(self, seconds: float) -> dict[str, Any]:
         """Return the timeout of the client, if it takes one for a call and the user has set none."""
@@ -115,15 +115,13 @@ class _Request:
 
 
 def with_schema(
-    model: BaseChatModel, method: Literal["json_schema", "function_calling"], *, summaries: bool
+    model: BaseChatModel, method: Literal["json_schema", "function_calling"], schema: SchemaFactory
 ) -> Runnable[Any, Any]:
-    """Return *model* bound to the schema of an answer, without the client's parser, which refuses invalid answers."""
+    """Return *model* bound to the *schema* of an answer, without the client's parser, which refuses invalid answers."""
     strict = method == "json_schema" and _is_openai(model)
     options = {"strict": True} if strict else {}
     try:
-        bound = model.with_structured_output(
-            answer_schema(strict=strict, summaries=summaries), method=method, **options
-        )
+        bound = model.with_structured_output(schema(strict), method=method, **options)
     except (NotImplementedError, ValueError):  # not supported by the model; the prompt describes the same schema
         return model
     return cast("Runnable[Any, Any]", bound.first) if isinstance(bound, RunnableSequence) else model
@@ -146,17 +144,27 @@ def _is_openai(model: BaseChatModel) -> bool:
     return getattr(getattr(client, "base_url", None), "host", None) == _STRICT_HOST
 
 
+def update_schema(policy: Policy) -> SchemaFactory:
+    """Return the schema of an update, as *policy* asks for it."""
+    return lambda strict: answer_schema(strict=strict, summaries=policy.summaries == "update")
+
+
 class _Attempts:
     """The requests of one call: the next has an option less, if the model refuses it."""
 
     def __init__(
-        self, model: BaseChatModel, policy: Policy, structured_output: StructuredOutput, refused: RefusedOptions | None
+        self,
+        model: BaseChatModel,
+        policy: Policy,
+        structured_output: StructuredOutput,
+        refused: RefusedOptions | None,
+        schema: SchemaFactory | None,
     ) -> None:
         self._refused = refused or RefusedOptions()
         self._policy = policy
         self._known = self._refused.of(model)
         self._first_error: Exception | None = None
-        self.request = _Request(model, structured_output, policy.summaries == "update", self._known)
+        self.request = _Request(model, structured_output, schema or update_schema(policy), self._known)
 
     def succeed(self, message: AIMessage) -> AIMessage:
         """Remember what had to be dropped."""
@@ -188,6 +196,8 @@ def call(
     policy: Policy,
     structured_output: StructuredOutput = "none",
     refused: RefusedOptions | None = None,
+    *,
+    schema: SchemaFactory | None = None,
 ) -> AIMessage:
     """Return the model's response. It is streamed, at temperature 0 unless the model has another or refuses it.
 
@@ -197,11 +207,12 @@ def call(
         policy: Attempts and time limits.
         structured_output: How the format of the answer is enforced.
         refused: What models have refused before; extended by what this one refuses.
+        schema: Of the answer; default: that of an update.
 
     Raises:
         ModelError: If the call failed permanently, or at every attempt.
     """
-    attempts = _Attempts(model, policy, structured_output, refused)
+    attempts = _Attempts(model, policy, structured_output, refused, schema)
     limits = make_limits(prompt, policy)
     while True:
         request = attempts.request
@@ -221,9 +232,11 @@ async def acall(
     policy: Policy,
     structured_output: StructuredOutput = "none",
     refused: RefusedOptions | None = None,
+    *,
+    schema: SchemaFactory | None = None,
 ) -> AIMessage:
     """Return the model's response without blocking a thread, see `call`."""
-    attempts = _Attempts(model, policy, structured_output, refused)
+    attempts = _Attempts(model, policy, structured_output, refused, schema)
     limits = make_limits(prompt, policy)
     while True:
         request = attempts.request

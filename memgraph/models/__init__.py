@@ -1,6 +1,6 @@
 """The frozen values of memgraph: scope, conversation, memory document and change set."""
 
-from memgraph.models.changes import Addition, ChangeModel, MemoryUpdate, Refusal, Removal, Rewrite
+from memgraph.models.changes import Addition, ChangeModel, Conflict, MemoryUpdate, Refusal, Removal, Rewrite, Verdict
 from memgraph.models.conversation import Answer, Episode, Prompt, PromptExample, Span, SpanOrigin, Turn
 from memgraph.models.document import (
     CATEGORIES,
@@ -37,6 +37,7 @@ __all__ = [
     "Addition",
     "Answer",
     "ChangeModel",
+    "Conflict",
     "Deletion",
     "DocumentModel",
     "EndReason",
@@ -58,6 +59,7 @@ __all__ = [
     "Span",
     "SpanOrigin",
     "Turn",
+    "Verdict",
     "Watermark",
     "is_partial_date",
     "learned_source",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -43,6 +43,8 @@ class Addition(ChangeModel):
     """False: it matters only to the current task."""
     about_user: bool = True
     replaces: tuple[str, ...] = ()
+    repeats: str = ""
+    """Id of the known fact that states the same in other words, and is confirmed instead; empty if none is known."""
     said_at: Timestamp = ""
     """When the user said it; empty if unknown."""
     valid_from: PartialDate = ""
@@ -60,6 +62,22 @@ class Removal(ChangeModel):
 
     id: str
     reason: str = "contradicted"
+
+
+Verdict = Literal["replaces", "same", "both"]
+"""The verdict of the model on a likely conflict.
+
+- replaces: with the addition, the known fact is no longer true.
+- same: both state the same.
+- both: both hold.
+"""
+
+
+class Conflict(ChangeModel):
+    """A known fact that an addition may make untrue, although the addition does not replace it."""
+
+    known_id: str
+    addition_id: str
 
 
 class Refusal(ChangeModel):

@@ -31,4 +31,5 @@ def shown(state: ApplyInput) -> tuple[tuple[Turn, ...], frozenset[str] | None]:
     if "prompt" not in state:
         return state["turns"], None
     prompt = state["prompt"]
-    return prompt.shown(state["turns"]), None if prompt.fact_ids is None else frozenset(prompt.fact_ids)
+    asked = (conflict.known_id for conflict in state.get("likely_conflicts", ()))
+    return prompt.shown(state["turns"]), None if prompt.fact_ids is None else frozenset((*prompt.fact_ids, *asked))

@@ -2,34 +2,65 @@
 
 from __future__ import annotations
 
+import logging
+
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
+from memgraph.errors import ModelError
 from memgraph.llm.answer import read_answer, read_usage
-from memgraph.llm.call import acall, call
+from memgraph.llm.call import acall, call, update_schema
+from memgraph.models import Answer
+from memgraph.policy import Policy
+from memgraph.prompts.reconcile import verdict_schema
+from memgraph.prompts.schema import SchemaFactory
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
 from memgraph.state import Answered, CallModelInput
+
+logger = logging.getLogger(__name__)
 
 _UNREADABLE_ANSWER_CHARS = 2_000  # of an unreadable answer that the correction request repeats
 
 
 def call_model(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
-    """Call the model; after an unreadable answer, send it back with the problem."""
-    context, messages = runtime.context, _messages(state)
-    message = call(context.open_model(), messages, context.policy, context.structured_output, context.refused)
+    """Call the model; after an unreadable answer, send it back with the problem.
+
+    A second look that fails costs no update: without an answer, known facts stay as they are.
+    """
+    context = runtime.context
+    policy, method, refused = context.policy, context.structured_output, context.refused
+    try:
+        message = call(context.open_model(), _messages(state), policy, method, refused, schema=_schema(state, policy))
+    except ModelError as error:
+        return _without_second_look(state, error)
     return _to_answer(state, message)
 
 
 async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     """As `call_model`, without blocking a thread."""
-    context, messages = runtime.context, _messages(state)
-    message = await acall(context.open_model(), messages, context.policy, context.structured_output, context.refused)
+    context = runtime.context
+    policy, method, refused = context.policy, context.structured_output, context.refused
+    try:
+        message = await acall(
+            context.open_model(), _messages(state), policy, method, refused, schema=_schema(state, policy)
+        )
+    except ModelError as error:
+        return _without_second_look(state, error)
     return _to_answer(state, message)
 
 
+def _schema(state: CallModelInput, policy: Policy) -> SchemaFactory:
+    if "second_look" not in state:
+        return update_schema(policy)
+    schema = verdict_schema(len(state.get("likely_conflicts", ())))
+    return lambda _strict: schema
+
+
 def _messages(state: CallModelInput) -> list[AnyMessage]:
+    if "second_look" in state:
+        return [HumanMessage(state["second_look"])]
     prompt = state["prompt"]
     messages: list[AnyMessage] = [SystemMessage(prompt.system)]
     for example in prompt.examples:
@@ -44,7 +75,27 @@ def _messages(state: CallModelInput) -> list[AnyMessage]:
 
 def _to_answer(state: CallModelInput, message: AIMessage) -> Answered:
     """Add the usage of *message* to what this pass has used before."""
-    is_retry = "problem" in state
-    used = state.get("usage", Usage()) if is_retry or state.get("conflicts") else Usage()
-    usage, answer = read_usage(message), read_answer(message)
-    return {"response": answer, "attempt": 2 if is_retry else 1, "usage": used + usage}
+    return _answered(state, read_answer(message), read_usage(message))
+
+
+def _without_second_look(state: CallModelInput, error: ModelError) -> Answered:
+    """Return an empty answer to a second look that failed.
+
+    Raises:
+        ModelError: *error*, if it was the update that failed.
+    """
+    if "second_look" not in state:
+        raise error
+    logger.warning("likely conflicts with known facts are left undecided: %s", error)
+    return _answered(state, Answer(text=""), Usage())
+
+
+def _answered(state: CallModelInput, answer: Answer, usage: Usage) -> Answered:
+    is_retry, is_second_look = "problem" in state, "second_look" in state
+    used = state.get("usage", Usage()) if is_retry or is_second_look or state.get("conflicts") else Usage()
+    return {
+        "response": answer,
+        "question": "conflicts" if is_second_look else "update",
+        "attempt": 2 if is_retry else 1,
+        "usage": used + usage,
+    }

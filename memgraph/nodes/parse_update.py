@@ -11,6 +11,8 @@ from memgraph.errors import UnreadableAnswerError
 from memgraph.models import MemoryUpdate, Refusal, timestamp
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
+from memgraph.prompts.reconcile import parse_verdicts, reconcile_prompt
+from memgraph.rules.conflicts import likely_conflicts, settle
 from memgraph.rules.watermark import without_progress
 from memgraph.state import Parsed, ParseInput
 from memgraph.text.episodes import find_episode
@@ -27,7 +29,18 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
 
     If the answer was cut off, what it contains is used, but its turns stay pending: they are shown again in smaller
     batches. A single turn is not shown again, since its answer would be cut off again.
+
+    If the changes likely contradict known facts, the model is asked about these once; its answer settles the changes
+    if it is readable, and is never asked for again.
     """
+    if state.get("question") == "conflicts":
+        verdicts = parse_verdicts(state["response"], state.get("likely_conflicts", ()))
+        return {"changes": settle(state["changes"], verdicts)} if "changes" in state else {}
+    parsed = _parse_changes(state, runtime)
+    return parsed | _second_look(parsed["changes"], state, runtime.context) if "changes" in parsed else parsed
+
+
+def _parse_changes(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     answer, is_cut_off = state["response"], is_incomplete(state["response"])
     new_ids = frozenset(map(without_progress, state["batch"]))
     shown = sum(turn_id in new_ids for turn_id in state["prompt"].turn_ids)
@@ -52,6 +65,18 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     if is_cut_off:
         changes = changes.model_copy(update={"refused": (*changes.refused, _CUT_OFF)})
     return {"changes": changes}
+
+
+def _second_look(changes: MemoryUpdate, state: ParseInput, context: RunContext) -> Parsed:
+    """Return the likely conflicts of *changes*, and the prompt that asks about them if there are any."""
+    memory, policy = state["memory"], context.policy
+    if policy.reconcile == "off":
+        return {"likely_conflicts": ()}
+    conflicts = likely_conflicts(changes, memory, state["prompt"].shown(state["turns"]), policy)
+    if not conflicts:
+        return {"likely_conflicts": ()}
+    prompt = reconcile_prompt(conflicts, changes, memory, language=policy.prompt_language, timezone=context.timezone)
+    return {"likely_conflicts": conflicts, "second_look": prompt}
 
 
 def _asked_about(state: ParseInput, context: RunContext) -> AskedAbout:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
@@ -14,6 +15,8 @@ StructuredOutput = Literal["auto", "none", "json_schema", "function_calling"]
 alone, `function_calling` a tool call."""
 
 JsonSchema = dict[str, Any]
+SchemaFactory = Callable[[bool], JsonSchema]
+"""Makes the schema of an answer, whether or not it has to be strict."""
 
 _TEXT: JsonSchema = {"type": "string"}
 # the quote first: a small model that has copied the user's words invents less

@@ -5,8 +5,8 @@ from __future__ import annotations
 from update_values import addition, contents, fact, runtime, update
 
 from memgraph import Memory, Policy
-from memgraph.models import Refusal, Removal
-from memgraph.nodes.apply_update import apply_update
+from memgraph.models import Conflict, Prompt, Refusal, Removal
+from memgraph.nodes.apply_update import apply_update, shown
 from memgraph.report import RemovedFact
 
 
@@ -27,3 +27,22 @@ def test_memory_removals_and_refusals_are_written() -> None:
     assert output["removed"] == (RemovedFact(fact=oslo, why="moved"),)
     assert output["refused"] == (Refusal(item="Has a cat.", reason="confidence 0.30 is below 0.40"),)
     assert set(output) == {"applied", "removed", "refused"}
+
+
+def test_what_the_second_look_asked_about_was_shown() -> None:
+    """The prompt may have had no room for it; a person's changes need no prompt."""
+    conflicts = (Conflict(known_id="f2", addition_id="n1"),)
+    prompt = Prompt(system="", human="", fact_ids=("f1",))
+
+    _, ids = shown(
+        {
+            "turns": (),
+            "memory": Memory(),
+            "pending_turns": 1,
+            "changes": update(),
+            "prompt": prompt,
+            "likely_conflicts": conflicts,
+        }
+    )
+
+    assert ids == {"f1", "f2"}

@@ -38,7 +38,7 @@ def test_the_prompt_is_sent_and_the_answer_returned(is_async: bool) -> None:  # 
     assert [[(sent.type, sent.text) for sent in prompt] for prompt in model.asked] == [
         [("system", "Be brief."), ("human", "Hm."), ("ai", '{"newFacts":[]}'), ("human", "I live in Oslo.")]
     ]
-    assert output == {"response": Answer(text="{}"), "attempt": 1, "usage": ONE}
+    assert output == {"response": Answer(text="{}"), "question": "update", "attempt": 1, "usage": ONE}
 
 
 def test_a_retry_repeats_the_unreadable_answer_with_the_problem() -> None:

@@ -1,0 +1,196 @@
+"""Likely conflicts between additions and known facts, and what follows from the model's decision."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from update_values import addition, fact, turn, update
+
+from memgraph import Fact, Memory, Policy
+from memgraph.models import Addition, Conflict, Evidence, Removal, Verdict
+from memgraph.rules.conflicts import MAX_CONFLICTS, MAX_PER_ADDITION, likely_conflicts, settle
+
+BEFORE, LATER = "2026-01-05T08:00:00Z", "2026-05-02T08:00:00Z"
+POLICY = Policy()
+
+CHANGES = (
+    ("Prefers tea to coffee.", "Prefers coffee to tea.", "I've switched from tea to coffee, my doctor said so."),
+    ("Plays chess with Dana on Fridays.", "Plays chess with Dana on Sundays.", "Chess with Dana is on Sundays now."),
+    ("Waters the orchids once a week.", "Waters the orchids twice a week.", "From now on the orchids get water twice."),
+    ("Plans to learn Spanish this year.", "Stopped learning Spanish.", "I stopped learning Spanish, no time."),
+    ("Goes to the gym on Mondays.", "Does not go to the gym any more.", "I don't go to the gym anymore."),
+    ("Is allergic to peanuts.", "Is not allergic to peanuts.", "Turns out I'm not allergic to peanuts after all."),
+    ("Plans a trip to Japan in October.", "The trip to Japan is cancelled.", "We cancelled Japan, too expensive."),
+    ("Is writing a novel about bees.", "Has given up the novel.", "I gave up the novel, it went nowhere."),
+    ("Uses tabs for indentation.", "Uses spaces for indentation.", "We moved to spaces instead of tabs."),
+    ("Deploys with Jenkins.", "Deploys with GitHub Actions.", "We replaced Jenkins by GitHub Actions last month."),
+    ("喜欢喝咖啡。", "不喝咖啡了,改喝茶。", "我不喝咖啡了,改喝茶。"),
+    ("每周一去健身房。", "不去健身房了。", "我不再去健身房了。"),
+    ("计划十月去日本旅行。", "取消了日本旅行。", "日本旅行取消了,太贵了。"),
+    ("在学西班牙语。", "放弃了西班牙语。", "西班牙语我放弃了,没时间。"),
+    ("对花生过敏。", "对花生不过敏。", "检查说弄错了,我其实对花生不过敏。"),
+)
+"""What was known, what is new, and how the user said it."""
+KNOWN = tuple(fact(known, id=f"f{number}", said_at=BEFORE) for number, (known, _, _) in enumerate(CHANGES))
+
+
+def quoted(content: str, quote: str, **fields: object) -> Addition:
+    return addition(content, said_at=LATER, evidence=(Evidence(quote=quote),), **fields)
+
+
+def conflicts(*additions: Addition, facts: tuple[Fact, ...] = KNOWN, said: str | None = None) -> list[tuple[str, str]]:
+    """The ids of the known facts and the additions; the user said the quotes unless *said* is given."""
+    turns = [turn("m1", said or " ".join(one.evidence[0].quote for one in additions))]
+    found = likely_conflicts(update(additions=additions), Memory(facts=facts), turns, POLICY)
+    return [(conflict.known_id, conflict.addition_id) for conflict in found]
+
+
+@pytest.mark.parametrize("number", range(len(CHANGES)))
+def test_a_changed_fact_is_found_among_others(number: int) -> None:
+    """And nothing else."""
+    _, new, said = CHANGES[number]
+
+    assert conflicts(quoted(new, said)) == [(f"f{number}", "fact_00000001")]
+
+
+@pytest.mark.parametrize(
+    ("content", "quote"),
+    [
+        ("Drinks tea with milk.", "I drink tea with milk."),
+        ("Stopped smoking.", "I stopped smoking."),
+        ("Prefers coffee to tea.", "I prefer coffee to tea."),
+        ("戒烟了。", "我戒烟了。"),
+    ],
+    ids=["no change word", "nothing known of it", "no change word, contradicting", "Chinese"],
+)
+def test_what_no_change_word_or_known_fact_speaks_for_is_not_asked_about(content: str, quote: str) -> None:
+    """A second look costs a call."""
+    assert conflicts(quoted(content, quote)) == []
+
+
+def test_a_change_word_counts_in_the_quoted_sentence() -> None:
+    """A long turn has one somewhere."""
+    new = quoted("Prefers coffee to tea.", "I prefer coffee to tea.")
+
+    assert conflicts(new, said="I stopped smoking. I prefer coffee to tea.") == []
+    assert conflicts(new, said="I prefer coffee to tea. I stopped smoking.") == []
+
+
+def test_only_the_users_own_words_count() -> None:
+    """Not those of the assistant."""
+    _, new, said = CHANGES[0]
+    turns = [turn("m1", said, role="ai")]
+
+    assert likely_conflicts(update(additions=(quoted(new, said),)), Memory(facts=KNOWN), turns, POLICY) == ()
+
+
+@pytest.mark.parametrize("fields", [{"replaces": ("f0",)}, {"confidence": 0.1}, {"durable": False}, {"evidence": ()}])
+def test_what_is_linked_or_refused_anyway_is_not_asked_about(fields: dict[str, object]) -> None:
+    """Nor what no words of the user speak for."""
+    _, new, said = CHANGES[0]
+
+    assert conflicts(quoted(new, said).model_copy(update=fields), said=said) == []
+
+
+def test_what_the_model_removes_is_not_asked_about() -> None:
+    """It decided that."""
+    _, new, said = CHANGES[0]
+    changes = update(additions=(quoted(new, said),), removals=(Removal(id="f0"),))
+
+    assert likely_conflicts(changes, Memory(facts=KNOWN), [turn("m1", said)], POLICY) == ()
+
+
+def test_what_was_said_later_is_not_replaced_by_what_was_said_before() -> None:
+    """Old conversations may be imported."""
+    _, new, said = CHANGES[0]
+
+    assert conflicts(quoted(new, said), facts=(fact(CHANGES[0][0], id="f0", said_at="2026-06-01T00:00:00Z"),)) == []
+
+
+def test_what_is_known_word_for_word_is_no_conflict() -> None:
+    """It is confirmed."""
+    known, _, said = CHANGES[0]
+
+    assert conflicts(quoted(known.upper(), said)) == []
+
+
+def test_two_values_of_one_slot_are_not_asked_about() -> None:
+    """The later one supersedes the other without a model."""
+    home = fact("Lives in Oslo, near the river.", id="home", said_at=BEFORE)
+
+    assert (
+        conflicts(quoted("Lives in Bergen, near the river.", "We moved to Bergen, near the river."), facts=(home,))
+        == []
+    )
+
+
+def test_one_second_look_has_few_pairs() -> None:
+    """Of each addition, too."""
+    alike = tuple(fact("Coffee" + "!" * number, id=f"c{number}") for number in range(20))
+    new = [quoted("Quit coffee.", "I quit coffee.", id=f"n{number}") for number in range(4)]
+
+    assert len(conflicts(new[0], facts=alike)) == MAX_PER_ADDITION
+    assert len(conflicts(*new, facts=alike)) == MAX_CONFLICTS
+
+
+def test_an_update_without_change_words_reads_no_fact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most updates have none, so they pay for nothing."""
+    monkeypatch.setattr("memgraph.rules.conflicts.extract_terms", lambda _: pytest.fail("a fact was read"))
+
+    assert conflicts(quoted("Likes jazz.", "I like jazz.")) == []
+
+
+# -- settling -------------------------------------------------------------------------------------
+
+PAIR = Conflict(known_id="f1", addition_id="n1")
+CHANGED = update(additions=(addition("Cycles to work.", id="n1", replaces=("f0",)), addition("Has a dog.", id="n2")))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "replaces", "repeats"),
+    [("replaces", ("f0", "f1"), ""), ("same", ("f0",), "f1"), ("both", ("f0",), "")],
+)
+def test_only_the_addition_of_the_pair_is_settled(verdict: Verdict, replaces: tuple[str, ...], repeats: str) -> None:
+    """What it replaced before, it still does."""
+    settled, other = settle(CHANGED, {PAIR: verdict}).additions
+
+    assert (settled.replaces, settled.repeats) == (replaces, repeats)
+    assert other == CHANGED.additions[1]
+
+
+verdicts = st.dictionaries(
+    st.sampled_from([Conflict(known_id=known, addition_id=new) for known in ("f0", "f1") for new in ("n1", "n2")]),
+    st.sampled_from(["replaces", "same", "both"]),
+)
+
+
+@given(verdicts)
+def test_settling_changes_links_only_and_once(given: dict[Conflict, Verdict]) -> None:
+    """Whatever the model says, and however often it is applied."""
+    settled = settle(CHANGED, given)
+
+    assert settle(settled, given) == settled
+    plain = [one.model_copy(update={"replaces": (), "repeats": ""}) for one in CHANGED.additions]
+    assert [one.model_copy(update={"replaces": (), "repeats": ""}) for one in settled.additions] == plain
+    assert all(
+        {*old.replaces} <= {*new.replaces} for old, new in zip(CHANGED.additions, settled.additions, strict=True)
+    )
+
+
+words = st.lists(
+    st.sampled_from(["coffee", "tea", "bus", "now", "stopped", "instead", "Oslo", "咖啡", "不再"]), max_size=6
+)
+
+
+@given(st.lists(words, max_size=5), st.lists(words, max_size=3))
+def test_a_conflict_is_between_a_known_fact_and_an_addition(known: list[list[str]], new: list[list[str]]) -> None:
+    """Each pair once, and none twice."""
+    facts = tuple(fact(" ".join(parts), id=f"f{number}") for number, parts in enumerate(known))
+    additions = [quoted(" ".join(parts), " ".join(parts), id=f"n{number}") for number, parts in enumerate(new)]
+
+    found = conflicts(*additions, facts=facts, said=". ".join(one.content for one in additions) or "Hm.")
+
+    assert len(found) == len(set(found)) <= MAX_CONFLICTS
+    assert {known_id for known_id, _ in found} <= {one.id for one in facts}
+    assert {addition_id for _, addition_id in found} <= {one.id for one in additions}
