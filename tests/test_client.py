@@ -56,9 +56,9 @@ def test_what_one_client_learned_the_next_one_knows(tmp_path: Path) -> None:
         assert "Lives in Lisbon." in second.context("Where do I live?")
 
 
-def test_the_same_text_said_again_is_a_confirmation(client: MemoryClient) -> None:
-    client.add("I live in Lisbon")
-    client.add("I live in Lisbon")
+def test_the_same_text_said_again_on_another_day_is_a_confirmation(client: MemoryClient) -> None:
+    client.add("I live in Lisbon", at=datetime(2026, 3, 1, tzinfo=UTC))
+    client.add("I live in Lisbon", at=datetime(2026, 3, 2, tzinfo=UTC))
     assert [fact.confirmations for fact in client.facts()] == [1]
 
 

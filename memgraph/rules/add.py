@@ -10,6 +10,7 @@ from memgraph.models.dates import days_of, is_before
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
+from memgraph.text.dates import local_day
 from memgraph.text.normalize import fact_key, is_placeholder
 from memgraph.text.sentences import cut_at_sentence
 
@@ -70,15 +71,12 @@ def _add_fact(draft: Draft, addition: Addition) -> Draft:
 
 def make_fact(addition: Addition, draft: Draft) -> Fact:
     """Return the fact that *addition* is, at the time and from the thread of *draft*."""
-    content = addition.content.strip()
-    if len(content) > draft.policy.max_fact_chars and not addition.edited_by_user:
-        content = cut_at_sentence(content, draft.policy.max_fact_chars, len).strip()
     category = addition.category if addition.category in CATEGORIES else "context"
     evidence = merge_evidence((), addition.evidence)
     valid_from, valid_until = _valid_dates(addition)
     return Fact(
         id=addition.id,
-        content=content,
+        content=cut_content(addition, draft.policy),
         category=category,
         confidence=addition.confidence,
         created_at=draft.changes.at,
@@ -93,21 +91,30 @@ def make_fact(addition: Addition, draft: Draft) -> Fact:
     )
 
 
+def cut_content(addition: Addition, policy: Policy) -> str:
+    """Return the content of the fact that *addition* is: at most `max_fact_chars`, unless a reviewer wrote it."""
+    content = addition.content.strip()
+    if len(content) > policy.max_fact_chars and not addition.edited_by_user:
+        content = cut_at_sentence(content, policy.max_fact_chars, len).strip()
+    return content
+
+
 def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
     """Note that a learned fact was repeated, with the new quotes; a manual fact stays as written.
 
-    It keeps the time at which it was said first.
+    It keeps the time at which it was said first. A confirmation counts once a day.
     """
     fact = draft.memory.fact(fact_id)
     if fact is None or fact.is_manual:
         return draft
+    said_at = addition.said_at or draft.changes.at
     known_dates = (fact.valid_from, fact.valid_until)
     valid_from, valid_until = known_dates if any(known_dates) else _valid_dates(addition)
     confirmed = fact.model_copy(
         update={
             "confidence": max(fact.confidence, addition.confidence),
-            "confirmations": fact.confirmations + 1,
-            "last_confirmed_at": draft.changes.at,
+            "confirmations": fact.confirmations + _is_another_day(fact, said_at),
+            "last_confirmed_at": max(fact.last_confirmed_at, said_at),
             "said_at": min(filter(None, (fact.said_at, addition.said_at)), default=""),
             "evidence": merge_evidence(fact.evidence, addition.evidence),
             "slot": fact.slot or addition.slot,
@@ -117,6 +124,12 @@ def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
     )
     facts = tuple(confirmed if known.id == fact_id else known for known in draft.memory.facts)
     return replace(draft, memory=draft.memory.with_facts(facts))
+
+
+def _is_another_day(fact: Fact, said_at: Timestamp) -> bool:
+    """Return whether *said_at* is on another day than when *fact* was said first and last."""
+    known = (fact.said_at or fact.created_at, fact.last_confirmed_at)
+    return local_day(said_at) not in {local_day(at) for at in known if at}
 
 
 def merge_evidence(known: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[Evidence, ...]:

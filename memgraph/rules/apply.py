@@ -19,12 +19,13 @@ from memgraph.rules.expire import expire
 from memgraph.rules.ground import ground
 from memgraph.rules.ground_summaries import ground_summaries
 from memgraph.rules.limit_damage import limit_damage
+from memgraph.rules.merge import merge
 from memgraph.rules.remove import remove
 from memgraph.rules.rewrite import rewrite
 from memgraph.rules.watermark import advance_watermark
 
 RULES: tuple[Rule, ...] = (
-    *(ground, admit, ground_summaries, limit_damage),
+    *(ground, admit, ground_summaries, merge, limit_damage),
     *(rewrite, remove, add, expire, evict, advance_watermark),
 )
 

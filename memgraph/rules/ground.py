@@ -13,10 +13,11 @@ from memgraph.models import Addition, Evidence, Memory, Refusal, Turn
 from memgraph.policy import Grounding
 from memgraph.retrieval.terms import content_terms, extract_terms, is_unit
 from memgraph.rules.draft import Draft
+from memgraph.rules.merge import KnownFacts
 from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support
 from memgraph.rules.watermark import without_progress
 from memgraph.text.dates import local_day
-from memgraph.text.normalize import HAN, fact_key, fold
+from memgraph.text.normalize import HAN, fold
 from memgraph.text.quotes import FoundQuote, QuoteFinder
 from memgraph.text.sentences import sentences
 from memgraph.text.signals import detect, load_signals
@@ -66,6 +67,7 @@ def ground(draft: Draft) -> Draft:
     if mode == "off":
         return draft
     said = SaidWords(draft.turns, draft.memory)
+    known = KnownFacts(draft.memory.facts)
     new = frozenset(map(without_progress, draft.changes.message_ids))
     grounded: list[Addition] = []
     refused: list[Refusal] = []
@@ -75,18 +77,13 @@ def ground(draft: Draft) -> Draft:
             continue
         problem, quoted = said.judge(addition, mode)
         is_from_new_turn = quoted is not None and quoted.turn.id in new
-        if problem is None and not is_from_new_turn and _is_known(addition, draft.memory):
+        if problem is None and not is_from_new_turn and known.find(addition):
             problem = "already known, and the user did not repeat it"
         if problem:
             refused.append(Refusal(item=addition.content, reason=problem))
         else:
             grounded.append(_with_evidence(addition, quoted))
     return replace(draft.with_additions(grounded), refused=(*draft.refused, *refused))
-
-
-def _is_known(addition: Addition, memory: Memory) -> bool:
-    key = fact_key(addition.content)
-    return any(fact_key(fact.content) == key for fact in memory.facts)
 
 
 def _with_evidence(addition: Addition, quoted: FoundQuote | None) -> Addition:

@@ -180,10 +180,10 @@ class Profile:
             other.kinds.get(kind) and _differ(members, other.kinds[kind]) for kind, members in self.kinds.items()
         ) or _differ(self.numbers, other.numbers):
             return False
-        return not _differ(self._own_names(other), other._own_names(self))
+        return not _differ(self.own_names(other), other.own_names(self))
 
-    def _own_names(self, other: Profile) -> frozenset[str]:
-        """Return the names that *other* has in no form, also not as an ordinary word."""
+    def own_names(self, other: Profile) -> frozenset[str]:
+        """Return the names of this text that *other* has in no form, also not as an ordinary word."""
         words = {unit.word for unit in other.units}
         return frozenset(name for name in self.names if not any(_same_form(name, word) for word in words | other.names))
 
@@ -252,6 +252,14 @@ def likeness(a: str, b: str) -> float:
     if fact_key(a) == fact_key(b):
         return 1.0
     return Profile(a).score(Profile(b))
+
+
+def is_richer(text: str, other: str) -> bool:
+    """Return whether *text* has more content than *other*, and lacks none of its numbers and names."""
+    ours, theirs = Profile(text), Profile(other)
+    if ours.weight <= theirs.weight or not theirs.numbers <= ours.numbers:
+        return False
+    return not theirs.own_names(ours)
 
 
 class Alike(NamedTuple):

@@ -1,0 +1,122 @@
+"""Merge additions that state what is known, or what another addition states, in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from memgraph.models import Addition, Fact
+from memgraph.models.dates import days_of
+from memgraph.rules.add import cut_content, merge_evidence, rejection_reason
+from memgraph.rules.draft import Draft
+from memgraph.text.likeness import LikenessIndex, is_richer, likeness
+from memgraph.text.normalize import fact_key
+from memgraph.text.uploads import mentions_upload
+
+SAME = 0.7
+"""Minimum similarity of two sentences that state the same fact, measured by benchmarks/duplicates.py."""
+
+
+def merge(draft: Draft) -> Draft:
+    """Give an addition and the known fact that it repeats one wording, the richer one, so that `add` confirms the fact.
+
+    The fact keeps its id, and a manual one its wording. Of additions that repeat each other the first remains, with
+    the richer wording and the quotes of all. What a reviewer wrote stays as it is, and so does what replaces the fact
+    that it resembles: the model has seen both.
+    """
+    known = KnownFacts(draft.memory.facts)
+    kept: list[Addition] = []
+    for addition in draft.changes.additions:
+        if addition.edited_by_user or draft.memory.fact(addition.id) or not _is_acceptable(addition, draft):
+            kept.append(addition)
+        elif same := known.find(addition):
+            draft, worded = _with_one_wording(draft, same.id, addition)
+            kept.append(worded)
+        elif (position := _position_of_same(kept, addition)) is not None:
+            kept[position] = _join(kept[position], addition)
+            draft = draft.with_refusal(addition.content, "already known")
+        else:
+            kept.append(addition)
+    return draft.with_additions(kept)
+
+
+class KnownFacts:
+    """Finds the fact that an addition repeats. It reads the facts when it is first asked.
+
+    Args:
+        facts: The facts of a memory.
+    """
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self._facts = facts
+
+    @cached_property
+    def _index(self) -> LikenessIndex:
+        return LikenessIndex([fact.content for fact in self._facts])
+
+    @cached_property
+    def _by_key(self) -> dict[str, Fact]:
+        return {fact_key(fact.content): fact for fact in self._facts}
+
+    def find(self, addition: Addition) -> Fact | None:
+        """Return the fact that states what *addition* states, the most similar one; None if there is none."""
+        if same := self._by_key.get(fact_key(addition.content)):
+            return same
+        alike = (self._facts[found.position] for found in self._index.find(addition.content, SAME))
+        return next((fact for fact in alike if _may_be_same(addition, fact)), None)
+
+
+def _is_acceptable(addition: Addition, draft: Draft) -> bool:
+    return rejection_reason(addition, draft.policy) is None and not mentions_upload(addition.content)
+
+
+def _may_be_same(addition: Addition, other: Fact | Addition) -> bool:
+    """Return whether nothing but the wording keeps two similar facts apart; a correction may deny what it repeats."""
+    if other.id in addition.replaces or (addition.category == "correction") != (other.category == "correction"):
+        return False
+    if addition.slot and other.slot and addition.slot != other.slot:
+        return False
+    ours, theirs = days_of(addition.valid_from), days_of(other.valid_from)
+    return ours is None or theirs is None or (ours.first <= theirs.last and theirs.first <= ours.last)
+
+
+def _position_of_same(additions: Sequence[Addition], addition: Addition) -> int | None:
+    """Return the position of the addition that states what *addition* states; None if there is none."""
+    for position, other in enumerate(additions):
+        is_linked = other.id in addition.replaces or addition.id in other.replaces
+        is_equal = fact_key(other.content) == fact_key(addition.content)
+        if is_linked or is_equal or other.edited_by_user or not _may_be_same(addition, other):
+            continue
+        if likeness(other.content, addition.content) >= SAME:
+            return position
+    return None
+
+
+def _join(addition: Addition, other: Addition) -> Addition:
+    """Return *addition* with what *other*, which repeats it, adds."""
+    content = other.content if is_richer(other.content, addition.content) else addition.content
+    return addition.model_copy(
+        update={
+            "content": content,
+            "confidence": max(addition.confidence, other.confidence),
+            "evidence": merge_evidence(addition.evidence, other.evidence),
+            "replaces": tuple(dict.fromkeys((*addition.replaces, *other.replaces))),
+            "slot": addition.slot or other.slot,
+            "valid_from": addition.valid_from or other.valid_from,
+            "valid_until": addition.valid_until or other.valid_until,
+        }
+    )
+
+
+def _with_one_wording(draft: Draft, fact_id: str, addition: Addition) -> tuple[Draft, Addition]:
+    """Return the draft and the addition with the richer of the two wordings in both."""
+    fact = draft.memory.fact(fact_id)
+    if fact is None or fact_key(fact.content) == fact_key(addition.content):
+        return draft, addition
+    content = cut_content(addition, draft.policy)
+    if fact.is_manual or not is_richer(content, fact.content):
+        return draft, addition.model_copy(update={"content": fact.content})
+    reworded = fact.model_copy(update={"content": content})
+    facts = tuple(reworded if known.id == fact_id else known for known in draft.memory.facts)
+    return replace(draft, memory=draft.memory.with_facts(facts)), addition.model_copy(update={"content": content})

@@ -1,0 +1,184 @@
+"""An addition that states what is known in other words confirms it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from update_values import AT, addition, contents, draft, fact, turn
+
+from memgraph.models import Evidence, Fact, Memory, MemoryUpdate, Turn
+from memgraph.policy import Policy
+from memgraph.rules.apply import apply
+from memgraph.rules.merge import merge
+from memgraph.text.names import numbers_of
+
+OFF = Policy(grounding="off")
+
+
+def learn(memory: Memory, *additions: object, at: str = AT) -> Memory:
+    """Return *memory* after an update with *additions*."""
+    changes = MemoryUpdate.model_validate({"at": at, "thread": at, "message_ids": (at,), "additions": additions})
+    return apply(changes, memory, OFF).memory
+
+
+def test_other_words_for_a_known_fact_confirm_it() -> None:
+    known = fact("Lives in Lisbon.", id="f1", said_at="2026-03-01T09:00:00Z")
+
+    after = learn(Memory(facts=(known,)), addition("The user is based in Lisbon.", said_at="2026-04-01T09:00:00Z"))
+
+    assert [(each.id, each.content, each.confirmations) for each in after.facts] == [("f1", "Lives in Lisbon.", 1)]
+
+
+def test_the_richer_wording_is_kept_with_all_quotes() -> None:
+    known = fact("Has a dog.", id="f1", evidence=({"quote": "my dog"},))
+    again = addition("Has a dog called Max.", evidence=({"quote": "Max, my dog"},))
+
+    (after,) = learn(Memory(facts=(known,)), again).facts
+
+    assert (after.id, after.content) == ("f1", "Has a dog called Max.")
+    assert after.evidence == (Evidence(quote="my dog"), Evidence(quote="Max, my dog"))
+
+
+def test_a_longer_wording_that_lacks_a_number_or_name_is_not_richer() -> None:
+    known = fact("Has 2 dogs, Max and Bo.", id="f1")
+
+    (after,) = learn(Memory(facts=(known,)), addition("Has dogs, Max and Bo, happy lively Labrador dogs.")).facts
+
+    assert after.content == "Has 2 dogs, Max and Bo."
+
+
+def test_a_manual_fact_keeps_its_wording() -> None:
+    written = fact("Has a dog.", source="manual")
+
+    assert learn(Memory(facts=(written,)), addition("Has a dog called Max.")).facts == (written,)
+
+
+def test_what_a_reviewer_wrote_is_not_merged() -> None:
+    known = fact("Has a dog.", id="f1")
+
+    after = learn(Memory(facts=(known,)), addition("Has a dog called Max.", edited_by_user=True))
+
+    assert contents(after) == ["Has a dog.", "Has a dog called Max."]
+
+
+@pytest.mark.parametrize(
+    ("known", "fields"),
+    [
+        ({"content": "Went to Rome."}, {"content": "Went to Rome again.", "category": "correction"}),
+        (
+            {"content": "Visited Rome.", "valid_from": "2024-05"},
+            {"content": "Went to Rome.", "valid_from": "2026-05"},
+        ),
+        ({"content": "Likes tea.", "slot": "drink"}, {"content": "Loves tea.", "slot": "hobby"}),
+    ],
+)
+def test_similar_words_about_something_else_are_added(known: dict[str, str], fields: dict[str, str]) -> None:
+    """A correction may deny what it repeats; what happened at another time is another event."""
+    after = learn(Memory(facts=(fact(**known),)), addition(**fields))
+
+    assert contents(after) == [known["content"], fields["content"]]
+
+
+def test_what_replaces_a_fact_in_similar_words_still_replaces_it() -> None:
+    """The model has seen both, and decided."""
+    known = fact("Has a dog.", id="f1")
+
+    after = learn(Memory(facts=(known,)), addition("Has a dog called Max.", replaces=("f1",)))
+
+    assert contents(after) == ["Has a dog called Max."]
+    assert [past.id for past in after.past] == ["f1"]
+
+
+def test_additions_that_repeat_each_other_become_one() -> None:
+    twice = (
+        addition("Has a dog.", id="n1", evidence=({"quote": "my dog"},)),
+        addition("Has a dog called Max.", id="n2", evidence=({"quote": "Max, my dog"},)),
+    )
+
+    (added,) = learn(Memory(), *twice).facts
+
+    assert (added.id, added.content, added.confirmations) == ("n1", "Has a dog called Max.", 0)
+    assert len(added.evidence) == 2
+
+
+def test_a_repetition_on_the_same_day_adds_its_quote_and_counts_nothing() -> None:
+    """An eager talker is not a second witness."""
+    known = fact("Lives in Lisbon.", id="f1", said_at="2026-03-01T09:00:00Z")
+    again = addition("Is based in Lisbon.", said_at="2026-03-01T18:00:00Z", evidence=({"quote": "based in Lisbon"},))
+
+    (after,) = learn(Memory(facts=(known,)), again).facts
+
+    assert (after.confirmations, after.evidence) == (0, (Evidence(quote="based in Lisbon"),))
+
+
+def test_confirmations_count_the_days_on_which_it_was_said() -> None:
+    memory = Memory(facts=(fact("Lives in Lisbon.", said_at="2026-03-01T09:00:00Z"),))
+
+    for number, day in enumerate(("2026-03-02", "2026-03-02", "2026-03-05")):
+        again = addition("Is based in Lisbon.", id=f"n{number}", said_at=f"{day}T09:00:00Z")
+        memory = learn(memory, again, at=f"{day}T1{number}:00:00Z")
+
+    assert [(each.confirmations, each.last_confirmed_at) for each in memory.facts] == [(2, "2026-03-05T09:00:00Z")]
+
+
+def test_an_echo_of_the_assistant_in_other_words_confirms_nothing() -> None:
+    """The user said it in an earlier turn; only the assistant has repeated it since."""
+    known = fact("Lives in Lisbon.", said_at="2026-03-01T09:00:00Z")
+    turns = (
+        turn("m0", "I live in Lisbon."),
+        Turn(id="m1", role="ai", text="You are based in Lisbon."),
+        turn("m2", "What is the weather?"),
+    )
+    changes = draft(additions=(addition("Is based in Lisbon.", quote="I live in Lisbon"),)).changes
+
+    after = apply(changes, Memory(facts=(known,)), Policy(), turns).memory
+
+    assert after.facts == (known,)
+
+
+def test_a_fact_that_was_refused_rewords_nothing() -> None:
+    known = fact("Has a dog.")
+
+    after = learn(Memory(facts=(known,)), addition("Has a dog called Max.", confidence=0.2))
+
+    assert after.facts == (known,)
+
+
+SENTENCES = st.lists(
+    st.sampled_from(
+        [
+            *("Lives in Lisbon.", "Is based in Lisbon.", "Sister lives in Lisbon.", "No longer lives in Lisbon."),
+            *(
+                "Has 2 dogs.",
+                "Has two dogs called Max and Bo.",
+                "Likes tea.",
+                "Dislikes tea.",
+                "住在上海。",
+                "家在上海。",
+            ),
+        ]
+    ),
+    max_size=6,
+)
+
+
+@given(SENTENCES, SENTENCES)
+def test_no_number_is_lost_and_no_fact_disappears(known: list[str], new: list[str]) -> None:
+    """What a merge removes, another fact states."""
+    facts = tuple(Fact(id=f"f{number}", content=text) for number, text in enumerate(known))
+    proposed = tuple(addition(text, id=f"n{number}") for number, text in enumerate(new))
+
+    after = learn(Memory(facts=facts), *proposed)
+
+    assert [each.id for each in after.facts][: len(facts)] == [each.id for each in facts]
+    numbers = {number for each in after.facts for number in numbers_of(each.content, in_words=True)}
+    assert all(numbers_of(text, in_words=True) <= numbers for text in [*known, *new])
+
+
+def test_an_update_without_additions_compares_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memgraph.rules.merge.LikenessIndex", None)
+
+    before = draft(Memory(facts=(fact("Has a dog."),)))
+
+    assert merge(before) == before
