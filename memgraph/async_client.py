@@ -79,13 +79,16 @@ class AsyncMemoryClient:
         *,
         user_id: str | None = None,
         max_tokens: int | None = None,
+        as_of: str | None = None,
     ) -> str:
         """Return the memory text for a prompt."""
-        return await self._run(lambda: self._client.context(messages, user_id=user_id, max_tokens=max_tokens))
+        return await self._run(
+            lambda: self._client.context(messages, user_id=user_id, max_tokens=max_tokens, as_of=as_of)
+        )
 
-    async def get(self, *, user_id: str | None = None) -> Memory:
-        """Return the whole memory: summaries and facts."""
-        return await self._run(lambda: self._client.get(user_id=user_id))
+    async def get(self, *, user_id: str | None = None, as_of: str | None = None) -> Memory:
+        """Return the whole memory: summaries and facts; *as_of* a date such as `2026-03`, what held then."""
+        return await self._run(lambda: self._client.get(user_id=user_id, as_of=as_of))
 
     async def facts(self, *, user_id: str | None = None) -> tuple[Fact, ...]:
         """Return the facts, the oldest first."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from memgraph.config import load_settings, make_storage
-from memgraph.editing import add_fact, edit_fact, find_fact, remove_fact, remove_words, update_memory
+from memgraph.editing import add_fact, edit_fact, find_any_fact, find_fact, remove_fact, remove_words, update_memory
 from memgraph.editing.facts import DEFAULT_CATEGORY
 from memgraph.errors import ConversationError, IdentityError
 from memgraph.models import Fact, Memory, Scope
@@ -152,6 +152,7 @@ class MemoryClient:
         *,
         user_id: str | None = None,
         max_tokens: int | None = None,
+        as_of: str | None = None,
     ) -> str:
         """Return the memory text for a prompt.
 
@@ -159,6 +160,7 @@ class MemoryClient:
             messages: The question, or the conversation so far, the oldest message first.
             user_id: Whose memory; default: that of the client.
             max_tokens: Maximum tokens of the text; default: `max_injection_tokens` of the settings.
+            as_of: A year, month or day such as `2026-03`: the memory as it held then; default: as it holds now.
 
         Returns:
             One `<memory>` block; "" if nothing is known, or nothing fits.
@@ -166,17 +168,24 @@ class MemoryClient:
         Raises:
             IdentityError: If no user is named, or the id is invalid.
             StorageError: If the memory cannot be read.
+            EditError: If *as_of* is not a date.
         """
         memory, episodes = self._load(user_id)
         pipeline = self._recall()
         if max_tokens is not None:
             pipeline = replace(pipeline, max_tokens=max_tokens)
         asked = [messages] if isinstance(messages, str) else messages
-        return pipeline(memory, asked, episodes=episodes, vectors=self.storage.vectors(self._scope(user_id)))
+        vectors = self.storage.vectors(self._scope(user_id))
+        return pipeline(memory, asked, episodes=episodes, vectors=vectors, as_of=as_of)
 
-    def get(self, *, user_id: str | None = None) -> Memory:
-        """Return the whole memory: summaries and facts."""
-        return self.storage.load(self._scope(user_id))
+    def get(self, *, user_id: str | None = None, as_of: str | None = None) -> Memory:
+        """Return the whole memory: summaries and facts; *as_of* a date such as `2026-03`, what held then.
+
+        Raises:
+            EditError: If *as_of* is not a date.
+        """
+        memory = self.storage.load(self._scope(user_id))
+        return memory if as_of is None else memory.as_of(as_of)
 
     def facts(self, *, user_id: str | None = None) -> tuple[Fact, ...]:
         """Return the facts, the oldest first."""
@@ -218,7 +227,7 @@ class MemoryClient:
         return find_fact(memory, fact_id)
 
     def delete(self, fact_id: str, *, user_id: str | None = None, keep_words: bool = False) -> None:
-        """Remove a fact, and the words of the user that only this fact rests on, unless *keep_words*.
+        """Remove a fact, current or past, and the words of the user that only this fact rests on, unless *keep_words*.
 
         Raises:
             EditError: If there is no such fact.
@@ -226,7 +235,7 @@ class MemoryClient:
         removed: list[Fact] = []
 
         def change(memory: Memory) -> Memory:
-            removed[:] = [find_fact(memory, fact_id)]
+            removed[:] = [find_any_fact(memory, fact_id)]
             return remove_fact(memory, fact_id)
 
         memory = self._edit(user_id, change)

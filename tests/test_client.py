@@ -200,3 +200,14 @@ def test_the_async_client_does_the_same(tmp_path: Path) -> None:
     assert "Lives in Lisbon." in text
     assert "Parks on level 4" in text
     assert (found, users) == (1, ["ada"])
+
+
+def test_the_memory_of_a_date_is_read_and_recalled(client: MemoryClient) -> None:
+    client.add("I live in Lisbon", at=datetime(2025, 1, 10, tzinfo=UTC))
+
+    assert [fact.content for fact in client.get(as_of="2025-01").facts] == ["Lives in Lisbon."]
+    assert client.get(as_of="2024").facts == ()
+    assert "Lisbon" in client.context("Where do I live?", as_of="2025-01")
+    assert client.context("Where do I live?", as_of="2024") == ""
+    with pytest.raises(EditError, match="is not a date"):
+        client.get(as_of="spring")

@@ -62,6 +62,16 @@ class ScopeQuery(RequestModel):
     )
 
 
+class AsOfQuery(ScopeQuery):
+    """Whose memory, and of which date."""
+
+    as_of: str | None = Field(
+        default=None,
+        max_length=40,
+        description="The memory as it held at the end of a year, month or day: 2026-03; default: as it holds now.",
+    )
+
+
 class PageQuery(ScopeQuery):
     """A page of a list."""
 

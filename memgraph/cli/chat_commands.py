@@ -73,7 +73,7 @@ def search_memory(chat: Chat, query: str) -> None:
 
 def forget(chat: Chat, argument: str) -> None:
     from memgraph.cli.format import format_scope
-    from memgraph.editing import find_fact, remove_fact, remove_words, update_memory
+    from memgraph.editing import find_any_fact, remove_fact, remove_words, update_memory
     from memgraph.errors import EditError
 
     if argument == "all":
@@ -84,7 +84,7 @@ def forget(chat: Chat, argument: str) -> None:
         chat.ctx.output.line(FORGET_USAGE)
     else:
         try:
-            fact = find_fact(chat.storage.load(chat.scope), argument)
+            fact = find_any_fact(chat.storage.load(chat.scope), argument)
             memory = update_memory(chat.storage, chat.scope, lambda memory: remove_fact(memory, fact.id))
         except EditError as error:
             chat.ctx.output.line(f"{one_line(str(error))}. {FORGET_USAGE}")

@@ -23,6 +23,12 @@ UserOption = Annotated[str, typer.Option("--user", "-u", metavar="USER", help="U
 AgentOption = Annotated[
     str | None, typer.Option("--agent", metavar="AGENT", help="Use the memory of this agent; default: the shared one.")
 ]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of", metavar="DATE", help="The memory as it held at the end of a date: 2026, 2026-05, 2026-05-03."
+    ),
+]
 StorageOption = Annotated[
     str | None, typer.Option("--storage", metavar="URL", help="Memory storage: a folder, file:DIR, sqlite:FILE.")
 ]

@@ -94,13 +94,13 @@ def remove(
 
     memgraph fact remove fact_a1b2c3d4 --user ada
     """
-    from memgraph.editing import find_fact, remove_fact, remove_words
+    from memgraph.editing import find_any_fact, remove_fact, remove_words
     from memgraph.models import Scope
 
     removed: list[Fact] = []
 
     def change(memory: Memory) -> Memory:
-        removed[:] = [find_fact(memory, fact_id)]
+        removed[:] = [find_any_fact(memory, fact_id)]
         return remove_fact(memory, fact_id)
 
     memory = _edit(ctx, user, agent, change)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.command import AgentOption, AsOfOption, CommandContext, UserOption, add_command
 
 if TYPE_CHECKING:
-    from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact
+    from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact
 
 
 def register(app: typer.Typer) -> None:
@@ -28,6 +28,7 @@ def recall(
         int | None,
         typer.Option(metavar="TOKENS", min=1, help="Maximum tokens; default: max_injection_tokens."),
     ] = None,
+    as_of: AsOfOption = None,
     why: Annotated[
         bool, typer.Option("--why", help="Also print the score, similarity and matching words of each line.")
     ] = False,
@@ -36,6 +37,7 @@ def recall(
 
     memgraph recall "Where does she live?" --user ada
     memgraph recall "Plan dinner." --user ada --budget 500
+    memgraph recall "Where does she live?" --user ada --as-of 2026-03
     """
     from memgraph.cli.format import format_scope
     from memgraph.cli.users import load_existing
@@ -49,7 +51,7 @@ def recall(
         (load_existing(ctx.storage, scope), ctx.storage.episodes(scope)) if is_enabled else (Memory(), ())
     )
     vectors = ctx.storage.vectors(scope) if is_enabled else None
-    recalled = pipeline.recall(memory, [question], episodes=episodes, vectors=vectors)
+    recalled = pipeline.recall(memory, [question], episodes=episodes, vectors=vectors, as_of=as_of)
     for line in recalled.text.splitlines():
         ctx.output.line(line)
     if not is_enabled:
@@ -67,11 +69,13 @@ def format_reasons(recalled: RecallResult) -> Iterator[str]:
     """Yield a line for each fact and episode that was recalled, the best first: why it was."""
     for entry in recalled.facts:
         yield _format_reason(entry, entry.fact.content)
+    for entry in recalled.past:
+        yield _format_reason(entry, entry.fact.content)
     for entry in recalled.episodes:
         yield _format_reason(entry, f'"{entry.episode.text}"')
 
 
-def _format_reason(entry: ScoredFact | ScoredEpisode, text: str) -> str:
+def _format_reason(entry: ScoredFact | ScoredPastFact | ScoredEpisode, text: str) -> str:
     from memgraph.text.normalize import single_line
 
     words = ", ".join(entry.matched) or "no matching word"

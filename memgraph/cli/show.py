@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.command import AgentOption, AsOfOption, CommandContext, UserOption, add_command
 
 if TYPE_CHECKING:
     from memgraph.models import Memory, Scope
@@ -17,11 +17,20 @@ def register(app: typer.Typer) -> None:
     add_command(app, show)
 
 
-def show(ctx: CommandContext, *, user: UserOption, agent: AgentOption = None) -> None:
+def show(
+    ctx: CommandContext,
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+    as_of: AsOfOption = None,
+    past: Annotated[bool, typer.Option("--past", help="Also list past facts, with when and why they ended.")] = False,
+) -> None:
     """Show the memory of USER.
 
     memgraph show --user ada
     memgraph show --user ada --json
+    memgraph show --user ada --as-of 2026-03
+    memgraph show --user ada --past
     """
     from memgraph.cli.format import dump_memory
     from memgraph.cli.users import load_existing
@@ -29,15 +38,19 @@ def show(ctx: CommandContext, *, user: UserOption, agent: AgentOption = None) ->
 
     scope = Scope(user, agent)
     memory = load_existing(ctx.storage, scope)
-    _show(ctx, scope, memory)
+    if as_of is not None:
+        memory = memory.as_of(as_of)
+    _show(ctx, scope, memory, as_of)
+    if past:
+        _show_past(ctx, memory)
     ctx.output.result(dump_memory(memory))
 
 
-def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
+def _show(ctx: CommandContext, scope: Scope, memory: Memory, as_of: str | None) -> None:
     from memgraph.cli.format import TITLES, format_dates, format_fact, format_scope, pluralize
 
     line = ctx.output.line
-    if memory.is_empty and not memory.quarantine:
+    if memory.is_empty and not memory.quarantine and not memory.past:
         line(f"Nothing is known about {format_scope(scope)} in {ctx.storage.location(scope)}.")
         return
     line(
@@ -45,9 +58,13 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
         "bold",
     )
     line(f"in {ctx.storage.location(scope)}", "dim")
+    if as_of is not None:
+        line(f"as it held on {as_of}", "dim")
     if memory.quarantine:
         count = pluralize(len(memory.quarantine), "change")
         line(f"{count} in quarantine; decide with: memgraph review --user {scope.user_id}", "dim")
+    if memory.past:
+        line(f"{pluralize(len(memory.past), 'past fact')}; list with: --past", "dim")
     for name, section in memory.sections():
         if section.summary:
             line()
@@ -59,3 +76,18 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory) -> None:
         for fact in memory.facts:
             notes = [format_dates(fact, ctx.settings.timezone), "(manual)" if fact.is_manual else ""]
             line(" ".join(filter(None, [f"{fact.id}  {format_fact(fact)}", *notes])), indent=2)
+
+
+def _show_past(ctx: CommandContext, memory: Memory) -> None:
+    from memgraph.cli.format import format_dates, format_fact, pluralize
+    from memgraph.cli.output import one_line
+    from memgraph.text.dates import shown_date
+
+    ctx.output.line()
+    ctx.output.line(pluralize(len(memory.past), "past fact"), "cyan")
+    for fact in memory.past:
+        ended = shown_date(fact.ended_at, ctx.settings.timezone)
+        followed = f", followed by {one_line(fact.ended_by)}" if fact.ended_by else ""
+        end = f"({one_line(fact.reason)} {ended}{followed})"
+        dates = format_dates(fact, ctx.settings.timezone)
+        ctx.output.line(" ".join(filter(None, [f"{fact.id}  {format_fact(fact)}", dates, end])), indent=2)

@@ -13,7 +13,15 @@ from memgraph.editing.documents import (
     take_episodes,
     with_episodes,
 )
-from memgraph.editing.facts import add_fact, edit_fact, edit_section, find_fact, remove_fact, unused_evidence
+from memgraph.editing.facts import (
+    add_fact,
+    edit_fact,
+    edit_section,
+    find_any_fact,
+    find_fact,
+    remove_fact,
+    unused_evidence,
+)
 from memgraph.editing.quarantine import accept_quarantined, find_quarantined, reject_quarantined
 from memgraph.editing.update import Change, FactWords, remove_words, update_memory
 
@@ -24,6 +32,7 @@ __all__ = [
     "add_fact",
     "edit_fact",
     "edit_section",
+    "find_any_fact",
     "find_fact",
     "find_quarantined",
     "merge_memory",

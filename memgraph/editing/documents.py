@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from memgraph._validation import field_errors
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.models import DocumentModel, Episode, Fact, Memory, learned_source
+from memgraph.models import DocumentModel, Episode, Fact, Memory, PastFact, learned_source
 from memgraph.policy import Policy
 from memgraph.storage.document import decode
 from memgraph.text.normalize import fact_key
@@ -46,6 +46,7 @@ def read_document(data: bytes, name: str) -> Memory:
         raise EditError(f"{name} is not a memory document: it has no user, history or facts")
     for count, limit, kind in (
         (len(memory.facts), MAX_FACTS, "facts"),
+        (len(memory.past), MAX_FACTS, "past facts"),
         (len(memory.threads), MAX_THREADS, "threads"),
     ):
         if count > limit:
@@ -109,6 +110,7 @@ def merge_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -> 
     merged = _with_missing_keys(_with_missing_summaries(memory, imported), imported).model_copy(
         update={
             "facts": (*memory.facts, *added),
+            "past": (*_new_past(memory, imported), *memory.past),
             "unreadable_facts": memory.unreadable_facts or imported.unreadable_facts,
             "threads": {**imported.threads, **memory.threads},
         }
@@ -164,6 +166,12 @@ def _new_facts(memory: Memory, imported: Memory) -> list[Fact]:
             added.append(fact.model_copy(update={"id": unique_fact_id(ids)}) if fact.id in ids else fact)
             ids.add(added[-1].id)
     return added
+
+
+def _new_past(memory: Memory, imported: Memory) -> list[PastFact]:
+    """Return the past facts of *imported* whose ids *memory* does not have."""
+    known = {fact.id for fact in (*memory.facts, *memory.past)}
+    return [fact for fact in imported.past if fact.id not in known]
 
 
 def _with_missing_summaries(memory: Memory, imported: Memory) -> Memory:

@@ -90,23 +90,34 @@ def edit_fact(
 
 
 def remove_fact(memory: Memory, fact_id: str) -> Memory:
-    """Return *memory* without the fact *fact_id*, which may be learned or manual.
+    """Return *memory* without the fact *fact_id*, which may be learned, manual or past.
 
     Raises:
         EditError: If there is no such fact.
     """
-    find_fact(memory, fact_id)
-    return _with_facts(memory, tuple(fact for fact in memory.facts if fact.id != fact_id))
+    find_any_fact(memory, fact_id)
+    past = tuple(fact for fact in memory.past if fact.id != fact_id)
+    kept = tuple(fact for fact in memory.facts if fact.id != fact_id)
+    return _with_facts(memory.model_copy(update={"past": past}), kept)
 
 
 def unused_evidence(memory: Memory, removed: Fact) -> frozenset[str]:
-    """Return the ids of the episodes that *removed* rests on, and no fact of *memory* does."""
-    used = {item.episode for fact in memory.facts for item in fact.evidence}
+    """Return the ids of the episodes that *removed* rests on, and no fact of *memory* does, current or past."""
+    used = {item.episode for fact in (*memory.facts, *memory.past) for item in fact.evidence}
     return frozenset(item.episode for item in removed.evidence if item.episode) - used
 
 
+def find_any_fact(memory: Memory, fact_id: str) -> Fact:
+    """Return the current or past fact *fact_id*.
+
+    Raises:
+        EditError: If there is neither.
+    """
+    return memory.fact(fact_id) or memory.past_fact(fact_id) or find_fact(memory, fact_id)
+
+
 def find_fact(memory: Memory, fact_id: str) -> Fact:
-    """Return the fact *fact_id*.
+    """Return the current fact *fact_id*.
 
     Raises:
         EditError: If there is none; the error suggests the most similar id.

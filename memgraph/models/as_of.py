@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memgraph.errors import EditError
 from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.models.document import Fact, Memory, PastFact, Section
 
@@ -10,11 +11,11 @@ def last_day(date: str) -> str:
     """Return the last day of the partial date *date*: `2026-02-28` of `2026-02`.
 
     Raises:
-        ValueError: If it is not one.
+        EditError: If it is not one.
     """
     days = days_of(date)
     if days is None:
-        raise ValueError(f"{date[:40]!r} is not a date: write 2026, 2026-05 or 2026-05-03")
+        raise EditError(f"{date[:40]!r} is not a date: write 2026, 2026-05 or 2026-05-03")
     return days.last.isoformat()
 
 

@@ -365,7 +365,7 @@ class Memory(DocumentModel):
             date: A year, a month or a day such as `2026-05-03`; its end counts.
 
         Raises:
-            ValueError: If *date* is not one.
+            EditError: If *date* is not one; it is a ValueError, too.
         """
         from memgraph.models.as_of import as_of
 

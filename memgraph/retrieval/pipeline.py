@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Episode, Fact, Memory
+from memgraph.models.as_of import last_day
+from memgraph.models.dates import DAY_CHARS
 from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares, Summaries, fit, fit_past
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import matched_words
@@ -178,10 +180,11 @@ class RecallPipeline:
         episodes: Sequence[Episode] = (),
         vectors: VectorStore | None = None,
         now: datetime | None = None,
+        as_of: str | None = None,
     ) -> str:
-        """Return the memory text for a prompt."""
-        ranked = self.rank(memory, episodes, self.query(messages, now), vectors=vectors)
-        return self.fit(memory, ranked).render(ranked.query.today)
+        """Return the memory text for a prompt; *as_of* is that of `recall`."""
+        ranked, fitted = self._select(memory, messages, episodes, vectors=vectors, now=now, as_of=as_of)
+        return fitted.render(ranked.query.today)
 
     def recall(
         self,
@@ -191,14 +194,49 @@ class RecallPipeline:
         episodes: Sequence[Episode] = (),
         vectors: VectorStore | None = None,
         now: datetime | None = None,
+        as_of: str | None = None,
     ) -> RecallResult:
-        """Return the memory text for a prompt, and why each fact and episode is in it."""
-        ranked = self.rank(memory, episodes, self.query(messages, now), vectors=vectors)
-        fitted = self.fit(memory, ranked)
+        """Return the memory text for a prompt, and why each fact and episode is in it.
+
+        Args:
+            memory: The memory of the user.
+            messages: The conversation so far, the oldest first.
+            episodes: What the user said, the oldest first.
+            vectors: Keeps the vectors of the memory beyond this process.
+            now: The current time; default: that of the system.
+            as_of: A year, month or day: the memory as it held then, and what was said by then. None is the current one.
+
+        Raises:
+            EditError: If *as_of* is not a date.
+        """
+        ranked, fitted = self._select(memory, messages, episodes, vectors=vectors, now=now, as_of=as_of)
         text = fitted.render(ranked.query.today)
         facts, quoted = ranked.explain(fitted.facts, fitted.episodes)
         past = ranked.explain_past(list(fitted.past))
         return RecallResult(text=text, tokens=count_tokens(text), facts=facts, episodes=quoted, past=past)
+
+    def _select(
+        self,
+        memory: Memory,
+        messages: Sequence[MessageLike],
+        episodes: Sequence[Episode],
+        *,
+        vectors: VectorStore | None,
+        now: datetime | None,
+        as_of: str | None,
+    ) -> tuple[RankedMemory, FittedMemory]:
+        if as_of is None:
+            ranked = self.rank(memory, episodes, self.query(messages, now), vectors=vectors)
+            return ranked, self.fit(memory, ranked)
+        day, memory = last_day(as_of), memory.as_of(as_of)
+        said = tuple(episode for episode in episodes if episode.at[:DAY_CHARS] <= day)
+        query = build_query(
+            messages,
+            max_context_turns=self.max_context_turns,
+            today=min(date.fromisoformat(day), self._day_of(now)),
+        )
+        ranked = self.rank(memory, said, query, vectors=vectors, is_whole=False)
+        return ranked, self.fit(memory, ranked)
 
     def search(
         self,
@@ -227,7 +265,13 @@ class RecallPipeline:
         return local_day(moment, self.timezone) or moment.date()
 
     def rank(
-        self, memory: Memory, episodes: Sequence[Episode], query: Query, *, vectors: VectorStore | None = None
+        self,
+        memory: Memory,
+        episodes: Sequence[Episode],
+        query: Query,
+        *,
+        vectors: VectorStore | None = None,
+        is_whole: bool = True,
     ) -> RankedMemory:
         """Order the facts and *episodes* by *query*; by words alone if the embedding model fails.
 
@@ -238,6 +282,7 @@ class RecallPipeline:
             episodes: The oldest first.
             query: What they are compared with.
             vectors: Keeps their vectors beyond this process: `storage.vectors(scope)`.
+            is_whole: Whether the memory has nothing else: stored vectors of other texts are deleted.
         """
         options = self._options_with(vectors)
         try:
@@ -245,7 +290,7 @@ class RecallPipeline:
         except EmbeddingError as error:
             _log.error("memory is ranked by words alone: %s", error)
             return self._rank(memory, *self._indexes(memory.facts, episodes, self._by_words), query)
-        if options.vectors is not None:
+        if options.vectors is not None and is_whole:
             self.cache.prune_vectors(ranked.facts, ranked.episodes, options)
         return ranked
 

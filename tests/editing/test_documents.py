@@ -8,7 +8,7 @@ import pytest
 
 from memgraph.editing import documents, merge_memory, read_document, replace_memory
 from memgraph.errors import EditError
-from memgraph.models import Fact, Memory, Section, Watermark
+from memgraph.models import Fact, Memory, PastFact, Section, Watermark
 from memgraph.text.normalize import fact_key
 
 TEA = Fact(id="fact_00000001", content="Likes tea.", category="preference", confidence=0.8, source="t1")
@@ -150,3 +150,14 @@ def test_merging_takes_a_number_of_steps_in_proportion_to_the_facts(monkeypatch:
 
     assert len({fact.id for fact in merged.facts}) == 2_000
     assert len(keys) == 2_000
+
+
+def test_merging_adds_the_past_of_the_document() -> None:
+    """Each id once: what is current here is not past, too."""
+    past = PastFact(id="p1", content="Lived in Rome.", ended_at="2025-01-01T00:00:00Z", reason="superseded")
+    known = PastFact(id=TEA.id, content="Likes tea.", reason="evicted")
+
+    merged = merge_memory(KNOWN, Memory(past=(past, known)))
+
+    assert merged.past == (past,)
+    assert merge_memory(merged, Memory(past=(past,))) == merged

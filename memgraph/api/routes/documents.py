@@ -16,7 +16,7 @@ from memgraph.api.responses import (
     json_response,
     not_modified,
 )
-from memgraph.api.schemas import DeleteResponse, ScopeQuery
+from memgraph.api.schemas import AsOfQuery, DeleteResponse, ScopeQuery
 from memgraph.editing import update_memory
 from memgraph.models import Memory
 from memgraph.storage.document import tombstone
@@ -26,14 +26,15 @@ router = APIRouter(tags=["memory"])
 
 @router.get("/document", response_model=Memory, responses={**etag_header_docs(), **NOT_MODIFIED_DOCS})
 def read_document(
-    query: Annotated[ScopeQuery, Query()],
+    query: Annotated[AsOfQuery, Query()],
     services: ServicesDep,
     principal: PrincipalDep,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Return a memory as it is stored. A memory that does not exist is empty, at revision 0."""
+    """Return a memory as it is stored, or as it held on a date. One that does not exist is empty, at revision 0."""
     memory = services.storage.load(principal.scope(query.user_id, query.agent_name))
-    return not_modified(memory) if matches_if_none_match(memory, if_none_match) else document_response(memory)
+    shown = None if query.as_of is None else memory.as_of(query.as_of)
+    return not_modified(memory) if matches_if_none_match(memory, if_none_match) else document_response(memory, shown)
 
 
 @router.delete("/document", response_model=DeleteResponse, responses={**etag_header_docs(), **CONDITIONAL_PROBLEMS})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import quote, urlencode
@@ -19,7 +20,7 @@ from memgraph.api.responses import (
     not_modified,
 )
 from memgraph.api.schemas import FactCreate, FactDeleteQuery, FactPage, FactQuery, FactResponse, FactUpdate, ScopeQuery
-from memgraph.editing import add_fact, edit_fact, find_fact, remove_fact, remove_words, update_memory
+from memgraph.editing import add_fact, edit_fact, find_any_fact, find_fact, remove_fact, remove_words, update_memory
 from memgraph.errors import EditError
 from memgraph.models import Fact, Memory, Scope
 
@@ -141,12 +142,12 @@ def delete_fact(
     principal: PrincipalDep,
     if_match: IfMatch = None,
 ) -> Response:
-    """Remove a learned or manual fact with the user's words that only it rests on, and return it."""
+    """Remove a learned, manual or past fact with the user's words that only it rests on, and return it."""
     scope = principal.scope(query.user_id, query.agent_name)
     removed: list[Fact] = []
 
     def change(memory: Memory) -> Memory:
-        removed[:] = [_require_fact(memory, fact_id)]
+        removed[:] = [_require_fact(memory, fact_id, find_any_fact)]
         return remove_fact(memory, fact_id)
 
     memory = update_memory(services.storage, scope, require_if_match(if_match, change))
@@ -155,9 +156,9 @@ def delete_fact(
     return json_response(FactResponse(revision=memory.revision, fact=removed[0]), memory)
 
 
-def _require_fact(memory: Memory, fact_id: str) -> Fact:
+def _require_fact(memory: Memory, fact_id: str, find: Callable[[Memory, str], Fact] = find_fact) -> Fact:
     try:
-        return find_fact(memory, fact_id)
+        return find(memory, fact_id)
     except EditError as error:
         raise ProblemError(HTTPStatus.NOT_FOUND, "NoSuchFact", str(error)) from None
 

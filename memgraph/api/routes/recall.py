@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from memgraph.api.dependencies import PrincipalDep, ServicesDep
 from memgraph.api.responses import json_response
-from memgraph.api.schemas import RecallRequest, ScopeQuery, to_messages
+from memgraph.api.schemas import AsOfQuery, RecallRequest, to_messages
 from memgraph.retrieval.results import RecallResult
 
 router = APIRouter(tags=["recall"])
@@ -17,7 +17,7 @@ router = APIRouter(tags=["recall"])
 
 @router.post("/recall", response_model=RecallResult)
 def recall(
-    body: RecallRequest, query: Annotated[ScopeQuery, Query()], services: ServicesDep, principal: PrincipalDep
+    body: RecallRequest, query: Annotated[AsOfQuery, Query()], services: ServicesDep, principal: PrincipalDep
 ) -> Response:
     """Return the memory text for an agent's next prompt, and why each fact and episode is in it.
 
@@ -33,4 +33,5 @@ def recall(
         return json_response(RecallResult(text="", tokens=0))
     storage = services.storage
     memory, episodes, vectors = storage.load(scope), storage.episodes(scope), storage.vectors(scope)
-    return json_response(pipeline.recall(memory, messages, episodes=episodes, vectors=vectors))
+    recalled = pipeline.recall(memory, messages, episodes=episodes, vectors=vectors, as_of=query.as_of)
+    return json_response(recalled)

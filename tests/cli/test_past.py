@@ -1,0 +1,70 @@
+"""The command line shows a memory as it held on a date, and what is past."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memgraph import Fact, Memory, MemoryStorage, Scope, open_storage
+from memgraph.models import PastFact
+
+ADA = Scope("ada")
+LISBON = PastFact(
+    id="f1",
+    content="Lives in Lisbon.",
+    created_at="2025-01-10T00:00:00Z",
+    ended_at="2026-05-10T00:00:00Z",
+    ended_by="f2",
+    reason="superseded",
+)
+PORTO = Fact(id="f2", content="Lives in Porto.", created_at="2026-05-10T00:00:00Z")
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> MemoryStorage:
+    storage = open_storage("file:", storage_path=str(tmp_path / "memories"))
+    storage.save(ADA, Memory(facts=(PORTO,), past=(LISBON,)))
+    return storage
+
+
+@pytest.mark.usefixtures("storage")
+def test_show_counts_past_facts_and_lists_them_on_demand(memgraph: Any) -> None:
+    assert "1 past fact; list with: --past" in memgraph("show", "--user", "ada").out
+
+    shown = memgraph("show", "--user", "ada", "--past").out
+
+    assert "f1  [context | 0.50] Lives in Lisbon. (superseded 2026-05-10, followed by f2)" in shown
+
+
+@pytest.mark.usefixtures("storage")
+def test_show_prints_the_memory_of_a_date(memgraph: Any) -> None:
+    shown = memgraph("show", "--user", "ada", "--as-of", "2026-03").out
+
+    assert "Lives in Lisbon." in shown
+    assert "Porto" not in shown
+
+
+@pytest.mark.usefixtures("storage")
+def test_recall_answers_from_the_memory_of_a_date(memgraph: Any) -> None:
+    shown = memgraph("recall", "Where does she live?", "--user", "ada", "--as-of", "2026-03").out
+
+    assert "- Lives in Lisbon." in shown
+    assert "Today is 2026-03-31." in shown
+    assert "Porto" not in shown
+
+
+@pytest.mark.usefixtures("storage")
+@pytest.mark.parametrize("command", [("show",), ("recall", "Where?")])
+def test_what_is_not_a_date_is_an_error_with_an_example(memgraph: Any, command: tuple[str, ...]) -> None:
+    result = memgraph(*command, "--user", "ada", "--as-of", "last spring")
+
+    assert result.code != 0
+    assert "'last spring' is not a date: write 2026, 2026-05 or 2026-05-03" in result.err
+
+
+def test_a_past_fact_is_removed_for_good(memgraph: Any, storage: MemoryStorage) -> None:
+    assert memgraph("fact", "remove", "f1", "--user", "ada").code == 0
+
+    assert storage.reload(ADA).past == ()
