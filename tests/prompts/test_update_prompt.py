@@ -35,6 +35,7 @@ from memgraph.prompts.update_prompt import (
 from memgraph.text.hidden import hidden_characters, remove_hidden
 from memgraph.text.provenance import with_provenance
 from memgraph.text.signals import load_signals
+from memgraph.text.slots import load_slots
 from memgraph.text.spans import PLACEHOLDER
 from memgraph.text.tokens import count_tokens
 
@@ -476,3 +477,17 @@ def test_the_rules_explain_every_origin(language: Language) -> None:
     system = packaged_instructions(language, has_summaries=False).system
 
     assert all(f"<{origin}>" in system for origin in get_args(SpanOrigin) if origin != "user")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_slots_that_are_asked_for_are_in_the_table(language: Language) -> None:
+    """Another name would not supersede anything."""
+    rule = next(
+        line
+        for line in packaged_instructions(language, has_summaries=True).system.splitlines()
+        if line.startswith('- "slot"')
+    )
+    names = re.findall(r"[a-z]+(?=[,、.。])", rule)
+
+    assert len(names) == 9
+    assert None not in {load_slots().normalize(name) for name in names}
