@@ -99,6 +99,8 @@ class Policy(FieldSpecMixin, BaseModel):
     """Maximum number of episodes of a memory; the oldest are evicted."""
     episode_days: Annotated[int | None, Field(ge=1)] = None
     """Days after which an episode is evicted; default: never."""
+    max_tool_writes: Annotated[int, Field(ge=0, le=100)] = 10
+    """Maximum facts that an agent's tools add, change and delete in one turn of a conversation."""
     max_races: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Maximum number of conflicts with other writers before an update fails."""
 

@@ -12,6 +12,7 @@ from langchain_core.runnables.config import ensure_config
 from memgraph.context import Context, ContextResolver, get_field
 from memgraph.errors import IdentityError
 from memgraph.models import Scope, validate_id
+from memgraph.review import Review, strictest
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class Identity:
     thread_id: str | None
     inject: bool = True
     """Whether memory may be injected into model calls."""
+    user_names: tuple[str, ...] = ()
+    """Names of the user; human messages with another name are another speaker's."""
+    review: Review = "never"
+    """When a person must approve a change: the stricter of what the run and the settings require."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ class IdentityResolver:
             raise IdentityError(
                 "no user_id: set it in the run's context or in configurable; 'default' is the memory without a user"
             )
-        return UserIdentity(identity.scope, identity.thread_id, identity.inject)
+        return UserIdentity(identity.scope, identity.thread_id, identity.inject, identity.user_names, identity.review)
 
     def resolve_anonymous(self, runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
         """Return the identity of a run that may have no user, or None if memory is off.
@@ -88,6 +93,8 @@ class IdentityResolver:
             scope if found.user_id else None,
             validate_id(found.thread_id, "thread_id") if found.thread_id else None,
             self._settings.injection_enabled and not _is_disabled(INJECTION_KEY, sources),
+            found.user_names,
+            strictest(self._settings.review, found.review),
         )
 
     def resolve_or_none(self, runtime: Runtime[Any], *, log: bool = True) -> UserIdentity | None:

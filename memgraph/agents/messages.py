@@ -39,10 +39,11 @@ def has_reply(messages: Sequence[BaseMessage], *, by_structure: bool = False) ->
 def latest_tool_revision(messages: Sequence[BaseMessage]) -> int:
     """Return the latest revision that tools of this turn made, or 0."""
     start = last_user_index(messages)
-    return max(_revisions(messages[start or 0 :]), default=0)
+    return max(revisions(messages[start or 0 :]), default=0)
 
 
-def _revisions(messages: Sequence[BaseMessage]) -> Iterator[int]:
+def revisions(messages: Sequence[BaseMessage]) -> Iterator[int]:
+    """Yield the revision of each change that tools made, in the order of *messages*."""
     for message in messages:
         artifact: object = message.artifact if isinstance(message, ToolMessage) else None
         revision = cast("dict[str, Any]", artifact).get(REVISION) if isinstance(artifact, dict) else None

@@ -14,21 +14,26 @@ from langgraph.prebuilt import ToolRuntime
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import field_errors
-from memgraph.agents.confirmation import ConfirmationRequiredError, check_confirmed, request_confirmation
+from memgraph.agents.confirmation import ConfirmationRequiredError, request_confirmation
 from memgraph.agents.identity import IdentityResolver, UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS
 from memgraph.agents.messages import REVISION
 from memgraph.agents.resources import AgentResources, ResourceHolder
-from memgraph.editing import add_fact, edit_fact, remove_fact, update_memory
+from memgraph.agents.tool_changes import (
+    ToolCaller,
+    ToolResult,
+    add_tool_fact,
+    delete_tool_fact,
+    messages_of,
+    update_tool_fact,
+)
+from memgraph.editing import remove_words, update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
-from memgraph.models import MANUAL, Addition, Fact, Memory, MemoryUpdate, learned_source
-from memgraph.policy import Policy
+from memgraph.models import Fact, Memory, Scope, learned_source
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import one_line
-from memgraph.rules.draft import Draft
-from memgraph.rules.evict import evict
 from memgraph.settings import Settings
 from memgraph.text.secrets import mask
 
@@ -39,54 +44,11 @@ if TYPE_CHECKING:
     from memgraph.storage import MemoryStorage
 
 
-def add_tool_fact(memory: Memory, thread_id: str | None, policy: Policy, content: str, **fields: Any) -> Memory:  # noqa: ANN401
-    """Add a fact learned in a thread. If the memory is full, the least valuable learned fact is evicted.
-
-    Raises:
-        EditError: If the fact is invalid, or already known.
-    """
-    *known, fact = add_fact(memory, content, **fields).facts
-    thread = learned_source(thread_id)
-    grown = memory.model_copy(
-        update={"facts": (*known, fact.model_copy(update={"source": thread})), "last_updated": fact.created_at}
-    )
-    new = Addition(id=fact.id, content=fact.content)
-    changes = MemoryUpdate(at=fact.created_at, thread=thread, message_ids=(), additions=(new,))
-    return evict(Draft(grown, changes, policy)).memory
-
-
-def update_tool_fact(
-    memory: Memory, thread_id: str | None, fact_id: str, confirmed: Fact | None, change: dict[str, Any]
-) -> Memory:
-    """Change a fact. A fact that a person wrote remains manual, and must equal the one *confirmed* by that person.
-
-    Raises:
-        EditError: If there is no such fact, or the change is invalid.
-        ConfirmationRequiredError: If a person wrote the fact and has not confirmed the change.
-    """
-    before = check_confirmed(memory, fact_id, confirmed)
-    source = MANUAL if before.is_manual else learned_source(thread_id)
-    changed = edit_fact(memory, fact_id, **change)
-    facts = (fact.model_copy(update={"source": source}) if fact.id == fact_id else fact for fact in changed.facts)
-    return changed.with_facts(tuple(facts))
-
-
-def delete_tool_fact(memory: Memory, fact_id: str, confirmed: Fact | None) -> Memory:
-    """Remove a fact.
-
-    Raises:
-        EditError: If there is no such fact.
-        ConfirmationRequiredError: If a person wrote the fact and has not confirmed its removal.
-    """
-    check_confirmed(memory, fact_id, confirmed)
-    return remove_fact(memory, fact_id)
-
-
 T = TypeVar("T")
 
 Answer = tuple[str, dict[str, int]]
 """The text for the model, and for the middleware the revision of a changed memory."""
-MemoryChange = Callable[[Memory, Fact | None], Memory]
+MemoryChange = Callable[[Memory, Fact | None], ToolResult]
 """Changes a memory, given the fact for which a person has confirmed the change."""
 
 Runtime = ToolRuntime[Any, Any]
@@ -99,6 +61,7 @@ Limit = Annotated[int, "Maximum number of facts."]
 Content = Annotated[str, "One fact about the user, specific, in the user's own terms."]
 Confidence = Annotated[float, "Confidence from 0 to 1; 0.9 or more if the user stated it explicitly."]
 FactId = Annotated[str, "The id of the fact, from memory_search."]
+Quote = Annotated[str, "The user's own words that state it or ask for it, copied from the conversation."]
 
 MAX_RESULTS = 50
 
@@ -127,16 +90,24 @@ class MemoryToolkit:
             return _format_facts(self._run(lambda: self._search(identity, query, category, limit))), {}
 
     def add(
-        self, content: Content, category: CategoryArg = "context", confidence: Confidence = 0.7, *, runtime: Runtime
+        self,
+        content: Content,
+        category: CategoryArg = "context",
+        confidence: Confidence = 0.7,
+        quote: Quote = "",
+        *,
+        runtime: Runtime,
     ) -> Answer:
-        """Remember a new fact about the user, for later conversations."""
+        """Remember a new fact that the user stated, for later conversations."""
         with _tool_errors():
             identity = self._identity(runtime)
-            policy, fields = self._settings.policy, {"category": category, "confidence": confidence}
-            memory = self._update(
-                identity, lambda memory: add_tool_fact(memory, identity.thread_id, policy, mask(content), **fields)
+            caller = self._caller(identity, runtime)
+            return self._update(
+                identity,
+                lambda memory: add_tool_fact(
+                    memory, caller, mask(content), category=category, confidence=confidence, quote=mask(quote)
+                ),
             )
-            return f"Remembered as {memory.facts[-1].id}.", {REVISION: memory.revision}
 
     def update(
         self,
@@ -144,24 +115,29 @@ class MemoryToolkit:
         content: Annotated[str | None, "The new text; omit to keep it."] = None,
         category: Annotated[Category | None, "What it is about; omit to keep it."] = None,
         confidence: Annotated[float | None, "Confidence from 0 to 1; omit to keep it."] = None,
+        quote: Quote = "",
         *,
         runtime: Runtime,
     ) -> Answer:
         """Change a remembered fact. A fact that the user wrote is changed only if the user agrees."""
         fields = {"content": content and mask(content), "category": category, "confidence": confidence}
-        change = {name: value for name, value in fields.items() if value is not None}
+        change: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
         with _tool_errors():
             identity = self._identity(runtime)
+            caller = self._caller(identity, runtime)
             apply: MemoryChange = lambda memory, confirmed: update_tool_fact(  # noqa: E731
-                memory, identity.thread_id, id, confirmed, change
+                memory, caller, id, confirmed, quote=mask(quote), **change
             )
             return self._apply_with_confirmation(identity, runtime, apply, action="change", change=change)
 
-    def delete(self, id: FactId, *, runtime: Runtime) -> Answer:  # noqa: A002 - as above
+    def delete(self, id: FactId, quote: Quote = "", *, runtime: Runtime) -> Answer:  # noqa: A002 - as above
         """Forget a remembered fact. A fact that the user wrote is deleted only if the user agrees."""
         with _tool_errors():
             identity = self._identity(runtime)
-            apply: MemoryChange = lambda memory, confirmed: delete_tool_fact(memory, id, confirmed)  # noqa: E731
+            caller = self._caller(identity, runtime)
+            apply: MemoryChange = lambda memory, confirmed: delete_tool_fact(  # noqa: E731
+                memory, caller, id, confirmed, quote=mask(quote)
+            )
             return self._apply_with_confirmation(identity, runtime, apply, action="delete", change={})
 
     def _identity(self, runtime: Runtime) -> UserIdentity:
@@ -169,6 +145,16 @@ class MemoryToolkit:
         if identity is None:
             raise ToolException("Memory is switched off in this conversation.")
         return identity
+
+    def _caller(self, identity: UserIdentity, runtime: Runtime) -> ToolCaller:
+        return ToolCaller(
+            messages=messages_of(runtime.state),
+            call_id=runtime.tool_call_id or "",
+            thread=learned_source(identity.thread_id),
+            user_names=identity.user_names,
+            policy=self._settings.policy,
+            review=identity.review,
+        )
 
     def _search(self, identity: UserIdentity, query: str, category: str | None, limit: int) -> list[Fact]:
         facts, episodes = self._storage.load(identity.scope).facts, self._storage.episodes(identity.scope)
@@ -191,7 +177,7 @@ class MemoryToolkit:
         confirmed: Fact | None = None
         while True:
             try:
-                memory = self._update(identity, lambda memory, confirmed=confirmed: apply(memory, confirmed))
+                return self._update(identity, lambda memory, confirmed=confirmed: apply(memory, confirmed))
             except ConfirmationRequiredError as required:
                 if not has_checkpointer(runtime.config):
                     raise ToolException(
@@ -200,11 +186,21 @@ class MemoryToolkit:
                 if not request_confirmation(action, required.fact, change):
                     return "The user did not agree; nothing was changed.", {}
                 confirmed = required.fact
-            else:
-                return "Done.", {REVISION: memory.revision}
 
-    def _update(self, identity: UserIdentity, change: Callable[[Memory], Memory]) -> Memory:
-        return self._run(lambda: update_memory(self._storage, identity.scope, change))
+    def _update(self, identity: UserIdentity, change: Callable[[Memory], ToolResult]) -> Answer:
+        return self._run(lambda: self._save(identity.scope, change))
+
+    def _save(self, scope: Scope, change: Callable[[Memory], ToolResult]) -> Answer:
+        results: list[ToolResult] = []
+
+        def apply(memory: Memory) -> Memory:
+            results[:] = [change(memory)]
+            return results[0].memory
+
+        memory = update_memory(self._storage, scope, apply)
+        if removed := results[0].removed:
+            remove_words(self._storage, scope, memory, removed)
+        return results[0].text, {REVISION: memory.revision}
 
     def _run(self, call: Callable[[], T]) -> T:
         return self._executor.run(self._wait_seconds, call)
@@ -262,9 +258,11 @@ def memory_tools(
         agent = create_agent(model, tools=memory_tools("sqlite:memory.db"), checkpointer=InMemorySaver())
 
     The user comes from the run, as with `MemoryMiddleware`: arguments from a model cannot reach another user's
-    memory. Facts that the tools add have the thread as their source. A fact that a person wrote is changed or deleted
-    only after the run was interrupted to ask that person and resumed by `Command(resume="yes")`, which needs a
-    checkpointer. Errors are returned to the model as text. The list has a `close` for the storage.
+    memory. What they change passes the rules of an update: in the mode `strict` of `grounding`, the model has to quote
+    the user's words in the conversation, and at most `max_tool_writes` facts are changed in a turn. With a `review`,
+    changes wait in quarantine. Facts that the tools add have the thread as their source. A fact that a person wrote
+    is changed or deleted only after the run was interrupted to ask that person and resumed by `Command(resume="yes")`,
+    which needs a checkpointer. Errors are returned to the model as text. The list has a `close` for the storage.
 
     Args:
         storage: A storage or its URL; None is the storage of *settings*, by default files in the user's data folder.

@@ -116,16 +116,22 @@ class SaidWords:
         if quoted is None and addition.category in _CONFIRMABLE and (approach := self._confirmed(quote)):
             quoted, confirmed = approach
             return Judgement(self._missing(addition, quoted, [own_words(confirmed)], mode), quoted)
-        if mode == "strict":
-            if not quote:
-                return Judgement("it has no quote of the user")
-            if quoted is None:
-                return Judgement("its quote is not in the user's own words")
-            if not self._is_long_enough(quoted):
-                return Judgement("its quote is too short", quoted)
+        if mode == "strict" and (problem := self._quote_problem(quote, quoted)):
+            return Judgement(problem, quoted)
         if quoted is None:
             quoted = self._latest_mention(addition)
         return Judgement(self._missing(addition, quoted, self._asked(quoted), mode), quoted)
+
+    def quote_problem(self, quote: str) -> str | None:
+        """Return why *quote* is not a quote of the user that is long enough; None if it is."""
+        return self._quote_problem(quote, self._finder.find(quote))
+
+    def _quote_problem(self, quote: str, quoted: FoundQuote | None) -> str | None:
+        if not quote.strip():
+            return "it has no quote of the user"
+        if quoted is None:
+            return "its quote is not in the user's own words"
+        return None if self._is_long_enough(quoted) else "its quote is too short"
 
     def support(self, extra: Sequence[str]) -> Support:
         """Return what the user's words and the texts *extra* support."""

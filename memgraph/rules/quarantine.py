@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic.alias_generators import to_camel
 
-from memgraph.models import Addition, Quarantined, Removal, Rewrite
+from memgraph.models import Addition, Fact, Quarantined, Removal, Rewrite
+from memgraph.models.values import Timestamp
 from memgraph.rules.add import make_fact
 from memgraph.rules.draft import Draft
 
@@ -26,15 +27,27 @@ def quarantine(
     facts = tuple(make_fact(addition, draft) for addition in additions)
     removes = tuple(dict.fromkeys(removal.id for removal in removals))
     summaries = {to_camel(rewrite.section): rewrite.summary for rewrite in rewrites}
-    identity = repr(([fact.content for fact in facts], sorted(removes), sorted(summaries.items())))
-    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
     return draft.with_quarantined(
-        Quarantined(
-            id=f"change_{digest[:8]}",
-            at=draft.changes.at,
-            reason=reason,
-            facts=facts,
-            removes=removes,
-            summaries=summaries,
-        )
+        make_quarantined(reason, at=draft.changes.at, facts=facts, removes=removes, summaries=summaries)
+    )
+
+
+def make_quarantined(
+    reason: str,
+    *,
+    at: Timestamp,
+    facts: Sequence[Fact] = (),
+    removes: Sequence[str] = (),
+    summaries: Mapping[str, str] | None = None,
+) -> Quarantined:
+    """Return a change that waits for a person; its id is derived from what it changes."""
+    identity = repr(([fact.content for fact in facts], sorted(removes), sorted((summaries or {}).items())))
+    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
+    return Quarantined(
+        id=f"change_{digest[:8]}",
+        at=at,
+        reason=reason,
+        facts=tuple(facts),
+        removes=tuple(removes),
+        summaries=dict(summaries or {}),
     )

@@ -53,7 +53,9 @@ def test_the_authenticated_user_wins(runtime: Any) -> None:
 def test_nothing_blocks_the_event_loop(tmp_path: Path) -> None:
     """Neither loading from a file nor submitting."""
     storage = storage_with(SECRET, storage=open_storage(f"file:{tmp_path}"))
-    model = AgentModel(calls("memory_search", query="x"), calls("memory_add", content="Plays chess."), "Done.")
+    model = AgentModel(
+        calls("memory_search", query="x"), calls("memory_add", content="Plays chess.", quote="I play chess"), "Done."
+    )
     memory = MemoryMiddleware(storage, invoker=RecordingInvoker(), wait_seconds=60)  # type: ignore[arg-type]
     agent = create_agent(
         model, memory_tools(storage, wait_seconds=60), middleware=[memory], checkpointer=InMemorySaver()
@@ -62,7 +64,7 @@ def test_nothing_blocks_the_event_loop(tmp_path: Path) -> None:
     async def run() -> None:
         with blockbuster_ctx():
             await agent.ainvoke(
-                {"messages": [HumanMessage("Hi!")]}, {"configurable": {"user_id": "ada", "thread_id": "t1"}}
+                {"messages": [HumanMessage("I play chess.")]}, {"configurable": {"user_id": "ada", "thread_id": "t1"}}
             )
 
     asyncio.run(run())

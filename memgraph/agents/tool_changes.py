@@ -1,0 +1,226 @@
+"""Changes of memory that a model asks for by a tool. They pass the rules of an update: it may have been misled.
+
+A manual fact is changed as the user who is asked agrees; that is a person's edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from memgraph.agents.confirmation import check_confirmed
+from memgraph.agents.messages import last_user_index, revisions
+from memgraph.context import get_field
+from memgraph.editing import edit_fact, find_fact, remove_fact
+from memgraph.editing.facts import current_time, unique_fact_id
+from memgraph.errors import EditError
+from memgraph.models import Addition, Evidence, Fact, Memory, MemoryUpdate, Turn
+from memgraph.policy import Policy
+from memgraph.retrieval.recalled import with_recalled
+from memgraph.review import Review
+from memgraph.rules.apply import apply
+from memgraph.rules.ground import SaidWords
+from memgraph.rules.limit_damage import damage_limit
+from memgraph.rules.quarantine import make_quarantined
+from memgraph.rules.validation import validate_confidence, validate_text
+from memgraph.text.episodes import find_episode
+from memgraph.text.normalize import fact_key
+from memgraph.text.provenance import with_provenance
+from memgraph.text.quotes import QuoteFinder
+from memgraph.text.turns import turns_of
+
+MAX_MESSAGES = 200
+"""Latest messages of the conversation in which a tool looks for the user's words."""
+WRITING_TOOLS = frozenset({"memory_add", "memory_update", "memory_delete"})
+UNDER_REVIEW = "a person reviews what a tool changes"
+WAITS = "It waits in quarantine until a person accepts it; nothing was changed."
+
+
+class ToolResult(NamedTuple):
+    """The memory after a call of a tool, and the answer to the model."""
+
+    memory: Memory
+    text: str
+    removed: Fact | None = None
+    """The fact that was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCaller:
+    """The conversation in which a tool is called, and the limits of what it may change."""
+
+    messages: Sequence[BaseMessage]
+    call_id: str
+    thread: str
+    """The source of what is added."""
+    user_names: tuple[str, ...]
+    policy: Policy
+    review: Review
+
+    def turns(self, memory: Memory) -> tuple[Turn, ...]:
+        """Return the turns of the conversation, with what in them is not the user's own words."""
+        now = datetime.now(UTC)
+        turns = turns_of(self.messages[-MAX_MESSAGES:], at=now, user_names=self.user_names, now=now)
+        return with_recalled(tuple(map(with_provenance, turns)), memory)
+
+    def check_writes(self, limit: int) -> None:
+        """Check that the tools have changed fewer than *limit* facts in this turn of the user.
+
+        Raises:
+            EditError: If they have not.
+        """
+        if count_writes(self.messages, self.call_id) >= limit:
+            raise EditError(f"only {limit} changes of the memory are allowed in a turn; go on without")
+
+
+def messages_of(state: object) -> tuple[BaseMessage, ...]:
+    """Return the messages in the *state* of an agent; none if it has no such key."""
+    messages = get_field(state, "messages")
+    found = cast("Sequence[object]", messages) if isinstance(messages, list | tuple) else ()
+    return tuple(message for message in found if isinstance(message, BaseMessage))
+
+
+def count_writes(messages: Sequence[BaseMessage], call_id: str) -> int:
+    """Return how many facts the tools have changed since the last message of the user, before the call *call_id*.
+
+    Calls before it in the same message of the model count, too: they run at the same time.
+    """
+    turn = messages[last_user_index(messages) or 0 :]
+    results = [message for message in turn if isinstance(message, ToolMessage)]
+    done = sum(1 for _ in revisions(results))
+    answered = {one.tool_call_id for one in results}
+    for message in reversed(turn):
+        if isinstance(message, AIMessage) and any(call["id"] == call_id for call in message.tool_calls):
+            ids = [call["id"] for call in message.tool_calls if call["name"] in WRITING_TOOLS]
+            return done + sum(one not in answered for one in ids[: ids.index(call_id)])
+    return done
+
+
+# -- what the tools do -----------------------------------------------------------------------------
+
+
+def add_tool_fact(
+    memory: Memory, caller: ToolCaller, content: str, *, category: str, confidence: float, quote: str
+) -> ToolResult:
+    """Add a fact, if the rules of an update let it pass.
+
+    Raises:
+        EditError: If it is invalid, known already, or refused.
+    """
+    content = validate_text(content, "a fact")
+    key = fact_key(content)
+    if known := next((fact for fact in memory.facts if fact_key(fact.content) == key), None):
+        raise EditError(f"{known.id} already has the same content")
+    caller.check_writes(caller.policy.max_tool_writes)
+    addition = Addition(
+        id=unique_fact_id({fact.id for fact in memory.facts}),
+        content=content,
+        category=category,
+        confidence=validate_confidence(confidence),
+        quote=quote,
+    )
+    return _apply(memory, caller, addition)
+
+
+def update_tool_fact(
+    memory: Memory,
+    caller: ToolCaller,
+    fact_id: str,
+    confirmed: Fact | None,
+    *,
+    content: str | None = None,
+    category: str | None = None,
+    confidence: float | None = None,
+    quote: str = "",
+) -> ToolResult:
+    """Change a fact. A new content replaces the fact; a manual one remains manual, and must equal *confirmed*.
+
+    Raises:
+        EditError: If there is no such fact, or the change is invalid or refused.
+        ConfirmationRequiredError: If a person wrote the fact and has not confirmed the change.
+    """
+    before = check_confirmed(memory, fact_id, confirmed)
+    caller.check_writes(min(caller.policy.max_tool_writes, damage_limit(memory)))
+    edited = edit_fact(memory, fact_id, content=content, category=category, confidence=confidence)
+    if before.is_manual:
+        return ToolResult(edited, "Done.")
+    after = find_fact(edited, fact_id)
+    if after.content != before.content:
+        addition = Addition(
+            id=unique_fact_id({fact.id for fact in memory.facts}),
+            content=after.content,
+            category=after.category,
+            confidence=after.confidence,
+            source_error=after.source_error,
+            replaces=(fact_id,),
+            quote=quote,
+        )
+        return _apply(memory, caller, addition)
+    _require_quote(memory, caller, quote)
+    relabelled = after.model_copy(update={"source": before.source})
+    facts = tuple(relabelled if fact.id == fact_id else fact for fact in memory.facts)
+    return _hold_for_review(memory, edited.with_facts(facts), caller, "Done.")
+
+
+def delete_tool_fact(
+    memory: Memory, caller: ToolCaller, fact_id: str, confirmed: Fact | None, *, quote: str = ""
+) -> ToolResult:
+    """Remove a fact; a manual one must equal *confirmed*.
+
+    Raises:
+        EditError: If there is no such fact, or the user did not ask for it.
+        ConfirmationRequiredError: If a person wrote the fact and has not confirmed its removal.
+    """
+    before = check_confirmed(memory, fact_id, confirmed)
+    caller.check_writes(min(caller.policy.max_tool_writes, damage_limit(memory)))
+    after = remove_fact(memory, fact_id)
+    if before.is_manual:
+        return ToolResult(after, "Done.", before)
+    _require_quote(memory, caller, quote)
+    result = _hold_for_review(memory, after, caller, "Done.")
+    return result if result.memory.fact(fact_id) else result._replace(removed=before)
+
+
+# -- the rules -------------------------------------------------------------------------------------
+
+
+def _require_quote(memory: Memory, caller: ToolCaller, quote: str) -> None:
+    """Refuse a change without words of the user: no content of it could be compared with them."""
+    if caller.policy.grounding == "strict":
+        problem = SaidWords(caller.turns(memory), memory).quote_problem(quote)
+        if problem:
+            raise EditError(f"not changed: {problem}")
+
+
+def _apply(memory: Memory, caller: ToolCaller, addition: Addition) -> ToolResult:
+    turns = caller.turns(memory)
+    found = QuoteFinder(turns).find(addition.quote) if addition.quote.strip() else None
+    if found:
+        episode = find_episode(found.turn, found.words, thread=caller.thread, policy=caller.policy)
+        evidence = (Evidence(episode=episode, quote=found.words),)
+        addition = addition.model_copy(update={"evidence": evidence, "said_at": found.turn.at})
+    changes = MemoryUpdate(at=current_time(), thread=caller.thread, message_ids=(), additions=(addition,))
+    result = apply(changes, memory, caller.policy, turns)
+    if result.memory.facts == memory.facts and result.memory.quarantine != memory.quarantine:
+        return ToolResult(result.memory, WAITS)
+    if result.memory.fact(addition.id):
+        return _hold_for_review(memory, result.memory, caller, f"Remembered as {addition.id}.")
+    if result.memory.facts != memory.facts:
+        return _hold_for_review(memory, result.memory, caller, "It was known, and is confirmed.")
+    raise EditError(f"not remembered: {result.refused[-1].reason if result.refused else 'it changes nothing'}")
+
+
+def _hold_for_review(memory: Memory, after: Memory, caller: ToolCaller, text: str) -> ToolResult:
+    """Return *after*, or *memory* with the change in quarantine if a person must approve it."""
+    changed = [fact for fact in after.facts if memory.fact(fact.id) != fact]
+    removed = [fact.id for fact in memory.facts if after.fact(fact.id) is None]
+    adds_correction = any(fact.category == "correction" for fact in changed)
+    if caller.review == "never" or (caller.review == "corrections" and not removed and not adds_correction):
+        return ToolResult(after, text)
+    outdated = [*removed, *(fact.id for fact in changed if memory.fact(fact.id))]
+    waiting = make_quarantined(UNDER_REVIEW, at=current_time(), facts=changed, removes=outdated)
+    return ToolResult(memory.with_quarantined(waiting), WAITS)
