@@ -32,7 +32,7 @@ chat: .venv/package ## Chat in the terminal with memory of earlier chats; MODEL=
 	@$(MEMGRAPH) chat $(if $(MODEL),--model '$(MODEL)')
 
 dev: .venv/dev ## Run the graphs and the HTTP API on a local LangGraph Server
-	@echo "Server: http://127.0.0.1:$(PORT). Graphs: memory_update, memory_recall, lead_agent, research_team."
+	@echo "Server: http://127.0.0.1:$(PORT). Graphs: memory_update, memory_recall, memory_upkeep, lead_agent, research_team."
 	@echo "  Learn:  curl -s http://127.0.0.1:$(PORT)/runs/wait -H 'Content-Type: application/json' -d '{\"assistant_id\": \"memory_update\", \"context\": {\"user_id\": \"ada\"}, \"input\": {\"messages\": [{\"role\": \"user\", \"content\": \"I live in Lisbon.\"}]}}'"
 	@echo "  Recall: the same request with memory_recall. Show the memory: $(MEMGRAPH) show --user ada"
 	@echo "  Studio: open https://smith.langchain.com/studio/?baseUrl=http://127.0.0.1:$(PORT) (needs a LangSmith account; your data stays on this machine)."

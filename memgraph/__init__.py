@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from memgraph.retrieval.results import ScoredFact
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage, open_storage
+    from memgraph.upkeep_graph import build_upkeep_graph
 
 __all__ = [
     "AsyncMemoryClient",
@@ -117,6 +118,7 @@ __all__ = [
     "attach",
     "build_graph",
     "build_recall_graph",
+    "build_upkeep_graph",
     "capture_memory",
     "context_entries",
     "create_app",
@@ -164,6 +166,7 @@ _MODULES = {
     "attach": "attachments.attach",
     "build_graph": "graph",
     "build_recall_graph": "recall_graph",
+    "build_upkeep_graph": "upkeep_graph",
     "capture_memory": "agents.nodes",
     "context_entries": "attachments.context_message",
     "create_app": "api.app",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
 
@@ -38,6 +40,24 @@ Review = Literal["never", "corrections", "always"]
 - corrections: if a correction would be added, or a known fact removed, replaced or evicted.
 - always: if anything would change.
 """
+
+AgingCategory = Literal["preference", "knowledge", "context", "behavior", "goal"]
+"""The categories whose facts may become stale; a correction never does."""
+STALE_DAYS: Mapping[AgingCategory, int] = MappingProxyType(
+    {"preference": 730, "knowledge": 730, "context": 365, "behavior": 365, "goal": 180}
+)
+
+
+def _with_default_days(value: object) -> object:
+    """Return the days of all categories: those that are not given have the default."""
+    return {**STALE_DAYS, **cast("Mapping[str, object]", value)} if isinstance(value, Mapping) else value
+
+
+StaleDays = Annotated[
+    Mapping[AgingCategory, Annotated[int, Field(ge=1, le=36_500)]],
+    BeforeValidator(_with_default_days),
+    Field(description="days from 1 to 36,500 by category"),
+]
 
 
 class Policy(FieldSpecMixin, BaseModel):
@@ -81,6 +101,9 @@ class Policy(FieldSpecMixin, BaseModel):
     summaries: Annotated[Summaries, SUMMARIES] = "update"
     """When the summaries are written: by an `update` that has news for one, or by the `upkeep` only, which makes the
     prompt and the answers of updates shorter."""
+    stale_days: StaleDays = Field(default_factory=lambda: dict(STALE_DAYS))
+    """Days by category after which the upkeep asks whether a fact that was not repeated still holds; corrections and
+    manual facts never become stale."""
     model_tries: Annotated[int, Field(ge=1, le=10)] = 4
     """Maximum attempts to call the model; only transient errors are retried."""
     model_timeout_seconds: Annotated[float, Field(ge=1, le=600)] = 60

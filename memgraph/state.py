@@ -15,7 +15,18 @@ from typing_extensions import TypedDict
 
 from memgraph.errors import ConversationError
 from memgraph.langgraph_adapter import ValidatedValue
-from memgraph.models import UNKNOWN_THREAD, Answer, Conflict, Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
+from memgraph.models import (
+    UNKNOWN_THREAD,
+    Answer,
+    Candidate,
+    Conflict,
+    Memory,
+    MemoryUpdate,
+    Prompt,
+    Refusal,
+    Scope,
+    Turn,
+)
 from memgraph.report import Outcome, RemovedFact, Report, Usage
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.results import Ranked, RecallResult, Selection
@@ -285,6 +296,81 @@ class SaveInput(Filtered, Loaded, ConflictCount):
 
 class ErrorInput(Filtered, total=False):
     """ErrorHandlers.fail_open: as little as possible, since any stage may be missing."""
+
+
+# -- upkeep ---------------------------------------------------------------------------------------
+
+
+class UpkeepRequest(TypedDict):
+    """The input: nothing, since the context names the user."""
+
+
+class UpkeepLoaded(FilterOutput, Loaded):
+    """The owner and the stored document, as for an update without turns.
+
+    After a save conflict: whether the change set still applies to it.
+    """
+
+    usage: NotRequired[Annotated[Usage, ValidatedValue]]
+    reusable: NotRequired[Annotated[bool, EphemeralValue]]
+
+
+class CandidatesFound(RunOutcome):
+    """What a model is asked about; without any, perhaps a change set that only lets the rules run."""
+
+    candidates: Annotated[tuple[Candidate, ...], ValidatedValue]
+    changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
+
+
+class UpkeepPrompted(TypedDict):
+    """The prompt."""
+
+    prompt: Annotated[Prompt, ValidatedValue]
+
+
+class UpkeepParsed(Problem):
+    """The change set that the model proposed."""
+
+    changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
+
+
+# As in Stages.
+class UpkeepStages(  # pyright: ignore[reportIncompatibleVariableOverride]
+    UpkeepLoaded, CandidatesFound, UpkeepPrompted, Answered, UpkeepParsed, Applied, Scrubbed, Reviewed, Saved
+):
+    """Every stage."""
+
+
+class UpkeepState(UpkeepRequest, UpkeepStages):
+    """Every key of the upkeep graph."""
+
+
+class LoadUpkeepInput(ConflictCount):
+    """load_upkeep; the other keys belong to this run only after a save conflict."""
+
+    origin: NotRequired[Origin]
+    memory: NotRequired[Memory]
+    changes: NotRequired[MemoryUpdate]
+
+
+class FindCandidatesInput(TypedDict):
+    """find_candidates."""
+
+    origin: Origin
+    memory: Memory
+
+
+class UpkeepPromptInput(TypedDict):
+    """build_upkeep_prompt."""
+
+    memory: Memory
+    candidates: tuple[Candidate, ...]
+
+
+class UpkeepParseInput(UpkeepPromptInput, Answered):
+    """parse_upkeep."""
+
+    origin: Origin
 
 
 # -- recall ---------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from memgraph.models import CATEGORIES
 from memgraph.review import Proposal, ReviewItem, Verdict, parse_decision
 
 _STYLES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {"add": ("+", "green"), "confirm": ("=", ""), "remove": ("-", "red"), "rewrite": ("~", "cyan")}
+    {"add": ("+", "green"), "confirm": ("=", ""), "remove": ("-", "red"), "merge": ("=", ""), "rewrite": ("~", "cyan")}
 )
 
 
@@ -53,7 +53,7 @@ def _describe(item: ReviewItem) -> str:
     if item.kind == "rewrite":
         return f"{_format_title(item)}: {one_line(item.after)}"
     avoid = f" (avoid: {one_line(item.source_error)})" if item.source_error else ""
-    suffix = " (confirmed)" if item.kind == "confirm" else ""
+    suffix = {"confirm": " (confirmed)", "merge": " (merged)"}.get(item.kind, "")
     text = one_line(item.after or item.before)
     return f"[{one_line(item.category or '')} | {item.confidence or 0.0:.2f}] {text}{avoid}{suffix}"
 
@@ -135,7 +135,7 @@ def _ask(output: Output, proposal: Proposal, item: ReviewItem) -> tuple[Choice, 
 
 def _edit(output: Output, proposal: Proposal, item: ReviewItem) -> Mapping[str, object] | None:
     """Prompt for new values of the item; None if nothing was changed, or the values are invalid."""
-    if item.kind in ("confirm", "remove"):
+    if item.kind in ("confirm", "remove", "merge"):
         output.notice("This change cannot be edited: accept or reject it.")
         return None
     try:

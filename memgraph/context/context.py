@@ -32,16 +32,17 @@ from memgraph.text.signals import Signals
 
 _SHOWN_CHARS = 40
 _NOT_IN_FORMS = frozenset(
-    {"policy", "signals", "allowed", "model_params"}
-)  # the limits of the policy are fields of their own
+    {"policy", "signals", "allowed", "model_params", "stale_days"}
+)  # the limits of the policy are fields of their own, unless they are objects
 _HIDDEN = frozenset({"storage"})  # its URL may hold a password
 
 
 def flatten_schema(schema: dict[str, Any]) -> None:
     """Turn the JSON schema of a Context, in place, into one that a form can be drawn from."""
-    fields = {name: field for name, field in schema["properties"].items() if name not in _NOT_IN_FORMS}
+    fields: dict[str, Any] = schema["properties"]
     limits = Policy.model_json_schema()["properties"]
-    schema["properties"] = {name: _flatten_field(field) for name, field in {**fields, **limits}.items()}
+    shown = {name: field for name, field in {**fields, **limits}.items() if name not in _NOT_IN_FORMS}
+    schema["properties"] = {name: _flatten_field(field) for name, field in shown.items()}
 
 
 def fold_policy_fields(form: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,18 @@
 """The frozen values of memgraph: scope, conversation, memory document and change set."""
 
-from memgraph.models.changes import Addition, ChangeModel, Conflict, MemoryUpdate, Refusal, Removal, Rewrite, Verdict
-from memgraph.models.conversation import Answer, Episode, Prompt, PromptExample, Span, SpanOrigin, Turn
+from memgraph.models.changes import (
+    Addition,
+    Candidate,
+    ChangeModel,
+    Conflict,
+    MemoryUpdate,
+    Merge,
+    Refusal,
+    Removal,
+    Rewrite,
+    Verdict,
+)
+from memgraph.models.conversation import Answer, AnswerKind, Episode, Prompt, PromptExample, Span, SpanOrigin, Turn
 from memgraph.models.document import (
     CATEGORIES,
     MANUAL,
@@ -18,6 +29,7 @@ from memgraph.models.document import (
     Quarantined,
     Section,
     SectionName,
+    Upkeep,
     Watermark,
     learned_source,
     new_fact_id,
@@ -36,6 +48,8 @@ __all__ = [
     "UNKNOWN_THREAD",
     "Addition",
     "Answer",
+    "AnswerKind",
+    "Candidate",
     "ChangeModel",
     "Conflict",
     "Deletion",
@@ -46,6 +60,7 @@ __all__ = [
     "Fact",
     "Memory",
     "MemoryUpdate",
+    "Merge",
     "PastFact",
     "Prompt",
     "PromptExample",
@@ -59,6 +74,7 @@ __all__ = [
     "Span",
     "SpanOrigin",
     "Turn",
+    "Upkeep",
     "Verdict",
     "Watermark",
     "is_partial_date",

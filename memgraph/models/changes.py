@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -80,11 +81,38 @@ class Conflict(ChangeModel):
     addition_id: str
 
 
+class Merge(ChangeModel):
+    """Known facts that state the same, as one fact."""
+
+    id: str
+    """The fact that stays, and gets all evidence, dates and confirmations of the others."""
+    content: str
+    """Its new wording. A manual fact keeps its own."""
+    merged: tuple[str, ...]
+    """The facts that are past afterwards."""
+
+
 class Refusal(ChangeModel):
     """A change that was not applied, and why."""
 
     item: str
     reason: str
+
+
+class Candidate(ChangeModel):
+    """Known facts that the upkeep asks a model about."""
+
+    kind: Literal["alike", "stale"]
+    """Facts that may state the same, or one that was not repeated for longer than its kind lives."""
+    ids: tuple[str, ...]
+    digest: str
+    """Identifies the question, so that it is asked once. It changes with the facts."""
+
+    @classmethod
+    def make(cls, kind: Literal["alike", "stale"], ids: tuple[str, ...], *about: str) -> Candidate:
+        """Return the candidate whose digest is that of *about*."""
+        identity = repr((kind, *about)).encode("utf-8", "surrogatepass")
+        return cls(kind=kind, ids=ids, digest=hashlib.sha256(identity).hexdigest()[:12])
 
 
 class MemoryUpdate(ChangeModel):
@@ -99,7 +127,10 @@ class MemoryUpdate(ChangeModel):
     rewrites: tuple[Rewrite, ...] = ()
     additions: tuple[Addition, ...] = ()
     removals: tuple[Removal, ...] = ()
+    merges: tuple[Merge, ...] = ()
     refused: tuple[Refusal, ...] = ()
     """Items of the answer that are not valid changes."""
     quarantined: tuple[Quarantined, ...] = ()
     """What the rules put into quarantine before a review, which does not decide it."""
+    asked: tuple[str, ...] | None = None
+    """Of an upkeep: the candidates that the model was asked about, see `Upkeep.asked`; None for an update."""

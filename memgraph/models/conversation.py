@@ -69,6 +69,10 @@ class PromptExample(BaseModel):
     ai: str
 
 
+AnswerKind = Literal["update", "upkeep"]
+"""What a prompt asks for: a memory update, or which known facts are merged or ended."""
+
+
 class Prompt(BaseModel):
     """The prompt. Plain texts, not messages: a lead agent's stream shows every message that a node returns."""
 
@@ -82,6 +86,8 @@ class Prompt(BaseModel):
     """Ids of the turns in `human`, in their order there, in which they are numbered from 1."""
     fact_ids: tuple[str, ...] | None = None
     """Ids of the known facts in `human`; None if an earlier version rendered the prompt."""
+    answer: AnswerKind = "update"
+    """What it asks for."""
 
     def shown(self, turns: Iterable[Turn]) -> tuple[Turn, ...]:
         """Those of *turns* that it shows, in whole or in part."""

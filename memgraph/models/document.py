@@ -104,7 +104,7 @@ class Fact(DocumentModel):
     valid_until: PartialDate = Field(default="", exclude_if=not_)
     """When it ceases to be true."""
     evidence: Annotated[tuple[Evidence, ...], BeforeValidator(_read_evidence)] = Field(default=(), exclude_if=not_)
-    """What the user said, at most 3 quotes."""
+    """What the user said, at most 3 quotes; a fact that others were merged into keeps all of theirs."""
     slot: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=not_)
     """The attribute it states, if a person has one value of it at a time."""
 
@@ -261,6 +261,16 @@ class Deletion(DocumentModel):
     at: Timestamp
 
 
+class Upkeep(DocumentModel):
+    """The last upkeep that changed the memory."""
+
+    at: Timestamp = ""
+    revision: Count = 0
+    """The revision that it saved."""
+    asked: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
+    """Digests of what a model was asked about and left as it is: it is not asked again before a fact changes."""
+
+
 class Memory(DocumentModel):
     """The memory document of one scope."""
 
@@ -281,6 +291,8 @@ class Memory(DocumentModel):
     """Changes that wait for a person, the newest last."""
     threads: Mapping[str, Watermark] = Field(default_factory=dict[str, Watermark])
     """Learning progress by thread id."""
+    upkeep: Upkeep | None = Field(default=None, exclude_if=not_)
+    """The last upkeep, if any."""
     forgotten: Deletion | None = Field(default=None, exclude_if=not_)
     """The last deletion, if any."""
 

@@ -14,7 +14,7 @@ from memgraph.llm.call import acall, call, update_schema
 from memgraph.models import Answer
 from memgraph.policy import Policy
 from memgraph.prompts.reconcile import verdict_schema
-from memgraph.prompts.schema import SchemaFactory
+from memgraph.prompts.schema import SchemaFactory, upkeep_schema
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
 from memgraph.state import Answered, CallModelInput
@@ -53,7 +53,7 @@ async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) 
 
 def _schema(state: CallModelInput, policy: Policy) -> SchemaFactory:
     if "second_look" not in state:
-        return update_schema(policy)
+        return upkeep_schema if state["prompt"].answer == "upkeep" else update_schema(policy)
     schema = verdict_schema(len(state.get("likely_conflicts", ())))
     return lambda _strict: schema
 

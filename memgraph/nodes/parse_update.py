@@ -17,7 +17,8 @@ from memgraph.rules.watermark import without_progress
 from memgraph.state import Parsed, ParseInput
 from memgraph.text.episodes import find_episode
 
-_MAX_ATTEMPTS = 2
+MAX_ATTEMPTS = 2
+"""Maximum number of answers, the second after an unreadable one."""
 _CUT_OFF = Refusal(
     item="the rest of the answer",
     reason="the model was cut off at its length limit, even for a single turn; allow it a longer answer",
@@ -57,7 +58,7 @@ def _parse_changes(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     except UnreadableError as error:
         if can_split:
             return {"changes": MemoryUpdate(at=at, thread=thread, message_ids=()), "batch_limit": shown // 2}
-        if state["attempt"] >= _MAX_ATTEMPTS:
+        if state["attempt"] >= MAX_ATTEMPTS:
             raise UnreadableAnswerError(str(error)) from error
         return {"problem": str(error)}
     if can_split:

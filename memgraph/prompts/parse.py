@@ -110,7 +110,7 @@ def parse_answer(
     taken = {fact.id for fact in asked.memory.facts}
     items = _items(found, _FACT_KEYS, refused)
     # an addition removes what it replaces once it is accepted; if it is dropped, the old fact has to stay
-    replaced = {old for item in items for old in _ids(_fields(item, main_key="content").get("replaces"))}
+    replaced = {old for item in items for old in read_ids(read_fields(item, main_key="content").get("replaces"))}
     return MemoryUpdate(
         at=at,
         thread=thread,
@@ -139,11 +139,11 @@ def parse_answer(
 
 def is_incomplete(answer: Answer) -> bool:
     """Return whether the answer was cut off before its memory update ended."""
-    text = _after_thinking(answer.text[:MAX_READ])
+    text = after_thinking(answer.text[:MAX_READ])
     return answer.cut_off and find_last(text, _as_update, _bracket(text), repair=False) is None
 
 
-def _after_thinking(text: str) -> str:
+def after_thinking(text: str) -> str:
     """Return what follows the reasoning of the model: it may contain drafts of the answer."""
     closing = text.rfind("</think>")
     if closing < 0:
@@ -154,7 +154,7 @@ def _after_thinking(text: str) -> str:
 
 
 def _find_update(answer: Answer) -> JsonObject:
-    text = _after_thinking(answer.text[:MAX_READ])
+    text = after_thinking(answer.text[:MAX_READ])
     if answer.refused:
         raise UnreadableError("the model refused to answer")
     if not text.strip():
@@ -188,7 +188,7 @@ def _items(found: JsonObject, keys: Sequence[str], refused: list[Refusal]) -> li
     key, items = next(((key, found[key]) for key in keys if found.get(key) is not None), (keys[0], None))
     if items is None or isinstance(items, list):
         return cast("list[object]", items or [])
-    refused.append(Refusal(item=_preview(items), reason=f"{key} is not a list"))
+    refused.append(Refusal(item=preview(items), reason=f"{key} is not a list"))
     return []
 
 
@@ -209,13 +209,13 @@ def _sections(found: JsonObject, refused: list[Refusal]) -> list[tuple[SectionNa
     summaries = found.get("summaries")
     if isinstance(summaries, list):
         for item in cast("list[object]", summaries):
-            fields = _fields(item, main_key="section")
+            fields = read_fields(item, main_key="section")
             named.append((str(fields.get("section")), fields.get("text", fields.get("summary"))))
     else:
         named += _named(summaries)
     sections = {name: section for name, section in named if section is not None}
     unknown = [name for name in sections if name not in _SECTION_NAMES]
-    refused.extend(Refusal(item=_preview(name), reason="it is not the name of a summary") for name in unknown)
+    refused.extend(Refusal(item=preview(name), reason="it is not the name of a summary") for name in unknown)
     return [(_SECTION_NAMES[name], section) for name, section in sections.items() if name in _SECTION_NAMES]
 
 
@@ -224,9 +224,9 @@ def _named(value: object) -> list[tuple[str, object]]:
 
 
 def _rewrite(name: SectionName, section: object, asked: AskedAbout) -> Rewrite | None:
-    fields = _fields(section, main_key="summary")
+    fields = read_fields(section, main_key="summary")
     if not isinstance(section, dict | str):
-        raise InvalidItemError(_preview(section), f"{to_camel(name)} is not a text")
+        raise InvalidItemError(preview(section), f"{to_camel(name)} is not a text")
     summary = _text(fields.get("summary", fields.get("text")))
     if not summary or not _bool(fields.get("shouldUpdate"), default=True):
         return None
@@ -239,10 +239,10 @@ def _rewrite(name: SectionName, section: object, asked: AskedAbout) -> Rewrite |
 
 
 def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
-    fields = _fields(item, main_key="content")
+    fields = read_fields(item, main_key="content")
     content = next((text for key in _CONTENT_KEYS if isinstance(text := fields.get(key), str) and text.strip()), None)
     if content is None:
-        raise InvalidItemError(_preview(item), "it has no content")
+        raise InvalidItemError(preview(item), "it has no content")
     quote = _text(fields.get("quote"))
     number = _number(fields.get("turn"))
     found = asked.quotes.find(quote, first=asked.turns.get(number) if number is not None else None)
@@ -267,7 +267,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         source_error=_text(fields.get("sourceError")) or None,
         durable=_bool(fields.get("durable"), default=True),
         about_user=_bool(fields.get("aboutUser"), default=True),
-        replaces=_ids(fields.get("replaces")),
+        replaces=read_ids(fields.get("replaces")),
         said_at=said_at,
         valid_from=since,
         valid_until=until,
@@ -299,17 +299,17 @@ def _said_at(found: FoundQuote | None, number: int | None, asked: AskedAbout) ->
 
 
 def _removal(item: object) -> Removal:
-    fields = _fields(item, main_key="id")
+    fields = read_fields(item, main_key="id")
     fact_id = fields.get("id")
     if not isinstance(fact_id, str) or not fact_id:
-        raise InvalidItemError(_preview(item), "it names no fact to remove")
+        raise InvalidItemError(preview(item), "it names no fact to remove")
     return Removal(id=fact_id, reason=_text(fields.get("reason"))[:PREVIEW_CHARS] or "contradicted")
 
 
 # -- values ---------------------------------------------------------------------------------------
 
 
-def _fields(item: object, *, main_key: str) -> JsonObject:
+def read_fields(item: object, *, main_key: str) -> JsonObject:
     """Return the item's keys and values; a bare value is read as the value of *main_key*."""
     return cast("JsonObject", item) if isinstance(item, dict) else {main_key: item}
 
@@ -323,7 +323,7 @@ def _confidence(value: object, item: object) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise InvalidItemError(_preview(item), f"confidence {_preview(value)} is not a number")
+        raise InvalidItemError(preview(item), f"confidence {preview(value)} is not a number")
     return min(1.0, max(0.0, number))
 
 
@@ -341,7 +341,7 @@ def _bool(value: object, *, default: bool) -> bool:
     return value if isinstance(value, bool) else default
 
 
-def _ids(value: object) -> tuple[str, ...]:
+def read_ids(value: object) -> tuple[str, ...]:
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     return tuple(item for item in items if isinstance(item, str) and item)
 
@@ -350,7 +350,7 @@ def _text(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _preview(value: object) -> str:
+def preview(value: object) -> str:
     """Return an invalid item, short enough for a report."""
     return repr(value)[:PREVIEW_CHARS]
 

@@ -55,6 +55,17 @@ def answer_schema(*, strict: bool, summaries: bool) -> JsonSchema:
     }
 
 
+def upkeep_schema(strict: bool) -> JsonSchema:  # noqa: FBT001 - a SchemaFactory
+    """Return the schema of an answer to the upkeep."""
+    merge: JsonSchema = {"ids": {"type": "array", "items": _TEXT}, "content": _TEXT}
+    merges = {"type": "array", "items": _object(merge, {}, strict=strict)}
+    return {
+        "title": "memory_upkeep",
+        "description": "Which facts are one, and which no longer hold.",
+        **_object({"merge": merges, "end": {"type": "array", "items": _TEXT}}, {}, strict=strict),
+    }
+
+
 def _object(required: JsonSchema, optional: JsonSchema, *, strict: bool) -> JsonSchema:
     if strict:
         optional = {name: _nullable(schema) for name, schema in optional.items()}

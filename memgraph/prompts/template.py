@@ -68,6 +68,18 @@ class Template(BaseModel):
     """Made-up names that occur only in the examples."""
 
 
+class UpkeepTemplate(BaseModel):
+    """The parts of the prompt of the upkeep."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    system: str
+    """Static rules."""
+    human: str
+    """Contains {today}, {groups} and {stale}."""
+    examples: tuple[PromptExample, ...]
+
+
 class Instructions(BaseModel):
     """What comes before the memory and the conversation: the rules, and examples as earlier chat turns."""
 
@@ -80,8 +92,18 @@ class Instructions(BaseModel):
 @cache
 def load_template(language: Language) -> Template:
     """Return the packaged prompt of *language*; it is read once."""
-    text = files("memgraph.prompts").joinpath(f"update.{language}.yaml").read_text(encoding="utf-8")
-    return Template.model_validate(load_yaml(text))
+    return Template.model_validate(_read_packaged("update", language))
+
+
+@cache
+def load_upkeep_template(language: Language) -> UpkeepTemplate:
+    """Return the packaged prompt of the upkeep in *language*; it is read once."""
+    return UpkeepTemplate.model_validate(_read_packaged("upkeep", language))
+
+
+def _read_packaged(name: str, language: Language) -> object:
+    text = files("memgraph.prompts").joinpath(f"{name}.{language}.yaml").read_text(encoding="utf-8")
+    return load_yaml(text)
 
 
 def substitute(template: str, **values: str) -> str:

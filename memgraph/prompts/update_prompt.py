@@ -118,7 +118,7 @@ def update_prompt(
     facts = select_facts(memory.facts, new, policy.prompt_facts_tokens)
     human = substitute(
         template.human,
-        today=_render_day(local_day(now, timezone)),
+        today=render_day(local_day(now, timezone)),
         memory=_memory_block(memory, facts, policy, timezone),
         conversation="\n".join(_render_turns(turns, new_ids, timezone)),
         hints=_hints([signals.hint(name, language) for name in signal_names], template),
@@ -199,7 +199,7 @@ def _render_turns(turns: Sequence[Turn], new_ids: AbstractSet[str], timezone: st
     days = [local_day(turn.at, timezone) for turn in turns]
     lines: list[str] = []
     shown = ""
-    for number, (turn, day) in enumerate(zip(turns, map(_render_day, days), strict=True), 1):
+    for number, (turn, day) in enumerate(zip(turns, map(render_day, days), strict=True), 1):
         if day != shown:
             lines.append(f"<day {day or 'unknown'}>")
             shown = day
@@ -222,7 +222,7 @@ def _render_text(turn: Turn) -> str:
     )
 
 
-def _render_day(day: date | None) -> str:
+def render_day(day: date | None) -> str:
     """Return a day with its weekday, by which "last Friday" is found; empty if it is unknown."""
     return f"{day} {_WEEKDAYS[day.weekday()]}" if day else ""
 
@@ -251,6 +251,11 @@ def read_turns(prompt: str) -> Iterator[ShownTurn]:
 def read_facts(prompt: str) -> Iterator[ShownFact]:
     """Read the known facts back from a prompt."""
     block = prompt.partition("<known_facts>\n")[2].partition("\n</known_facts>")[0]
+    yield from read_fact_lines(block)
+
+
+def read_fact_lines(block: str) -> Iterator[ShownFact]:
+    """Read back the lines that `render_fact` makes."""
     for fact_id, category, month, content in _FACT.findall(block):
         yield ShownFact(unescape(fact_id), category, month, unescape(content))
 

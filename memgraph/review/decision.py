@@ -35,6 +35,7 @@ def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) ->
             "rewrites": tuple(_rewrites(changes, decisions)),
             "additions": tuple(_additions(changes, decisions)),
             "removals": tuple(_removals(changes, decisions)),
+            "merges": tuple(merge for merge in changes.merges if decisions.get(f"merge:{merge.id}") == "accept"),
             "quarantined": proposal.quarantined,
             "refused": (*proposal.refused, *(Refusal(item=_describe(item), reason=REJECTED) for item in rejected)),
         }

@@ -44,8 +44,9 @@ class ReviewItem(ReviewModel):
     """One change."""
 
     key: str
-    """`add:` or `confirm:` and the id of the addition, `remove:` and the fact id, or `rewrite:` and the section."""
-    kind: Literal["add", "confirm", "remove", "rewrite"]
+    """`add:` or `confirm:` and the id of the addition, `remove:` and the fact id, `merge:` and the id of the fact that
+    stays, or `rewrite:` and the section."""
+    kind: Literal["add", "confirm", "remove", "merge", "rewrite"]
     before: str = ""
     """The current text; empty for a new fact."""
     after: str = ""
@@ -59,7 +60,7 @@ class ReviewItem(ReviewModel):
     reason: str | None = None
     """For removals: why."""
     replaces: tuple[FactRef, ...] = ()
-    """Facts that this one would replace; rejecting it keeps them."""
+    """Facts that this one would replace, or that would be merged into it; rejecting it keeps them."""
 
     @property
     def id(self) -> str:

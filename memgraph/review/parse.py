@@ -108,7 +108,7 @@ def _complete_edit(item: ReviewItem, edit: Edit) -> Verdict | Edit:
     changed = {name for name, value in edit if value is not None and value != getattr(item, name)}
     if not changed:
         return "accept"
-    if item.kind in ("confirm", "remove"):
+    if item.kind in ("confirm", "remove", "merge"):
         raise EditError("it can only be accepted or rejected, not edited")
     if item.kind == "rewrite":
         return _complete_summary_edit(edit, changed)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Refusal, Scope, Turn
+from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Merge, Refusal, Scope, Turn
 from memgraph.policy import Policy
 from memgraph.report import Report, diff
 from memgraph.review.models import FactRef, Proposal, Review, ReviewItem
@@ -49,10 +49,13 @@ def make_proposal(
     report = diff(memory, scrubbed.memory)
     groups = _group_additions(changes, policy)
     removed = {removal.fact.id: removal.fact for removal in report.removed}
+    merges = [merge for merge in changes.merges if any(old in removed for old in merge.merged)]
     replaced = {old for group in groups for old in _replaced_by(group) if old in removed}
+    replaced.update(old for merge in merges for old in merge.merged if old in removed)
     items = (
         *(item for group in groups if (item := _addition_item(group, memory, scrubbed.memory, report))),
         *_removal_items(changes, {fact_id: fact for fact_id, fact in removed.items() if fact_id not in replaced}),
+        *(_merge_item(merge, memory, scrubbed.memory, removed) for merge in merges),
         *_rewrite_items(report),
     )
     explained = replaced | {item.id for item in items if item.kind == "remove"}
@@ -153,6 +156,19 @@ def _removal_items(changes: MemoryUpdate, removed: dict[str, Fact]) -> Iterator[
                 source_error=fact.source_error,
                 reason=reasons[fact.id],
             )
+
+
+def _merge_item(merge: Merge, before: Memory, after: Memory, removed: Mapping[str, Fact]) -> ReviewItem:
+    known = before.fact(merge.id)
+    return ReviewItem(
+        key=f"merge:{merge.id}",
+        kind="merge",
+        before=known.content if known else "",
+        after=kept.content if (kept := after.fact(merge.id)) else merge.content,
+        category=known.category if known else None,
+        confidence=known.confidence if known else None,
+        replaces=tuple(_ref(removed[old]) for old in merge.merged if old in removed),
+    )
 
 
 def _rewrite_items(report: Report) -> Iterator[ReviewItem]:

@@ -19,14 +19,16 @@ from memgraph.rules.expire import expire
 from memgraph.rules.ground import ground
 from memgraph.rules.ground_summaries import ground_summaries
 from memgraph.rules.limit_damage import limit_damage
+from memgraph.rules.mark_upkeep import mark_upkeep
 from memgraph.rules.merge import merge
+from memgraph.rules.merge_groups import ground_merges, merge_groups
 from memgraph.rules.remove import remove
 from memgraph.rules.rewrite import rewrite
 from memgraph.rules.watermark import advance_watermark
 
 RULES: tuple[Rule, ...] = (
-    *(ground, admit, ground_summaries, merge, limit_damage),
-    *(rewrite, remove, add, expire, evict, advance_watermark),
+    *(ground, admit, ground_summaries, ground_merges, merge, limit_damage),
+    *(merge_groups, rewrite, remove, add, expire, evict, advance_watermark, mark_upkeep),
 )
 
 

@@ -44,7 +44,7 @@ def evict(draft: Draft) -> Draft:
     new_ids, covered, now = draft.new_ids, covered_ids(draft.memory.facts), parse_time(draft.changes.at)
 
     def rank(fact: Fact) -> tuple[bool, bool, float, str]:
-        return fact.id in new_ids, fact.id not in covered, fact_value(fact, now), _last_said(fact)
+        return fact.id in new_ids, fact.id not in covered, fact_value(fact, now), last_said(fact)
 
     worst = sorted(learned, key=rank)
     known = [fact.id for fact in worst if fact.id not in new_ids]
@@ -64,7 +64,7 @@ def fact_value(fact: Fact, now: datetime | None) -> float:
         fact: Any fact; a confirmation states it again.
         now: The current time; None counts no recency.
     """
-    said = parse_time(_last_said(fact))
+    said = parse_time(last_said(fact))
     days = max(0.0, (now - said).total_seconds() / 86_400) if now and said else math.inf
     return (
         CATEGORY_VALUES.get(fact.effective_category, 0.0)
@@ -75,7 +75,8 @@ def fact_value(fact: Fact, now: datetime | None) -> float:
     )
 
 
-def _last_said(fact: Fact) -> str:
+def last_said(fact: Fact) -> str:
+    """Return when the user said it last; when it was learned if that is not known."""
     return max(fact.said_at or fact.created_at, fact.last_confirmed_at)
 
 

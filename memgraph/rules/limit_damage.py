@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from memgraph.models import Addition, Memory, Refusal, Removal, Rewrite
+from memgraph.models import Addition, Memory, Merge, Refusal, Removal, Rewrite
 from memgraph.retrieval.terms import content_terms
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
@@ -44,7 +44,7 @@ def limit_damage(draft: Draft) -> Draft:
     draft = _without_unseen(draft)
     limit = damage_limit(draft.memory)
     within, beyond = _Split([], [], []), _Split([], [], [])
-    lost: set[str] = set()
+    draft, lost = _limit_merges(draft, limit)
     for addition in draft.changes.additions:
         cost = lost.union(_replaced(draft, addition))
         fits = len(cost) <= limit or addition.edited_by_user
@@ -60,6 +60,20 @@ def limit_damage(draft: Draft) -> Draft:
     changes = draft.changes.model_copy(update={name: tuple(part) for name, part in within._asdict().items()})
     reason = f"one update may remove, replace and evict at most {limit} facts, and has to keep half of a summary"
     return quarantine(replace(draft, changes=changes, removable=limit), reason, **beyond._asdict())
+
+
+def _limit_merges(draft: Draft, limit: int) -> tuple[Draft, set[str]]:
+    """Return *draft* with the merges within the limit, and the facts that they move to the past."""
+    merges: list[Merge] = []
+    lost: set[str] = set()
+    for merge in draft.changes.merges:
+        cost = lost.union(_learned(draft.memory, merge.merged))
+        if len(cost) <= limit:
+            merges.append(merge)
+            lost = cost
+        else:
+            draft = draft.with_refusal(merge.content, f"one update may remove, replace and evict at most {limit} facts")
+    return replace(draft, changes=draft.changes.model_copy(update={"merges": tuple(merges)})), lost
 
 
 def _replaced(draft: Draft, addition: Addition) -> set[str]:

@@ -74,7 +74,8 @@ def test_of_several_whole_objects_the_last_counts() -> None:
 def test_an_empty_list_is_a_whole_answer(answer: str) -> None:
     """Most conversations hold nothing new."""
     assert read(answer).model_dump(exclude={"at", "thread", "message_ids"}) == {
-        "rewrites": (), "additions": (), "removals": (), "refused": (), "quarantined": ()
+        "rewrites": (), "additions": (), "removals": (), "merges": (), "refused": (), "quarantined": (),
+        "asked": None,
     }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.models import CATEGORIES, Addition, Fact, Memory, MemoryUpdate, Removal, Rewrite, Section
+from memgraph.models import CATEGORIES, Addition, Evidence, Fact, Memory, MemoryUpdate, Merge, Removal, Rewrite, Section
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.rules.scrub import scrub
@@ -24,6 +24,7 @@ facts = st.builds(
     created_at=TIMES,
     source=st.sampled_from(["t0", "t1", "manual"]),
     valid_until=st.sampled_from(["", "2025", "2026-04", "2026-05-01", "2027"]),
+    evidence=st.lists(st.builds(Evidence, quote=st.sampled_from("pqrs")), max_size=2).map(tuple),
 )
 memories = st.builds(
     lambda kept, summary: Memory(facts=tuple(kept)).with_section("work_context", Section(summary=summary)),
@@ -54,6 +55,23 @@ updates = st.builds(
     additions=st.lists(additions, max_size=15, unique_by=lambda addition: addition.id).map(tuple),
     removals=st.lists(st.builds(Removal, id=st.sampled_from(IDS)), max_size=4).map(tuple),
 )
+upkeeps = st.builds(
+    lambda **parts: MemoryUpdate(**parts),  # noqa: PLW0108 - as above
+    at=st.just("2026-05-01T10:00:00Z"),
+    thread=st.just("unknown"),
+    message_ids=st.just(()),
+    merges=st.lists(
+        st.builds(
+            Merge,
+            id=st.sampled_from(IDS),
+            content=TEXTS,
+            merged=st.lists(st.sampled_from(IDS), min_size=1, max_size=3).map(tuple),
+        ),
+        max_size=4,
+    ).map(tuple),
+    removals=st.lists(st.builds(Removal, id=st.sampled_from(IDS)), max_size=2).map(tuple),
+    asked=st.lists(st.sampled_from(["d1", "d2"])).map(tuple),
+)
 policies = st.builds(
     Policy,
     max_facts=st.integers(10, 14),
@@ -63,7 +81,7 @@ policies = st.builds(
 )
 
 
-@given(memories, updates, policies)
+@given(memories, updates | upkeeps, policies)
 def test_applying_twice_is_applying_once(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
     """A run that lost a race, or was killed between save and removal, applies again."""
     once = apply(changes, memory, policy).memory
@@ -80,7 +98,7 @@ def test_no_update_makes_a_memory_exceed_its_limit(memory: Memory, changes: Memo
     assert sum(not fact.is_manual for fact in after.facts) <= max(policy.max_facts, before)
 
 
-@given(memories, updates, policies)
+@given(memories, updates | upkeeps, policies)
 def test_what_a_person_wrote_is_never_touched(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
     """Not removed, not rewritten, not evicted, not scrubbed."""
     applied = apply(changes, memory, policy).memory
@@ -90,7 +108,19 @@ def test_what_a_person_wrote_is_never_touched(memory: Memory, changes: MemoryUpd
     assert [fact for fact in after.facts if fact.is_manual] == [fact for fact in memory.facts if fact.is_manual]
 
 
-@given(memories, updates, policies)
+@given(memories, upkeeps, policies)
+def test_an_upkeep_loses_no_evidence(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+    """A merge moves what the user said to the fact that stays; what is ended keeps it, in the past."""
+    after = apply(changes, memory, policy).memory
+
+    assert _quotes(after) >= _quotes(memory)
+
+
+def _quotes(memory: Memory) -> set[str]:
+    return {one.quote for fact in (*memory.facts, *memory.past) for one in fact.evidence}
+
+
+@given(memories, updates | upkeeps, policies)
 def test_ids_stay_unique(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
     """A fact is found by its id."""
     after = scrub(memory, apply(changes, memory, policy).memory).memory

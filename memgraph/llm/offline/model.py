@@ -14,11 +14,14 @@ from pydantic import BaseModel
 from memgraph.llm.offline.extraction import Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS
 from memgraph.llm.offline.supersession import find_ended, resolve
+from memgraph.llm.offline.upkeep import answer_upkeep
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.text.normalize import clean
 
 MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
+_TAGS = ("<conversation>", "<group>", "<old>")
+"""One of them is in each prompt that it answers."""
 
 
 class OfflineFact(BaseModel):
@@ -80,7 +83,8 @@ def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> OfflineFact:
 class OfflineChatModel(BaseChatModel):
     """Keeps the sentences in which users state something lasting about themselves, in English and Chinese.
 
-    It answers the update prompt and nothing else, without a network. The same prompt always has the same answer.
+    It answers the prompts of the update and the upkeep and nothing else, without a network. The same prompt always has
+    the same answer.
     """
 
     @property
@@ -94,11 +98,15 @@ class OfflineChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002 - so is this
         **kwargs: Any,  # noqa: ANN401, ARG002 - the signature is BaseChatModel's
     ) -> ChatResult:
-        text = answer(_prompt(messages)).model_dump_json(exclude_defaults=True)
+        prompt = _prompt(messages)
+        if "<conversation>" in prompt or not prompt:
+            text = answer(prompt).model_dump_json(exclude_defaults=True)
+        else:
+            text = answer_upkeep(prompt).model_dump_json()
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
 
 
 def _prompt(messages: list[BaseMessage]) -> str:
-    """Return the last human message that contains a conversation, or an empty text."""
+    """Return the last human message that contains a conversation, or known facts; else an empty text."""
     texts = (message.text for message in reversed(messages) if isinstance(message, HumanMessage))
-    return clean(next((text for text in texts if "<conversation>" in text), ""))
+    return clean(next((text for text in texts if any(tag in text for tag in _TAGS)), ""))

@@ -1,0 +1,28 @@
+"""parse_upkeep: parse the model's answer to the upkeep into a change set."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from memgraph.errors import UnreadableAnswerError
+from memgraph.models import timestamp
+from memgraph.nodes.parse_update import MAX_ATTEMPTS
+from memgraph.prompts.parse import UnreadableError
+from memgraph.prompts.parse_upkeep import parse_upkeep_answer
+from memgraph.state import UpkeepParsed, UpkeepParseInput
+
+
+def parse_upkeep(state: UpkeepParseInput) -> UpkeepParsed:
+    """Parse the answer. After the first unreadable answer the model is asked again; the second ends the run.
+
+    Raises:
+        UnreadableAnswerError: If the second answer is unreadable too.
+    """
+    at, thread = timestamp(datetime.now(UTC)), state["origin"].thread
+    try:
+        changes = parse_upkeep_answer(state["response"], state["memory"], state["candidates"], at=at, thread=thread)
+    except UnreadableError as error:
+        if state["attempt"] >= MAX_ATTEMPTS:
+            raise UnreadableAnswerError(str(error)) from error
+        return {"problem": str(error)}
+    return {"changes": changes}

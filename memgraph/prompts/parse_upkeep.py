@@ -1,0 +1,103 @@
+"""Parse a model's answer to the upkeep into a change set. Invalid items are refused one by one; the others are used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from memgraph.models import Answer, Candidate, Fact, Memory, MemoryUpdate, Merge, Refusal, Removal
+from memgraph.prompts.json_text import MAX_READ, find_last
+from memgraph.prompts.parse import InvalidItemError, UnreadableError, after_thinking, preview, read_fields, read_ids
+
+_KEYS = ("merge", "end")
+_MIN_MERGED = 2
+
+
+def parse_upkeep_answer(
+    answer: Answer, memory: Memory, candidates: Sequence[Candidate], *, at: str, thread: str
+) -> MemoryUpdate:
+    """Return the changes that the model proposed: which facts are one, and which no longer hold.
+
+    Args:
+        answer: The model's answer; the last JSON object in it with `merge` or `end` counts.
+        memory: The memory that was shown.
+        candidates: What was asked about.
+        at: When it answered, ISO 8601 in UTC.
+        thread: The thread of the run, or "unknown".
+
+    Raises:
+        UnreadableError: If the answer contains no such object, or was cut off before its end.
+    """
+    found = _find_object(answer)
+    refused: list[Refusal] = []
+    merges: list[Merge] = []
+    groups = [frozenset(one.ids) for one in candidates if one.kind == "alike"]
+    for item in _list(found, "merge"):
+        try:
+            merge = _merge(item, memory, groups)
+        except InvalidItemError as error:
+            refused.append(Refusal(item=str(error.args[0]), reason=str(error.args[1])))
+            continue
+        merges.append(merge)
+        groups = [group.difference((merge.id, *merge.merged)) for group in groups]
+    stale = {fact_id for one in candidates if one.kind == "stale" for fact_id in one.ids}
+    removals: dict[str, Removal] = {}
+    for item in _list(found, "end"):
+        fact_id = read_fields(item, main_key="id").get("id")
+        if isinstance(fact_id, str) and fact_id in stale:
+            removals[fact_id] = Removal(id=fact_id, reason="it no longer holds, and was not repeated")
+        else:
+            refused.append(Refusal(item=preview(item), reason="it is not one of the old facts"))
+    return MemoryUpdate(
+        at=at,
+        thread=thread,
+        message_ids=(),
+        merges=tuple(merges),
+        removals=tuple(removals.values()),
+        refused=tuple(refused),
+        asked=tuple(one.digest for one in candidates),
+    )
+
+
+def _find_object(answer: Answer) -> Mapping[str, object]:
+    if answer.refused:
+        raise UnreadableError("the model refused to answer")
+    if answer.cut_off:  # what it left out would count as kept
+        raise UnreadableError("it was cut off before its end; be shorter")
+    found = find_last(after_thinking(answer.text[:MAX_READ]), _as_object, "{")
+    if found is None:
+        raise UnreadableError("a JSON object with the keys merge and end was expected, but there is none in it")
+    return found
+
+
+def _as_object(value: object) -> Mapping[str, object] | None:
+    if not isinstance(value, dict):
+        return None
+    found = cast("Mapping[str, object]", value)
+    return found if any(isinstance(found.get(key), list) for key in _KEYS) else None
+
+
+def _list(found: Mapping[str, object], key: str) -> list[object]:
+    items = found.get(key)
+    return cast("list[object]", items) if isinstance(items, list) else []
+
+
+def _merge(item: object, memory: Memory, groups: Sequence[frozenset[str]]) -> Merge:
+    fields = read_fields(item, main_key="content")
+    ids, content = dict.fromkeys(read_ids(fields.get("ids"))), fields.get("content")
+    if not isinstance(content, str) or not content.strip():
+        raise InvalidItemError(preview(item), "it has no content")
+    if len(ids) < _MIN_MERGED or not any(group.issuperset(ids) for group in groups):
+        raise InvalidItemError(preview(item), "its ids are not two or more of one group")
+    facts = [fact for fact in memory.facts if fact.id in ids]
+    kept = min(facts, key=_precedence)
+    return Merge(
+        id=kept.id,
+        content=kept.content if kept.is_manual else content.strip(),
+        merged=tuple(fact.id for fact in facts if fact is not kept),
+    )
+
+
+def _precedence(fact: Fact) -> tuple[bool, str]:
+    """Return the order in which a fact stays: a manual one, else the one that was learned first."""
+    return not fact.is_manual, fact.created_at

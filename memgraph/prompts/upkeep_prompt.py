@@ -1,0 +1,69 @@
+"""The prompt of the upkeep: how it is rendered, and how the answer and the offline model read it.
+
+<group>
+[fact_a1b2c3d4] (context, 2026-04) Works at Acme.
+[fact_b2c3d4e5] (context, 2026-05) Has a job at Acme.
+</group>
+<old>
+[fact_c3d4e5f6] (goal, 2025-01) Wants to run a marathon in autumn 2025.
+</old>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import partial
+
+from memgraph.models import Candidate, Fact, Memory, Prompt
+from memgraph.policy import Policy
+from memgraph.prompts.template import load_upkeep_template, substitute
+from memgraph.prompts.update_prompt import ShownFact, read_fact_lines, render_day, render_fact
+from memgraph.text.dates import local_day
+from memgraph.text.normalize import language_of
+
+_GROUP = re.compile(r"<group>\n([^<]*)</group>")
+
+
+def upkeep_prompt(
+    memory: Memory, candidates: Sequence[Candidate], *, policy: Policy, now: datetime, timezone: str = "UTC"
+) -> Prompt:
+    """Render the prompt that asks which facts are one, and which no longer hold.
+
+    Args:
+        memory: The memory.
+        candidates: The facts to ask about; those that *memory* does not have are left out.
+        policy: The language of the prompt.
+        now: The time of the upkeep.
+        timezone: In which dates are shown.
+    """
+    known = {fact.id: fact for fact in memory.facts}
+    shown = [[known[fact_id] for fact_id in one.ids if fact_id in known] for one in candidates]
+    render = partial(_render, timezone=timezone)
+    groups = [render("group", facts) for one, facts in zip(candidates, shown, strict=True) if one.kind == "alike"]
+    old = [fact for one, facts in zip(candidates, shown, strict=True) if one.kind == "stale" for fact in facts]
+    language = policy.prompt_language
+    if language == "auto":
+        language = language_of(fact.content for facts in shown for fact in facts)
+    template = load_upkeep_template(language)
+    today = render_day(local_day(now, timezone))
+    return Prompt(
+        system=template.system,
+        examples=template.examples,
+        human=substitute(template.human, today=today, groups="".join(groups), stale=render("old", old)).strip(),
+        fact_ids=tuple(dict.fromkeys(fact.id for facts in shown for fact in facts)),
+        answer="upkeep",
+    )
+
+
+def _render(tag: str, facts: Sequence[Fact], timezone: str) -> str:
+    """Return the lines of *facts* in a tag; nothing without facts."""
+    lines = "\n".join(render_fact(fact, timezone=timezone) for fact in facts)
+    return f"<{tag}>\n{lines}\n</{tag}>\n" if lines else ""
+
+
+def read_groups(prompt: str) -> Iterator[list[ShownFact]]:
+    """Read the groups back from a prompt."""
+    for block in _GROUP.findall(prompt):
+        yield list(read_fact_lines(block))

@@ -1,0 +1,145 @@
+"""What the upkeep asks a model about: facts that may state the same, and facts that were not repeated for long."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import chain, pairwise
+from typing import cast
+
+from memgraph.models import Candidate, Fact, Memory
+from memgraph.models.dates import days_of
+from memgraph.policy import AgingCategory, Policy
+from memgraph.rules.evict import last_said
+from memgraph.rules.limit_damage import damage_limit
+from memgraph.text.dates import local_day
+from memgraph.text.likeness import Profile
+from memgraph.text.normalize import HAN, fact_key
+from memgraph.text.tokens import count_tokens
+
+MAX_GROUP = 10
+"""Maximum number of facts of a group; the others form further groups when these are merged."""
+MIN_LIKENESS = 0.5
+"""Minimum similarity of two facts about which the model is asked: it may decide what an update must not."""
+MAX_COMPARED = 16
+"""Maximum number of facts with the same word with which one is compared."""
+MAX_SHARE = 0.1
+"""The share of the facts that may have a word by which facts are compared."""
+
+_WORD = re.compile(rf"[{HAN}]|(?<![a-z0-9])(?:(?![{HAN}])\w){{2,5}}")
+_IS_HAN = re.compile(f"[{HAN}]")
+
+
+def find_candidates(memory: Memory, policy: Policy, today: date) -> tuple[Candidate, ...]:
+    """Return what a model should be asked about *memory* now, the groups first.
+
+    A question whose facts have not changed since it was asked is not asked again; a stale fact is asked about again
+    after the same time. What one upkeep may change, and what fits the prompt, limits the number: the rest is asked by
+    the next one.
+    """
+    asked = frozenset(memory.upkeep.asked if memory.upkeep else ())
+    found = [*_groups(memory), *_stale(memory, policy, today)]
+    return tuple(_within_limits([one for one in found if one.digest not in asked], memory, policy))
+
+
+def _within_limits(found: Sequence[Candidate], memory: Memory, policy: Policy) -> Iterator[Candidate]:
+    facts = {fact.id: fact for fact in memory.facts}
+    changes, tokens = damage_limit(memory), policy.prompt_facts_tokens
+    for candidate in found:
+        changes -= len(candidate.ids) - 1 if candidate.kind == "alike" else 1
+        tokens -= sum(count_tokens(facts[fact_id].content) + _LINE_TOKENS for fact_id in candidate.ids)
+        if changes < 0 or tokens < 0:
+            return
+        yield candidate
+
+
+_LINE_TOKENS = 20  # id, category, month and line break of a fact, and its share of the tag of a group
+
+
+# -- facts that may state the same ------------------------------------------------------------
+
+
+def _groups(memory: Memory) -> Iterator[Candidate]:
+    """Yield the groups of facts that are alike, of which at most one is manual."""
+    most = min(MAX_GROUP, damage_limit(memory) + 1)
+    for group in alike_groups(memory.facts):
+        learned = [fact for fact in group if not fact.is_manual]
+        manual = [fact for fact in group if fact.is_manual]
+        members = [*manual[:1], *learned][:most]
+        if len(members) > 1:
+            about = sorted(f"{fact.id} {fact.content}" for fact in members)
+            yield Candidate.make("alike", tuple(fact.id for fact in members), *about)
+
+
+def alike_groups(facts: Sequence[Fact]) -> list[list[Fact]]:
+    """Return the groups of *facts* that may state the same, each fact in one group at most."""
+    alike: list[tuple[float, int, int]] = []
+    profiles: dict[int, Profile] = {}
+    for one, other in _pairs_with_common_words([fact.content for fact in facts]):
+        for index in {one, other} - profiles.keys():
+            profiles[index] = Profile(facts[index].content)
+        score = profiles[one].score(profiles[other])
+        if score >= MIN_LIKENESS or fact_key(facts[one].content) == fact_key(facts[other].content):
+            alike.append((-score, one, other))
+    group_of: dict[int, list[int]] = {}
+    for _, one, other in sorted(alike):  # the most similar first
+        first, second = group_of.get(one, [one]), group_of.get(other, [other])
+        if first is not second and len(first) + len(second) <= MAX_GROUP:
+            merged = sorted(first + second)
+            group_of.update(dict.fromkeys(merged, merged))
+    groups = {group[0]: group for group in group_of.values()}
+    return [[facts[index] for index in groups[first]] for first in sorted(groups)]
+
+
+def _pairs_with_common_words(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of texts that may be alike: they share a rare word, and half of the words of the shorter one.
+
+    Words of many texts do not count. Only the rarer half of the others is looked up, and of the texts that have one
+    only the last MAX_COMPARED, so that 2,000 facts take a few milliseconds.
+    """
+    words = [_words(text) for text in texts]
+    counts = Counter(chain.from_iterable(words))
+    common = {word for word, count in counts.items() if count > max(MAX_COMPARED, MAX_SHARE * len(texts))}
+    words = [own - common or own for own in words]
+    having: defaultdict[str, list[int]] = defaultdict(list)
+    for index, own in enumerate(words):
+        seen: set[int] = set()
+        for word in sorted(own, key=counts.__getitem__)[: len(own) // 2 + 1]:
+            if counts[word] > 1:
+                seen.update(having[word][-MAX_COMPARED:])
+                having[word].append(index)
+        for other in seen:
+            if 2 * len(own & words[other]) >= min(len(own), len(words[other])):
+                yield other, index
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of *text*, and the pairs of its Chinese characters."""
+    found = _WORD.findall(text.casefold())
+    if text.isascii():
+        return frozenset(found)
+    return frozenset(one + other if _IS_HAN.match(one) else one for one, other in pairwise([*found, ""]))
+
+
+# -- facts that were not repeated -------------------------------------------------------------------
+
+
+def _stale(memory: Memory, policy: Policy, today: date) -> Iterator[Candidate]:
+    """Yield the learned facts that were not confirmed for longer than their kind lives, the oldest first."""
+    for fact in sorted(memory.facts, key=last_said):
+        if periods := stale_periods(fact, policy, today):
+            yield Candidate.make("stale", (fact.id,), fact.id, fact.content, last_said(fact), str(periods))
+
+
+def stale_periods(fact: Fact, policy: Policy, today: date) -> int:
+    """Return how many times the life of its kind has passed since *fact* was last said; 0 if it is not stale.
+
+    Corrections and manual facts never become stale, nor does a fact before its end, or of which the time is unknown.
+    """
+    seen, end = local_day(last_said(fact)), days_of(fact.valid_until)
+    if fact.is_manual or seen is None or fact.category == "correction" or (end and end.last >= today):
+        return 0
+    category = cast("AgingCategory", fact.effective_category)
+    return max(0, (today - seen).days // policy.stale_days[category])

@@ -1,0 +1,173 @@
+"""The upkeep of a memory as a graph. Only this file defines the order of the nodes.
+
+    load_upkeep -> find_candidates -> build_upkeep_prompt -> call_model -> parse_upkeep
+        -> apply_update -> scrub_uploads [-> review_changes] -> save_memory
+
+The other routes:
+
+    load_upkeep     -> END            there is no memory, or it is disabled
+    load_upkeep     -> apply_update   after a save conflict, if the change set still applies
+    find_candidates -> END            there is nothing to do: no model is called, and nothing is saved
+    find_candidates -> apply_update   facts have expired, or are too many: the rules end them without a model
+    parse_upkeep    -> call_model     the answer is unreadable; once
+    scrub_uploads   -> save_memory    neither the graph nor the run asks for a review
+    review_changes  -> apply_update   the reviewer changed the changes
+    save_memory     -> load_upkeep    the save lost a race against another writer
+"""
+
+# LangGraph leaves some of its types open
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from langgraph.graph import START, StateGraph
+
+from memgraph.context import Context, ContextResolver, SubmittedContext
+from memgraph.graph import after_review, after_scrub
+from memgraph.langgraph_adapter import MemoryGraph, sync_async_node
+from memgraph.nodes.apply_update import apply_update
+from memgraph.nodes.build_upkeep_prompt import build_upkeep_prompt
+from memgraph.nodes.call_model import call_model, call_model_async
+from memgraph.nodes.errors import ErrorHandlers
+from memgraph.nodes.find_candidates import find_candidates
+from memgraph.nodes.load_upkeep import load_upkeep
+from memgraph.nodes.parse_upkeep import parse_upkeep
+from memgraph.nodes.review_changes import review_changes
+from memgraph.nodes.save_memory import save_memory
+from memgraph.nodes.scrub_uploads import scrub_uploads
+from memgraph.review import Review, strictest
+from memgraph.state import (
+    CallModelInput,
+    CandidatesFound,
+    Result,
+    Saved,
+    UpkeepLoaded,
+    UpkeepParsed,
+    UpkeepRequest,
+    UpkeepStages,
+    UpkeepState,
+)
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+    from memgraph.policy import Policy
+    from memgraph.storage import MemoryStorage
+
+NAME = "memory_upkeep"
+
+
+class UpkeepGraph(MemoryGraph[UpkeepState, Context, UpkeepRequest, Any]):
+    """The compiled upkeep of a memory. As a node of another graph it returns nothing, as the update does."""
+
+    writes_to_parent = False
+
+
+def build_upkeep_graph(
+    *,
+    model: str | BaseChatModel | None = None,
+    storage: str | MemoryStorage | None = None,
+    policy: Policy | None = None,
+    review: Review | None = None,
+    defaults: Context | None = None,
+    output: Literal["result", "stages"] = "result",
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+) -> UpkeepGraph:
+    """Compile the upkeep of a memory: it merges what is known twice, and ends what no longer holds.
+
+        graph = build_upkeep_graph(storage="sqlite:memory.db")
+        graph.invoke({}, context=Context(user_id="ada"))
+
+    Args:
+        model: Chat model, or its name such as `openai:gpt-4.1-mini`; default: the built-in offline model.
+        storage: Storage, or its URL such as `sqlite:FILE`; default: files in the user's data folder.
+        policy: Limits of the upkeep; default: `Policy()`.
+        review: When a person must approve the changes before they are saved, as in `build_graph`.
+        defaults: Values for every field that the context of a run leaves out, such as `make_context(settings)`.
+            *model*, *storage*, *policy* and *review* replace the fields of these names.
+        output: What the graph returns: `result` is `saved`, `outcome` and `report`; `stages` is every stage, for
+            LangGraph Server and Studio.
+        checkpointer: Stores every stage, so that a run can be interrupted, edited and resumed.
+
+    Returns:
+        A graph from `{}` to `saved`, `outcome` and `report`. Each run names its user by
+        `context=Context(user_id=...)`. If there is nothing to do, the outcome is `nothing_new`, no model is called,
+        and nothing is saved.
+
+    Raises:
+        ConfigError: If the model, the storage or the review is not a valid value.
+        IdentityError: From a run without a user, or with an id that is not allowed.
+        ModelError: From a run whose model did not answer, or not with an upkeep.
+        StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
+    """
+    given = Context(model=model, storage=storage, policy=policy, review=review)
+    merged = (defaults or Context()).merge(given)
+    resolver = ContextResolver(merged)
+    graph = _assemble(merged, resolver, UpkeepStages if output == "stages" else Result)
+    return UpkeepGraph.from_compiled(graph.compile(name=NAME, checkpointer=checkpointer))
+
+
+def _assemble(
+    defaults: Context, resolver: ContextResolver, output: type[Any]
+) -> StateGraph[UpkeepState, Context, UpkeepRequest, Any]:
+    """Add nodes and routes."""
+    bound = resolver.bind
+    graph: StateGraph[UpkeepState, Context, UpkeepRequest, Any] = StateGraph(
+        UpkeepState, context_schema=SubmittedContext, input_schema=UpkeepRequest, output_schema=output
+    )
+
+    handlers = ErrorHandlers(resolver)
+    graph.set_node_defaults(error_handler=handlers.fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected
+    graph.add_node("load_upkeep", bound(load_upkeep))
+    graph.add_node("find_candidates", bound(find_candidates))
+    graph.add_node("build_upkeep_prompt", bound(build_upkeep_prompt))
+    graph.add_node(
+        "call_model", sync_async_node(bound(call_model), bound(call_model_async)), input_schema=CallModelInput
+    )
+    graph.add_node("parse_upkeep", parse_upkeep)
+    graph.add_node("apply_update", bound(apply_update))
+    graph.add_node("scrub_uploads", scrub_uploads)
+    graph.add_node("review_changes", bound(review_changes))
+    graph.add_node("save_memory", bound(save_memory))
+
+    graph.add_edge(START, "load_upkeep")
+    graph.add_conditional_edges("load_upkeep", after_load)
+    graph.add_conditional_edges("find_candidates", after_find)
+    graph.add_edge("build_upkeep_prompt", "call_model")
+    graph.add_edge("call_model", "parse_upkeep")
+    graph.add_conditional_edges("parse_upkeep", after_parse)
+    graph.add_edge("apply_update", "scrub_uploads")
+    if strictest(defaults.review) == "never":
+        graph.add_conditional_edges("scrub_uploads", after_scrub)
+    else:
+        graph.add_edge("scrub_uploads", "review_changes")
+    graph.add_conditional_edges("review_changes", after_review)
+    graph.add_conditional_edges("save_memory", after_save)
+    return graph
+
+
+def after_load(state: UpkeepLoaded) -> Literal["find_candidates", "apply_update", "__end__"]:
+    """End without a memory; apply the change set again if it still applies after a save conflict."""
+    if "outcome" in state:
+        return "__end__"
+    return "apply_update" if state.get("reusable") else "find_candidates"
+
+
+def after_find(state: CandidatesFound) -> Literal["build_upkeep_prompt", "apply_update", "__end__"]:
+    """End if there is nothing to do; skip the model if only the rules change something."""
+    if "outcome" in state:
+        return "__end__"
+    return "build_upkeep_prompt" if state["candidates"] else "apply_update"
+
+
+def after_parse(state: UpkeepParsed) -> Literal["call_model", "apply_update"]:
+    """Call the model again after an unreadable answer."""
+    return "call_model" if "problem" in state else "apply_update"
+
+
+def after_save(state: Saved) -> Literal["load_upkeep", "__end__"]:
+    """End, or load again after a save conflict."""
+    return "__end__" if "outcome" in state else "load_upkeep"

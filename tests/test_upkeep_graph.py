@@ -1,0 +1,274 @@
+"""The upkeep of a memory, end to end, with a scripted model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, get_type_hints
+
+import pytest
+from faulty_storage import MeddlingStorage, adding
+from langchain_core.messages import BaseMessage
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command
+from typing_extensions import TypedDict
+from update_values import fact
+
+from memgraph import (
+    Context,
+    Memory,
+    MemoryStorage,
+    Policy,
+    Scope,
+    UnreadableAnswerError,
+    build_upkeep_graph,
+    open_storage,
+)
+from memgraph.graph import in_memory_saver
+from memgraph.nodes.apply_update import apply_update
+from memgraph.nodes.build_upkeep_prompt import build_upkeep_prompt
+from memgraph.nodes.call_model import call_model
+from memgraph.nodes.find_candidates import find_candidates
+from memgraph.nodes.load_upkeep import load_upkeep
+from memgraph.nodes.parse_upkeep import parse_upkeep
+from memgraph.nodes.review_changes import review_changes
+from memgraph.nodes.save_memory import save_memory
+from memgraph.nodes.scrub_uploads import scrub_uploads
+from memgraph.state import UpkeepState
+from memgraph.testing import ScriptedModel
+
+ADA = Scope("ada")
+CONTEXT = Context(user_id="ada")
+NODES = (
+    load_upkeep, find_candidates, build_upkeep_prompt, call_model, parse_upkeep, apply_update, scrub_uploads,
+    review_changes, save_memory,
+)  # fmt: skip
+FACTS = (
+    fact("Works at Acme.", id="a", created_at="2026-01-01T00:00:00Z"),
+    fact("Works at Acme as a builder.", id="b", created_at="2026-02-01T00:00:00Z"),
+    fact("Wants to sail to Malta.", id="c", category="goal", created_at="2024-01-01T00:00:00Z"),
+)
+MERGE = {"ids": ["a", "b"], "content": "Works at Acme as a builder."}
+ANSWER = json.dumps({"merge": [MERGE], "end": ["c"]})
+KEEP = json.dumps({"merge": [], "end": []})
+
+
+def storage_with(*facts: Any, storage: MemoryStorage | None = None) -> MemoryStorage:
+    storage = storage or open_storage("memory:")
+    storage.save(ADA, Memory(facts=facts))
+    return storage
+
+
+def contents(memory: Memory) -> list[str]:
+    return [known.content for known in memory.facts]
+
+
+# -- the shape ------------------------------------------------------------------------------------
+
+
+def test_the_graph_is_the_nine_nodes_and_their_routes() -> None:
+    """What is drawn is what runs."""
+    drawn = build_upkeep_graph(model="offline", storage="memory:").get_graph()
+
+    assert list(drawn.nodes) == ["__start__", *(node.__name__ for node in NODES), "__end__"]
+    assert {(edge.source, edge.target) for edge in drawn.edges if edge.conditional} == {
+        ("load_upkeep", "find_candidates"),
+        ("load_upkeep", "apply_update"),
+        ("load_upkeep", "__end__"),
+        ("find_candidates", "build_upkeep_prompt"),
+        ("find_candidates", "apply_update"),
+        ("find_candidates", "__end__"),
+        ("parse_upkeep", "call_model"),
+        ("parse_upkeep", "apply_update"),
+        ("scrub_uploads", "review_changes"),
+        ("scrub_uploads", "save_memory"),
+        ("review_changes", "apply_update"),
+        ("review_changes", "save_memory"),
+        ("save_memory", "load_upkeep"),
+        ("save_memory", "__end__"),
+    }
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_no_node_takes_the_whole_state(node: Callable[..., Any]) -> None:
+    """A signature that names everything says nothing."""
+    (taken, *_) = get_type_hints(node).values()
+
+    assert set(get_type_hints(UpkeepState)) - set(get_type_hints(taken))
+
+
+def test_what_the_nodes_return_is_the_state() -> None:
+    """Every key is written by a node, and none is written that is not declared."""
+    returned = [set(get_type_hints(get_type_hints(node)["return"])) for node in NODES]
+
+    assert set().union(*returned) == set(get_type_hints(UpkeepState))
+
+
+# -- the straight line ----------------------------------------------------------------------------
+
+
+def test_what_is_known_twice_is_merged_and_what_is_over_is_ended() -> None:
+    """The main job: one call, one save."""
+    storage, model = storage_with(*FACTS), ScriptedModel(ANSWER)
+
+    state = build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
+
+    saved = storage.load(ADA)
+    assert state["outcome"] == "learned"
+    assert contents(saved) == ["Works at Acme as a builder."]
+    assert [(past.id, past.reason, past.ended_by) for past in saved.past] == [
+        ("b", "merged", "a"),
+        ("c", "removed", ""),
+    ]
+    assert (state["report"].usage.calls, saved.revision) == (1, 2)
+
+
+def test_what_was_asked_is_not_asked_again() -> None:
+    """The model kept everything: that is noted, and the next upkeep calls no model and saves nothing."""
+    storage, model = storage_with(*FACTS), ScriptedModel(KEEP)
+    graph = build_upkeep_graph(model=model, storage=storage)
+
+    outcomes = [graph.invoke({}, context=CONTEXT)["outcome"] for _ in range(2)]
+
+    saved = storage.load(ADA)
+    assert outcomes == ["nothing_new", "nothing_new"]
+    assert (saved.facts, saved.revision, len(model.asked)) == (FACTS, 2, 1)
+
+
+def test_without_candidates_no_model_is_called_and_nothing_is_saved() -> None:
+    """An upkeep costs nothing if there is nothing to do."""
+    storage, model = storage_with(FACTS[0]), ScriptedModel(ANSWER)
+
+    state = build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
+
+    assert (state["outcome"], len(model.asked), storage.load(ADA).revision) == ("nothing_new", 0, 1)
+
+
+def test_what_has_expired_is_ended_without_a_model() -> None:
+    """So is what is too much."""
+    expired = fact("Has visitors.", id="v", valid_until="2025-01")
+    storage, model = storage_with(FACTS[0], expired), ScriptedModel(ANSWER)
+
+    state = build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
+
+    saved = storage.load(ADA)
+    assert (state["outcome"], len(model.asked)) == ("learned", 0)
+    assert [(past.id, past.reason) for past in saved.past] == [("v", "expired")]
+    assert saved.upkeep is not None
+    assert saved.upkeep.revision == saved.revision
+
+
+def test_the_offline_model_needs_no_network() -> None:
+    """The default merges what is beyond doubt."""
+    storage = storage_with(fact("Has 2 cats.", id="a"), fact("has 2 cats", id="b"))
+
+    build_upkeep_graph(storage=storage).invoke({}, context=CONTEXT)
+
+    assert contents(storage.load(ADA)) == ["Has 2 cats."]
+
+
+def test_an_unreadable_answer_is_asked_for_again_once() -> None:
+    """With the problem; the second one changes nothing."""
+    storage = storage_with(*FACTS)
+    model = ScriptedModel("I merged them!", ANSWER)
+    build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
+    assert "merge and end" in str(model.asked[1][-1].content)
+    assert contents(storage.load(ADA)) == ["Works at Acme as a builder."]
+
+    storage = storage_with(*FACTS)
+    with pytest.raises(UnreadableAnswerError):
+        build_upkeep_graph(model=ScriptedModel("?"), storage=storage).invoke({}, context=CONTEXT)
+    assert storage.load(ADA).facts == FACTS
+
+
+# -- races ----------------------------------------------------------------------------------------
+
+
+def test_an_upkeep_that_lost_a_race_applies_its_changes_again() -> None:
+    """The model is not asked again if the facts are the same."""
+    model = ScriptedModel(ANSWER)
+    storage = MeddlingStorage()
+    storage_with(*FACTS, storage=storage)
+    storage.acts.append(adding("Has a dog."))
+
+    build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
+
+    assert contents(storage.load(ADA)) == ["Works at Acme as a builder.", "Has a dog."]
+    assert len(model.asked) == 1
+
+
+# -- review ---------------------------------------------------------------------------------------
+
+
+def review(storage: MemoryStorage, decision: object) -> dict[str, Any]:
+    graph = build_upkeep_graph(
+        model=ScriptedModel(ANSWER), storage=storage, review="corrections", checkpointer=in_memory_saver()
+    )
+    config: Any = {"configurable": {"thread_id": "t1"}}
+    asked = graph.invoke({}, config, context=CONTEXT)
+    (interrupt,) = asked["__interrupt__"]
+    assert [item["key"] for item in interrupt.value["items"]] == ["remove:c", "merge:a"]
+    return graph.invoke(Command(resume=decision), config, context=CONTEXT)
+
+
+def test_a_person_decides_about_each_change() -> None:
+    """As about an update."""
+    storage = storage_with(*FACTS)
+
+    state = review(storage, {"items": {"merge:a": "accept"}, "others": "reject"})
+
+    assert contents(storage.load(ADA)) == ["Works at Acme as a builder.", "Wants to sail to Malta."]
+    assert [(refusal.item, refusal.reason) for refusal in state["report"].refused] == [
+        ("Wants to sail to Malta.", "rejected in review")
+    ]
+
+
+def test_what_a_person_rejected_is_not_proposed_again() -> None:
+    """The questions are noted with the decision."""
+    storage = storage_with(*FACTS)
+
+    state = review(storage, "reject")
+
+    model = ScriptedModel(ANSWER)
+    build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
+    assert (state["outcome"], storage.load(ADA).facts, len(model.asked)) == ("rejected", FACTS, 0)
+
+
+# -- inside another graph -------------------------------------------------------------------------
+
+
+class Parent(TypedDict):
+    memory: str
+
+
+def test_as_a_node_it_changes_no_key_of_its_parent() -> None:
+    """A graph of one's own may tidy the memory after a conversation."""
+    storage = storage_with(*FACTS)
+    builder: Any = StateGraph(Parent, context_schema=Context)
+    builder.add_node("upkeep", build_upkeep_graph(model=ScriptedModel(ANSWER), storage=storage))
+    builder.add_edge(START, "upkeep")
+
+    state = builder.compile().invoke({"memory": "mine"}, context=CONTEXT)
+
+    assert state == {"memory": "mine"}
+    assert len(storage.load(ADA).facts) == 1
+
+
+def test_the_limits_are_those_of_the_run() -> None:
+    """A policy in the context overrides the graph's."""
+    storage, model = storage_with(FACTS[2]), ScriptedModel(ANSWER)
+    graph = build_upkeep_graph(model=model, storage=storage)
+
+    graph.invoke({}, context=Context(user_id="ada", policy=Policy(stale_days={"goal": 36_000})))
+
+    assert len(model.asked) == 0
+
+
+def test_the_prompt_is_sent_with_its_examples() -> None:
+    """Rules, two examples, and the facts."""
+    model = ScriptedModel(KEEP)
+
+    build_upkeep_graph(model=model, storage=storage_with(*FACTS)).invoke({}, context=CONTEXT)
+
+    messages: Sequence[BaseMessage] = model.asked[0]
+    assert [message.type for message in messages] == ["system", "human", "ai", "human", "ai", "human"]
