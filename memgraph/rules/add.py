@@ -25,8 +25,6 @@ def add(draft: Draft) -> Draft:
     for addition in draft.changes.additions:
         reason = rejection_reason(addition, draft.policy)
         key = fact_key(addition.content)
-        if draft.memory.fact(addition.repeats):
-            known[key] = addition.repeats
         if reason:
             draft = draft.with_refusal(addition.content, reason)
         # a known fact may have been replaced by an earlier addition of this update

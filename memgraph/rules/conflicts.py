@@ -19,8 +19,8 @@ from memgraph.models import Addition, Conflict, Fact, Memory, MemoryUpdate, Turn
 from memgraph.policy import Policy
 from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.add import rejection_reason
+from memgraph.rules.merge import KnownFacts
 from memgraph.text.changes import ChangeKind, find_change, light_words
-from memgraph.text.normalize import fact_key
 from memgraph.text.sentences import sentences
 from memgraph.text.slots import find_slot
 from memgraph.text.spans import own_words
@@ -60,11 +60,14 @@ def likely_conflicts(
     """
     ended = frozenset(removal.id for removal in changes.removals)
     ended |= {fact_id for addition in changes.additions for fact_id in addition.replaces}
-    index = _FactIndex([fact for fact in memory.facts if fact.id not in ended])
+    known = [fact for fact in memory.facts if fact.id not in ended]
+    index, repeated = _FactIndex(known), KnownFacts(known)
     found = [
         scored
         for addition in changes.additions
-        if (said := _changed_words(addition, turns)) and not rejection_reason(addition, policy)
+        if (said := _changed_words(addition, turns))
+        and not rejection_reason(addition, policy)
+        and not ((same := repeated.find(addition)) and _is_in_same_order(addition.content, same.content))
         for scored in nlargest(MAX_PER_ADDITION, index.related(addition, *said), key=_score)
     ]
     return tuple(scored.conflict for scored in nlargest(MAX_CONFLICTS, found, key=_score))
@@ -80,6 +83,13 @@ def _changed_words(addition: Addition, turns: Sequence[Turn]) -> tuple[ChangeKin
                 kind = find_change(quoted)
                 return (kind, quoted) if kind else None
     return None
+
+
+def _is_in_same_order(one: str, other: str) -> bool:
+    """Return whether the words of the shorter text occur in the other in their order; "tea to coffee" is reversed."""
+    shorter, longer = sorted((extract_terms(one), extract_terms(other)), key=len)
+    rest = iter(longer)
+    return all(term in rest for term in shorter)
 
 
 def _sentences_of(quote: str, words: str) -> str:
@@ -163,10 +173,10 @@ def _beginning(term: str) -> str:
 
 
 def _may_conflict(addition: Addition, fact: Fact) -> bool:
-    """Return whether *addition* was said after *fact*, states something else, and no rule decides between them."""
+    """Return whether *addition* was said after *fact*, and no rule decides between them."""
     said_before = fact.said_at or fact.created_at
     is_later = not (said_before and addition.said_at) or addition.said_at >= said_before
-    return is_later and fact_key(addition.content) != fact_key(fact.content) and not _share_slot(addition, fact)
+    return is_later and not _share_slot(addition, fact)
 
 
 def _share_slot(addition: Addition, fact: Fact) -> bool:

@@ -23,14 +23,15 @@ def merge(draft: Draft) -> Draft:
 
     The fact keeps its id, and a manual one its wording. Of additions that repeat each other the first remains, with
     the richer wording and the quotes of all. What a reviewer wrote stays as it is, and so does what replaces the fact
-    that it resembles: the model has seen both.
+    that it resembles: the model has seen both. What the model found to repeat a fact
+    does so, however little they are alike.
     """
     known = KnownFacts(draft.memory.facts)
     kept: list[Addition] = []
     for addition in draft.changes.additions:
         if addition.edited_by_user or draft.memory.fact(addition.id) or not _is_acceptable(addition, draft):
             kept.append(addition)
-        elif same := known.find(addition):
+        elif same := draft.memory.fact(addition.repeats) or known.find(addition):
             draft, worded = _with_one_wording(draft, same.id, addition)
             kept.append(worded)
         elif (position := _position_of_same(kept, addition)) is not None:

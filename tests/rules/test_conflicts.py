@@ -17,7 +17,7 @@ POLICY = Policy()
 CHANGES = (
     ("Prefers tea to coffee.", "Prefers coffee to tea.", "I've switched from tea to coffee, my doctor said so."),
     ("Plays chess with Dana on Fridays.", "Plays chess with Dana on Sundays.", "Chess with Dana is on Sundays now."),
-    ("Waters the orchids once a week.", "Waters the orchids twice a week.", "From now on the orchids get water twice."),
+    ("Waters the orchids weekly.", "Waters the orchids daily.", "From now on I water the orchids daily."),
     ("Plans to learn Spanish this year.", "Stopped learning Spanish.", "I stopped learning Spanish, no time."),
     ("Goes to the gym on Mondays.", "Does not go to the gym any more.", "I don't go to the gym anymore."),
     ("Is allergic to peanuts.", "Is not allergic to peanuts.", "Turns out I'm not allergic to peanuts after all."),
@@ -108,11 +108,12 @@ def test_what_was_said_later_is_not_replaced_by_what_was_said_before() -> None:
     assert conflicts(quoted(new, said), facts=(fact(CHANGES[0][0], id="f0", said_at="2026-06-01T00:00:00Z"),)) == []
 
 
-def test_what_is_known_word_for_word_is_no_conflict() -> None:
+def test_what_is_known_is_no_conflict() -> None:
     """It is confirmed."""
     known, _, said = CHANGES[0]
 
     assert conflicts(quoted(known.upper(), said)) == []
+    assert conflicts(quoted("The user is allergic to peanuts.", "Turns out I'm allergic to peanuts.")) == []
 
 
 def test_two_values_of_one_slot_are_not_asked_about() -> None:

@@ -182,3 +182,11 @@ def test_an_update_without_additions_compares_nothing(monkeypatch: pytest.Monkey
     before = draft(Memory(facts=(fact("Has a dog."),)))
 
     assert merge(before) == before
+
+
+def test_what_the_model_found_to_repeat_a_fact_confirms_it() -> None:
+    known = fact("Lives in Lisbon.", id="f1")
+
+    (after,) = learn(Memory(facts=(known,)), addition("Still where the trams are yellow.", repeats="f1")).facts
+
+    assert (after.id, after.confirmations) == ("f1", 1)
