@@ -38,6 +38,7 @@ from memgraph.prompts.template import (
     substitute,
 )
 from memgraph.retrieval.lexical import bm25
+from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.text.dates import local_date, local_day
 from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import escape, language_of, single_line, unescape
@@ -158,10 +159,10 @@ def correction_request(prompt: Prompt, problem: str) -> str:
 
 
 def _memory_block(memory: Memory, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
-    """Return the known summaries, if they may be rewritten, and the known *facts*."""
+    """Return what still holds of the summaries, if they may be rewritten, and the known *facts*."""
     summaries = [
         f"{to_camel(name)}: {escape(single_line(remove_hidden(section.summary)))}"
-        for name, section in memory.sections()
+        for name, section in with_current_summaries(memory).sections()
         if policy.summaries == "update" and section.summary.strip()
     ]
     lines = "\n".join(render_fact(fact, timezone=timezone) for fact in facts)

@@ -19,6 +19,7 @@ from memgraph.retrieval.episode_index import EpisodeIndex
 from memgraph.retrieval.fact_index import FactIndex, estimate_bytes, fact_documents
 from memgraph.retrieval.past import PastIndex
 from memgraph.retrieval.rankers import DEFAULT_RANKER, Ranker, get_ranker
+from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import Terms, extract_all_terms
 from memgraph.retrieval.vector_store import VectorStore
 from memgraph.text.tokens import count_tokens
@@ -98,6 +99,7 @@ class IndexCache:
         self._vectors: LRUCache[int, EmbeddingCache] = LRUCache(_MAX_EMBEDDINGS)
         self._pruned: LRUCache[VectorStore, tuple[weakref.ref[FactIndex], weakref.ref[EpisodeIndex]]] = LRUCache(keep)
         self._summaries: LRUCache[Hashable, Summaries] = LRUCache(keep)
+        self._summaries_by_id: LRUCache[Hashable, tuple[object, Summaries]] = LRUCache(keep)
         # of texts, so that a changed memory is indexed again at the price of what is new
         self._terms: LRUCache[str, Terms] = LRUCache(max_bytes=MAX_TEXT_BYTES, size_of=_terms_size)
         self._token_counts: LRUCache[str, int] = LRUCache(
@@ -112,7 +114,15 @@ class IndexCache:
     def clear(self) -> None:
         """Remove everything: indexes, summaries, vectors, terms and token counts."""
         indexes = (self._facts, self._facts_by_id, self._episodes, self._episodes_by_id, self._past)
-        for cache in (*indexes, self._vectors, self._pruned, self._summaries, self._terms, self._token_counts):
+        for cache in (
+            *indexes,
+            self._vectors,
+            self._pruned,
+            self._summaries,
+            self._summaries_by_id,
+            self._terms,
+            self._token_counts,
+        ):
             cache.clear()
 
     def facts(
@@ -222,9 +232,16 @@ class IndexCache:
             self._pruned.put(options.vectors, indexes)
 
     def summaries(self, memory: Memory, max_tokens: int) -> Summaries:
-        """Return the summaries of *memory* that fit *max_tokens*: see `fit_summaries`."""
-        key = (max_tokens, tuple(section.summary for _, section in memory.sections()))
-        return self._summaries.get(key, lambda: fit_summaries(memory, max_tokens))
+        """Return the summaries of *memory* that hold and fit *max_tokens*: see `fit_summaries`."""
+        key = (max_tokens, tuple((section.summary, section.updated_at) for _, section in memory.sections()))
+        if not memory.past:
+            return self._summaries.get(key, lambda: fit_summaries(memory, max_tokens))
+        by_id = (key, id(memory.facts), id(memory.past))
+        known = self._summaries_by_id.get(by_id)
+        if known is None:
+            known = (memory.facts, memory.past), fit_summaries(with_current_summaries(memory), max_tokens)
+            self._summaries_by_id.put(by_id, known)
+        return known[1]
 
 
 def _options_key(options: IndexOptions) -> Hashable:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from memgraph.models import Refusal, Rewrite
+from memgraph.models import Memory, Refusal, Rewrite
+from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import SaidWords
 from memgraph.rules.rewrite import cut_summary
@@ -46,13 +47,20 @@ class _Sources:
 
     def split(self, rewrite: Rewrite) -> tuple[list[str], list[str]]:
         """Return the sentences of a summary that rest on something, and the others."""
-        near = self._said.support([rewrite.base, *self._accepted])
+        is_base = rewrite.base == self._memory.section(rewrite.section).summary
+        before = self._current.section(rewrite.section).summary if is_base else rewrite.base
+        near = self._said.support([before, *self._accepted])
         kept: list[str] = []
         dropped: list[str] = []
         for sentence in sentences(cut_summary(rewrite.summary, self._policy)):
             is_supported = self._supports(near, sentence) or self._supports(self._known, sentence)
             (kept if is_supported else dropped).append(sentence)
         return kept, dropped
+
+    @cached_property
+    def _current(self) -> Memory:
+        """The memory with what still holds of its summaries."""
+        return with_current_summaries(self._memory)
 
     @cached_property
     def _known(self) -> Support:

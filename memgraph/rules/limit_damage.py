@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from memgraph.models import Addition, Memory, Merge, Refusal, Removal, Rewrite
+from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import content_terms
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.draft import Draft
@@ -110,7 +111,7 @@ def _without_unseen(draft: Draft) -> Draft:
 def _keeps_enough(rewrite: Rewrite, memory: Memory, lost: set[str]) -> bool:
     """Return whether the new text has enough of the old words, of which those of superseded facts are not valid."""
     ended = (content_terms(fact.content) for fact_id in lost if (fact := memory.fact(fact_id)))
-    valid = content_terms(memory.section(rewrite.section).summary).difference(*ended)
+    valid = content_terms(with_current_summaries(memory).section(rewrite.section).summary).difference(*ended)
     if rewrite.edited_by_user or not rewrite.summary.strip() or not valid:
         return True
     return len(valid & content_terms(rewrite.summary)) >= MIN_KEPT_SHARE * len(valid)

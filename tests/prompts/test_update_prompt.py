@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph import ConfigError, Fact, Memory, Policy, Section
-from memgraph.models import Prompt, PromptExample, Quarantined, SpanOrigin, Turn
+from memgraph.models import PastFact, Prompt, PromptExample, Quarantined, SpanOrigin, Turn
 from memgraph.prompts.schema import answer_schema
 from memgraph.prompts.template import (
     Language,
@@ -491,3 +491,12 @@ def test_the_slots_that_are_asked_for_are_in_the_table(language: Language) -> No
 
     assert len(names) == 9
     assert None not in {load_slots().normalize(name) for name in names}
+
+
+def test_a_sentence_that_does_not_hold_any_more_is_not_shown() -> None:
+    """The model is to write it anew; the document keeps it until then."""
+    past = PastFact(content="Lives in Lisbon.", ended_at="2026-05-10T00:00:00Z", reason="removed")
+    summary = Section(summary="Lives in Lisbon. Likes tea.", updated_at="2026-03-01T00:00:00Z")
+    memory = Memory(past=(past,)).with_section("personal_context", summary)
+
+    assert "personalContext: Likes tea." in ask(turn("Hi."), memory=memory).human
