@@ -71,7 +71,8 @@ def with_current_summaries(memory: Memory) -> Memory:
     """Return *memory* with what still holds of its summaries.
 
     Sentences that rest on a fact that ended after the summary was written are left out. A sentence rests on such a
-    fact if it has its value, such as the old home, or most of the words that the fact that followed has not. It holds if it has those of this fact, too ("Moved from Lisbon to Porto."), or if a current fact has more of its words.
+    fact if it has its value, such as the old home, or most of the words that the fact that followed has not. It holds
+    if it has those of this fact, too ("Moved from Lisbon to Porto."), or if a current fact has more of its words.
     """
     ended = ended_facts(memory) if memory.past else []
     if not ended:
