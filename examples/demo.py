@@ -41,6 +41,13 @@ def main(folder: Path) -> None:
     with MemoryClient(f"file:{folder}", model=OBEDIENT) as memory:
         print("\n6. A page tries to plant a lie and an order, and the model obeys. Only what Maya said is kept.")
         learn(memory, "maya", "maya_2026-04-20.json")
+        print("\n7. What changed is not lost: what holds now, and what held before, until when.")
+        for question in ("Where do I live?", "Where did I live before?"):
+            print(f"   {question}")
+            for line in homes(memory.context(question, user_id="maya")):
+                print(f"   {line}")
+        for line in homes("\n".join(fact.content for fact in memory.get(user_id="maya", as_of="2026-03").facts)):
+            print(f"   In March: {line}")
     print(f"\nThe memories are JSON files in {folder}, which you can read and edit.")
     print("Now you: make chat")
 
@@ -60,6 +67,11 @@ def describe(fact: Fact) -> str:
     """Return a fact with its day, and the words that it was learned from."""
     quote = f', from "{fact.evidence[0].quote}"' if fact.evidence else ""
     return f"{fact.content} ({fact.valid_from or fact.said_at[:10]}{quote})"
+
+
+def homes(text: str) -> list[str]:
+    """Return the lines of *text* about where somebody lives."""
+    return [line for line in text.splitlines() if "Lives in" in line]
 
 
 def ask(memory: MemoryClient, user: str, question: str) -> None:

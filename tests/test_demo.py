@@ -66,6 +66,16 @@ def test_what_a_page_plants_is_refused_although_the_model_obeys(story: str) -> N
     assert scene.count(" + ") == 1
 
 
+def test_a_question_tells_what_holds_now_from_what_held_before_and_until_when(story: str) -> None:
+    """Only a question about the past finds the past."""
+    scene = story.split("\n7. ")[1].split("\n\n", maxsplit=1)[0]
+    now, before = scene.split("Where did I live before?")
+
+    assert ("Lives in Malmö." in now, "Gothenburg" in now) == (True, False)
+    assert "- until 2026-04: Lives in Gothenburg." in before
+    assert "In March: Lives in Gothenburg." in before
+
+
 def test_make_demo_runs_it() -> None:
     makefile = (ROOT / "Makefile").read_text()
 

@@ -17,7 +17,7 @@ from memgraph.retrieval.budget import Summaries, fit_summaries
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.episode_index import EpisodeIndex
 from memgraph.retrieval.fact_index import FactIndex, estimate_bytes, fact_documents
-from memgraph.retrieval.past import PastIndex
+from memgraph.retrieval.past import PastIndex, past_documents
 from memgraph.retrieval.rankers import DEFAULT_RANKER, Ranker, get_ranker
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import Terms, extract_all_terms
@@ -208,7 +208,7 @@ class IndexCache:
 
     def past(self, facts: Sequence[PastFact]) -> PastIndex:
         """Return the index of past facts; it is built if it is not cached."""
-        documents = fact_documents(facts, _NO_TURNS)
+        documents = past_documents(facts)
         content = (documents, tuple((fact.id, fact.ended_by, fact.reason, fact.ended_at) for fact in facts))
         build = get_ranker(None)
         return self._past.get(content, lambda: PastIndex(facts, documents, build(documents, self._extract_terms, None)))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from memgraph.models import Memory, PastFact
-from memgraph.retrieval.documents import Document
-from memgraph.retrieval.fact_index import FactIndex, Ranking, best_first, scale_to_best
+from memgraph.retrieval.documents import QUOTE_WEIGHT, Document
+from memgraph.retrieval.fact_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
 
 MAX_PAST_FACTS = 10
 """Maximum number of past facts that a question finds."""
+MAX_UNMATCHED = 3
+"""How many it finds if none has words of the question: "What was different before?"."""
 PAST_SHARE = 0.25
 """Share of the budget that they may take."""
 FINDABLE = frozenset({"superseded", "removed", "expired", "evicted"})
@@ -50,7 +52,7 @@ class PastIndex:
             ranking: Their order for *query*.
 
         Returns:
-            The best MAX_PAST_FACTS of those that something finds.
+            The best MAX_PAST_FACTS of those that something finds; if nothing finds any, the latest MAX_UNMATCHED.
         """
         own = scale_to_best(self.index.scores(query))
         found = {fact.id: score for fact, score in zip(current.facts, ranking.similarity, strict=True)}
@@ -58,7 +60,18 @@ class PastIndex:
         by_successor = [found.get(find_successor(fact.id, following), 0.0) for fact in self.facts]
         scores = np.maximum(own, by_successor)
         latest_first = np.flatnonzero(scores)[::-1]
+        if not len(latest_first):
+            latest_first = np.arange(len(scores))[: -MAX_UNMATCHED - 1 : -1]
         return Ranking(best_first(latest_first, scores, MAX_PAST_FACTS), scores, scores)
+
+
+def past_documents(facts: Sequence[PastFact]) -> tuple[Document, ...]:
+    """Return the documents of *facts*: their content and quotes, and the name of the attribute that they state."""
+    documents = fact_documents(facts, {})
+    slots = (((fact.slot.replace("_", " "), QUOTE_WEIGHT),) if fact.slot else () for fact in facts)
+    return tuple(
+        replace(document, context=(*document.context, *slot)) for document, slot in zip(documents, slots, strict=True)
+    )
 
 
 def find_successor(fact_id: str, following: Mapping[str, str]) -> str:

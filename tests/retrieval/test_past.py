@@ -71,6 +71,24 @@ def test_another_question_does_not_find_the_past(question: str) -> None:
     assert "Lisbon" not in recall(MOVED, [question], now=NOW)
 
 
+def test_a_past_fact_is_found_by_the_attribute_that_it_states() -> None:
+    """The question has none of its words."""
+    job = PastFact(content="Worked at Acme.", slot="employer", ended_at="2026-05", reason="superseded")
+    tea = PastFact(content="Liked tea.", ended_at="2026-05", reason="superseded")
+
+    assert past_of(Memory(past=(job, tea)), "Who was my previous employer?") == ["- until 2026-05: Worked at Acme."]
+
+
+def test_a_question_without_any_of_its_words_finds_the_latest() -> None:
+    facts = tuple(PastFact(content=f"Fact {n}.", ended_at="2026-05", reason="removed") for n in range(5))
+
+    assert past_of(Memory(past=facts), "What was my situation before?") == [
+        "- until 2026-05: Fact 2.",
+        "- until 2026-05: Fact 3.",
+        "- until 2026-05: Fact 4.",
+    ]
+
+
 def test_what_was_merged_is_not_found() -> None:
     merged = LISBON.model_copy(update={"reason": "merged"})
 
