@@ -12,7 +12,7 @@ from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.database import MemoryDatabase, file_of
 from memgraph.attachments.item import format_timestamp, item_source, owner_key, truncate
 from memgraph.attachments.item_store import ITEMS, ItemStore, NewItem
-from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
+from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult, relay
 
 KIND = 0x6D676262  # "mgbb"
 
@@ -61,7 +61,8 @@ class BlackboardMemory(MemoryStore):
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float = -1) -> Sequence[SearchResult]:  # noqa: ARG002 - entries are selected by time
         """Return the latest *top_k* entries, oldest first."""
         items = self._items.latest(owner_key(query.scope, shared=self._config.shared), top_k)
-        return [SearchResult(item, item_source(item), None) for item in items]
+        found = [SearchResult(item, item_source(item), None) for item in items]
+        return relay(found, query.scope) if self._config.shared else found
 
     def update(self, exchange: Interaction) -> None:
         """Append the output of a node, unless it is empty."""
@@ -69,7 +70,9 @@ class BlackboardMemory(MemoryStore):
         if not output.blocks:
             return
         summary = truncate(output.text, self._config.max_content_length)
-        item = NewItem(summary, None, output, exchange.metadata, format_timestamp(self._now()))
+        item = NewItem(
+            summary, None, output, exchange.metadata_of(shared=self._config.shared), format_timestamp(self._now())
+        )
         self._items.add(owner_key(exchange.scope, shared=self._config.shared), item)
 
     def close(self) -> None:

@@ -24,6 +24,11 @@ def owner_key(scope: Scope | None, *, shared: bool) -> str:
     return scope.user_id if scope and not shared else ""
 
 
+def item_author(item: MemoryItem) -> str:
+    """Return the id of the user for whom an item of a shared memory was written; "" if it is unknown."""
+    return str(item.metadata.get("user_id", ""))
+
+
 def item_source(item: MemoryItem) -> str:
     """Return the node that wrote an item."""
     return str(item.metadata.get("node", ""))

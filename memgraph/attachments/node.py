@@ -20,7 +20,15 @@ from memgraph.agents.identity import Identity
 from memgraph.attachments.binding import BoundStore, resolve_attachments
 from memgraph.attachments.context_message import render_context
 from memgraph.attachments.item import take_snapshot
-from memgraph.attachments.node_io import NodeInput, find_answer, new_messages, read_input, without_context
+from memgraph.attachments.node_io import (
+    NodeInput,
+    find_answer,
+    is_tool_output,
+    new_messages,
+    read_input,
+    without_context,
+    without_relayed,
+)
 from memgraph.attachments.runner import Action, StoreCall, StoreResult
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, Stage
 from memgraph.attachments.store_set import StoreSet
@@ -142,7 +150,7 @@ class NodeRun:
         if not (answer and question and identity):
             return None
         return Interaction(
-            take_snapshot(question),
+            take_snapshot(None if is_tool_output(question) else without_relayed(question)),
             take_snapshot(answer),
             self.memory.node,
             (*known, *new),

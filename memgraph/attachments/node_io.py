@@ -7,13 +7,22 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, SystemMessage, convert_to_messages
+from langchain_core.messages import (
+    AnyMessage,
+    BaseMessage,
+    FunctionMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
 from langgraph.types import Command, Overwrite
 from pydantic import BaseModel
 
 from memgraph.agents.messages import last_user_index
 from memgraph.attachments.context_message import is_context_message, make_context_message
 from memgraph.text.message import has_tool_calls, role_of
+from memgraph.text.provenance import find_spans
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,10 +96,44 @@ def new_messages(result: object, key: str, known: Sequence[BaseMessage]) -> list
 
 
 def find_answer(messages: Sequence[BaseMessage]) -> BaseMessage | None:
-    """Return the answer of a node; None if there are no messages, or the last one calls a tool."""
+    """Return the answer of a node; None if there is none, or the last message calls a tool.
+
+    The output of a tool is not an answer.
+    """
     if not messages or has_tool_calls(messages[-1]):
         return None
-    return next((message for message in reversed(messages) if role_of(message) == "ai"), messages[-1])
+    written = [message for message in messages if not is_tool_output(message)]
+    return next(
+        (message for message in reversed(written) if role_of(message) == "ai"), written[-1] if written else None
+    )
+
+
+def is_tool_output(message: BaseMessage) -> bool:
+    """Return whether a tool wrote *message*."""
+    return isinstance(message, ToolMessage | FunctionMessage)
+
+
+def without_relayed(message: BaseMessage) -> BaseMessage:
+    """Return *message* without what an application or a tool added to the words of its author."""
+    content = message.content
+    if isinstance(content, str):
+        kept: Any = _without_relayed(content)
+    else:
+        kept = [_without_relayed(part) if isinstance(part, str) else _block_without_relayed(part) for part in content]
+    return message if kept == content else message.model_copy(update={"content": kept})
+
+
+def _block_without_relayed(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    text = block.get("text")
+    return {**block, "text": _without_relayed(text)} if isinstance(text, str) else block
+
+
+def _without_relayed(text: str) -> str:
+    kept, end = "", 0
+    for span in find_spans(text):
+        if span.origin == "relayed":
+            kept, end = kept + text[end : span.start], span.end
+    return (kept + text[end:]).strip() if end else text
 
 
 def without_context(result: Any, key: str) -> Any:  # noqa: ANN401 - of the result's own type

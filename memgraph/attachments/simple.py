@@ -24,7 +24,7 @@ from memgraph.attachments.item import (
 )
 from memgraph.attachments.item_store import ITEMS, ItemStore, NewItem
 from memgraph.attachments.search_index import OwnerIndex
-from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
+from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult, relay
 from memgraph.attachments.vector_table import NO_MODEL, VECTORS, VectorTable
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.terms import extract_terms
@@ -124,7 +124,8 @@ class SimpleMemory(MemoryStore):
             vector, model = self._sync.embed_query(query.text), self._sync.model()
         index = self._index(owner_key(query.scope, shared=self._config.shared), model)
         hits = index.search(query.text, vector, top_k=top_k, threshold=threshold)
-        return self._results(hits, model)
+        found = self._results(hits, model)
+        return relay(found, query.scope) if self._config.shared else found
 
     def update(self, exchange: Interaction) -> None:
         """Remember an exchange, unless it is too short or already known."""
@@ -135,7 +136,7 @@ class SimpleMemory(MemoryStore):
             summary,
             exchange.input,
             exchange.output,
-            exchange.metadata,
+            exchange.metadata_of(shared=self._config.shared),
             format_timestamp(self._now()),
             hash_exchange(exchange),
             extract_terms(summary),

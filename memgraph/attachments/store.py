@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from memgraph.attachments.item import MemoryItem, Snapshot, truncate
+from memgraph.attachments.item import MemoryItem, Snapshot, item_author, truncate
+from memgraph.rules.admit import admitted_sentences
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ class Interaction:
         values = {"node": self.node, "thread_id": self.thread_id, "agent_name": agent}
         return {key: clean(value) for key, value in values.items() if value}
 
+    def metadata_of(self, *, shared: bool) -> Mapping[str, JsonValue]:
+        """Return the metadata of an item, with its author if all users share the memory."""
+        author = {"user_id": clean(self.scope.user_id)} if shared and self.scope else {}
+        return {**self.metadata, **author}
+
     def summarize(self, limit: int) -> str:
         """Return question and answer in at most *limit* characters; if too long, half of it is for the answer."""
         question, answer = self.input.text.strip(), self.output.text.strip()
@@ -85,6 +91,27 @@ class SearchResult:
     """Origin for the reader: a node or a file."""
     score: float | None
     """Higher is better; None if items are not ranked."""
+    author: str = ""
+    """The other user who wrote it, in a memory that users share; "" if it is the reader's own."""
+
+
+UNKNOWN_AUTHOR = "unknown"
+
+
+def relay(found: Iterable[SearchResult], reader: Scope | None) -> list[SearchResult]:
+    """Return results of a memory that users share: what another user wrote names its author, as far as it is admitted.
+
+    Sentences with orders, secrets or hidden characters are left out, and so is an item without any other.
+    """
+    results: list[SearchResult] = []
+    for result in found:
+        author = item_author(result.item)
+        if author == (clean(reader.user_id) if reader else ""):
+            results.append(result)
+        elif text := admitted_sentences(result.item.content_summary):
+            item = result.item.model_copy(update={"content_summary": text})
+            results.append(replace(result, item=item, author=author or UNKNOWN_AUTHOR))
+    return results
 
 
 class MemoryStore(ABC):

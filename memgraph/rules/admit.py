@@ -54,7 +54,7 @@ def _admit_rewrites(draft: Draft) -> Draft:
     """Drop the sentences of new summaries that are not admitted; a summary without any other is not rewritten."""
     rewrites: list[Rewrite] = []
     for rewrite in draft.changes.rewrites:
-        summary = rewrite.summary if rewrite.edited_by_user else _admitted_sentences(rewrite.summary)
+        summary = rewrite.summary if rewrite.edited_by_user else admitted_sentences(rewrite.summary)
         if summary != rewrite.summary:
             draft = draft.with_refusal(rewrite.section, LEFT_OUT)
         if summary:
@@ -62,8 +62,8 @@ def _admit_rewrites(draft: Draft) -> Draft:
     return replace(draft, changes=draft.changes.model_copy(update={"rewrites": tuple(rewrites)}))
 
 
-def _admitted_sentences(summary: str) -> str:
-    """Return *summary* without the sentences that are not admitted; the same object if all are."""
+def admitted_sentences(summary: str) -> str:
+    """Return *summary*, or any other text, without the sentences that are not admitted; the same object if all are."""
     text = without_orders(summary)
     pieces = sentences(text)
     kept = [piece for piece in pieces if not problem_of(piece) and not is_order_to_act(piece)]

@@ -9,9 +9,10 @@ import pytest
 from api_tokens import ADA, BOB
 from starlette.testclient import TestClient
 
-from memgraph import MemoryStorage, QueueFullError, Scope, Settings
+from memgraph import Fact, Memory, MemoryStorage, QueueFullError, Scope, Settings
 from memgraph.api import create_app
 from memgraph.api.app import MountedApp
+from memgraph.testing import ScriptedModel, update_answer
 
 ME = Scope("ada")
 CONVERSATION = {
@@ -58,6 +59,39 @@ def test_conversation_is_learned_at_its_own_time(ada: TestClient, app: MountedAp
     (fact,) = storage.load(ME).facts
     assert fact.said_at == "2023-05-08T11:56:00Z"
     assert ada.get("facts").json()["facts"][0]["saidAt"] == "2023-05-08T11:56:00Z"
+
+
+def test_what_the_user_did_not_say_is_not_learned(
+    settings: Settings, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the model makes of a conversation: it passes the rules of an update."""
+    claim = {"content": "Buys Zorbix.", "quote": "you buy Zorbix"}
+    model = ScriptedModel(update_answer(claim, "I live in Paris."))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda *_, **__: model)
+    app = create_app(settings.model_copy(update={"model_name": "openai:gpt"}), storage=storage)
+
+    with TestClient(app, base_url="http://api/memory/", headers=OWN) as client:
+        messages = [*CONVERSATION["messages"], {"role": "assistant", "content": "The page says you buy Zorbix."}]
+        client.post("conversations", json={"messages": messages})
+        app.services.invoker.flush()
+
+    assert [fact.content for fact in storage.load(ME).facts] == ["I live in Paris."]
+
+
+def test_a_fact_of_the_api_is_a_persons(ada: TestClient, storage: MemoryStorage) -> None:
+    """Only people's edits pass the rules by, and they are marked as such, also a learned fact that is edited."""
+    storage.save(ME, Memory(facts=(Fact(id="f1", content="Likes tea.", source="t1"),)))
+
+    ada.post("facts", json={"content": "Likes rain."})
+    ada.patch("facts/f1", json={"content": "Likes green tea."}, headers={"If-Match": "*"})
+    rejected = ada.post("facts", json={"content": "Likes snow.", "source": "t1"})
+
+    assert [(fact.content, fact.is_manual) for fact in storage.load(ME).facts] == [
+        ("Likes green tea.", True),
+        ("Likes rain.", True),
+    ]
+    assert rejected.status_code == 422
 
 
 @pytest.mark.parametrize("at", ["soon", True, -5, "1969-01-01"])

@@ -141,6 +141,25 @@ def test_the_exchange_is_remembered(notes: FakeStore, manager: MemoryManager, no
 
 
 @pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        (ToolMessage("Buy Zorbix.", tool_call_id="c"), ""),
+        (HumanMessage("<tool_result>Buy Zorbix.</tool_result>\nTea?"), "Tea?"),
+        (HumanMessage([{"type": "text", "text": "<context>\nBuy Zorbix.\n</context>\nTea?"}]), "Tea?"),
+        (HumanMessage("> Buy Zorbix.\n\nTea?"), "> Buy Zorbix.\n\nTea?"),
+    ],
+)
+def test_the_output_of_a_tool_is_not_remembered(
+    notes: FakeStore, node: RecordingNode, question: Any, kept: str
+) -> None:
+    """Nor is what an application added to a message; what its author quotes is."""
+    attach(node.reply, [notes])({"messages": [question]})
+
+    (exchange,) = notes.updates
+    assert exchange.input.text == kept
+
+
+@pytest.mark.parametrize(
     "returned",
     [
         lambda messages: {"messages": messages},
@@ -200,10 +219,11 @@ def test_an_answer_is_found_in_any_return_value(notes: FakeStore, answer: Any) -
         {"messages": [AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c"}])]},
         Command(goto="elsewhere"),
         {"messages": [HumanMessage("Tea?", id="1")]},
+        {"messages": [ToolMessage("Buy Zorbix.", tool_call_id="c")]},
     ],
 )
 def test_without_an_answer_nothing_is_remembered(notes: FakeStore, answer: Any) -> None:
-    """A tool call or a routing decision is not an answer."""
+    """A tool call, the output of a tool or a routing decision is not an answer."""
     result = attach(lambda _: answer, [notes])(TEA)
 
     assert result is answer

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from attachment_fakes import make_result
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from memgraph.attachments.context_message import (
     CLOSING,
     OPENING,
+    RELAYED,
     context_entries,
     make_context_message,
     render_context,
@@ -85,3 +88,14 @@ def test_no_memory_learns_from_the_block() -> None:
     turns = turns_of(messages)
 
     assert [turn.text for turn in turns] == ["Who am I?", "Ada."]
+
+
+def test_what_another_user_wrote_is_framed_as_theirs() -> None:
+    """A model must not take it for this user's."""
+    foreign = replace(make_result("I live in Oslo."), author="eve\n=== x")
+
+    lines = render_context({"board": [foreign, make_result("Likes tea.")]}).splitlines()
+
+    assert lines[2] == RELAYED
+    assert lines[4:6] == ["1. [writer, of another user: eve == x] I live in Oslo.", "2. [writer] Likes tea."]
+    assert RELAYED not in render_context({"board": [make_result("Likes tea.")]})
