@@ -30,7 +30,17 @@ from result import Outcome, as_json, read_outcome
 PARTS = (
     *("update", "start", "first_minute", "recall", "episode_recall", "own_recall", "recall_speed", "extraction"),
     *("statements", "secret_masking", "provenance", "attacks", "debounce", "invoker", "langmem_background"),
-    *("langmem_ends", "langmem_updates", "kill", "storages", "servers", "agents", "attachments", "file_memory"),
+    *(
+        "upkeep",
+        "langmem_ends",
+        "langmem_updates",
+        "kill",
+        "storages",
+        "servers",
+        "agents",
+        "attachments",
+        "file_memory",
+    ),
 )
 LIMIT_SECONDS = 1_800
 """Of a part, also on a busy machine: recall of episodes takes five minutes of CPU with an embedding model."""

@@ -28,6 +28,7 @@ from memgraph.cli import (
     step,
     transfer,
     update,
+    upkeep,
     users,
     worker,
 )
@@ -75,7 +76,7 @@ app = typer.Typer(
 COMMANDS: Mapping[str, tuple[CommandModule, ...]] = MappingProxyType(
     {
         "Learn and recall": (chat, update, step, recall),
-        "Inspect and correct": (show, episodes, users, fact, forget, audit, transfer),
+        "Inspect and correct": (show, episodes, users, fact, forget, audit, upkeep, transfer),
         "Background updates": (jobs, review, worker),
         "Set up and run": (setup, config, index, serve, draw, bench),
     }

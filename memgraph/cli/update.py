@@ -13,16 +13,15 @@ from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_co
 from memgraph.cli.io import default_thread, display_name, read_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from langchain_core.messages import AnyMessage
     from langchain_core.runnables import RunnableConfig
 
     from memgraph.cli.output import Output
     from memgraph.cli.review_view import Answer
     from memgraph.cli.update_view import Progress
     from memgraph.context import Context
-    from memgraph.graph import UpdateGraph
+    from memgraph.langgraph_adapter import MemoryGraph
     from memgraph.settings import Settings
 
 DISABLED = "Memory is off (enabled: false): nothing was learned."
@@ -70,6 +69,7 @@ def update(
     from memgraph.cli.update_view import Progress, dump_result, show_result
     from memgraph.config import make_context
     from memgraph.errors import ConversationError, MemgraphError
+    from memgraph.graph import build_graph
     from memgraph.importers.conversation import read_conversation
     from memgraph.models import Scope, validate_id
 
@@ -82,7 +82,7 @@ def update(
     if not settings.enabled:
         print_disabled(ctx)
         return
-    _check_can_review(ctx, settings)
+    check_can_review(ctx, settings)
     settings = resolve_model(ctx, settings)
     source = f"{display_name(file)} ({pluralize(len(messages), 'message')})"
     ctx.output.line(f"Learning about {format_scope(scope)} from {source}", "bold")
@@ -90,7 +90,7 @@ def update(
     context = make_context(settings).model_copy(update={"storage": ctx.storage, **identity})
 
     progress = Progress(ctx.output)
-    final = _run(ctx.output, messages, context, progress)
+    final = run_with_review(ctx.output, build_graph, {"messages": messages}, context, progress)
     if final is None:
         return
     if not final.get("outcome"):
@@ -121,7 +121,7 @@ def print_disabled(ctx: CommandContext) -> None:
     ctx.output.result({"outcome": None, "message": DISABLED})
 
 
-def _check_can_review(ctx: CommandContext, settings: Settings) -> None:
+def check_can_review(ctx: CommandContext, settings: Settings) -> None:
     """Fail before a model is paid for if changes need a review and there is no terminal to ask at."""
     from memgraph.cli.review_view import can_ask
     from memgraph.errors import EditError
@@ -133,15 +133,21 @@ def _check_can_review(ctx: CommandContext, settings: Settings) -> None:
         )
 
 
-def _run(output: Output, messages: list[AnyMessage], context: Context, progress: Progress) -> dict[str, Any] | None:
-    """Run the update, with a review at the terminal if configured; None if the user quits the review."""
+def run_with_review(
+    output: Output,
+    build: Callable[..., MemoryGraph[Any, Context, Any, Any]],
+    graph_input: Mapping[str, object],
+    context: Context,
+    progress: Progress,
+) -> dict[str, Any] | None:
+    """Run the graph that *build* makes, with a review at the terminal if configured; None if the user quits it."""
     from langgraph.types import Command
 
-    from memgraph.graph import build_graph, in_memory_saver
+    from memgraph.graph import in_memory_saver
 
     review = context.review or "never"
-    graph = build_graph(review=review, checkpointer=in_memory_saver() if review != "never" else None)
-    final = _stream(graph, {"messages": messages}, context, progress)
+    graph = build(review=review, checkpointer=in_memory_saver() if review != "never" else None)
+    final = _stream(graph, graph_input, context, progress)
     while _INTERRUPT in final:
         answer = _ask(output, final, progress)
         if answer is None:
@@ -150,7 +156,12 @@ def _run(output: Output, messages: list[AnyMessage], context: Context, progress:
     return final
 
 
-def _stream(graph: UpdateGraph, graph_input: Any, context: Context, progress: Progress) -> dict[str, Any]:  # noqa: ANN401
+def _stream(
+    graph: MemoryGraph[Any, Context, Any, Any],
+    graph_input: Any,  # noqa: ANN401
+    context: Context,
+    progress: Progress,
+) -> dict[str, Any]:
     """Run the graph until it ends or interrupts, and return its state."""
     config: RunnableConfig = {"configurable": {"thread_id": "update"}}
     final: dict[str, Any] = {}

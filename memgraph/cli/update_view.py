@@ -32,6 +32,26 @@ def _describe_load(output: NodeOutput) -> str:
     return f"{known}, {pluralize(output['pending_turns'], 'new turn')}"
 
 
+def _describe_upkeep_load(output: NodeOutput) -> str:
+    return pluralize(len(output["memory"].facts), "known fact")
+
+
+def _describe_candidates(output: NodeOutput) -> str:
+    kinds = [candidate.kind for candidate in output["candidates"]]
+    return f"{pluralize(kinds.count('alike'), 'group')} of facts that are alike, {kinds.count('stale')} old"
+
+
+def _describe_upkeep_prompt(output: NodeOutput) -> str:
+    return f"{pluralize(len(output['prompt'].fact_ids), 'fact')} in the prompt"
+
+
+def _describe_upkeep_parse(output: NodeOutput) -> str:
+    if "problem" in output:
+        return f"invalid answer: {output['problem']}"
+    changes = output["changes"]
+    return f"{pluralize(len(changes.merges), 'merge')} proposed, {len(changes.removals)} to end"
+
+
 def _describe_prompt(output: NodeOutput) -> str:
     return f"{pluralize(len(output['batch']), 'turn')} in the prompt"
 
@@ -81,9 +101,13 @@ NOTES: Mapping[str, Callable[[NodeOutput], str]] = MappingProxyType(
         "scrub_uploads": _describe_scrub,
         "review_changes": _describe_review,
         "save_memory": _describe_save,
+        "load_upkeep": _describe_upkeep_load,
+        "find_candidates": _describe_candidates,
+        "build_upkeep_prompt": _describe_upkeep_prompt,
+        "parse_upkeep": _describe_upkeep_parse,
     }
 )
-"""One-line descriptions of node outputs."""
+"""One-line descriptions of the outputs of nodes, of the update and of the upkeep."""
 
 
 WAITING_NODE = "call_model"
@@ -155,14 +179,23 @@ OUTCOMES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Messages by the outcome of an update."""
+UPKEEP_OUTCOMES: Mapping[str, str] = MappingProxyType(
+    {
+        "learned": "Changed:",
+        "nothing_new": "Nothing was changed.",
+        "forgotten": "Nothing was saved: the memory was deleted in the meantime.",
+        "rejected": "Nothing was changed: all changes were rejected in review.",
+    }
+)
+"""Messages by the outcome of an upkeep."""
 
 
-def show_result(output: Output, final: Mapping[str, Any], storage: str) -> None:
+def show_result(output: Output, final: Mapping[str, Any], storage: str, outcomes: Mapping[str, str] = OUTCOMES) -> None:
     """Print what changed, the cost, and where the memory is stored."""
     report: Report = final.get("report") or Report()
     saved: Memory | None = final.get("saved")
     output.line()
-    output.line(OUTCOMES[final["outcome"]], "bold")
+    output.line(outcomes[final["outcome"]], "bold")
     show_changes(output, report)
     output.line()
     output.line(_format_cost(report.usage))
