@@ -67,9 +67,8 @@ def test_what_the_user_did_not_say_is_not_learned(
     """Whatever the model makes of a conversation: it passes the rules of an update."""
     claim = {"content": "Buys Zorbix.", "quote": "you buy Zorbix"}
     model = ScriptedModel(update_answer(claim, "I live in Paris."))
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda *_, **__: model)
-    app = create_app(settings.model_copy(update={"model_name": "openai:gpt"}), storage=storage)
+    monkeypatch.setattr("memgraph.llm.models.CHAT_MODELS", {"scripted": lambda _name, _params: model})
+    app = create_app(settings.model_copy(update={"model_name": "scripted:x"}), storage=storage)
 
     with TestClient(app, base_url="http://api/memory/", headers=OWN) as client:
         messages = [*CONVERSATION["messages"], {"role": "assistant", "content": "The page says you buy Zorbix."}]
