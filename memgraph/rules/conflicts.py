@@ -30,7 +30,7 @@ MAX_CONFLICTS = 5
 MAX_PER_ADDITION = 3
 MIN_SHARED = {"ends": 0.3, "begins": 0.5}
 """Of the words of a known fact, so much must recur in the addition and its sentence, by the kind of the change word."""
-MAX_COMPARED = 32
+MAX_COMPARED = 10
 """Known facts that are compared in full with one addition."""
 IDF_PRIOR = 50
 """Facts that a memory is taken to have beyond its own: in a small one, most words are rare."""
@@ -60,14 +60,11 @@ def likely_conflicts(
     """
     ended = frozenset(removal.id for removal in changes.removals)
     ended |= {fact_id for addition in changes.additions for fact_id in addition.replaces}
-    known = [fact for fact in memory.facts if fact.id not in ended]
-    index, repeated = _FactIndex(known), KnownFacts(known)
+    index = _FactIndex([fact for fact in memory.facts if fact.id not in ended])
     found = [
         scored
         for addition in changes.additions
-        if (said := _changed_words(addition, turns))
-        and not rejection_reason(addition, policy)
-        and not ((same := repeated.find(addition)) and _is_in_same_order(addition.content, same.content))
+        if (said := _changed_words(addition, turns)) and not rejection_reason(addition, policy)
         for scored in nlargest(MAX_PER_ADDITION, index.related(addition, *said), key=_score)
     ]
     return tuple(scored.conflict for scored in nlargest(MAX_CONFLICTS, found, key=_score))
@@ -176,11 +173,13 @@ def _may_conflict(addition: Addition, fact: Fact) -> bool:
     """Return whether *addition* was said after *fact*, and no rule decides between them."""
     said_before = fact.said_at or fact.created_at
     is_later = not (said_before and addition.said_at) or addition.said_at >= said_before
-    return is_later and not _share_slot(addition, fact)
+    return is_later and not _is_decided(addition, fact)
 
 
-def _share_slot(addition: Addition, fact: Fact) -> bool:
-    """Return whether both fill one slot: the value that was said later supersedes the other without a model."""
+def _is_decided(addition: Addition, fact: Fact) -> bool:
+    """Return whether both state the same, or fill one slot, in which the value that was said later wins."""
+    if KnownFacts([fact]).find(addition) and _is_in_same_order(addition.content, fact.content):
+        return True
     new, known = find_slot(addition.content, addition.slot), find_slot(fact.content, fact.slot)
     return new is not None and known is not None and (new.slot, new.of) == (known.slot, known.of)
 
