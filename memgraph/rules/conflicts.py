@@ -155,8 +155,9 @@ class _FactIndex:
 
 
 def _terms(text: str) -> frozenset[str]:
-    """Return the words of *text*, in Chinese the pairs of characters, that name what it is about."""
-    return frozenset(term for term in extract_terms(text) if len(term) > 1 or term.isascii()) - _light_terms()
+    """Return the words of *text*, in Chinese the pairs of characters, that name what it is about: no numbers."""
+    words = (term for term in extract_terms(text) if len(term) > 1 or term.isascii())
+    return frozenset(term for term in words if not term.isdecimal()) - _light_terms()
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,11 +16,19 @@ from memgraph.llm.offline.extraction import Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS
 from memgraph.llm.offline.supersession import find_ended, resolve
 from memgraph.llm.offline.upkeep import answer_upkeep
+from memgraph.models import Verdict
+from memgraph.prompts.reconcile import ShownPair, read_pairs
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
+from memgraph.retrieval.terms import content_terms
+from memgraph.text.changes import find_change
 from memgraph.text.normalize import clean
 
 MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
+MIN_NAMED = 0.5
+"""More than this share of the words of a known fact must recur in the new one, or in the words of the user."""
+MAX_PAIRS_CHARS = 20_000
+"""Characters of a second look that are read: five pairs have fewer."""
 _TAGS = ("<conversation>", "<group>", "<old>")
 """One of them is in each prompt that it answers."""
 
@@ -80,11 +89,27 @@ def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> OfflineFact:
     return OfflineFact.model_validate(fields)
 
 
+def decide_pairs(prompt: str) -> dict[str, Verdict]:
+    """Return the verdict on each pair of *prompt*, the second look, by its number; empty for another prompt.
+
+    A known fact is replaced if the user's words end something ("no longer", "不再") and name most of what the fact is
+    about; else both hold.
+    """
+    return {str(number): _decide(pair) for number, pair in enumerate(read_pairs(prompt[:MAX_PAIRS_CHARS]), 1)}
+
+
+def _decide(pair: ShownPair) -> Verdict:
+    if find_change(pair.said) != "ends":
+        return "both"
+    known, now = content_terms(pair.known), content_terms(f"{pair.new}\n{pair.said}")
+    return "replaces" if len(known & now) > MIN_NAMED * len(known) else "both"
+
+
 class OfflineChatModel(BaseChatModel):
     """Keeps the sentences in which users state something lasting about themselves, in English and Chinese.
 
-    It answers the prompts of the update and the upkeep and nothing else, without a network. The same prompt always has
-    the same answer.
+    It answers the prompts of the update, its second look and the upkeep and nothing else, without a network. The same
+    prompt always has the same answer.
     """
 
     @property
@@ -99,7 +124,9 @@ class OfflineChatModel(BaseChatModel):
         **kwargs: Any,  # noqa: ANN401, ARG002 - the signature is BaseChatModel's
     ) -> ChatResult:
         prompt = _prompt(messages)
-        if "<conversation>" in prompt or not prompt:
+        if verdicts := decide_pairs(messages[-1].text):
+            text = json.dumps(verdicts)
+        elif "<conversation>" in prompt or not prompt:
             text = answer(prompt).model_dump_json(exclude_defaults=True)
         else:
             text = answer_upkeep(prompt).model_dump_json()
