@@ -253,6 +253,9 @@ class Registry:
     def finish_pending(self) -> None:
         """Learn from what is pending, each group within its `exit_seconds`: at a normal exit of the process."""
         began = self._exit_deadline = time.monotonic()
+        if not shutdown.CAN_START_THREADS:  # running jobs may end; what is pending waits for the next process
+            self.close_all(shutdown.EXIT_SECONDS)
+            return
         try:
             limits = [(group, group.config.settings.exit_seconds) for group in self._groups if group.worker.is_running]
             waiting = [(group, limit, group.worker.expedite_own()) for group, limit in limits if limit]

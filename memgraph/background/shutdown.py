@@ -25,6 +25,10 @@ from types import FrameType
 EXIT_SECONDS = 10.0
 """Maximum seconds that SIGTERM leaves to running updates."""
 
+CAN_START_THREADS = sys.version_info[:3] not in {(3, 12, 0), (3, 12, 1)}
+"""Whether threads can be started until `atexit` handlers run. Python 3.12.0 and 3.12.1 refuse them from the first step
+of the exit (python/cpython#113964), so that nothing can be learned there any more."""
+
 Close = Callable[[float | None], None]
 """Receives the limit in seconds; None is what a normal exit has left."""
 
@@ -65,7 +69,7 @@ def call_before_exit(act: Callable[[], object]) -> None:
     concurrent.futures uses the same function for the same purpose. It calls the last one first, and *act* comes later.
     """
     # It is private, but nothing public does: executors refuse work in `atexit` handlers, and on a thread that waits for
-    # the main one to end (tried with Python 3.11 to 3.13). Without it, what is pending waits for the next process.
+    # the main one to end (tried on Python 3.11 to 3.13). Without it, what is pending waits for the next process.
     register: Callable[[Callable[[], object]], None] | None = getattr(threading, "_register_atexit", None)
     if register:
         with contextlib.suppress(RuntimeError):  # the exit has begun already

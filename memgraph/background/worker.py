@@ -31,6 +31,8 @@ FLUSH_POLL_SECONDS = 0.1
 """Interval at which flush checks whether it is done, while jobs run."""
 FLUSH_POLL_FACTOR = 20
 """If a check takes long, the next one waits that many times as long."""
+_EXIT_HAS_BEGUN = "at interpreter shutdown"
+"""A part of what Python reports if it starts no more threads."""
 
 
 class Worker:
@@ -191,6 +193,8 @@ class Worker:
                     self._on_end()
                     return
             except Exception as error:  # logged: without this thread no job would run any more
+                if isinstance(error, RuntimeError) and _EXIT_HAS_BEGUN in str(error):
+                    return  # the claim was released: the next process runs the job
                 is_expected = isinstance(error, OutboxError)
                 level = logging.DEBUG if is_failing else logging.ERROR
                 logger.log(level, "updates wait: %s", error, exc_info=None if is_expected else error)

@@ -12,6 +12,7 @@ import pytest
 
 import memgraph
 from memgraph import Scope, open_outbox, open_storage
+from memgraph.background.shutdown import CAN_START_THREADS
 
 ADA, BOB = Scope("ada"), Scope("bob")
 
@@ -103,6 +104,15 @@ sys.stderr = Terminal()
 NO_TIME, ENOUGH_TIME = "0.2", "120"
 """Seconds that an exit waits for updates."""
 
+NO_THREADS = """
+from memgraph.background import shutdown
+shutdown.CAN_START_THREADS = False
+"""
+
+learns_at_exit = pytest.mark.skipif(
+    not CAN_START_THREADS, reason="Python 3.12.0 and 3.12.1 start no thread once the exit has begun"
+)
+
 
 def start(
     script: str, folder: Path, model_returns: str = "while closing", exit_seconds: str = ENOUGH_TIME
@@ -125,6 +135,7 @@ def pending_scopes(folder: Path) -> list[Scope]:
         return [job.key.scope for job in outbox.pending(now=0)]
 
 
+@learns_at_exit
 def test_exit_finishes_running_jobs_and_those_that_are_due(tmp_path: Path) -> None:
     process = start(SUBMIT, tmp_path, "during the exit")
     _, errors = process.communicate(timeout=300)
@@ -133,6 +144,7 @@ def test_exit_finishes_running_jobs_and_those_that_are_due(tmp_path: Path) -> No
     assert (count_facts(tmp_path, ADA), count_facts(tmp_path, BOB), pending_scopes(tmp_path)) == (1, 1, [])
 
 
+@learns_at_exit
 def test_exit_learns_what_waits_for_quiet(tmp_path: Path) -> None:
     process = start(WAIT_FOR_QUIET + "submit('ada')\nsubmit('bob')", tmp_path, "at once")
     _, errors = process.communicate(timeout=300)
@@ -141,6 +153,7 @@ def test_exit_learns_what_waits_for_quiet(tmp_path: Path) -> None:
     assert (count_facts(tmp_path, ADA), count_facts(tmp_path, BOB), pending_scopes(tmp_path)) == (1, 1, [])
 
 
+@learns_at_exit
 def test_exit_leaves_what_waits_for_another_process(tmp_path: Path) -> None:
     """It may still be in the middle of the conversation."""
     other = WAIT_FOR_QUIET + "submit('bob')\nprint('ready', flush=True)\nsys.stdin.read()\nos._exit(0)"
@@ -179,6 +192,18 @@ def test_exit_without_time_learns_nothing(tmp_path: Path) -> None:
     assert (count_facts(tmp_path, ADA), pending_scopes(tmp_path)) == (0, [ADA])
 
 
+def test_exit_that_cannot_start_threads_leaves_what_waits_to_the_next_process(tmp_path: Path) -> None:
+    process = start(NO_THREADS + WAIT_FOR_QUIET + "submit('ada')", tmp_path, "at once")
+    _, errors = process.communicate(timeout=300)
+    left = pending_scopes(tmp_path)
+    following = start("while invoker.pending(): time.sleep(0.01)", tmp_path, "at once")
+    following.communicate(timeout=300)
+
+    assert (process.returncode, errors, left) == (0, "", [ADA])
+    assert (count_facts(tmp_path, ADA), pending_scopes(tmp_path)) == (1, [])
+
+
+@learns_at_exit
 def test_exit_shows_one_line_on_a_terminal(tmp_path: Path) -> None:
     process = start(ON_A_TERMINAL + WAIT_FOR_QUIET + "submit('ada')\nsubmit('bob')", tmp_path, "at once")
     output, _ = process.communicate(timeout=300)
@@ -220,6 +245,7 @@ def test_sigterm_finishes_running_jobs_and_terminates(
     assert sorted(pending_scopes(tmp_path), key=str) == pending
 
 
+@learns_at_exit
 def test_existing_sigterm_handler_is_kept(tmp_path: Path) -> None:
     script = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n" + SUBMIT + WAIT_FOR_SIGNAL
     process = start(script, tmp_path, "during the exit")
