@@ -306,7 +306,10 @@ class RecallPipeline:
 
     def past_index(self, memory: Memory, query: Query) -> PastIndex | None:
         """Return the index of the past facts of *memory*; None if *query* is not about the past, or there are none."""
-        past = past_facts(memory, query.today) if query.is_about_past else ()
+        # most memories have no past: then the question is not searched for signs of one
+        if not (memory.past or any(fact.valid_until for fact in memory.facts)) or not query.is_about_past:
+            return None
+        past = past_facts(memory, query.today)
         return self.cache.past(past) if past else None
 
     def indexes(

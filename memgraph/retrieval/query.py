@@ -50,8 +50,8 @@ class Query(BaseModel):
     """The partial dates that the last of them names."""
     today: str = ""
     """The date of the user's day on which the last of them is written."""
-    is_about_past: bool = False
-    """Whether the last of them asks what was before, such as "Where did I live before?"."""
+    asked: str = ""
+    """The last text of the user, shortened."""
 
     @classmethod
     def from_text(cls, text: str, today: date | None = None) -> Query:
@@ -62,6 +62,11 @@ class Query(BaseModel):
     def text(self) -> str:
         """All texts, one after the other."""
         return "\n".join(text for text, _ in self.parts)
+
+    @cached_property
+    def is_about_past(self) -> bool:
+        """Whether the user asks what was before, such as "Where did I live before?"."""
+        return asks_about_past(self.asked)
 
     @cached_property
     def terms(self) -> dict[str, float]:
@@ -118,7 +123,7 @@ def _make_query(parts: Iterable[tuple[str, float]], asked: str, today: date | No
     asked = _shorten(asked)
     mentions = find_dates(asked, today)
     dates = dict.fromkeys(mention.date for mention in mentions if mention.date)
-    return Query(parts=tuple(parts), dates=tuple(dates), today=today.isoformat(), is_about_past=asks_about_past(asked))
+    return Query(parts=tuple(parts), dates=tuple(dates), today=today.isoformat(), asked=asked)
 
 
 def asks_about_past(text: str) -> bool:

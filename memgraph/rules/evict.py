@@ -46,7 +46,7 @@ def evict(draft: Draft) -> Draft:
     def rank(fact: Fact) -> tuple[bool, bool, float, str]:
         return fact.id in new_ids, fact.id not in covered, fact_value(fact, now), last_said(fact)
 
-    worst = sorted(learned, key=rank)
+    worst = sorted(learned, key=rank, reverse=True)[::-1]  # of equals the last goes first
     known = [fact.id for fact in worst if fact.id not in new_ids]
     evicted = known[: min(surplus, _evictable(draft))]
     crowded = [fact.id for fact in worst if fact.id in new_ids and not fact.replaces][: surplus - len(evicted)]
