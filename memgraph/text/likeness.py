@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nlargest
 from itertools import accumulate
+from types import MappingProxyType
 from typing import NamedTuple
 
 from memgraph.text.lexicon import Lexicon, load_lexicon
@@ -35,16 +36,27 @@ CONFLICT_COST = 2.0
 """Weight of the words that one sentence has in place of words of the other."""
 DETAIL_COST = 0.35
 """Weight of the words that one sentence has in addition to those of the other."""
+LEAD_COST = 1.0
+"""Weight of the first word of a sentence if the other one lacks it."""
 OTHER_ACTION = 0.6
 """What is left of the similarity of sentences with other actions."""
+OPPOSED_SHARE = 0.6
+"""Sentences that oppose each other in so much, compared with what they share, are not alike."""
 MAX_UNITS = 200
 """Words of a sentence that are compared, the first ones."""
 MAX_CANDIDATES = 48
 """Texts that are compared in full with a new one: those that share most with it."""
 
 _TOKEN = re.compile(rf"~\w+|[{HAN}]+|(?:(?![{HAN}])[^\W_])+(?:['-](?:(?![{HAN}])[^\W_])+)*|[,.;:!?。！？]")
-_SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是"}
+_SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是", "更"}
 _IS_HAN = re.compile(f"[{HAN}]")
+_PREFER = frozenset({"prefer", "prefers", "preferred"})
+_ROLES: Mapping[str, str] = MappingProxyType(
+    {"from": "from", "to": "to", "for": "to", "near": "near", "with": "with", "since": "since", "until": "until"}
+    | {"till": "until", "从": "from", "自": "from", "到": "to", "飞": "to", "去": "to"}
+)
+_WEAK_LEADS = frozenset({"like", "use", "work", "live", "喜欢", "用", "工作", "住", "做"})
+"""Groups of verbs that mean little before a noun: "likes to bake" is "bakes"."""
 _HAVE = frozenset({"has", "have", "had", "having"})
 _POSSESSIVE = re.compile(r"'s?$")
 
@@ -56,6 +68,8 @@ class Unit(NamedTuple):
     weight: float
     is_denied: bool
     word: str
+    role: str = ""
+    """What a preposition before it makes it, such as "from"."""
 
 
 @dataclass(slots=True)
@@ -70,6 +84,7 @@ class _Reader:
     times: set[str] = field(default_factory=set[str])
     is_denied: bool = False
     previous: str = ""
+    role: str = ""
     first: str = ""
     """The first English word, without "'s"."""
 
@@ -79,11 +94,18 @@ class _Reader:
                 self.is_denied = False
             elif token.startswith("~"):
                 self._mark(token[1:])
+            elif self.is_preferring and token == "to":  # noqa: S105 - a word
+                self.is_denied = True
             elif _IS_HAN.match(token):
                 self._read_chinese(token)
             else:
                 self._read_word(token)
             self.previous = token
+
+    @property
+    def is_preferring(self) -> bool:
+        """Whether "to" means "rather than": after "prefers" and what is preferred."""
+        return self.previous not in _PREFER and any(unit.word == "prefer" for unit in self.units[:-1])
 
     def _replace_phrase(self, match: re.Match[str]) -> str:
         lexicon = self.lexicon
@@ -101,10 +123,16 @@ class _Reader:
             self._mark(mark)
         if mark == "dislikes":
             word = "like"
+        self._follow(word)
         word = _POSSESSIVE.sub("", word)
         self.first = self.first or word
         if mark not in {"denials", "contrasts"}:
             self._add(word, stem(word))
+
+    def _follow(self, word: str) -> None:
+        """Note the role of the next word, if *word* gives one."""
+        if role := _ROLES.get(word):
+            self.role = role
 
     def _read_chinese(self, run: str) -> None:
         start = 0
@@ -112,6 +140,9 @@ class _Reader:
             self._add_characters(run[start : match.start()])
             start = match.end()
             word = self.lexicon.replaced.get(match[0], match[0])
+            self._follow(word)
+            if word in _SCOPE_ENDS:
+                self.is_denied = False
             if mark := self.lexicon.marks.get(word):
                 self._mark(mark)
                 if mark == "dislikes":
@@ -133,12 +164,20 @@ class _Reader:
         is_action = key in lexicon.actions or not forms.isdisjoint(lexicon.actions)
         if is_action:
             self.actions.add(forms)
-        self.units.append(Unit(forms, ACTION_WEIGHT if is_action else 1.0, self.is_denied, key))
+        self.units.append(Unit(forms, ACTION_WEIGHT if is_action else 1.0, self.is_denied, key, self._take_role(key)))
+
+    def _take_role(self, key: str) -> str:
+        """Return the role that a preposition gave to this word; the next one has none."""
+        role, self.role = self.role, self.role if key in _ROLES else ""
+        return "" if key in _ROLES else role
 
     def _add_characters(self, run: str) -> None:
         for character in run:
             if character not in self.lexicon.light and character not in "零〇一二两三四五六七八九十百千万":
-                self.units.append(Unit(frozenset({character}), CHARACTER_WEIGHT, self.is_denied, character))
+                unit = Unit(
+                    frozenset({character}), CHARACTER_WEIGHT, self.is_denied, character, self._take_role(character)
+                )
+                self.units.append(unit)
         for start in range(len(run) - 1):
             pair = run[start : start + 2]
             self.units.append(Unit(frozenset({pair}), PAIR_WEIGHT, self.is_denied, pair))
@@ -180,12 +219,23 @@ class Profile:
             other.kinds.get(kind) and _differ(members, other.kinds[kind]) for kind, members in self.kinds.items()
         ) or _differ(self.numbers, other.numbers):
             return False
-        return not _differ(self.own_names(other), other.own_names(self))
+        return not _differ(self.own_names(other), other.own_names(self)) and not self._has_other_subject(other)
+
+    def _has_other_subject(self, other: Profile) -> bool:
+        """Return whether each begins with a name that the other has elsewhere: "Ada met Bob" and "Bob met Ada"."""
+        one, two = self._first, other._first
+        return one != two and two in self.names and one in other.names
 
     def own_names(self, other: Profile) -> frozenset[str]:
         """Return the names of this text that *other* has in no form, also not as an ordinary word."""
         words = {unit.word for unit in other.units}
         return frozenset(name for name in self.names if not any(_same_form(name, word) for word in words | other.names))
+
+    def _lead_without(self, other: Profile) -> float:
+        """Return the weight of the first word if *other* lacks it: mostly a verb, which changes what the rest means."""
+        first = self.units[0]
+        has = any(not first.forms.isdisjoint(unit.forms) or _same_form(first.word, unit.word) for unit in other.units)
+        return 0.0 if has or not first.forms.isdisjoint(_WEAK_LEADS) else first.weight
 
     def score(self, other: Profile) -> float:
         """Return the similarity to *other*, in [0, 1]."""
@@ -193,10 +243,12 @@ class Profile:
             return 0.0
         first, second = (self, other) if self._text <= other._text else (other, self)
         same, opposed = _match(first.units, second.units)
-        if opposed > same:
+        if opposed >= OPPOSED_SHARE * same:
             return 0.0
         missing = sorted((self.weight - same, other.weight - same))
-        score = same / (same + CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0]))
+        lead = max(self._lead_without(other), other._lead_without(self))  # noqa: SLF001 - of this class
+        cost = CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0]) + LEAD_COST * lead
+        score = same / (same + cost)
         if self.actions and other.actions and self.actions.isdisjoint(other.actions):
             shared = any(not one.isdisjoint(two) for one in self.actions for two in other.actions)
             score *= 1.0 if shared else OTHER_ACTION
@@ -217,6 +269,7 @@ def _match(ours: Sequence[Unit], theirs: Sequence[Unit]) -> tuple[float, float]:
             by_form[form].append(index)
     used: set[int] = set()
     same = opposed = 0.0
+    moved = 0
     for is_exact in (True, False):
         unmatched: list[Unit] = []
         for unit in left:
@@ -230,12 +283,15 @@ def _match(ours: Sequence[Unit], theirs: Sequence[Unit]) -> tuple[float, float]:
             index = min(found, key=lambda index: (theirs[index].is_denied != unit.is_denied, index))
             used.add(index)
             weight = min(unit.weight, theirs[index].weight) * (1 if is_exact else FORM_LIKENESS)
-            if theirs[index].is_denied == unit.is_denied:
+            has_other_role = unit.role and theirs[index].role and unit.role != theirs[index].role
+            moved += bool(unit.role) != bool(theirs[index].role)
+            if theirs[index].is_denied == unit.is_denied and not has_other_role:
                 same += weight
             else:
                 opposed += weight
         left = unmatched
-    return same, opposed
+    # two words have changed places: "left Google for a start-up" and "left a start-up for Google"
+    return (0.0, same + opposed) if moved > 1 else (same, opposed)
 
 
 def _same_form(one: str, other: str) -> bool:
