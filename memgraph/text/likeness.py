@@ -246,7 +246,7 @@ class Profile:
         if opposed >= OPPOSED_SHARE * same:
             return 0.0
         missing = sorted((self.weight - same, other.weight - same))
-        lead = max(self._lead_without(other), other._lead_without(self))  # noqa: SLF001 - of this class
+        lead = max(self._lead_without(other), other._lead_without(self))
         cost = CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0]) + LEAD_COST * lead
         score = same / (same + cost)
         if self.actions and other.actions and self.actions.isdisjoint(other.actions):
