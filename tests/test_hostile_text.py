@@ -71,6 +71,7 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
 
 SKIPPED = {
     "editing.update_memory": "it takes no text, but a function that changes a memory",
+    "editing.remove_words": "it takes a storage, and compares ids",
     "prompts.read_instructions": "it takes the name of a file and of a setting",
     "retrieval.make_embeddings": "it takes a name from the settings",
     "retrieval.call_model": "it takes the name of a model",

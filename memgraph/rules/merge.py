@@ -35,8 +35,10 @@ def merge(draft: Draft) -> Draft:
             draft, worded = _with_one_wording(draft, same.id, addition)
             kept.append(worded)
         elif (position := _position_of_same(kept, addition)) is not None:
+            wordings = {kept[position].content, addition.content}
             kept[position] = _join(kept[position], addition)
-            draft = draft.with_refusal(addition.content, "already known")
+            dropped = wordings - {kept[position].content}
+            draft = draft.with_refusal(dropped.pop() if dropped else addition.content, "already known")
         else:
             kept.append(addition)
     return draft.with_additions(kept)

@@ -102,6 +102,15 @@ def test_additions_that_repeat_each_other_become_one() -> None:
     assert len(added.evidence) == 2
 
 
+@pytest.mark.parametrize("said", [("Has a dog.", "Has a dog called Max."), ("Has a dog called Max.", "Has a dog.")])
+def test_the_note_of_a_repetition_names_the_wording_that_is_dropped(said: tuple[str, str]) -> None:
+    twice = tuple(addition(content, id=f"n{number}") for number, content in enumerate(said))
+
+    changes = MemoryUpdate(at=AT, thread="t", message_ids=("m",), additions=twice)
+
+    assert [refusal.item for refusal in apply(changes, Memory(), OFF).refused] == ["Has a dog."]
+
+
 def test_a_repetition_on_the_same_day_adds_its_quote_and_counts_nothing() -> None:
     """An eager talker is not a second witness."""
     known = fact("Lives in Lisbon.", id="f1", said_at="2026-03-01T09:00:00Z")
