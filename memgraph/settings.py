@@ -81,6 +81,11 @@ class Settings(Policy):
     handle_sigterm: bool = True
     """Whether to install a handler that lets running updates finish if SIGTERM would kill the process."""
 
+    upkeep_updates: Annotated[int, Field(ge=1, le=1_000_000)] = 50
+    """Number of updates of a memory after which its upkeep runs in the background, unless there is a `review`."""
+    upkeep_days: Annotated[int, Field(ge=1, le=3_650)] = 7
+    """Days after which the next update of a memory is followed by its upkeep, however few updates there were."""
+
     # -- the model --
     model_name: str | None = None
     """Such as `openai:gpt-4.1-mini`; default: an agent's own, else one whose provider has its key set, else offline."""

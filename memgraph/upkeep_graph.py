@@ -37,7 +37,7 @@ from memgraph.nodes.parse_upkeep import parse_upkeep
 from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
-from memgraph.review import Review, strictest
+from memgraph.review import Review
 from memgraph.state import (
     CallModelInput,
     CandidatesFound,
@@ -105,14 +105,16 @@ def build_upkeep_graph(
     """
     given = Context(model=model, storage=storage, policy=policy, review=review)
     merged = (defaults or Context()).merge(given)
-    resolver = ContextResolver(merged)
-    graph = _assemble(merged, resolver, UpkeepStages if output == "stages" else Result)
+    graph = _assemble(ContextResolver(merged), UpkeepStages if output == "stages" else Result)
     return UpkeepGraph.from_compiled(graph.compile(name=NAME, checkpointer=checkpointer))
 
 
-def _assemble(
-    defaults: Context, resolver: ContextResolver, output: type[Any]
-) -> StateGraph[UpkeepState, Context, UpkeepRequest, Any]:
+def make_upkeep_graph(resolver: ContextResolver) -> UpkeepGraph:
+    """Compile the upkeep with the model, storage and policy of another graph, such as those of its updates."""
+    return UpkeepGraph.from_compiled(_assemble(resolver, Result).compile(name=NAME))
+
+
+def _assemble(resolver: ContextResolver, output: type[Any]) -> StateGraph[UpkeepState, Context, UpkeepRequest, Any]:
     """Add nodes and routes."""
     bound = resolver.bind
     graph: StateGraph[UpkeepState, Context, UpkeepRequest, Any] = StateGraph(
@@ -140,7 +142,7 @@ def _assemble(
     graph.add_edge("call_model", "parse_upkeep")
     graph.add_conditional_edges("parse_upkeep", after_parse)
     graph.add_edge("apply_update", "scrub_uploads")
-    if strictest(defaults.review) == "never":
+    if resolver.review == "never":
         graph.add_conditional_edges("scrub_uploads", after_scrub)
     else:
         graph.add_edge("scrub_uploads", "review_changes")

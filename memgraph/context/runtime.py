@@ -92,7 +92,8 @@ class ContextResolver:
         self._refused = RefusedOptions()
         self._storages = ResourceCache(open_storage)
         self._signals = defaults.signals or load_signals()
-        self._review: Review = strictest(defaults.review)
+        self.review: Review = strictest(defaults.review)
+        """When a person must agree, whatever a run asks for."""
         self._allowed = defaults.allowed or AllowedChoices()
 
     @property
@@ -133,7 +134,7 @@ class ContextResolver:
             enabled=True if enabled is None else enabled,
             structured_output=run.structured_output or defaults.structured_output or "auto",
             refused=self._refused,
-            review=strictest(run.review, self._review) if run.review else self._review,
+            review=strictest(run.review, self.review) if run.review else self.review,
             authenticated_user_id=authenticated,
             open_model=lambda: self._models(model) if isinstance(model, str) else model,
             open_storage=lambda: self._storages(storage) if isinstance(storage, str) else storage,
