@@ -61,7 +61,7 @@ class BackgroundUpkeep:
         self._resolver = resolver
         self._schedule = schedule
         self._now = now
-        self._checked: LRUCache[Scope, Upkeep] = LRUCache(MAX_CHECKED)
+        self._checked: LRUCache[str, Upkeep] = LRUCache(MAX_CHECKED)
 
     def run_if_due(self, scope: Scope, memory: Memory, context: Context, config: RunnableConfig) -> Report | None:
         """Run the upkeep of *memory*, which an update has just saved, if it is due; return its report if it ran.
@@ -70,7 +70,7 @@ class BackgroundUpkeep:
         """
         from memgraph.upkeep_graph import make_upkeep_graph
 
-        now, checked = self._now(), self._checked.get(scope)
+        now, checked = self._now(), self._checked.get(str(scope))
         marks = [mark for mark in (memory.upkeep, checked) if mark]
         last = max(marks, key=lambda mark: mark.revision, default=None)
         if self._resolver.review != "never" or not self._schedule.is_due(memory, last, now):
@@ -83,5 +83,5 @@ class BackgroundUpkeep:
         report = cast("Report", state["report"])
         logger.info("upkeep of %s: %s, %s calls of the model", scope, report.counts, report.usage.calls)
         if "saved" not in state:
-            self._checked.put(scope, Upkeep(at=timestamp(now), revision=memory.revision))
+            self._checked.put(str(scope), Upkeep(at=timestamp(now), revision=memory.revision))
         return report
