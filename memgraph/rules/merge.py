@@ -67,14 +67,14 @@ class KnownFacts:
         if same := self._by_key.get(fact_key(addition.content)):
             return same
         alike = (self._facts[found.position] for found in self._index.find(addition.content, SAME))
-        return next((fact for fact in alike if _may_be_same(addition, fact)), None)
+        return next((fact for fact in alike if may_be_same(addition, fact)), None)
 
 
 def _is_acceptable(addition: Addition, draft: Draft) -> bool:
     return rejection_reason(addition, draft.policy) is None and not mentions_upload(addition.content)
 
 
-def _may_be_same(addition: Addition, other: Fact | Addition) -> bool:
+def may_be_same(addition: Fact | Addition, other: Fact | Addition) -> bool:
     """Return whether nothing but the wording keeps two similar facts apart; a correction may deny what it repeats."""
     if other.id in addition.replaces or (addition.category == "correction") != (other.category == "correction"):
         return False
@@ -89,7 +89,7 @@ def _position_of_same(additions: Sequence[Addition], addition: Addition) -> int 
     for position, other in enumerate(additions):
         is_linked = other.id in addition.replaces or addition.id in other.replaces
         is_equal = fact_key(other.content) == fact_key(addition.content)
-        if is_linked or is_equal or other.edited_by_user or not _may_be_same(addition, other):
+        if is_linked or is_equal or other.edited_by_user or not may_be_same(addition, other):
             continue
         if likeness(other.content, addition.content) >= SAME:
             return position

@@ -42,6 +42,8 @@ OTHER_ACTION = 0.6
 """What is left of the similarity of sentences with other actions."""
 OPPOSED_SHARE = 0.6
 """Sentences that oppose each other in so much, compared with what they share, are not alike."""
+MAX_CHARS = 2_000
+"""Characters of a text that are compared, the first ones: no new fact has more."""
 MAX_UNITS = 200
 """Words of a sentence that are compared, the first ones."""
 MAX_CANDIDATES = 48
@@ -191,6 +193,7 @@ class Profile:
     """
 
     def __init__(self, text: str) -> None:
+        text = text[:MAX_CHARS]
         reader = _Reader(load_lexicon())
         reader.read(text)
         unique = {(unit.word, unit.is_denied): unit for unit in reader.units[:MAX_UNITS]}
