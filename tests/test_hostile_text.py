@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hostile_values import NO_TEXT, OTHERS, SHAPES, VALUES, Value, answers_of, text_of_length
+from hostile_values import NO_TEXT, OTHERS, SHAPES, VALUES, Value, answers_of, text_of_length, upkeep_answer_of
 from langchain_core.messages import AIMessage, HumanMessage
 
 import memgraph
@@ -51,6 +51,7 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
     "audit.subsumed_pairs": {"terms_of": lambda _: lambda fact: content_terms(fact.content)},
     "prompts.find_last": {"text": lambda text: answers_of(text).text},
     "prompts.find_closed": {"text": lambda text: answers_of(text).text},
+    "prompts.parse_upkeep_answer": {"answer": upkeep_answer_of},
     "prompts.update_prompt": {"signal_names": lambda _: ("correction",)},
     "prompts.read_turns": {"prompt": lambda text: f'<turn speaker="user" part="new">{text}</turn>{text}'},
     "prompts.read_facts": {"prompt": lambda text: f"{text}\n[f1] (context, 0.9) {text}\n[{text}"},
