@@ -99,6 +99,8 @@ class Settings(Policy):
     """A file with instructions for the model; it replaces the built-in ones."""
     signals_dir: Path | None = None
     """A folder of signal files that extend or replace the built-in ones."""
+    slots_dir: Path | None = None
+    """A folder of slot files that extend or replace the built-in ones: what a person has one of at a time."""
     review: Annotated[Review, REVIEWS] = "never"
     """When a person must approve a change before it is saved: `never`, for `corrections` and removals, or `always`."""
 

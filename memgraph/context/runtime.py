@@ -25,6 +25,7 @@ from memgraph.review import Review, strictest
 from memgraph.state import Origin
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.text.signals import Signals, load_signals
+from memgraph.text.slots import Slots, packaged_slots
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -47,6 +48,7 @@ class RunContext:
     policy: Policy
     prompt: str | None
     signals: Signals
+    slots: Slots
     enabled: bool
     structured_output: StructuredOutput
     refused: RefusedOptions
@@ -131,6 +133,7 @@ class ContextResolver:
             policy=_override(defaults.policy or Policy(), run.policy),
             prompt=run.prompt or defaults.prompt,
             signals=run.signals or self._signals,
+            slots=run.slots or self._defaults.slots or packaged_slots(),
             enabled=True if enabled is None else enabled,
             structured_output=run.structured_output or defaults.structured_output or "auto",
             refused=self._refused,

@@ -54,7 +54,7 @@ class Template(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
-    """Static rules; contains {summaries}."""
+    """Static rules; contains {slots} and {summaries}."""
     summaries: str
     """The rule about summaries; omitted if they are not asked for."""
     human: str

@@ -12,6 +12,7 @@ from memgraph.rules.add import rejection_reason
 from memgraph.rules.apply import apply
 from memgraph.rules.scrub import REASON, scrub
 from memgraph.text.normalize import fact_key
+from memgraph.text.slots import Slots
 from memgraph.text.uploads import mentions_upload
 
 
@@ -24,6 +25,7 @@ def make_proposal(
     *,
     scope: Scope,
     thread_id: str | None = None,
+    slots: Slots | None = None,
 ) -> Proposal:
     """Return the effect of *changes* on *memory*.
 
@@ -35,12 +37,13 @@ def make_proposal(
         shown_ids: The ids of the facts that it showed; None if any fact may be removed.
         scope: Whose memory.
         thread_id: The conversation that was learned from.
+        slots: What a person has one of at a time; by default the packaged table.
 
     Returns:
         A proposal without items if nothing would change.
     """
     changes, uploads = _without_uploads(changes)
-    result = apply(changes, memory, policy, turns, shown_ids)
+    result = apply(changes, memory, policy, turns, shown_ids, slots=slots)
     scrubbed = scrub(
         memory,
         result.memory,
@@ -50,7 +53,7 @@ def make_proposal(
     groups = _group_additions(changes, policy)
     removed = {removal.fact.id: removal.fact for removal in report.removed}
     merges = [merge for merge in changes.merges if any(old in removed for old in merge.merged)]
-    replaced = {old for group in groups for old in _replaced_by(group) if old in removed}
+    replaced = {old for group in groups for old in _replaced_by(group, result.memory) if old in removed}
     replaced.update(old for merge in merges for old in merge.merged if old in removed)
     items = (
         *(item for group in groups if (item := _addition_item(group, memory, scrubbed.memory, report))),
@@ -102,14 +105,16 @@ def _group_additions(changes: MemoryUpdate, policy: Policy) -> list[list[Additio
     return list(groups.values())
 
 
-def _replaced_by(group: Sequence[Addition]) -> set[str]:
-    return {fact_id for addition in group for fact_id in addition.replaces}
+def _replaced_by(group: Sequence[Addition], after: Memory) -> set[str]:
+    """Return the ids of what the model, or a rule, replaces by one of *group*."""
+    facts = (fact for addition in group if (fact := after.fact(addition.id)))
+    return {fact_id for one in (*group, *facts) for fact_id in one.replaces}
 
 
 def _addition_item(group: Sequence[Addition], before: Memory, after: Memory, report: Report) -> ReviewItem | None:
     """Return the effect of a group of additions: a new fact or a confirmed one, either of which may replace others."""
     first = group[0]
-    replaced = _replaced_by(group)
+    replaced = _replaced_by(group, after)
     replaces = tuple(_ref(removal.fact) for removal in report.removed if removal.fact.id in replaced)
     # not always the first: what it confirms may be replaced before the second
     for addition in group:
