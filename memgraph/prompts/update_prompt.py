@@ -118,7 +118,7 @@ def update_prompt(
         language = language_of(own_words(turn) for turn in new if turn.role == "human")
     template = load_template(language)
     has_summaries = policy.summaries == "update"
-    names = slots.names if slots else None
+    names = slots.prompted if slots else None
     given = parse_instructions(instructions) if instructions else packaged_instructions(language, has_summaries, names)
     facts = select_facts(memory.facts, new, policy.prompt_facts_tokens)
     human = substitute(
@@ -147,7 +147,7 @@ def packaged_instructions(
 
     *slots* are the names that the rules offer, by default those of the packaged table.
     """
-    names = packaged_slots().names if slots is None else slots
+    names = packaged_slots().prompted if slots is None else slots
     template = load_template(language)
     return Instructions(
         system=substitute(

@@ -37,6 +37,7 @@ class SlotPart(BaseModel):
     aliases: str = ""
     ranks: str = ""
     several: bool = False
+    in_prompt: bool = False
     refused: str = Field(default="", alias="not")
     patterns: str = ""
 

@@ -53,9 +53,10 @@ class Slots:
     def __init__(self, files: Mapping[str, SlotFile]) -> None:
         self._languages = {language: _Language(file) for language, file in files.items()}
         parts = [(name, part) for file in files.values() for name, part in file.slots.items()]
-        self.names = tuple(dict.fromkeys(name for name, part in parts if not part.several))
-        """Names of the slots with one value at a time, in the order of the files."""
-        self.single_valued = frozenset(self.names)
+        self.single_valued = frozenset(name for name, part in parts if not part.several)
+        """Names of the slots with one value at a time."""
+        self.prompted = tuple(dict.fromkeys(name for name, part in parts if part.in_prompt))
+        """Names of those that the prompt offers to the model, in the order of the files."""
         self._aliases = {
             alias.strip().replace(" ", "_"): name for name, part in parts for alias in part.aliases.split(",")
         }

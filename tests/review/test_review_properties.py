@@ -59,10 +59,15 @@ verdicts = st.sampled_from(["accept", "reject"])
 
 
 def learn(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Memory:
-    """Apply *changes*, ignoring traces of scrubbed facts: the time of the update and the order of facts."""
+    """Apply *changes*, ignoring traces of scrubbed facts: the time of the update and the order of facts.
+
+    A fact that is confirmed and then replaced by one update is listed as replaced only.
+    """
     after = scrub(memory, apply(changes, memory, policy).memory).memory
     facts = tuple(sorted(after.facts, key=lambda fact: fact.id))
-    return after.model_copy(update={"facts": facts, "last_updated": ""})
+    unconfirmed = {"confirmations": 0, "confidence": 0.5, "last_confirmed_at": ""}
+    past = tuple(fact.model_copy(update=unconfirmed) for fact in after.past)
+    return after.model_copy(update={"facts": facts, "past": past, "last_updated": ""})
 
 
 def propose(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Proposal:
