@@ -33,7 +33,7 @@ def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) ->
     return changes.model_copy(
         update={
             "rewrites": tuple(_rewrites(changes, decisions)),
-            "additions": tuple(_additions(changes, decisions)),
+            "additions": tuple(_additions(changes, proposal, decisions)),
             "removals": tuple(_removals(changes, decisions)),
             "merges": tuple(merge for merge in changes.merges if decisions.get(f"merge:{merge.id}") == "accept"),
             "quarantined": proposal.quarantined,
@@ -58,8 +58,12 @@ def _rewrites(changes: MemoryUpdate, decisions: Decisions) -> list[Rewrite]:
     return accepted
 
 
-def _additions(changes: MemoryUpdate, decisions: Decisions) -> list[Addition]:
-    """Return the accepted additions. Those with the same content are one item, so they share its decision."""
+def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -> list[Addition]:
+    """Return the accepted additions. Those with the same content are one item, so they share its decision.
+
+    What the rules put into quarantine is not among them: a review does not decide it.
+    """
+    held = {fact.id for item in proposal.quarantined for fact in item.facts}
     by_key = {
         fact_key(addition.content): decision
         for addition in changes.additions
@@ -67,7 +71,7 @@ def _additions(changes: MemoryUpdate, decisions: Decisions) -> list[Addition]:
     }
     accepted: list[Addition] = []
     for addition in changes.additions:
-        decision = by_key.get(fact_key(addition.content))
+        decision = None if addition.id in held else by_key.get(fact_key(addition.content))
         if isinstance(decision, Edit):
             accepted.append(_apply_edit(addition, decision))
         elif decision == "accept":

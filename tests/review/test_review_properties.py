@@ -65,7 +65,7 @@ def learn(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Memory:
     """
     after = scrub(memory, apply(changes, memory, policy).memory).memory
     facts = tuple(sorted(after.facts, key=lambda fact: fact.id))
-    unconfirmed = {"confirmations": 0, "confidence": 0.5, "last_confirmed_at": ""}
+    unconfirmed = {"confirmations": 0, "confidence": 0.5, "last_confirmed_at": "", "slot": None}
     past = tuple(fact.model_copy(update=unconfirmed) for fact in after.past)
     return after.model_copy(update={"facts": facts, "past": past, "last_updated": ""})
 
