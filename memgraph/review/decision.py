@@ -67,7 +67,8 @@ def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) 
     by_key = {
         fact_key(addition.content): decision
         for addition in changes.additions
-        if (decision := decisions.get(f"add:{addition.id}") or decisions.get(f"confirm:{addition.id}"))
+        if addition.id not in held
+        and (decision := decisions.get(f"add:{addition.id}") or decisions.get(f"confirm:{addition.id}"))
     }
     accepted: list[Addition] = []
     for addition in changes.additions:

@@ -69,7 +69,7 @@ def test_evicted_facts_are_listed_separately() -> None:
     proposal = propose(make_changes(PARIS), full, Policy(max_facts=10, grounding="off"))
 
     assert [item.kind for item in proposal.items] == ["add"]
-    assert [fact.content for fact in proposal.evicted] == ["Fact 0."]
+    assert [fact.content for fact in proposal.evicted] == ["Fact 9."]
 
 
 def test_removed_and_replaced_facts_are_not_listed_as_evicted() -> None:
@@ -86,7 +86,7 @@ def test_removed_and_replaced_facts_are_not_listed_as_evicted() -> None:
 
     assert [fact.id for item in proposal.items for fact in item.replaces] == [BERLIN.id]
     assert [item.id for item in proposal.items if item.kind == "remove"] == [others[0].id]
-    assert [fact.id for fact in proposal.evicted] == [others[1].id, others[2].id]
+    assert [fact.id for fact in proposal.evicted] == [others[7].id, others[8].id]
 
 
 def test_an_edited_fact_is_manual() -> None:
