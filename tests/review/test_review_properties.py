@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.errors import EditError
-from memgraph.models import CATEGORIES, Addition, Fact, Memory, MemoryUpdate, Removal, Rewrite, Scope, Section
+from memgraph.models import CATEGORIES, Addition, Fact, Memory, MemoryUpdate, PastFact, Removal, Rewrite, Scope, Section
 from memgraph.policy import Policy
 from memgraph.review import Proposal, apply_decision, make_proposal
 from memgraph.rules.apply import apply
@@ -65,8 +65,9 @@ def learn(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Memory:
     """
     after = scrub(memory, apply(changes, memory, policy).memory).memory
     facts = tuple(sorted(after.facts, key=lambda fact: fact.id))
-    unconfirmed = {"confirmations": 0, "confidence": 0.5, "last_confirmed_at": "", "slot": None}
-    past = tuple(fact.model_copy(update=unconfirmed) for fact in after.past)
+    past = tuple(
+        PastFact(id=fact.id, content="Past.", reason=fact.reason, ended_by=fact.ended_by) for fact in after.past
+    )
     return after.model_copy(update={"facts": facts, "past": past, "last_updated": ""})
 
 
