@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Merge, Refusal, Scope, Turn
 from memgraph.policy import Policy
@@ -10,6 +10,7 @@ from memgraph.report import Report, diff
 from memgraph.review.models import FactRef, Proposal, Review, ReviewItem
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.apply import apply
+from memgraph.rules.evict import FULL
 from memgraph.rules.scrub import REASON, scrub
 from memgraph.text.normalize import fact_key
 from memgraph.text.slots import Slots
@@ -50,8 +51,12 @@ def make_proposal(
         edited_by_user=[rewrite.section for rewrite in changes.rewrites if rewrite.edited_by_user],
     )
     report = diff(memory, scrubbed.memory)
-    groups = _group_additions(changes, policy)
-    removed = {removal.fact.id: removal.fact for removal in report.removed}
+    quarantined = tuple(item for item in result.memory.quarantine if item not in memory.quarantine)
+    held = {fact.id for item in quarantined for fact in item.facts}
+    groups = _group_additions([one for one in changes.additions if one.id not in held], policy)
+    evicted = {removal.fact.id for removal in result.removed if removal.why == FULL}
+    gone = {removal.fact.id: removal.fact for removal in report.removed}
+    removed = {fact_id: fact for fact_id, fact in gone.items() if fact_id not in evicted}
     merges = [merge for merge in changes.merges if any(old in removed for old in merge.merged)]
     replaced = {old for group in groups for old in _replaced_by(group, result.memory) if old in removed}
     replaced.update(old for merge in merges for old in merge.merged if old in removed)
@@ -61,14 +66,13 @@ def make_proposal(
         *(_merge_item(merge, memory, scrubbed.memory, removed) for merge in merges),
         *_rewrite_items(report),
     )
-    explained = replaced | {item.id for item in items if item.kind == "remove"}
     return Proposal(
         user_id=scope.user_id,
         agent_name=scope.agent_name,
         thread_id=thread_id,
         items=items,
-        evicted=tuple(_ref(fact) for fact in removed.values() if fact.id not in explained),
-        quarantined=tuple(item for item in result.memory.quarantine if item not in memory.quarantine),
+        evicted=tuple(_ref(fact) for fact in gone.values() if fact.id in evicted),
+        quarantined=quarantined,
         refused=tuple(dict.fromkeys(result.refused + uploads + scrubbed.refused)),
     )
 
@@ -96,10 +100,10 @@ def _without_uploads(changes: MemoryUpdate) -> tuple[MemoryUpdate, tuple[Refusal
     return changes.model_copy(update={"additions": kept}), refused
 
 
-def _group_additions(changes: MemoryUpdate, policy: Policy) -> list[list[Addition]]:
+def _group_additions(additions: Iterable[Addition], policy: Policy) -> list[list[Addition]]:
     """Group the valid additions by content, since only one of each group is added."""
     groups: dict[str, list[Addition]] = {}
-    for addition in changes.additions:
+    for addition in additions:
         if not rejection_reason(addition, policy):
             groups.setdefault(fact_key(addition.content), []).append(addition)
     return list(groups.values())

@@ -34,7 +34,7 @@ def merge(draft: Draft) -> Draft:
         elif same := draft.memory.fact(addition.repeats) or known.find(addition):
             draft, worded = _with_one_wording(draft, same.id, addition)
             kept.append(worded)
-        elif (position := _position_of_same(kept, addition)) is not None:
+        elif (position := _position_of_same(kept, addition, draft)) is not None:
             wordings = {kept[position].content, addition.content}
             kept[position] = _join(kept[position], addition)
             dropped = wordings - {kept[position].content}
@@ -84,14 +84,14 @@ def may_be_same(addition: Fact | Addition, other: Fact | Addition) -> bool:
     return ours is None or theirs is None or (ours.first <= theirs.last and theirs.first <= ours.last)
 
 
-def _position_of_same(additions: Sequence[Addition], addition: Addition) -> int | None:
-    """Return the position of the addition that states what *addition* states; None if there is none."""
+def _position_of_same(additions: Sequence[Addition], addition: Addition, draft: Draft) -> int | None:
+    """Return the position of the acceptable addition that states what *addition* states; None if there is none."""
     for position, other in enumerate(additions):
         is_linked = other.id in addition.replaces or addition.id in other.replaces
         is_equal = fact_key(other.content) == fact_key(addition.content)
         if is_linked or is_equal or other.edited_by_user or not may_be_same(addition, other):
             continue
-        if likeness(other.content, addition.content) >= SAME:
+        if likeness(other.content, addition.content) >= SAME and _is_acceptable(other, draft):
             return position
     return None
 
