@@ -123,6 +123,18 @@ def test_what_is_known_twice_is_merged_and_what_is_over_is_ended() -> None:
     assert (state["report"].usage.calls, saved.revision) == (1, 2)
 
 
+def test_progress_names_the_upkeep() -> None:
+    """A client of a lead agent receives the events of the update and of the upkeep in one stream."""
+    graph = build_upkeep_graph(model=ScriptedModel(ANSWER), storage=storage_with(*FACTS))
+
+    events = list(graph.stream({}, context=CONTEXT, stream_mode="custom"))
+
+    assert events == [
+        {"graph": "memory_upkeep", "node": "find_candidates", "candidates": 2, "facts": 3},
+        {"graph": "memory_upkeep", "node": "save_memory", "facts": 1, "left": 0},
+    ]
+
+
 def test_what_was_asked_is_not_asked_again() -> None:
     """The model kept everything: that is noted, and the next upkeep calls no model and saves nothing."""
     storage, model = storage_with(*FACTS), ScriptedModel(KEEP)
