@@ -14,6 +14,7 @@ from memgraph._validation import unknown_key
 from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from memgraph.models import Episode, Fact, Quarantined, Section
+from memgraph.report import Outcome, Report
 from memgraph.review import Proposal
 from memgraph.text.dates import UtcTime
 
@@ -122,6 +123,12 @@ class RetryQuery(ScopeQuery):
     """Which jobs to retry."""
 
     thread_id: ThreadId | None = Field(default=None, description="Only this conversation.")
+
+
+class UpkeepQuery(ScopeQuery):
+    """Which memory to keep up."""
+
+    dry_run: bool = Field(default=False, description="Return the changes, and save nothing.")
 
 
 # -- bodies ----------------------------------------------------------------------------------------
@@ -301,6 +308,14 @@ class JobInfo(ResponseModel):
     running: bool
     tries: int = Field(description="Number of failed attempts.")
     error: str = Field(description="The last error; empty if there was none.")
+
+
+class UpkeepResponse(ResponseModel):
+    """The result of an upkeep."""
+
+    outcome: Outcome
+    revision: int | None = Field(description="The revision after the changes; null if nothing was saved.")
+    report: Report = Field(description="What was confirmed and removed, or would be, and the usage of the model.")
 
 
 class ReviewInfo(ResponseModel):

@@ -13,9 +13,22 @@ from memgraph.api.routes import (
     service,
     summaries,
     transfer,
+    upkeep,
 )
 
 ROUTERS = tuple(
     module.router
-    for module in (documents, facts, episodes, summaries, recall, transfer, conversations, reviews, quarantine, service)
+    for module in (
+        documents,
+        facts,
+        episodes,
+        summaries,
+        recall,
+        transfer,
+        conversations,
+        upkeep,
+        reviews,
+        quarantine,
+        service,
+    )
 )
