@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,6 +50,9 @@ MAX_CANDIDATES = 48
 """Texts that are compared in full with a new one: those that share most with it."""
 
 _TOKEN = re.compile(rf"~\w+|[{HAN}]+|(?:(?![{HAN}])[^\W_])+(?:['-](?:(?![{HAN}])[^\W_])+)*|[,.;:!?。！？]")
+_DIGITS = re.compile(r"\d++")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_RUN = re.compile(r"[a-z0-9]++(?:[_./-]++[a-z0-9]++)*+")
 _SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是", "更"}
 _IS_HAN = re.compile(f"[{HAN}]")
 _PREFER = frozenset({"prefer", "prefers", "preferred"})
@@ -211,6 +214,17 @@ class Profile:
         return numbers_of(self._text, in_words=True) - {"1"} | (numbers_of(self._text) & {"1"})
 
     @cached_property
+    def digits(self) -> Counter[str]:
+        """How often each run of digits occurs: "user 1 has 5" and "user 1 has 1" have a number of their own each."""
+        return Counter(_DIGITS.findall(_THOUSANDS.sub("", fold(self._text))))
+
+    @cached_property
+    def codes(self) -> frozenset[str]:
+        """The words of letters and digits: "item-b3-1" and "item-b3-2" have the same numbers but for the last."""
+        runs = _RUN.findall(fold(self._text))
+        return frozenset(run for run in runs if any(map(str.isdigit, run)) and any(map(str.isalpha, run)))
+
+    @cached_property
     def names(self) -> frozenset[str]:
         return frozenset(names_of(self._text))
 
@@ -218,11 +232,18 @@ class Profile:
         """Return whether both may mean the same: about one person and time, with no number or name of their own."""
         if self.people != other.people or self.times != other.times:
             return False
-        if any(
-            other.kinds.get(kind) and _differ(members, other.kinds[kind]) for kind, members in self.kinds.items()
-        ) or _differ(self.numbers, other.numbers):
+        if any(other.kinds.get(kind) and _differ(members, other.kinds[kind]) for kind, members in self.kinds.items()):
+            return False
+        if _differ(self.numbers, other.numbers) or _differ(self.codes, other.codes):
+            return False
+        if self._has_other_digits(other):
             return False
         return not _differ(self.own_names(other), other.own_names(self)) and not self._has_other_subject(other)
+
+    def _has_other_digits(self, other: Profile) -> bool:
+        """Return whether both have several numbers, and each one of its own; single ones are compared by value."""
+        is_several = min(self.digits.total(), other.digits.total()) > 1
+        return is_several and bool(self.digits - other.digits and other.digits - self.digits)
 
     def _has_other_subject(self, other: Profile) -> bool:
         """Return whether each begins with a name that the other has elsewhere: "Ada met Bob" and "Bob met Ada"."""

@@ -89,3 +89,15 @@ def test_one_text_is_compared_with_two_thousand_in_little_time() -> None:
     index.find("Collects old maps of Lisbon.", 0.7)
 
     assert time.process_time() - began < 0.1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Said item-b3494e1b-1.", "Said item-b3494e1b-2."),
+        ("在用b1组件", "在用b2组件"),
+        ("Is user 1 and said 5.", "Is user 1 and said 1."),
+    ],
+)
+def test_codes_that_differ_in_one_character_are_different(one: str, other: str) -> None:
+    assert likeness(one, other) == 0
