@@ -182,11 +182,13 @@ VALUES: Mapping[str, Value] = {
     "Sequence[Candidate]": lambda text: (
         Candidate.make("alike", ("f1", "f2"), text),
         Candidate.make("stale", ("f3",), text),
+        Candidate.make("summaries", ("f2",), text),
     ),
     "Sequence[Turn]": turns_of,
     "Sequence[MarkedPart]": lambda text: (MarkedPart("Hi. ", "user"), MarkedPart(text, "relayed")),
     "Mapping[int, Turn]": lambda text: dict(enumerate(turns_of(text))),
     "Answer": answers_of,
+    "JsonObject": lambda text: {"summaries": {"workContext": text, text: text}},
     "AskedAbout": lambda text: AskedAbout(memory_of(text), dict(enumerate(turns_of(text)))),
     "Prompt": lambda text: Prompt(system=text, human=f'<turn speaker="user" part="new">{text}'),
     "Sequence[ExportDocument]": documents_of,
@@ -215,6 +217,7 @@ FINDINGS = (
 
 OTHERS: Mapping[str, Value] = {
     "Callable[[object], str]": lambda _: str,
+    "list[Refusal]": lambda _: [],
     "Sequence[Conflict]": lambda _: (Conflict(known_id="f1", addition_id="a1"),),
     "Mapping[Conflict, Verdict]": lambda _: {Conflict(known_id="f1", addition_id="a1"): "replaces"},
     "Callable[[str], str]": lambda _: str.upper,

@@ -174,13 +174,18 @@ def correction_request(prompt: Prompt, problem: str) -> str:
 
 def _memory_block(memory: Memory, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
     """Return what still holds of the summaries, if they may be rewritten, and the known *facts*."""
-    summaries = [
-        f"{to_camel(name)}: {escape(single_line(remove_hidden(section.summary)))}"
-        for name, section in with_current_summaries(memory).sections()
-        if policy.summaries == "update" and section.summary.strip()
-    ]
+    summaries = render_summaries(memory) if policy.summaries == "update" else []
     lines = "\n".join(render_fact(fact, timezone=timezone) for fact in facts)
     return _block("summaries", "\n".join(summaries)) + _block("known_facts", lines)
+
+
+def render_summaries(memory: Memory) -> list[str]:
+    """Return a line for each summary, with what still holds of it."""
+    return [
+        f"{to_camel(name)}: {escape(single_line(remove_hidden(section.summary)))}"
+        for name, section in with_current_summaries(memory).sections()
+        if section.summary.strip()
+    ]
 
 
 def _block(name: str, lines: str) -> str:

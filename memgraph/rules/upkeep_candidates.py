@@ -1,4 +1,4 @@
-"""What the upkeep asks a model about: facts that may state the same, and facts that were not repeated for long."""
+"""What the upkeep asks a model about: facts that are alike, facts not repeated for long, and outdated summaries."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise, takewhile
 from typing import cast
 
 from memgraph.models import Candidate, Fact, Memory
 from memgraph.models.dates import days_of
 from memgraph.policy import AgingCategory, Policy
+from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.evict import last_said
 from memgraph.rules.limit_damage import damage_limit
 from memgraph.text.dates import local_day
@@ -40,7 +41,7 @@ def find_candidates(memory: Memory, policy: Policy, today: date) -> tuple[Candid
     the next one.
     """
     asked = frozenset(memory.upkeep.asked if memory.upkeep else ())
-    found = [*_groups(memory), *_stale(memory, policy, today)]
+    found = [*_groups(memory), *_stale(memory, policy, today), *_summaries(memory, policy)]
     return tuple(_within_limits([one for one in found if one.digest not in asked], memory, policy))
 
 
@@ -48,14 +49,23 @@ def _within_limits(found: Sequence[Candidate], memory: Memory, policy: Policy) -
     facts = {fact.id: fact for fact in memory.facts}
     changes, tokens = damage_limit(memory), policy.prompt_facts_tokens
     for candidate in found:
-        changes -= len(candidate.ids) - 1 if candidate.kind == "alike" else 1
-        tokens -= sum(count_tokens(facts[fact_id].content) + _LINE_TOKENS for fact_id in candidate.ids)
+        changes -= _changes(candidate)
+        tokens -= sum(_tokens(facts[fact_id]) for fact_id in candidate.ids)
         if changes < 0 or tokens < 0:
             return
         yield candidate
 
 
 _LINE_TOKENS = 20  # id, category, month and line break of a fact, and its share of the tag of a group
+
+
+def _tokens(fact: Fact) -> int:
+    return count_tokens(fact.content) + _LINE_TOKENS
+
+
+def _changes(candidate: Candidate) -> int:
+    """Return how many facts the answer may end."""
+    return len(candidate.ids) - 1 if candidate.kind == "alike" else int(candidate.kind == "stale")
 
 
 # -- facts that may state the same ------------------------------------------------------------
@@ -148,3 +158,31 @@ def stale_periods(fact: Fact, policy: Policy, today: date) -> int:
         return 0
     category = cast("AgingCategory", fact.effective_category)
     return max(0, (today - seen).days // policy.stale_days[category])
+
+
+# -- summaries --------------------------------------------------------------------------------------
+
+
+def _summaries(memory: Memory, policy: Policy) -> Iterator[Candidate]:
+    """Yield the question about the summaries, with the facts learned since they were written.
+
+    It is asked if a sentence rests on a fact that has ended, or if the summaries are left to the upkeep and there are
+    such facts. If they do not all fit the prompt, the newest are shown.
+    """
+    before, held = dict(memory.sections()), dict(with_current_summaries(memory).sections())
+    since = [section.updated_at for name, section in before.items() if section.summary != held[name].summary]
+    is_outdated = bool(since)
+    if policy.summaries == "upkeep":
+        since.append(min((section.updated_at for section in before.values() if section.summary), default=""))
+    learned = [fact for fact in memory.facts if since and fact.created_at > min(since)]
+    if learned or is_outdated:
+        shown = _newest(learned, policy.prompt_facts_tokens // 2)
+        about = (*(section.summary for section in held.values()), *(f"{fact.id} {fact.content}" for fact in learned))
+        yield Candidate.make("summaries", tuple(fact.id for fact in shown), *about)
+
+
+def _newest(facts: Sequence[Fact], max_tokens: int) -> list[Fact]:
+    """Return the last of *facts* that fit."""
+    totals = accumulate(_tokens(fact) for fact in reversed(facts))
+    count = sum(1 for _ in takewhile(lambda total: total <= max_tokens, totals))
+    return list(facts[len(facts) - count :])
