@@ -56,8 +56,8 @@ _TOKEN = re.compile(rf"~\w+|[{HAN}]+|(?:(?![{HAN}])[^\W_])+(?:['-](?:(?![{HAN}])
 _DIGITS = re.compile(r"\d++")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _RUN = re.compile(r"[a-z0-9]++(?:[_./-]++[a-z0-9]++)*+")
-_SHORT_NUMBER = re.compile(
-    r"(?<!\d)\d{1,2}(?!\d)|[一二两三四五六七八九十]{1,3}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
+_NUMBER = re.compile(
+    r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d++|[一二两三四五六七八九十]{1,3}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
 )
 _SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是", "更"}
 _IS_HAN = re.compile(f"[{HAN}]")
@@ -327,7 +327,8 @@ class Profile:
 
     def _has_other_values(self, other: Profile) -> bool:
         """Return whether both fill a slot with different values, or have their numbers in other order."""
-        if self._number_order != other._number_order and sorted(self._number_order) == sorted(other._number_order):
+        one, two = self._number_order, other._number_order
+        if one != two and sorted(one) == sorted(two):
             return True
         slots = packaged_slots()
         return any(
@@ -338,12 +339,12 @@ class Profile:
 
     @cached_property
     def _slots(self) -> tuple[SlotValue, ...]:
-        return tuple(found for found in packaged_slots().find_all(self._text) if found.slot in SINGLE_VALUED)
+        return tuple(found for found in packaged_slots().values(self._text) if found.slot in SINGLE_VALUED)
 
     @cached_property
     def _number_order(self) -> tuple[str, ...]:
         """The numbers without years, in their order: "from 9 to 5" is not "from 5 to 9"."""
-        return tuple(_SHORT_NUMBER.findall(fold(self._text)))
+        return tuple(_NUMBER.findall(fold(self._text)))
 
 
 def _differ(one: frozenset[str] | set[str], other: frozenset[str] | set[str]) -> bool:

@@ -60,6 +60,7 @@ def test_sentences_that_differ_in_what_matters_are_not_alike(one: str, other: st
         ("Noor teaches Farid to sail.", "Farid teaches Noor to sail."),
         ("Reports to Yusuf.", "Is reported to by Yusuf."),
         ("Works from 9 to 5.", "Works from 5 to 9."),
+        ("Lives at 3 Oak Road, flat 3.", "Lives at 3 Oak Road, flat 13."),
         ("Is taller than the boss.", "The boss is taller."),
         ("小明管着小红。", "小红管着小明。"),
         ("经理叫小芳。", "是小芳的经理。"),
