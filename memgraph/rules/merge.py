@@ -12,6 +12,7 @@ from memgraph.rules.add import cut_content, merge_evidence, rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.text.likeness import LikenessIndex, is_richer, likeness
 from memgraph.text.normalize import fact_key
+from memgraph.text.slots import packaged_slots
 from memgraph.text.uploads import mentions_upload
 
 SAME = 0.7
@@ -80,8 +81,19 @@ def may_be_same(addition: Fact | Addition, other: Fact | Addition) -> bool:
         return False
     if addition.slot and other.slot and addition.slot != other.slot:
         return False
+    if _have_other_values(addition, other):
+        return False
     ours, theirs = days_of(addition.valid_from), days_of(other.valid_from)
     return ours is None or theirs is None or (ours.first <= theirs.last and theirs.first <= ours.last)
+
+
+def _have_other_values(one: Fact | Addition, other: Fact | Addition) -> bool:
+    """Return whether both state what a person has one of at a time, and not the same: two doctors, however alike."""
+    slots = packaged_slots()
+    first, second = slots.find(one.content, one.slot), slots.find(other.content, other.slot)
+    if first is None or second is None or (first.slot, first.of) != (second.slot, second.of):
+        return False
+    return not slots.are_same(first, second)
 
 
 def _position_of_same(additions: Sequence[Addition], addition: Addition, draft: Draft) -> int | None:

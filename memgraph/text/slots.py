@@ -26,12 +26,13 @@ _CONTRACTIONS = (
     (re.compile(r"\b(I|we|they)'ve\b", re.IGNORECASE), r"\1 have"),
     (re.compile(r"\b(do|does|is|are|has)n't\b", re.IGNORECASE), r"\1 not"),
     (re.compile(r"\b(name|job|birthday|phone|car)'s (?=\S)", re.IGNORECASE), r"\1 is "),
+    (re.compile(r"^(?!(?:the )?user:)((?:[a-z]+ ){0,3}[a-z]+): (?=\S)", re.IGNORECASE), r"\1 is "),
 )
 _HAN = re.compile(f"[{HAN}]")
 _BESIDE_HAN = re.compile(rf"(?<=[{HAN},;:。(]) | (?=[{HAN},;:。)])")
 _SENTENCE_END = re.compile(r"(?<!\bdr)(?<!\bst)(?<!\bmr)(?<!\bmrs)[.!] (?=[A-Z])|。", re.IGNORECASE)
 _NEXT_CLAUSE = re.compile(r"[;,] ?(?:and |but )?| and | but ")
-_ARTICLE = re.compile(r"(?:an?|the|my|their|his|her|our) ")
+_ARTICLE = re.compile(r"^(?:an?|the|my|their|his|her|our) ")
 _WORD = re.compile(rf"[{HAN}]|(?:(?![{HAN}])\w)+")
 
 

@@ -80,6 +80,15 @@ def test_similar_words_about_something_else_are_added(known: dict[str, str], fie
     assert contents(after) == [known["content"], fields["content"]]
 
 
+def test_another_value_of_a_slot_is_no_other_wording() -> None:
+    """The two doctors share all characters but one."""
+    known = fact("家庭医生是张医生。", id="f1", said_at="2026-03-01T09:00:00Z")
+
+    after = learn(Memory(facts=(known,)), addition("家庭医生是刘医生。", said_at="2026-04-01T09:00:00Z"))
+
+    assert (contents(after), [one.id for one in after.past]) == (["家庭医生是刘医生。"], ["f1"])
+
+
 def test_what_replaces_a_fact_in_similar_words_still_replaces_it() -> None:
     """The model has seen both, and decided."""
     known = fact("Has a dog.", id="f1")
