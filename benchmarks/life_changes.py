@@ -35,10 +35,10 @@ CHANGES = HERE / "sets/life_changes.yaml"
 SENTENCES = HERE / "sets/slot_sentences.tsv"
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 FIRST, SECOND, ASKED = (datetime(2026, month, day, 9, tzinfo=UTC) for month, day in ((3, 2), (9, 28), (10, 5)))
-MIN_PAST = 38
+MAX_FORGOTTEN = 2
 MIN_PRECISION, MIN_RECALL = 0.98, 0.80
 MAX_SUPERSEDED = 3
-QUICK_CONVERSATIONS = 1
+QUICK_STEP = 5
 NO_SLOT = "none"
 _UNTIL = re.compile(r"^- until (\d{4}-\d{2}): (.+)$", re.MULTILINE)
 _SUMMARY = re.compile(r"^- Personal: (.+)$", re.MULTILINE)
@@ -233,7 +233,8 @@ def change_rows(outcomes: Sequence[Outcome]) -> Iterator[Row]:
         yield Row(f"changes: {name}", count, "changes", bound=at_most(0), note=note)
     known, told = sum(one.is_known for one in outcomes), sum(one.is_past_told for one in outcomes)
     yield Row("changes: what holds now is recalled", known, "changes", bound=at_least(len(outcomes)), note=note)
-    yield Row("changes: what was before, and until when", told, "changes", bound=at_least(MIN_PAST), note=note)
+    least = at_least(len(outcomes) - MAX_FORGOTTEN)
+    yield Row("changes: what was before, and until when", told, "changes", bound=least, note=note)
     yield Row("changes: second looks", sum(one.calls for one in outcomes), "calls", note=note)
 
 
@@ -269,9 +270,9 @@ def slot_rows(sentences: Sequence[Sentence]) -> Iterator[Row]:
 # -- LoCoMo ----------------------------------------------------------------------------------------
 
 
-def observed_memories(conversations: int | None = None) -> Iterator[Memory]:
+def observed_memories() -> Iterator[Memory]:
     """Yield the memory of each speaker after all sessions."""
-    for conversation in read_conversations(LOCOMO)[:conversations]:
+    for conversation in read_conversations(LOCOMO):
         for name in sorted(set(conversation.speakers)):
             life = Life(lambda _known, _new: "both")
             facts = conversation.of_speaker(name).facts
@@ -297,12 +298,13 @@ def observation_rows(memories: Sequence[Memory]) -> Iterator[Row]:
 
 
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
-    """Measure the changes, the slots, and what is superseded in LoCoMo."""
+    """Measure the changes, the slots, and what is superseded in LoCoMo; every fifth change as a smoke test."""
     pipeline = RecallPipeline()
-    rows = [*change_rows([live(change, pipeline) for change in read_changes()]), *slot_rows(read_sentences())]
+    changes = read_changes()[:: QUICK_STEP if quick else 1]
+    rows = [*change_rows([live(change, pipeline) for change in changes]), *slot_rows(read_sentences())]
     data = {path.name: sha256_of(path) for path in (CHANGES, SENTENCES)}
-    if LOCOMO.exists():
-        rows += observation_rows([*observed_memories(QUICK_CONVERSATIONS if quick else None)])
+    if LOCOMO.exists() and not quick:
+        rows += observation_rows([*observed_memories()])
         data[LOCOMO.name] = sha256_of(LOCOMO)
     return Measurement("What changed in a life", rows, [], data, NOTES)
 
@@ -323,7 +325,7 @@ def _print_failures() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one conversation of LoCoMo")
+    parser.add_argument("--quick", action="store_true", help="every fifth change, without LoCoMo")
     parser.add_argument("--show", action="store_true", help="print what fails, and what is superseded in LoCoMo")
     args = parser.parse_args()
     if args.show:
