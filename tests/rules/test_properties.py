@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memgraph.models import CATEGORIES, Addition, Evidence, Fact, Memory, MemoryUpdate, Merge, Removal, Rewrite, Section
@@ -83,8 +83,12 @@ policies = st.builds(
 
 @given(memories, updates | upkeeps, policies)
 def test_applying_twice_is_applying_once(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
-    """A run that lost a race, or was killed between save and removal, applies again."""
+    """A run that lost a race, or was killed between save and removal, applies again.
+
+    What exceeded the limit of an upkeep, which has no watermark, may be within it the second time.
+    """
     once = apply(changes, memory, policy).memory
+    assume(changes.message_ids or once.quarantine == memory.quarantine)
 
     assert apply(changes, once, policy).memory == once
 
