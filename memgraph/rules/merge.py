@@ -22,17 +22,17 @@ SAME = 0.7
 def merge(draft: Draft) -> Draft:
     """Give an addition and the known fact that it repeats one wording, the richer one, so that `add` confirms the fact.
 
-    The fact keeps its id, and a manual one its wording. Of additions that repeat each other the first remains, with
-    the richer wording and the quotes of all. What a reviewer wrote stays as it is, and so does what replaces the fact
-    that it resembles: the model has seen both. What the model found to repeat a fact
-    does so, however little they are alike.
+    The fact keeps its id, and a manual one its wording: what adds to it is added. Of additions
+    that repeat each other the first remains, with the richer wording and the quotes of all. What a reviewer wrote stays
+    as it is, and so does what replaces a fact: the model has seen both. What the model found to repeat a fact does so,
+    however little they are alike.
     """
     known = KnownFacts(draft.memory.facts)
     kept: list[Addition] = []
     for addition in draft.changes.additions:
         if addition.edited_by_user or draft.memory.fact(addition.id) or not _is_acceptable(addition, draft):
             kept.append(addition)
-        elif same := draft.memory.fact(addition.repeats) or known.find(addition):
+        elif same := draft.memory.fact(addition.repeats) or _known(known, addition, draft):
             draft, worded = _with_one_wording(draft, same.id, addition)
             kept.append(worded)
         elif (position := _position_of_same(kept, addition, draft)) is not None:
@@ -71,6 +71,14 @@ class KnownFacts:
         return next((fact for fact in alike if may_be_same(addition, fact)), None)
 
 
+def _known(known: KnownFacts, addition: Addition, draft: Draft) -> Fact | None:
+    """Return the fact that *addition* repeats; None if it replaces one, or adds to a manual one."""
+    same = None if addition.replaces else known.find(addition)
+    if same and same.is_manual and is_richer(cut_content(addition, draft.policy), same.content):
+        return None
+    return same
+
+
 def _is_acceptable(addition: Addition, draft: Draft) -> bool:
     return rejection_reason(addition, draft.policy) is None and not mentions_upload(addition.content)
 
@@ -83,7 +91,15 @@ def may_be_same(addition: Fact | Addition, other: Fact | Addition) -> bool:
         return False
     if _have_other_values(addition, other):
         return False
-    ours, theirs = days_of(addition.valid_from), days_of(other.valid_from)
+    if bool(addition.valid_until) != bool(other.valid_until):
+        return False
+    dates = ((addition.valid_from, other.valid_from), (addition.valid_until, other.valid_until))
+    return all(_overlap(ours, theirs) for ours, theirs in dates)
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Return whether two dates may be the same day, or one of them is not known."""
+    ours, theirs = days_of(one), days_of(other)
     return ours is None or theirs is None or (ours.first <= theirs.last and theirs.first <= ours.last)
 
 
@@ -99,7 +115,7 @@ def _have_other_values(one: Fact | Addition, other: Fact | Addition) -> bool:
 def _position_of_same(additions: Sequence[Addition], addition: Addition, draft: Draft) -> int | None:
     """Return the position of the acceptable addition that states what *addition* states; None if there is none."""
     for position, other in enumerate(additions):
-        is_linked = other.id in addition.replaces or addition.id in other.replaces
+        is_linked = set(addition.replaces) != set(other.replaces)
         is_equal = fact_key(other.content) == fact_key(addition.content)
         if is_linked or is_equal or other.edited_by_user or not may_be_same(addition, other):
             continue

@@ -49,9 +49,19 @@ def test_a_longer_wording_that_lacks_a_number_or_name_is_not_richer() -> None:
 
 
 def test_a_manual_fact_keeps_its_wording() -> None:
+    written = fact("Lives in Lisbon.", source="manual")
+
+    assert learn(Memory(facts=(written,)), addition("Is based in Lisbon.")).facts == (written,)
+
+
+def test_what_says_more_than_a_manual_fact_is_added() -> None:
+    """The manual wording cannot take it up, so that it would be lost."""
     written = fact("Has a dog.", source="manual")
 
-    assert learn(Memory(facts=(written,)), addition("Has a dog called Max.")).facts == (written,)
+    assert contents(learn(Memory(facts=(written,)), addition("Has a dog called Max."))) == [
+        "Has a dog.",
+        "Has a dog called Max.",
+    ]
 
 
 def test_what_a_reviewer_wrote_is_not_merged() -> None:
@@ -69,6 +79,11 @@ def test_what_a_reviewer_wrote_is_not_merged() -> None:
         (
             {"content": "Visited Rome.", "valid_from": "2024-05"},
             {"content": "Went to Rome.", "valid_from": "2026-05"},
+        ),
+        ({"content": "Visits Rome."}, {"content": "Goes to Rome.", "valid_until": "2026-12"}),
+        (
+            {"content": "Visits Rome.", "valid_until": "2027-12"},
+            {"content": "Goes to Rome.", "valid_until": "2028-12"},
         ),
         ({"content": "Likes tea.", "slot": "drink"}, {"content": "Loves tea.", "slot": "hobby"}),
     ],
@@ -97,6 +112,26 @@ def test_what_replaces_a_fact_in_similar_words_still_replaces_it() -> None:
 
     assert contents(after) == ["Has a dog called Max."]
     assert [past.id for past in after.past] == ["f1"]
+
+
+def test_what_replaces_a_fact_is_not_merged_into_another_one() -> None:
+    facts = (fact("Has a dog.", id="f1"), fact("Lives in Lisbon.", id="f2"))
+
+    after = learn(Memory(facts=facts), addition("Is based in Lisbon.", id="n1", replaces=("f1",)))
+
+    assert contents(after) == ["Lives in Lisbon.", "Is based in Lisbon."]
+
+
+def test_two_wordings_of_one_update_both_leave_their_quotes() -> None:
+    known = fact("Lives in Lisbon.", evidence=({"quote": "Lisbon is home"},))
+    twice = (
+        addition("Is based in Lisbon.", id="n1", evidence=({"quote": "based in Lisbon"},)),
+        addition("Resides in Lisbon.", id="n2", evidence=({"quote": "I reside in Lisbon"},)),
+    )
+
+    (after,) = learn(Memory(facts=(known,)), *twice).facts
+
+    assert [one.quote for one in after.evidence] == ["Lisbon is home", "based in Lisbon", "I reside in Lisbon"]
 
 
 def test_additions_that_repeat_each_other_become_one() -> None:
