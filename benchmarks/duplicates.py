@@ -20,7 +20,7 @@ from ordering import small_model
 from sets.intervals import wilson
 
 from memgraph.rules.merge import SAME
-from memgraph.text.likeness import LikenessIndex, likeness
+from memgraph.text.similarity import SimilarityIndex, text_similarity
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 MIN_PRECISION = 0.97
@@ -85,7 +85,7 @@ def read_pairs() -> list[Pair]:
 
 def judge(pairs: Sequence[Pair], model: Embeddings | None = None) -> list[Judged]:
     """Return the similarity of each pair: lexical, or with the cosines of an embedding *model*."""
-    scores = [likeness(pair.one, pair.other) for pair in pairs]
+    scores = [text_similarity(pair.one, pair.other) for pair in pairs]
     if model is None:
         return list(map(Judged, pairs, scores))
     import numpy as np
@@ -142,7 +142,7 @@ def locomo_merges() -> Iterator[tuple[float, str, str]]:
     """Yield the observations of LoCoMo that would be merged: similarity and the two texts."""
     for conversation in read_conversations(LOCOMO):
         texts = [fact.content for fact in conversation.facts]
-        yield from ((score, texts[one], texts[other]) for one, other, score in LikenessIndex(texts).pairs(SAME))
+        yield from ((score, texts[one], texts[other]) for one, other, score in SimilarityIndex(texts).pairs(SAME))
 
 
 def curve_plot(curves: dict[str, list[tuple[float, float, float]]]) -> Plot:

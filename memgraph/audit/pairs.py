@@ -14,8 +14,8 @@ from memgraph.audit.findings import Finding, last_seen, pair_finding
 from memgraph.models import Fact, Memory
 from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.merge import SAME, may_be_same
-from memgraph.text.likeness import LikenessIndex, is_richer
 from memgraph.text.normalize import fact_key, fold, single_line
+from memgraph.text.similarity import SimilarityIndex, is_richer
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NEGATION = re.compile(
@@ -116,7 +116,7 @@ def duplicates(memory: Memory, now: datetime) -> Iterator[Finding]:
 def _same_in_other_words(facts: Sequence[Fact]) -> Iterator[Finding]:
     """Find what an update would have merged; the richer one is kept, unless the other is manual."""
     removed = set[str]()
-    for index, other_index, _ in LikenessIndex([fact.content for fact in facts]).pairs(SAME):
+    for index, other_index, _ in SimilarityIndex([fact.content for fact in facts]).pairs(SAME):
         one, other = facts[index], facts[other_index]
         if removed.isdisjoint((one.id, other.id)) and may_be_same(one, other):
             richer = is_richer(other.content, one.content) and not one.is_manual

@@ -65,7 +65,7 @@ def _limit_merges(draft: Draft, limit: int) -> tuple[Draft, set[str]]:
     merges: list[Merge] = []
     lost: set[str] = set()
     for merge in draft.changes.merges:
-        cost = lost.union(_learned(draft.memory, merge.merged))
+        cost = lost.union(_learned(draft.memory, merge.merged) - {merge.id})
         if len(cost) <= limit:
             merges.append(merge)
             lost = cost

@@ -10,8 +10,8 @@ from memgraph.models import Addition, Fact
 from memgraph.models.dates import days_of
 from memgraph.rules.add import cut_content, merge_evidence, rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.text.likeness import LikenessIndex, is_richer, likeness
 from memgraph.text.normalize import fact_key
+from memgraph.text.similarity import SimilarityIndex, is_richer, text_similarity
 from memgraph.text.slots import packaged_slots
 from memgraph.text.uploads import mentions_upload
 
@@ -56,8 +56,8 @@ class KnownFacts:
         self._facts = facts
 
     @cached_property
-    def _index(self) -> LikenessIndex:
-        return LikenessIndex([fact.content for fact in self._facts])
+    def _index(self) -> SimilarityIndex:
+        return SimilarityIndex([fact.content for fact in self._facts])
 
     @cached_property
     def _by_key(self) -> dict[str, Fact]:
@@ -119,7 +119,7 @@ def _position_of_same(additions: Sequence[Addition], addition: Addition, draft: 
         is_equal = fact_key(other.content) == fact_key(addition.content)
         if is_linked or is_equal or other.edited_by_user or not may_be_same(addition, other):
             continue
-        if likeness(other.content, addition.content) >= SAME and _is_acceptable(other, draft):
+        if text_similarity(other.content, addition.content) >= SAME and _is_acceptable(other, draft):
             return position
     return None
 

@@ -16,13 +16,13 @@ from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.evict import last_said
 from memgraph.rules.limit_damage import damage_limit
 from memgraph.text.dates import local_day
-from memgraph.text.likeness import Profile
 from memgraph.text.normalize import HAN, fact_key
+from memgraph.text.similarity import Profile
 from memgraph.text.tokens import count_tokens
 
 MAX_GROUP = 10
 """Maximum number of facts of a group; the others form further groups when these are merged."""
-MIN_LIKENESS = 0.5
+MIN_SIMILARITY = 0.5
 """Minimum similarity of two facts about which the model is asked: it may decide what an update must not."""
 MAX_COMPARED = 16
 """Maximum number of facts with the same word with which one is compared."""
@@ -91,7 +91,7 @@ def alike_groups(facts: Sequence[Fact]) -> list[list[Fact]]:
         for index in {one, other} - profiles.keys():
             profiles[index] = Profile(facts[index].content)
         score = profiles[one].score(profiles[other])
-        if score >= MIN_LIKENESS or fact_key(facts[one].content) == fact_key(facts[other].content):
+        if score >= MIN_SIMILARITY or fact_key(facts[one].content) == fact_key(facts[other].content):
             alike.append((-score, one, other))
     group_of: dict[int, list[int]] = {}
     for _, one, other in sorted(alike):  # the most similar first

@@ -231,7 +231,7 @@ def test_no_number_is_lost_and_no_fact_disappears(known: list[str], new: list[st
 
 
 def test_an_update_without_additions_compares_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memgraph.rules.merge.LikenessIndex", None)
+    monkeypatch.setattr("memgraph.rules.merge.SimilarityIndex", None)
 
     before = draft(Memory(facts=(fact("Has a dog."),)))
 

@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field
 
 from memgraph.prompts.update_prompt import ShownFact
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
-from memgraph.text.likeness import likeness
+from memgraph.text.similarity import text_similarity
 
-MIN_LIKENESS = 0.95
+MIN_SIMILARITY = 0.95
 """Similarity from which two facts are merged without a model that understands them."""
 
 
@@ -51,7 +51,7 @@ def _merges(group: list[ShownFact]) -> list[OfflineMerge]:
     merges: list[OfflineMerge] = []
     while left:
         longest, *others = left
-        same = [fact for fact in others if likeness(longest.content, fact.content) >= MIN_LIKENESS]
+        same = [fact for fact in others if text_similarity(longest.content, fact.content) >= MIN_SIMILARITY]
         if same:
             ids = tuple(fact.id for fact in (longest, *same))
             merges.append(OfflineMerge(ids=ids, content=longest.content))

@@ -452,7 +452,7 @@ def _same_form(one: str, other: str) -> bool:
     return length >= max(MIN_SHARED_CHARS, MIN_SHARED_SHARE * max(len(one), len(other)))
 
 
-def likeness(a: str, b: str) -> float:
+def text_similarity(a: str, b: str) -> float:
     """Return the similarity of two sentences about one person, in [0, 1]; 1 if they differ in case and spacing only."""
     if fact_key(a) == fact_key(b):
         return 1.0
@@ -467,14 +467,14 @@ def is_richer(text: str, other: str) -> bool:
     return not theirs.own_names(ours)
 
 
-class Alike(NamedTuple):
+class SimilarText(NamedTuple):
     """A text with a similar meaning."""
 
     position: int
-    likeness: float
+    similarity: float
 
 
-class LikenessIndex:
+class SimilarityIndex:
     """Compares texts with many others.
 
     Args:
@@ -496,19 +496,19 @@ class LikenessIndex:
             self._profiles[index] = Profile(self._texts[index])
         return self._profiles[index]
 
-    def find(self, text: str, threshold: float) -> list[Alike]:
+    def find(self, text: str, threshold: float) -> list[SimilarText]:
         """Return the texts whose similarity to *text* is at least *threshold*, the most similar first.
 
         Only the MAX_CANDIDATES texts that share most words with it are read.
         """
         profile, key = Profile(text), fact_key(text)
         found = [
-            Alike(index, 1.0 if fact_key(self._texts[index]) == key else profile.score(self._profile(index)))
+            SimilarText(index, 1.0 if fact_key(self._texts[index]) == key else profile.score(self._profile(index)))
             for index in self._candidates(profile)
         ]
         return sorted(
-            (alike for alike in found if alike.likeness >= threshold),
-            key=lambda alike: (-alike.likeness, alike.position),
+            (alike for alike in found if alike.similarity >= threshold),
+            key=lambda alike: (-alike.similarity, alike.position),
         )
 
     def _candidates(self, profile: Profile) -> list[int]:
