@@ -56,6 +56,12 @@ class Threads:
     def create(self, *, thread_id: str, **_: Any) -> None:
         self.server.known.add(thread_id)
 
+    def get(self, thread: str) -> dict[str, Any]:
+        """Return a thread on which nothing waits for a review."""
+        if thread not in self.server.known:
+            raise _not_found()
+        return {"thread_id": thread, "updated_at": DUE, "metadata": {}, "interrupts": {}}
+
 
 class Runs:
     def __init__(self, server: FakeServer) -> None:
@@ -145,6 +151,21 @@ def test_no_submission_is_lost_by_concurrency_or_crashes(
         stored = server.messages()
         assert {name for name, client in submissions.items() if client.is_done} <= stored
         assert learned == stored, "the server must not lose a message"
+
+
+def test_a_submission_after_a_finished_run_creates_a_run_of_its_own() -> None:
+    """The thread is asked for a review then, and none is waiting."""
+    server = FakeServer()
+    for name in ("m0", "m1"):
+        client = Client(server, _submit(name))
+        while not client.is_done:
+            client.step()
+        for run in server.entries.values():
+            run["status"] = "success"
+
+    runs = [run["kwargs"]["input"]["messages"] for run in server.entries.values()]
+
+    assert [[message["id"] for message in run] for run in runs] == [["m0"], ["m1"]]
 
 
 def test_sequential_submissions_are_merged_into_one_run() -> None:
