@@ -18,6 +18,7 @@ from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support
 from memgraph.rules.watermark import without_progress
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import HAN, fold
+from memgraph.text.polarity import states_opposite
 from memgraph.text.quotes import FoundQuote, QuoteFinder
 from memgraph.text.sentences import sentences
 from memgraph.text.signals import detect, load_signals
@@ -120,6 +121,8 @@ class SaidWords:
             return Judgement(problem, quoted)
         if quoted is None:
             quoted = self._latest_mention(addition)
+        if quoted and states_opposite(addition.content, quoted.words, own_words(quoted.turn)):
+            return Judgement("its quote states the opposite", quoted)
         return Judgement(self._missing(addition, quoted, self._asked(quoted), mode), quoted)
 
     def quote_problem(self, quote: str) -> str | None:

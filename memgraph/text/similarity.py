@@ -119,6 +119,7 @@ class _Reader:
     actions: set[frozenset[str]] = field(default_factory=set[frozenset[str]])
     kinds: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     times: set[str] = field(default_factory=set[str])
+    marks: list[str] = field(default_factory=list[str])
     is_denied: bool = False
     previous: str = ""
     role: str = ""
@@ -150,6 +151,7 @@ class _Reader:
         return lexicon.replaced.get(match[0]) or f" ~{lexicon.marks[match[0]]} "
 
     def _mark(self, mark: str) -> None:
+        self.marks.append(mark)
         if mark in {"denials", "dislikes", "contrasts"}:
             self.is_denied = True
         elif mark != "pasts" or self.previous not in _HAVE:
@@ -252,6 +254,7 @@ class Profile:
         self.actions = frozenset(reader.actions)
         self.kinds = reader.kinds
         self.times = frozenset(reader.times)
+        self.marks = tuple(reader.marks)
         self._text = text
         self._first = reader.first
 
