@@ -24,7 +24,7 @@ from memgraph.cli.command import _EXAMPLE
 from memgraph.importers.conversation import _TURN
 from memgraph.llm.offline.patterns import LANGUAGES, _patterns, pattern
 from memgraph.llm.offline.sentences import _PASTED_LINE
-from memgraph.llm.offline.slots import _BARE_FIRM, _NATIONALITY, _compiled, _table
+from memgraph.llm.offline.slot_statements import _BARE_FIRM, _NATIONALITY, _compiled, _table
 from memgraph.prompts.json_text import _ENDS_ENTRY
 from memgraph.text.cues import CueFile, CueGroup, cues
 from memgraph.text.lexicon import load_lexicon
@@ -43,9 +43,7 @@ NOISE_SECONDS = 0.05
 CONTAINERS = (dict, list, tuple, set, frozenset, MappingProxyType, functools.partial, BuiltinMethodType)
 CACHED = type(functools.cache(len))
 
-SLOTS = frozenset(
-    _compiled(source) for rule in _table().slots for source in (*rule.when, *rule.also, *rule.ends, rule.holds)
-)
+SLOTS = frozenset(_compiled(source) for rule in _table().statements for source in (*rule.when, *rule.also, *rule.ends))
 SLOT_CUES = frozenset(
     found
     for language in packaged_slots()._languages.values()

@@ -10,7 +10,7 @@ from memgraph.llm.offline.classifier import predict
 from memgraph.llm.offline.patterns import language_of, matches, pattern
 from memgraph.llm.offline.replies import Correction, read_correction
 from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences, read_verbatim
-from memgraph.llm.offline.slots import Filled, read_end, read_slot
+from memgraph.llm.offline.slot_statements import Filled, read_end, read_slot
 from memgraph.llm.offline.statements import Statement, read_remembered, read_statements
 from memgraph.prompts.update_prompt import ShownTurn
 from memgraph.text.turns import is_acknowledgement

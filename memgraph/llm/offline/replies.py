@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memgraph.llm.offline.patterns import language_of, matches, pattern, words
 from memgraph.llm.offline.sentences import BLANK, MAX_CHARS, Sentence, split
-from memgraph.llm.offline.slots import Filled, read_slot
+from memgraph.llm.offline.slot_statements import Filled, read_slot
 from memgraph.retrieval.terms import extract_terms
 
 MAX_SENTENCES = 3  # a correction is at the beginning of a reply

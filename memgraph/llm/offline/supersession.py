@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from memgraph.llm.offline.extraction import Extraction
-from memgraph.llm.offline.slots import Filled, find_slot
+from memgraph.llm.offline.slot_statements import Filled, find_known_slot
 from memgraph.prompts.update_prompt import ShownFact
+from memgraph.text.normalize import fold
 
 
 def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction, tuple[str, ...]] | None:
@@ -17,9 +18,9 @@ def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction
     """
     if finding.ended and find_ended(finding.ended, known):
         return None
-    if finding.filled is None or (finding.filled.content and find_slot(finding.content) is None):
+    if finding.filled is None or (finding.filled.content and find_known_slot(finding.content) is None):
         return finding, ()
-    rivals = [(fact, old) for fact in known if (old := find_slot(fact.content)) and old.slot == finding.slot]
+    rivals = [(fact, old) for fact in known if (old := find_known_slot(fact.content)) and old.slot == finding.slot]
     for fact, old in rivals:
         if _says(old.value, finding.filled.value, exactly=finding.slot == "name"):
             return (finding._replace(content=fact.content) if finding.filled.content else finding), ()
@@ -30,7 +31,7 @@ def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction
 
 def find_ended(ended: Filled, known: Sequence[ShownFact]) -> list[ShownFact]:
     """Return the known facts that a statement about *ended* ends."""
-    held = ((fact, find_slot(fact.content)) for fact in known)
+    held = ((fact, find_known_slot(fact.content)) for fact in known)
     return [fact for fact, old in held if old and old.slot == ended.slot and _says(old.value, ended.value)]
 
 
@@ -42,4 +43,4 @@ def _says(text: str, value: str, *, exactly: bool = False) -> bool:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.casefold().split()).strip(" .。")
+    return " ".join(fold(text).split()).strip(" .。")

@@ -23,11 +23,13 @@ def known(content: str, category: str = "context") -> Fact:
         ("Works at Acme as a data engineer.", "I work at Initech.", "Works at Initech."),
         ("The user lives in Oslo", "I live in Lisbon now.", "Lives in Lisbon."),
         ("The user is a data engineer at Acme.", "I work at Initech.", "Works at Initech."),
+        ("Moved from Leeds to York in May.", "I live in Lisbon.", "Lives in Lisbon."),
         ("Name is Adam.", "My name is Ada.", "Name is Ada."),
         ("Is a junior developer.", "I'm a senior developer.", "Is a senior developer."),
         ("用户住在北京", "我搬到了上海", "用户住在上海"),
         ("在字节跳动担任后端开发工程师", "我在腾讯工作", "用户在腾讯工作"),
         ("用户姓名为张三", "我叫张山", "用户名叫张山"),
+        ("跳槽到了美团。", "我在腾讯工作", "用户在腾讯工作"),
         ("用户住在北京", "I live in Shanghai.", "Lives in Shanghai."),
     ],
 )
@@ -44,6 +46,7 @@ def test_the_new_answer_takes_the_place_of_the_old(learn: Learn, old: str, said:
     [
         ("Is a vegetarian.", "I'm a nurse."),
         ("Is a student.", "I'm a barista."),
+        ("Lives in constant fear of layoffs.", "I live in Lisbon."),
         ("Likes tea.", "I like coffee a lot."),
         ("Favorite food is ramen.", "My favorite color is green."),
         ("The user's sister works at Google.", "I work at Acme."),

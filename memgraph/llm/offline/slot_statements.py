@@ -1,4 +1,4 @@
-"""What a person has one of at a time: read from statements that leave no doubt, and found in known facts."""
+"""Statements that leave no doubt which slot they fill or end. Known facts are read by the table of all parts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from memgraph.llm.offline.patterns import compiled, language_of, read, words
+from memgraph.text.slots import find_slot
 
 CONTRACTIONS = (
     (re.compile(r"\b(?:I'm|im)\b", re.IGNORECASE), "I am"),
@@ -18,28 +19,26 @@ CONTRACTIONS = (
     (re.compile(r"\b(name|job)'?s (?=\S)", re.IGNORECASE), r"\1 is "),
 )
 MAX_VALUE = 40  # characters of a value; a longer one is more than a value
-MAX_FACT = 300  # characters of a known fact that are read
 
 
-class SlotRule(BaseModel, frozen=True, extra="forbid"):
-    """An entry of slots.yaml, which describes its fields. `check` names the check that a value must pass."""
+class StatementRule(BaseModel, frozen=True, extra="forbid"):
+    """An entry of slot_statements.yaml, which describes its fields. `check` names the check that a value must pass."""
 
     slot: str
     check: str
     when: tuple[str, ...]
     also: tuple[str, ...] = ()
     says: str
-    holds: str = ""
     ends: tuple[str, ...] = ()
     greeting: bool = False
     tentative: bool = False
 
 
-class SlotTable(BaseModel, frozen=True, extra="forbid"):
-    """slots.yaml."""
+class StatementTable(BaseModel, frozen=True, extra="forbid"):
+    """slot_statements.yaml."""
 
     fragments: dict[str, str]
-    slots: tuple[SlotRule, ...]
+    statements: tuple[StatementRule, ...]
 
 
 class Filled(NamedTuple):
@@ -55,7 +54,7 @@ class Filled(NamedTuple):
 def read_slot(text: str, *, introduces: bool = False) -> Filled | None:
     """Return the slot that the statement *text* fills. *introduces*: it belongs to an introduction."""
     text = _expanded(text)
-    for rule in _table().slots:
+    for rule in _table().statements:
         if rule.greeting and not introduces:
             continue
         filled = next(_fill(rule, rule.when, text), None)
@@ -69,20 +68,18 @@ def read_slot(text: str, *, introduces: bool = False) -> Filled | None:
 def read_end(text: str) -> Filled | None:
     """Return the slot, and the value, that the statement *text* ends."""
     text = _expanded(text)
-    return next((filled for rule in _table().slots for filled in _fill(rule, rule.ends, text)), None)
+    return next((filled for rule in _table().statements for filled in _fill(rule, rule.ends, text)), None)
 
 
-def find_slot(content: str) -> Filled | None:
-    """Return the slot that the known fact *content* fills, by any author; None if it is unclear."""
-    content = content.strip()[:MAX_FACT]
-    for rule in _table().slots:
-        found = _compiled(rule.holds).fullmatch(content) if rule.holds else None
-        if found is not None and (rule.slot != "role" or _is_main_job(_value(found))):
-            return Filled(rule.slot, _value(found))
-    return read_slot(content.rstrip(".。"))
+def find_known_slot(content: str) -> Filled | None:
+    """Return the slot of the table that the known fact *content* fills, by any author; None if it is unclear."""
+    found = find_slot(content)
+    if found is None or found.slot not in _read_slots() or (found.slot == "role" and not _is_main_job(found.value)):
+        return None
+    return Filled(found.slot, found.value)
 
 
-def _fill(rule: SlotRule, sources: tuple[str, ...], text: str) -> Iterator[Filled]:
+def _fill(rule: StatementRule, sources: tuple[str, ...], text: str) -> Iterator[Filled]:
     for source in sources:
         if found := _compiled(source).fullmatch(text):
             value, role = _value(found).strip(" .,!\"'"), found.groupdict().get("role")
@@ -189,8 +186,13 @@ CHECKS: Mapping[str, Callable[[str], str | None]] = {check.__name__[1:]: check f
 
 
 @cache
-def _table() -> SlotTable:
-    return SlotTable.model_validate(read("slots.yaml"))
+def _table() -> StatementTable:
+    return StatementTable.model_validate(read("slot_statements.yaml"))
+
+
+@cache
+def _read_slots() -> frozenset[str]:
+    return frozenset(rule.slot for rule in _table().statements)
 
 
 @cache
