@@ -305,6 +305,7 @@ class _Budget:
         self._max_tokens = max_tokens
         # a token has at most one word: a fact with too many words does not fit, and costs no counting
         self._least = [fact.content.count(" ") + 1 + _LINE_TOKENS for fact in facts]
+        self._costs: dict[int, int] = {}
         self._used = 0
         self.taken: set[int] = set()
 
@@ -328,4 +329,6 @@ class _Budget:
                 self._used += cost
 
     def _cost(self, index: int) -> int:
-        return count_tokens(self._facts[index].content) + _LINE_TOKENS
+        if index not in self._costs:
+            self._costs[index] = count_tokens(self._facts[index].content) + _LINE_TOKENS
+        return self._costs[index]

@@ -85,7 +85,7 @@ class _TermsOfRuns(dict[str, Terms]):
     """The terms of each run of characters: most words of a memory occur in more than one text."""
 
     def __missing__(self, run: str) -> Terms:
-        if _IS_UNSPACED.match(run):
+        if not run.isascii() and _IS_UNSPACED.match(run):
             terms = tuple(unigrams_and_bigrams(run))
         else:
             terms = () if run in STOP_WORDS else (stem(run[:MAX_TERM_CHARS]),)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _ID = re.compile(rb'"id"\s*+:\s*+("[^"\\]*+(?:\\.[^"\\]*+)*+")')
 """Matches at least once in the line of each episode."""
+_SIZE = 2
+"""Position of the size in what `file_version` returns."""
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +49,18 @@ class FileVersion:
     digest: bytes = b""
     """Of the bytes up to there. Empty if what follows is an episode, too, so that it is read again."""
     unreadable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FileIds:
+    """The ids in the file after an append, so that the next one need not read it if nothing else wrote to it."""
+
+    stat: tuple[int, ...]
+    """As in `FileVersion`. The file ends with a complete line."""
+    quoted: frozenset[bytes]
+    """All that may be ids, as the file has them."""
+    count: int
+    """How often they occur."""
 
 
 def load_episodes(path: Path, known: EpisodeSnapshot[FileVersion] | None = None) -> EpisodeSnapshot[FileVersion]:
@@ -76,7 +90,8 @@ def append_episodes(
     *,
     load: Callable[[], tuple[Episode, ...]],
     durable: bool = True,
-) -> None:
+    known: FileIds | None = None,
+) -> FileIds | None:
     """Append those of *episodes* whose ids are not in the file, and evict the oldest. Hold the lock.
 
     Args:
@@ -85,24 +100,47 @@ def append_episodes(
         policy: Its limits on episodes.
         load: Returns the episodes of the file. Called only if one may have to be evicted.
         durable: Whether the file survives a power cut, with what was appended before.
+        known: What the last append returned.
+
+    Returns:
+        The ids in the file now; None if it was rewritten.
     """
+    given = [storable(episode) for episode in merge_episodes((), episodes)]
+    if known and _may_append(path, given, policy, known):
+        append(path, _encode_lines(given), end=known.stat[_SIZE], durable=durable)
+        return _ids_after(path, known.quoted, known.count, given)
     stored = read(path) or b""
     data = _without_torn_line(stored)
-    given = [storable(episode) for episode in merge_episodes((), episodes)]
     quoted_ids = _ID.findall(data)
     known_ids = _known_ids(data, (episode.id for episode in given), quoted_ids)
     new = [episode for episode in given if episode.id not in known_ids]
-    lines = "".join(f"{encode_episode(episode)}\n" for episode in new).encode()
+    lines = _encode_lines(new)
     if len(quoted_ids) + len(new) > policy.max_episodes or policy.episode_days:
         kept = _kept_ids(merge_episodes(load(), new), policy)
         if kept is not None:
             replace(path, _lines_of(data + lines, lambda episode: episode.id in kept))
-            return
+            return None
     if new:
         end = min(len(data), len(stored))
         append(path, data[end:] + lines, end=end, durable=durable)
     elif durable:
         sync(path)
+    return _ids_after(path, quoted_ids, len(quoted_ids), new) if new else None
+
+
+def _may_append(path: Path, given: Sequence[Episode], policy: Policy, known: FileIds) -> bool:
+    """Return whether the file is as *known*, none of *given* may be in it, and none has to be evicted."""
+    has_room = known.count + len(given) <= policy.max_episodes and not policy.episode_days
+    is_new = known.quoted.isdisjoint(_quote(episode.id) for episode in given)
+    return has_room and is_new and file_version(path) == known.stat
+
+
+def _ids_after(path: Path, quoted: Iterable[bytes], count: int, new: Sequence[Episode]) -> FileIds:
+    return FileIds(file_version(path), frozenset(quoted).union(_quote(episode.id) for episode in new), count + len(new))
+
+
+def _encode_lines(episodes: Iterable[Episode]) -> bytes:
+    return "".join(f"{encode_episode(episode)}\n" for episode in episodes).encode()
 
 
 def _kept_ids(episodes: Sequence[Episode], policy: Policy) -> frozenset[str] | None:

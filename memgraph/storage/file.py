@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from memgraph._cache import LRUCache
 from memgraph.errors import DamagedMemoryError, RevisionConflictError, StorageError
 from memgraph.models import Memory
 from memgraph.storage import episode_file
@@ -34,13 +35,16 @@ if TYPE_CHECKING:
 
     from memgraph.models import Episode, Scope
     from memgraph.policy import Policy
-    from memgraph.storage.episode_file import FileVersion
+    from memgraph.storage.episode_file import FileIds, FileVersion
     from memgraph.storage.episodes import EpisodeSnapshot
     from memgraph.storage.vector_file import VectorFile
 
 LOCK_TIMEOUT_SECONDS = 30.0
 RECORD_TIMEOUT_SECONDS = 1.0
 """Maximum seconds a load waits to record a manual edit; after that it loads without recording."""
+ID_BYTES = 160
+"""Size of a known id of an episode."""
+MAX_ID_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,9 @@ class FileStorage(MemoryStorage):
         self._lock_timeout = lock_timeout
         self._cache = DocumentCache()
         self._episodes: EpisodeCache[FileVersion] = EpisodeCache()
+        self._episode_ids: LRUCache[Path, FileIds] = LRUCache(
+            max_bytes=MAX_ID_BYTES, size_of=lambda _, ids: ID_BYTES * ids.count
+        )
 
     @property
     def name(self) -> str:
@@ -152,7 +159,7 @@ class FileStorage(MemoryStorage):
         with self._locked(scope):
             removed = episode_file.remove_episodes(self._layout.episodes(scope), ids)
         known = self._episodes.get(scope)
-        self._episodes.clear()
+        self._clear_episodes()
         self._read_episodes(scope, known)
         return removed
 
@@ -209,14 +216,22 @@ class FileStorage(MemoryStorage):
     def _append(self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, durable: bool = True) -> None:
         if episodes:
             path, load = self._layout.episodes(scope), partial(self._read_episodes, scope)
-            episode_file.append_episodes(path, episodes, policy, load=load, durable=durable)
+            known = self._episode_ids.get(path)
+            ids = episode_file.append_episodes(path, episodes, policy, load=load, durable=durable, known=known)
+            if ids:
+                self._episode_ids.put(path, ids)
+
+    def _clear_episodes(self) -> None:
+        """Remove the words and the ids of all users from the caches."""
+        self._episodes.clear()
+        self._episode_ids.clear()
 
     def _write(self, scope: Scope, path: Path, memory: Memory, expected: bytes | None) -> Memory:
         """Replace the document at *path*, unless it was edited since *expected* was read."""
         last_good = _last_good(path)
         if is_tombstone(memory):  # first, since a process may be killed in between
             episode_file.delete_episodes(self._layout.episodes(scope))
-            self._episodes.clear()
+            self._clear_episodes()
             self.vectors(scope).delete()
         stored, data = self._cache.serialize(memory, str(path))
         if not compare_and_replace(path, data, expected=expected, copy=last_good):

@@ -6,7 +6,7 @@ They are data: `patterns/similarity/en.yaml` explains them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -51,8 +51,8 @@ class Lexicon:
     light: frozenset[str]
     people: Mapping[str, str]
     """By a word: the relative or other person that it names."""
-    kinds: Mapping[str, Mapping[str, str]]
-    """By a kind of which a sentence has one, such as weekdays: its words, each with what it stands for."""
+    kinds: Mapping[str, Sequence[tuple[str, str]]]
+    """By a word: the kinds of which a sentence has one, such as weekdays, each with what the word stands for in it."""
     marks: Mapping[str, str]
     """By a word or phrase: "denials", "dislikes", "contrasts", "plans", "ends" or "pasts"."""
     replaced: Mapping[str, str]
@@ -81,11 +81,12 @@ def load_lexicon() -> Lexicon:
         for one, _, other in [line.partition("|")]
     }
     people = {word: line.split()[0] for file in files for line in _lines(file.people) for word in line.split()}
-    kinds = {
-        line: {stem(word): member.split()[0] for member in line.split("|") for word in member.split()}
-        for file in files
-        for line in _lines(file.exclusive)
-    }
+    kinds: dict[str, dict[str, str]] = {}
+    for file in files:
+        for line in _lines(file.exclusive):
+            for member in line.split("|"):
+                for word in member.split():
+                    kinds.setdefault(stem(word), {})[line] = member.split()[0]
     actions = frozenset(stem(word) for file in files for word in file.actions.split())
     light = frozenset(stem(word) for file in files for word in file.light.split())
     by_word: dict[str, frozenset[str]] = {}
@@ -99,7 +100,7 @@ def load_lexicon() -> Lexicon:
         *people,
         *actions,
         *light,
-        *(word for kind in kinds.values() for word in kind),
+        *kinds,
     }
     return Lexicon(
         groups=by_word,
@@ -107,7 +108,7 @@ def load_lexicon() -> Lexicon:
         actions=actions,
         light=light,
         people=people,
-        kinds=kinds,
+        kinds={word: tuple(members.items()) for word, members in kinds.items()},
         marks=marks,
         replaced=replaced,
         phrases=_alternation((phrase for phrase in {**marks, **replaced} if " " in phrase), r"(?<!\w)(?:{})(?!\w)"),

@@ -17,6 +17,7 @@ _ADDRESS = re.compile(
 )
 _WORD = re.compile(rf"[^\W_{HAN}]+(?:['’][^\W_{HAN}]+)*+[+#]*")
 _NUMBER = re.compile(r"\d++(?:[.,]\d++)*+")
+_THOUSANDS = re.compile(r",(?=\d{3}\b)")
 _FULL_HOUR = re.compile(r"(?<=\d):00\b")
 _AFTERNOON = re.compile(r"\b(\d{1,2})(?::\d\d)? ?p\.?m\b|(?:下午|晚上) ?(\d{1,2})")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；\n(（\"“‘*])[^\S\n]*+\Z")
@@ -106,26 +107,38 @@ def _is_name(word: str, text: str, start: int, end: int) -> bool:
 def numbers_of(text: str, *, in_words: bool = False) -> frozenset[str]:
     """Return the numbers in *text*, without separators and leading zeros; those written *in_words* too, if asked."""
     folded = _FULL_HOUR.sub("", fold(text))
-    digits = {_plain(match[0]) for match in _NUMBER.finditer(folded)}
+    runs = _NUMBER.findall(folded)
+    digits = set(map(_plain, runs))
     if not in_words:
         return frozenset(digits)
-    scaled = (float(match[1]) * _SUFFIXES[match[2]] for match in _SCALED.finditer(folded))
-    worded = (*_english_numbers(folded), *map(_han_number, _HAN_NUMBER.findall(folded)))
-    afternoon = (int(match[1] or match[2]) + 12 for match in _AFTERNOON.finditer(folded))
-    parts = {_plain(part) for match in _NUMBER.finditer(folded) for part in re.split(r"[.,]", match[0])}
-    return frozenset(digits | parts | {f"{number:.10g}" for number in (*scaled, *worded, *afternoon)})
+    words = [*_english_numbers(folded), *(() if folded.isascii() else map(_han_number, _HAN_NUMBER.findall(folded)))]
+    numbers = digits.union(_shown(words))
+    if runs:  # most sentences have no digit, and need none of the searches for what stands next to one
+        scaled = (float(match[1]) * _SUFFIXES[match[2]] for match in _SCALED.finditer(folded))
+        afternoon = (int(match[1] or match[2]) + 12 for match in _AFTERNOON.finditer(folded))
+        parts = (_plain(part) for run in runs for part in run.replace(",", ".").split("."))
+        numbers = numbers.union(parts, _shown(scaled), _shown(afternoon))
+    return frozenset(numbers)
+
+
+def _shown(numbers: Iterable[float]) -> Iterator[str]:
+    """Yield *numbers* as they are written in digits."""
+    return (f"{number:.10g}" for number in numbers)
 
 
 def _plain(number: str) -> str:
     """Return *number* without the separators of thousands and leading zeros."""
-    return re.sub(r",(?=\d{3}\b)", "", number).lstrip("0") or "0"
+    return (_THOUSANDS.sub("", number) if "," in number else number).lstrip("0") or "0"
 
 
 def _english_numbers(folded: str) -> Iterator[int]:
     """Yield each number word, and what consecutive ones mean together: "twenty-five" is 20, 5 and 25."""
+    words = _ENGLISH.findall(folded)
+    if _WORDS.keys().isdisjoint(words):
+        return
     total = current = 0
     is_open = False
-    for word in [*_ENGLISH.findall(folded), ""]:
+    for word in [*words, ""]:
         if word in _WORDS:
             yield _WORDS[word]
             current += _WORDS[word]

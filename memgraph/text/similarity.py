@@ -133,7 +133,7 @@ class _Reader:
                 self.is_denied = False
             elif token.startswith("~"):
                 self._mark(token[1:])
-            elif self.is_preferring and token == "to":  # noqa: S105 - a word
+            elif token == "to" and self.is_preferring:  # noqa: S105 - a word
                 self.is_denied = True
             elif _IS_HAN.match(token):
                 self._read_chinese(token)
@@ -200,8 +200,8 @@ class _Reader:
         begins, self.has_begun = not self.has_begun, True
         if (person := lexicon.people.get(word)) and not self.is_denied:
             self.people.add(person)
-        for kind, members in lexicon.kinds.items():
-            if (member := members.get(key)) and not self.is_denied:
+        if not self.is_denied:
+            for kind, member in lexicon.kinds.get(key, ()):
                 self.kinds.setdefault(kind, set()).add(member)
         if key in lexicon.light or word in lexicon.light or word.isdigit():
             return
@@ -260,7 +260,8 @@ class Profile:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        return numbers_of(self._text, in_words=True) - {"1"} | (numbers_of(self._text) & {"1"})
+        numbers = numbers_of(self._text, in_words=True)
+        return numbers if "1" not in numbers else numbers - {"1"} | (numbers_of(self._text) & {"1"})
 
     @cached_property
     def digits(self) -> Counter[str]:

@@ -162,6 +162,34 @@ def test_an_append_parses_no_stored_episode(storage: FileStorage, monkeypatch: p
     storage.append_episodes(ADA, [said("e3")], POLICY)
 
 
+def test_a_file_that_nothing_else_wrote_to_is_not_read_for_an_append(
+    storage: FileStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(episode_file, "read", None)
+    storage.append_episodes(ADA, [said("e3")], POLICY)
+    monkeypatch.undo()
+
+    storage.append_episodes(ADA, [said("e3"), said("e4")], POLICY)
+
+    assert ids(storage) == ["e1", "e2", "e3", "e4"]
+
+
+def test_what_another_process_appended_is_not_appended_again(tmp_path: Path, storage: FileStorage, path: Path) -> None:
+    FileStorage(tmp_path).append_episodes(ADA, [said("e3")], POLICY)
+
+    storage.append_episodes(ADA, [said("e3"), said("e4")], POLICY)
+
+    assert [json.loads(line)["id"] for line in path.read_bytes().splitlines()] == ["e1", "e2", "e3", "e4"]
+
+
+def test_a_deletion_removes_the_known_ids(storage: FileStorage) -> None:
+    """A cache of what users said does not outlive its deletion."""
+    known = len(storage._episode_ids)
+    storage.delete(ADA)
+
+    assert (known, len(storage._episode_ids)) == (1, 0)
+
+
 def test_a_full_disk_leaves_the_old_file(path: Path, storage: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     before = path.read_bytes()
 
