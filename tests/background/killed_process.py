@@ -3,8 +3,8 @@
     python killed_process.py < processes.json > exit_codes.json
 
 Each line of input is a list of `{"folder": ..., "kill_at": ..., "turns": [...]}`. A process submits the turns that were
-not acknowledged before, runs all jobs, and kills itself at *kill_at*, unless that is null. The processes of one line
-run at the same time, and the line of output has their exit codes or signals.
+not acknowledged before, runs all jobs, and kills itself at *kill_at*, unless that is null. If *turns* is null, it runs
+an upkeep. The processes of one line run at the same time, and the line of output has their exit codes or signals.
 """
 
 from __future__ import annotations
@@ -22,7 +22,18 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 import memgraph.graph
-from memgraph import BackgroundInvoker, Context, Policy, Scope, Settings, build_graph
+import memgraph.upkeep_graph
+from memgraph import (
+    BackgroundInvoker,
+    Context,
+    Fact,
+    Memory,
+    Policy,
+    Scope,
+    Settings,
+    build_graph,
+    build_upkeep_graph,
+)
 from memgraph.background.sqlite_outbox import SqliteOutbox
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.storage import atomic_file
@@ -31,6 +42,10 @@ from memgraph.testing import ScriptedModel, update_answer
 
 ADA = Scope("ada")
 SETTINGS = Settings(debounce_seconds=0, max_wait_seconds=0, lease_seconds=3)
+
+
+TWICE = (Fact(id="a", content="Has 2 cats.", confidence=0.9), Fact(id="b", content="has 2  cats.", confidence=0.9))
+MERGE = '{"merge": [{"ids": ["a", "b"], "content": "Has 2 cats."}], "end": []}'
 
 
 def die() -> None:
@@ -130,6 +145,19 @@ def run(folder: str, kill_at: str | None, turns: list[str]) -> None:
             raise SystemExit(3)
 
 
+def run_upkeep(folder: str, kill_at: str | None) -> None:
+    """Merge two facts, which are saved first if there is no memory."""
+    storage = FragileStorage(f"{folder}/memory")
+    if storage.load(ADA).is_empty:
+        storage.save(ADA, Memory(facts=TWICE))
+    storage.kill_at = kill_at
+    for module in (memgraph.graph, memgraph.upkeep_graph):
+        if hasattr(module, str(kill_at)):
+            setattr(module, str(kill_at), dying(getattr(module, str(kill_at))))
+    graph = build_upkeep_graph(model=ScriptedModel(lambda _: MERGE), storage=storage)
+    graph.invoke({}, context=Context(user_id=ADA.user_id))
+
+
 def fork(arguments: dict[str, Any]) -> int:
     """Fork a process that calls `run`, and return its id."""
     child = os.fork()
@@ -137,7 +165,10 @@ def fork(arguments: dict[str, Any]) -> int:
         return child
     code = 4
     try:
-        run(**arguments)
+        if arguments["turns"] is None:
+            run_upkeep(arguments["folder"], arguments["kill_at"])
+        else:
+            run(**arguments)
         code = 0
     except SystemExit as exit_:
         code = int(exit_.code or 0)

@@ -26,6 +26,8 @@ PLACES = (
     *("in submit", "after submit", "in the append", "between append and save"),
     *("before the rename", "between save and removal", "after removal"),
 )
+UPKEEP = "upkeep: "
+UPKEEP_PLACES = tuple(UPKEEP + place for place in ("call_model", "parse_upkeep", "save_memory", "before the rename"))
 TURNS = [f"turn-{number}" for number in range(4)]
 LATER = [*TURNS, "turn-later"]
 
@@ -34,24 +36,25 @@ LATER = [*TURNS, "turn-later"]
 def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[int]]]:
     """Folders of processes that were each killed at a place and restarted, and their exit codes."""
     base = tmp_path_factory.mktemp("killed")
-    folders = {place: base / place for place in PLACES}
+    folders = {place: base / place for place in (*PLACES, *UPKEEP_PLACES)}
     for folder in folders.values():
         folder.mkdir()
-    processes = [
-        [{"folder": str(folder), "kill_at": place, "turns": TURNS} for place, folder in folders.items()],
-        [{"folder": str(folder), "kill_at": None, "turns": LATER} for folder in folders.values()],
+    killing = [
+        {"folder": str(folder), "kill_at": place.removeprefix(UPKEEP), "turns": None if UPKEEP in place else TURNS}
+        for place, folder in folders.items()
     ]
+    resuming = [{**process, "kill_at": None, "turns": process["turns"] and LATER} for process in killing]
     parent = subprocess.run(
         [sys.executable, Path(__file__).with_name("killed_process.py")],
         cwd=Path(memgraph.__file__).parent.parent,
-        input="".join(f"{json.dumps(line)}\n" for line in processes),
+        input="".join(f"{json.dumps(line)}\n" for line in (killing, resuming)),
         capture_output=True,
         text=True,
         timeout=600,
         check=True,
     )
     first, second = (json.loads(line) for line in parent.stdout.splitlines())
-    return base, {place: list(exit_codes) for place, *exit_codes in zip(PLACES, first, second, strict=True)}
+    return base, {place: list(exit_codes) for place, *exit_codes in zip(folders, first, second, strict=True)}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -88,3 +91,15 @@ def test_kill_damages_no_file(killed: Any, place: str) -> None:
         assert (outbox.pending(now=0), outbox.dead_letters()) == ((), ())
     document = json.loads((folder / "memory/users/ada/memory.json").read_text())
     assert document == json.loads((folder / "memory/users/ada/memory.json.last").read_text())
+
+
+@pytest.mark.parametrize("place", UPKEEP_PLACES)
+def test_a_killed_upkeep_loses_nothing_and_is_done_again(killed: Any, place: str) -> None:
+    """It saves once, or not at all: what it merged is past."""
+    base, exit_codes = killed
+
+    memory = open_storage(f"file:{base / place}/memory").load(Scope("ada"))
+
+    assert (exit_codes[place], memory.revision) == ([-signal.SIGKILL, 0], 2)
+    assert [fact.content for fact in memory.facts] == ["Has 2 cats."]
+    assert [(fact.content, fact.reason) for fact in memory.past] == [("has 2  cats.", "merged")]
