@@ -8,20 +8,20 @@ The set is sets/recall.json, made by sets/make_recall_set.py. `hybrid` needs the
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from common import HERE, Measurement, Plot, Row, run_standalone, sha256_of
+from common import Measurement, Plot, Row, run_standalone, sha256_of
 from langchain_core.embeddings import Embeddings
+from newer_wins import NOTES as LEARNED_NOTES
+from newer_wins import Learned, rule_rows, win_rows
 from ordering import by_bm25, small_model
 from sets.intervals import hit_row
+from sets.recall_set import LANGUAGES, SET, Persona, Question, read_personas
 
-from memgraph import Fact, IndexCache, Memory, rank_facts, recall
+from memgraph import Fact, IndexCache, rank_facts, recall
 
-SET = HERE / "sets/recall.json"
-LANGUAGES = {"en": "English", "zh": "Chinese"}
 KINDS = ("direct", "no word shared", "updated, linked", "updated, not linked", "correction", "other language")
 BUDGET = 500
 NOTES = (
@@ -40,25 +40,6 @@ NOTES = (
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question, the id of its answer, and the ids of outdated answers."""
-
-    kind: str
-    text: str
-    answer: str
-    outdated: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Persona:
-    """A memory, and questions about it."""
-
-    language: str
-    memory: Memory
-    questions: tuple[Question, ...]
-
-
-@dataclass(frozen=True)
 class Result:
     """The rank of a question's answer."""
 
@@ -72,19 +53,6 @@ class Result:
     """Whether the answer names the fact it replaces."""
     in_budget: bool | None
     """Whether recall's text contains the answer; None for baselines."""
-
-
-def read_personas() -> list[Persona]:
-    """Read the set of questions."""
-    return [_persona(item) for item in json.loads(SET.read_text("utf-8"))["personas"]]
-
-
-def _persona(item: Mapping[str, Any]) -> Persona:
-    questions = [
-        Question(each["kind"], each["text"], each["answer"], frozenset(each.get("outdated", ())))
-        for each in item["questions"]
-    ]
-    return Persona(item["language"], Memory(facts=item["facts"]), tuple(questions))
 
 
 # -- ranking ---------------------------------------------------------------------------------------
@@ -163,7 +131,7 @@ def rows_of(name: str, results: Sequence[Result]) -> Iterator[Row]:
         in_budget = [one.in_budget for one in part if one.in_budget is not None]
         if in_budget:
             yield hit_row(f"{heading}, {name}: in {BUDGET} tokens", in_budget)
-        for linked, label in ((True, "linked"), (False, "not linked")):
+        for linked, label in ((True, "linked"), (False, "neither linked nor learned")):
             wins = [one.newer_wins for one in part if one.newer_wins is not None and one.is_linked is linked]
             if wins:
                 yield hit_row(f"{heading}, {name}: newer wins, {label}", wins, note=f"{len(wins)} questions")
@@ -205,11 +173,17 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
     """Measure recall on our own set."""
     personas = read_personas()
     model = None if quick else small_model()
-    every = compare(personas[::6] if quick else personas, model)
+    chosen = personas[::6] if quick else personas
+    every = compare(chosen, model)
     rows = [row for name, results in every.items() for row in rows_of(name, results)]
     rows += [row for name in ("lexical", "hybrid") if name in every for row in kind_rows(name, every[name])]
+    learned = [Learned(persona) for persona in chosen]
+    rows += [row for name in ("lexical", "hybrid") if name in every for row in win_rows(learned, name, model)]
+    rows += rule_rows(learned)
     missing = () if model else ("`hybrid` is omitted: it needs the extra `local`.",)
-    return Measurement("Recall on our own set", rows, [plot(every)], {SET.name: sha256_of(SET)}, [*NOTES, *missing])
+    return Measurement(
+        "Recall on our own set", rows, [plot(every)], {SET.name: sha256_of(SET)}, [*NOTES, *LEARNED_NOTES, *missing]
+    )
 
 
 if __name__ == "__main__":

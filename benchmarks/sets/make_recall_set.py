@@ -47,10 +47,10 @@ class Persona:
         self.facts.append({"id": fact_id, "content": content, "category": category, "day": day, **extra})
         return fact_id
 
-    def add_question(self, kind: str, text: str, answer: str, outdated: Sequence[str] = ()) -> None:
+    def add_question(self, kind: str, text: str, answer: str, **extra: object) -> None:
         """Add a question."""
-        question = {"kind": kind, "text": text, "answer": answer}
-        self.questions.append({**question, "outdated": list(outdated)} if outdated else question)
+        known = {name: value for name, value in extra.items() if value}
+        self.questions.append({"kind": kind, "text": text, "answer": answer, **known})
 
     def fill(self, template: str, topic: str = "") -> str:
         """Fill the slots with words; no word occurs twice within a topic."""
@@ -97,18 +97,33 @@ def _add_topic(persona: Persona, family: Words, near: int) -> None:
     draw, topic, category = persona.draw, family["id"], family["category"]
     templates = draw.sample(family["fact"], len(family["fact"]))
     older: list[str] = []
+    outdated = ""
     if family.get("chain"):
-        older.append(persona.add_fact(persona.fill(templates[-1], topic), category, draw.randrange(0, 100)))
+        outdated = persona.fill(templates[-1], topic)
+        older.append(persona.add_fact(outdated, category, draw.randrange(0, 100)))
     replaces = {"replaces": older} if older and draw.random() < 0.5 else {}
     content = persona.fill(templates[0], topic)
     answer = persona.add_fact(content, category, draw.randrange(120, 240), **replaces)
     for template in draw.sample(family["near"], min(near, len(family["near"]))):
         persona.add_fact(persona.fill(template, topic), "context", draw.randrange(0, 240))
     kind = ("updated, linked" if replaces else "updated, not linked") if older else "direct"
-    persona.add_question(kind, draw.choice(family["direct"]), answer, older)
-    persona.add_question("no word shared", draw.choice(family["oblique"]), answer, older)
+    extra: dict[str, object] = {"outdated": older}
+    old, new = (_value(family["fact"], text) if older else "" for text in (outdated, content))
+    if older and "switch" in family and {old, new} & set(family.get("beside", [old])):
+        sentences = family["switch"][family["fact"].index(templates[0])]
+        said = sentences[len(persona.questions) % len(sentences)].format(old=old, new=new)
+        extra |= {"compatible": True, "said": "" if replaces else said}
+    persona.add_question(kind, draw.choice(family["direct"]), answer, **extra)
+    persona.add_question("no word shared", draw.choice(family["oblique"]), answer, **extra)
     if "cross" in family:
-        persona.add_question("other language", family["cross"], answer, older)
+        persona.add_question("other language", family["cross"], answer, **extra)
+
+
+def _value(templates: Sequence[str], content: str) -> str:
+    """Return the word with which one of *templates* was filled."""
+    ends = [_SLOT.split(template) for template in templates]
+    start, *_, end = next(each for each in ends if content.startswith(each[0]) and content.endswith(each[-1]))
+    return content.removeprefix(start).removesuffix(end)
 
 
 def _add_correction(persona: Persona, correction: Words) -> None:

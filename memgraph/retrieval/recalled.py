@@ -45,6 +45,8 @@ _FRAME_LINE = re.compile(r"[ \t]*(?:</?memory>|Today is \d{4}-\d\d-\d\d\.|\d{4}(
 _TITLES = "|".join(title for titles in SUMMARY_TITLES.values() for title in titles.values())
 _TITLE = re.compile(rf"(?:{_TITLES}):[ \t]*")
 _TITLED = re.compile(rf"^[ \t]*(?:{_TITLES}):", re.MULTILINE)
+_PAST = re.compile(r"(?:until|said) \d{4}(?:-\d\d)?: ")
+_SINCE = re.compile(r"(?<=\S) \(since \d{4}(?:-\d\d)?\)$")
 _NOTES = re.compile(r"(?<=\S) (?:\((?:uncertain|avoid: [^()\n]{0,500})\) ?){1,2}$")
 _BEGIN = re.compile(r"(?:^|[^\w\s,])[ \t]*+(?=\w)", re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
@@ -79,6 +81,11 @@ class Entries:
             _is_repeated(own, terms) and numbers <= set(_NUMBER.findall(entry))
             for terms, entry in zip(others, near, strict=True)
         )
+
+    @cached_property
+    def past(self) -> Entries:
+        """What held before: memory gives it with the month until which it held."""
+        return Entries(Memory(facts=self._memory.past))
 
     def _near(self, words: frozenset[str]) -> list[str]:
         """Return the entries that have half of *words*; not more, since terms are stems."""
@@ -151,12 +158,12 @@ def _is_repeated(terms: set[str], entry: set[str]) -> bool:
 def find_recalled(text: str, entries: Entries) -> tuple[Span, ...]:
     """Return the parts of *text* that repeat memory.
 
-    These are lists in the form in which memory is rendered, at least two items of one that are *entries*, and sentences
-    about the user in the third person that are entries.
+    These are lists in the form in which memory is rendered, at least two items of one that are *entries*, each item
+    about the past that is one, and sentences about the user in the third person that are entries.
     """
     lines = list(_LINE.finditer(text))
     bullets = [line for line in lines if _BULLET.match(line[0])]
-    found = list(_rendered(lines))
+    found = [*_rendered(lines), *_past_items(bullets, entries)]
     if bullets or _TITLED.search(text) or _has_third_person(text):
         listed = [line for line in bullets[:MAX_COMPARED] if entries.contain(_content(line[0]))]
         found += [line.span() for line in listed] if len(listed) >= MIN_BULLETS else []
@@ -178,6 +185,15 @@ def _rendered(lines: Iterable[re.Match[str]]) -> Iterator[tuple[int, int]]:
 
 def _is_rendered(line: str) -> bool:
     return bool(_BULLET.match(line) or _FRAME_LINE.fullmatch(line) or line.strip() in _HEADINGS)
+
+
+def _past_items(bullets: Iterable[re.Match[str]], entries: Entries) -> Iterator[tuple[int, int]]:
+    """Yield the items that state what held before, as memory renders it: "- until 2026-05: Lives in Oslo."."""
+    items = ((line, _BULLET.sub("", line[0], count=1)[:MAX_CHARS].strip()) for line in bullets)
+    stated = [(line.span(), item[found.end() :]) for line, item in items if (found := _PAST.match(item))]
+    for place, content in stated[:MAX_COMPARED]:
+        if entries.past.contain(_SINCE.sub("", content)):
+            yield place
 
 
 def _has_third_person(text: str) -> bool:

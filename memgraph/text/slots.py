@@ -195,7 +195,9 @@ class _Language:
                 continue
             groups = {group[0]: text for group, text in found.groupdict().items() if text is not None}
             value = _plain(groups["x"])
-            if value and not self._refused[name] & {value, *value.split()[:1]}:
+            # folding sets a blank between Chinese and Latin letters, after which no new word need begin
+            first = value.split()[:1] if not _HAN.search(value) else []
+            if value and not self._refused[name] & {value, *first}:
                 yield SlotValue(name, value, _plain(groups.get("k", "")), ended is not None)
 
     def _pattern(self, name: str) -> re.Pattern[str] | None:

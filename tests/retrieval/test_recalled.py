@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memgraph import Fact, Memory
-from memgraph.models import Episode, Evidence, Section, Turn
+from memgraph.models import Episode, Evidence, PastFact, Section, Turn
 from memgraph.retrieval.budget import fit_summaries
 from memgraph.retrieval.recalled import Entries, find_recalled, with_recalled
-from memgraph.retrieval.render import episode_lines, fact_lines, render
+from memgraph.retrieval.render import episode_lines, fact_lines, past_lines, render
 from memgraph.text.spans import own_words
 
 FACTS = (
@@ -20,6 +20,12 @@ FACTS = (
 )
 MEMORY = Memory(facts=FACTS).with_section(
     "work_context", Section(summary="Data engineer at Acme. Leads a team of four.")
+)
+
+
+PAST = (
+    PastFact(content="Lived in Marrowby.", valid_from="2025-01", ended_at="2026-05-03", reason="superseded"),
+    PastFact(content="养过一只叫年糕的猫。", said_at="2024-02-01T00:00:00Z", reason="evicted"),
 )
 
 
@@ -110,3 +116,21 @@ def test_turns_that_repeat_nothing_are_returned_as_they_are() -> None:
     turns = (Turn(id="m1", role="human", text="I live in Lisbon."),)
 
     assert with_recalled(turns, MEMORY)[0] is turns[0]
+
+
+@pytest.mark.parametrize("number", range(len(PAST)))
+def test_a_line_about_the_past_is_no_news_when_it_comes_back(number: int) -> None:
+    """As recall rendered it: with the month until which it held, or in which it was said."""
+    entries = Entries(MEMORY.model_copy(update={"past": PAST}))
+    (line,) = past_lines(PAST[number : number + 1])
+    assert line
+
+    (span,) = find_recalled(f"Look:\n{line.text}And now?", entries)
+
+    assert (span.start, span.end, span.origin) == (6, 5 + len(line.text), "recalled")
+
+
+@pytest.mark.parametrize("text", ["- Lived in Marrowby.\n- Likes tea.", "- until 2026-05: Worked at Acme."])
+def test_what_the_user_lists_of_the_past_is_his_own(text: str) -> None:
+    """Without a month it may hold again; with one it may be new."""
+    assert find_recalled(text, Entries(Memory(past=PAST))) == ()

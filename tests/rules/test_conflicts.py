@@ -101,6 +101,25 @@ def test_what_people_have_several_of_is_asked_about_if_something_ended(known: st
     assert conflicts(quoted(new, said), facts=(fact(known, id="f0", said_at=BEFORE),))
 
 
+@pytest.mark.parametrize(
+    ("known", "new", "said"),
+    [
+        (
+            "Sings in the choir of the old town church.",
+            "Plays handball in a club.",
+            "I gave up the choir, I play handball in a club.",
+        ),
+        ("参加了一个合唱团俱乐部。", "每周打两次手球。", "合唱太费嗓子,戒了,每周打两次手球。"),
+    ],
+)
+def test_what_ended_is_found_by_the_words_that_the_new_fact_lacks(known: str, new: str, said: str) -> None:
+    """However few of its words they are; a word of the new fact itself does not tell what ended."""
+    facts = (fact(known, id="f0", said_at=BEFORE),)
+
+    assert conflicts(quoted(new, said), facts=facts) == [("f0", "fact_00000001")]
+    assert conflicts(quoted(f"{said} {new}", said), facts=facts) == []
+
+
 def test_a_change_word_counts_in_the_quoted_sentence() -> None:
     """A long turn has one somewhere."""
     new = quoted("Prefers coffee to tea.", "I prefer coffee to tea.")

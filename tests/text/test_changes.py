@@ -12,8 +12,9 @@ from memgraph.text.changes import find_change
     [
         "I no longer eat meat.", "I don't go to the gym anymore.", "We use Zed instead.", "I switched to tea.",
         "I've stopped smoking!", "I gave it up.", "Jonas and I split up.", "The dog passed away.",
-        "I used to hate it.", "Turns out I'm not allergic.", "We moved in May.", "我不再吃肉。", "我不喝咖啡了。",
-        "改用Zed了", "我换工作了", "日本取消了", "我辞职了", "我以前很讨厌它", "医生说弄错了",
+        "I used to hate it.", "Turns out I'm not allergic.", "We moved in May.",
+        "On Fridays rather than on Mondays.", "我不再吃肉。", "我不喝咖啡了。",
+        "改用Zed了", "我换工作了", "日本取消了", "我辞职了", "我以前很讨厌它", "医生说弄错了", "那辆车送人了",
     ],
 )  # fmt: skip
 def test_words_that_end_something(text: str) -> None:

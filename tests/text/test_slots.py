@@ -22,6 +22,15 @@ from memgraph.text.slots import SINGLE_VALUED, SlotValue, find_slot, load_slots,
         ("用户现居杭州。", "home", "杭州"),
         ("就读于浙江大学。", "school", "浙江大学"),
         ("家庭医生换成刘医生。", "doctor", "刘医生"),
+        ("Mainly codes in TypeScript.", "programming_language", "typescript"),
+        ("All our services are deployed to Scaleway.", "hosting", "scaleway"),
+        ("Is registered for tax as a partnership.", "tax_status", "partnership"),
+        ("Is an archivist at Pellucid.", "employer", "pellucid"),
+        ("主要用 Java 开发。", "programming_language", "java"),
+        ("服务已经迁移到阿里云。", "hosting", "阿里云"),
+        ("以个体户身份纳税。", "tax_status", "个体户"),
+        ("是远航物流的会计师。", "employer", "远航物流"),
+        ("手机用旧 iPhone", "phone", "旧 iphone"),
     ],
 )
 def test_a_fact_about_the_user_fills_a_slot(content: str, slot: str, value: str) -> None:
@@ -44,6 +53,13 @@ def test_a_fact_about_the_user_fills_a_slot(content: str, slot: str, value: str)
         "以前住在苏州。",
         "住在合租房里。",
         "买了一辆自行车。",
+        "Writes Python.",
+        "Writes mostly fiction.",
+        "The servers run on Debian.",
+        "Eats gluten-free.",
+        "写 Python。",
+        "是浙江大学的学生。",
+        "只吃清真。",
         "",
     ],
 )
@@ -81,6 +97,19 @@ def test_what_people_have_several_of_is_no_single_valued_slot() -> None:
     (value,) = packaged_slots().values("Allergic to walnuts.")
 
     assert (value.slot, value.slot in SINGLE_VALUED) == ("allergy", False)
+
+
+def test_a_dietary_rule_stands_beside_a_diet() -> None:
+    """A vegan who finds out that she is coeliac is still vegan."""
+    assert find_slot("Is vegan.") == SlotValue("diet", "vegan")
+    assert packaged_slots().values("Is coeliac.") == (SlotValue("dietary_rule", "coeliac"),)
+
+
+def test_things_are_hosted_one_by_one() -> None:
+    """A blog somewhere else says nothing about the servers."""
+    blog, servers = find_slot("The blog is hosted on Netlify."), find_slot("The servers run on AWS.")
+
+    assert (blog, servers) == (SlotValue("hosting", "netlify", "blog"), SlotValue("hosting", "aws"))
 
 
 def test_a_folder_adds_slots_of_a_user(tmp_path: Path) -> None:
