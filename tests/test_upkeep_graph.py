@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any, get_type_hints
 
 import pytest
@@ -44,9 +45,11 @@ NODES = (
     load_upkeep, find_candidates, build_upkeep_prompt, call_model, parse_upkeep, apply_update, scrub_uploads,
     review_changes, save_memory,
 )  # fmt: skip
+NOW = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+"""Facts of today are not stale, whenever the tests run."""
 FACTS = (
-    fact("Works at Acme.", id="a", created_at="2026-01-01T00:00:00Z"),
-    fact("Works at Acme as a builder.", id="b", created_at="2026-02-01T00:00:00Z"),
+    fact("Works at Acme.", id="a", created_at=NOW),
+    fact("Works at Acme as a builder.", id="b", created_at=NOW),
     fact("Wants to sail to Malta.", id="c", category="goal", created_at="2024-01-01T00:00:00Z"),
 )
 MERGE = {"ids": ["a", "b"], "content": "Works at Acme as a builder."}
@@ -173,7 +176,7 @@ def test_what_has_expired_is_ended_without_a_model() -> None:
 
 def outdated() -> tuple[MemoryStorage, Memory]:
     """Return a memory in which a sentence rests on a fact that has ended."""
-    new = fact("Lives in Porto.", id="b", created_at="2026-04-01T00:00:00Z")
+    new = fact("Lives in Porto.", id="b", created_at=NOW)
     home = PastFact(
         id="a", content="Lives in Lisbon.", ended_at="2026-04-01T00:00:00Z", ended_by="b", reason="superseded"
     )
