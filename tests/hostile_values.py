@@ -221,6 +221,7 @@ OTHERS: Mapping[str, Value] = {
     "Sequence[Conflict]": lambda _: (Conflict(known_id="f1", addition_id="a1"),),
     "Mapping[Conflict, Verdict]": lambda _: {Conflict(known_id="f1", addition_id="a1"): "replaces"},
     "Callable[[str], str]": lambda _: str.upper,
+    "Similarities": lambda _: lambda pairs: [0.5] * len(pairs),
     "TokenCounter": lambda _: lambda texts: [len(text) for text in texts],
     "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},
     "Iterable[Span]": lambda _: (Span(start=0, end=5, origin="quoted"), Span(start=3, end=9, origin="recalled")),
