@@ -44,6 +44,7 @@ from memgraph.rules.draft import Draft
 from memgraph.text.marks import MarkedPart
 from memgraph.text.message import MessageText, read_message
 from memgraph.text.signals import load_signals
+from memgraph.text.slots import packaged_slots
 
 SHAPES = (
     (" ", "a", "我", "{", "<a>", ", ", "- ", "e\u0301\u0334", "1 ", "tomorrow ", "[1,", "<turn>", "I like "),
@@ -231,6 +232,7 @@ OTHERS: Mapping[str, Value] = {
     "Policy": lambda _: Policy(),
     "Scope": lambda _: Scope("ada"),
     "Signals": lambda _: load_signals(),
+    "Slots": lambda _: packaged_slots(),
     **dict.fromkeys(("datetime", "datetime | None"), lambda _: datetime(2026, 1, 1, tzinfo=UTC)),
     **dict.fromkeys(("date", "date | None"), lambda _: date(2026, 1, 1)),
     **dict.fromkeys(("Language", "Language | Literal['auto']"), lambda _: "en"),

@@ -59,7 +59,9 @@ def _compare_meaning(
         return changes
     vectors = context.require_storage(origin.storage).vectors(origin.scope)
     try:
-        return mark_repeats(changes, state["memory"], lambda pairs: meaning.similarities(pairs, vectors), undecided)
+        return mark_repeats(
+            changes, state["memory"], context.slots, lambda pairs: meaning.similarities(pairs, vectors), undecided
+        )
     except EmbeddingError as error:
         _log.warning("known facts are compared by their words only: %s", error)
         return changes

@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from memgraph.models import Addition, Fact, Memory, MemoryUpdate
 from memgraph.rules.merge import SAME, KnownFacts
 from memgraph.text.similarity import is_richer
+from memgraph.text.slots import Slots
 
 ALIKE = 0.4
-"""Minimum similarity of the words of two sentences that an embedding model compares: below it, sentences about one
-thing are as close in meaning as those that state the same."""
+"""Minimum similarity of the words of two sentences that an embedding model compares, measured likewise: below it,
+sentences about one thing are as close in meaning as those that state the same."""
 
 Similarities = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """Returns the similarity in meaning of N pairs of sentences, in [0, 1]; unrelated ones have 0."""
@@ -22,17 +23,22 @@ def is_same(by_words: float, by_meaning: float) -> bool:
 
 
 def mark_repeats(
-    changes: MemoryUpdate, memory: Memory, similarities: Similarities, undecided: Collection[str] = ()
+    changes: MemoryUpdate,
+    memory: Memory,
+    slots: Slots,
+    similarities: Similarities,
+    undecided: Collection[str] = (),
 ) -> MemoryUpdate:
     """Return *changes* in which additions name the known fact that they repeat, if only the meaning shows it.
 
     Args:
         changes: The change set that the model proposed.
         memory: What is known.
+        slots: What a person has one of at a time.
         similarities: Called once at most, with the pairs whose words alone do not decide.
         undecided: Ids of additions about which the model is asked.
     """
-    known = KnownFacts(memory.facts)
+    known = KnownFacts(memory.facts, slots)
     candidates = [
         (addition, fact)
         for addition in changes.additions

@@ -12,6 +12,7 @@ from update_values import fact, update
 from memgraph import Memory
 from memgraph.models import MANUAL, MemoryUpdate
 from memgraph.rules.repeats import ALIKE, is_same, mark_repeats
+from memgraph.text.slots import packaged_slots
 
 KNOWN, SAID = "Goes to the sauna on Saturdays.", "Visits the sauna every Saturday."
 """Their words are alike, but not enough."""
@@ -31,7 +32,7 @@ class Meaning:
 
 def mark(meaning: Meaning, *additions: Any, known: Any = None, undecided: Sequence[str] = ()) -> MemoryUpdate:
     memory = Memory(facts=(known or fact(KNOWN, id="f1"),))
-    return mark_repeats(update(additions=additions), memory, meaning, undecided)
+    return mark_repeats(update(additions=additions), memory, packaged_slots(), meaning, undecided)
 
 
 def test_a_fact_of_the_same_meaning_is_repeated() -> None:
