@@ -44,6 +44,7 @@ from memgraph.rules.draft import Draft
 from memgraph.text.marks import MarkedPart
 from memgraph.text.message import MessageText, read_message
 from memgraph.text.signals import load_signals
+from memgraph.text.slots import packaged_slots
 
 SHAPES = (
     (" ", "a", "我", "{", "<a>", ", ", "- ", "e\u0301\u0334", "1 ", "tomorrow ", "[1,", "<turn>", "I like "),
@@ -221,6 +222,7 @@ OTHERS: Mapping[str, Value] = {
     "Sequence[Conflict]": lambda _: (Conflict(known_id="f1", addition_id="a1"),),
     "Mapping[Conflict, Verdict]": lambda _: {Conflict(known_id="f1", addition_id="a1"): "replaces"},
     "Callable[[str], str]": lambda _: str.upper,
+    "Similarities": lambda _: lambda pairs: [0.5] * len(pairs),
     "TokenCounter": lambda _: lambda texts: [len(text) for text in texts],
     "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},
     "Iterable[Span]": lambda _: (Span(start=0, end=5, origin="quoted"), Span(start=3, end=9, origin="recalled")),
@@ -230,6 +232,7 @@ OTHERS: Mapping[str, Value] = {
     "Policy": lambda _: Policy(),
     "Scope": lambda _: Scope("ada"),
     "Signals": lambda _: load_signals(),
+    "Slots": lambda _: packaged_slots(),
     **dict.fromkeys(("datetime", "datetime | None"), lambda _: datetime(2026, 1, 1, tzinfo=UTC)),
     **dict.fromkeys(("date", "date | None"), lambda _: date(2026, 1, 1)),
     **dict.fromkeys(("Language", "Language | Literal['auto']"), lambda _: "en"),

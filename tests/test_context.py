@@ -202,6 +202,7 @@ def test_the_json_schema_has_every_field_that_json_can_express() -> None:
         "policy",
         "signals",
         "slots",
+        "embeddings",
         "allowed",
         "model_params",
         "stale_days",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Self, cast
 
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from pydantic import (
     BaseModel,
@@ -33,7 +34,7 @@ from memgraph.text.slots import Slots
 
 _SHOWN_CHARS = 40
 _NOT_IN_FORMS = frozenset(
-    {"policy", "signals", "slots", "allowed", "model_params", "stale_days"}
+    {"policy", "signals", "slots", "embeddings", "allowed", "model_params", "stale_days"}
 )  # the limits of the policy are fields of their own, unless they are objects
 _HIDDEN = frozenset({"storage"})  # its URL may hold a password
 
@@ -171,6 +172,11 @@ class Context(BaseModel):
     )
     slots: Annotated[InstanceOf[Slots] | None, WithJsonSchema({"type": "null"})] = Field(
         default=None, description="What a person has one of at a time, and the patterns of facts that state it."
+    )
+    embeddings: Annotated[InstanceOf[Embeddings] | None, WithJsonSchema({"type": "null"})] = Field(
+        default=None,
+        description="An embedding model, by which an update finds known facts in other words too. Only the one in "
+        "the defaults of a graph counts.",
     )
     allowed: Annotated[InstanceOf[AllowedChoices] | None, WithJsonSchema({"type": "null"})] = Field(
         default=None, description="What runs over HTTP may choose. Only the one in the defaults of a graph counts."

@@ -28,8 +28,11 @@ from memgraph.text.signals import Signals, load_signals
 from memgraph.text.slots import Slots, packaged_slots
 
 if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
     from langchain_core.runnables import RunnableConfig
     from langgraph.runtime import Runtime
+
+    from memgraph.retrieval.meaning import MeaningComparison
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class RunContext:
     prompt: str | None
     signals: Signals
     slots: Slots
+    meaning: MeaningComparison | None
+    """Compares facts by an embedding model; None if there is none."""
     enabled: bool
     structured_output: StructuredOutput
     refused: RefusedOptions
@@ -93,6 +98,7 @@ class ContextResolver:
         self._models = ResourceCache(lambda name: chat_model(name, params))
         self._refused = RefusedOptions()
         self._storages = ResourceCache(open_storage)
+        self._meaning = _make_comparison(defaults.embeddings) if defaults.embeddings is not None else None
         self._signals = defaults.signals or load_signals()
         self.review: Review = strictest(defaults.review)
         """When a person must agree, whatever a run asks for."""
@@ -134,6 +140,7 @@ class ContextResolver:
             prompt=run.prompt or defaults.prompt,
             signals=run.signals or self._signals,
             slots=run.slots or self._defaults.slots or packaged_slots(),
+            meaning=self._meaning,
             enabled=True if enabled is None else enabled,
             structured_output=run.structured_output or defaults.structured_output or "auto",
             refused=self._refused,
@@ -176,6 +183,12 @@ class ContextResolver:
             get_field(context, name) or get_field(config.get("configurable", {}), name) or getattr(self._defaults, name)
         )
         return str(found) if found else None
+
+
+def _make_comparison(embeddings: Embeddings) -> MeaningComparison:
+    from memgraph.retrieval.meaning import MeaningComparison
+
+    return MeaningComparison(embeddings)
 
 
 def get_field(source: object, name: str) -> object:

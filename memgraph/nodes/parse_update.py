@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
-from memgraph.errors import UnreadableAnswerError
+from memgraph.errors import EmbeddingError, UnreadableAnswerError
 from memgraph.models import MemoryUpdate, Refusal, timestamp
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.prompts.reconcile import parse_verdicts, reconcile_prompt
 from memgraph.rules.conflicts import likely_conflicts, settle
+from memgraph.rules.repeats import mark_repeats
 from memgraph.rules.watermark import without_progress
 from memgraph.state import Parsed, ParseInput
 from memgraph.text.episodes import find_episode
+
+_log = logging.getLogger("memgraph.update")
 
 MAX_ATTEMPTS = 2
 """Maximum number of answers, the second after an unreadable one."""
@@ -32,13 +36,35 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     batches. A single turn is not shown again, since its answer would be cut off again.
 
     If the changes likely contradict known facts, the model is asked about these once; its answer settles the changes
-    if it is readable, and is never asked for again.
+    if it is readable, and is never asked for again. With an embedding model the other additions are compared with the
+    known facts by their meaning too.
     """
     if state.get("question") == "conflicts":
         verdicts = parse_verdicts(state["response"], state.get("likely_conflicts", ()))
         return {"changes": settle(state["changes"], verdicts)} if "changes" in state else {}
     parsed = _parse_changes(state, runtime)
-    return parsed | _second_look(parsed["changes"], state, runtime.context) if "changes" in parsed else parsed
+    if "changes" not in parsed:
+        return parsed
+    looked = _second_look(parsed["changes"], state, runtime.context)
+    undecided = frozenset(conflict.addition_id for conflict in looked.get("likely_conflicts", ()))
+    return {**parsed, **looked, "changes": _compare_meaning(parsed["changes"], state, runtime.context, undecided)}
+
+
+def _compare_meaning(
+    changes: MemoryUpdate, state: ParseInput, context: RunContext, undecided: frozenset[str]
+) -> MemoryUpdate:
+    """Return *changes* with the known facts that they repeat by their meaning, if there is an embedding model."""
+    meaning, origin = context.meaning, state["origin"]
+    if meaning is None:
+        return changes
+    vectors = context.require_storage(origin.storage).vectors(origin.scope)
+    try:
+        return mark_repeats(
+            changes, state["memory"], context.slots, lambda pairs: meaning.similarities(pairs, vectors), undecided
+        )
+    except EmbeddingError as error:
+        _log.warning("known facts are compared by their words only: %s", error)
+        return changes
 
 
 def _parse_changes(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:

@@ -78,7 +78,7 @@ def ground(draft: Draft) -> Draft:
             continue
         problem, quoted = said.judge(addition, mode)
         is_from_new_turn = quoted is not None and quoted.turn.id in new
-        if problem is None and not is_from_new_turn and known.find(addition):
+        if problem is None and not is_from_new_turn and (addition.repeats or known.find(addition)):
             problem = "already known, and the user did not repeat it"
         if problem:
             refused.append(Refusal(item=addition.content, reason=problem))

@@ -24,8 +24,8 @@ def merge(draft: Draft) -> Draft:
 
     The fact keeps its id, and a manual one its wording: what adds to it is added. Of additions
     that repeat each other the first remains, with the richer wording and the quotes of all. What a reviewer wrote stays
-    as it is, and so does what replaces a fact: the model has seen both. What the model found to repeat a fact does so,
-    however little they are alike.
+    as it is, and so does what replaces a fact: the model has seen both. What the model, or the embedding model, found
+    to repeat a fact does so, however little they are alike.
     """
     known = KnownFacts(draft.memory.facts, draft.slots)
     kept: list[Addition] = []
@@ -69,8 +69,12 @@ class KnownFacts:
         """Return the fact that states what *addition* states, the most similar one; None if there is none."""
         if same := self._by_key.get(fact_key(addition.content)):
             return same
-        alike = (self._facts[found.position] for found in self._index.find(addition.content, SAME))
-        return next((fact for fact in alike if may_be_same(addition, fact)), None)
+        return next(iter(self.alike(addition, SAME)), None)
+
+    def alike(self, addition: Addition, threshold: float) -> list[Fact]:
+        """Return the facts that *addition* may repeat with a similarity of at least *threshold*, the highest first."""
+        alike = (self._facts[found.position] for found in self._index.find(addition.content, threshold))
+        return [fact for fact in alike if may_be_same(addition, fact)]
 
 
 def _known(known: KnownFacts, addition: Addition, draft: Draft) -> Fact | None:

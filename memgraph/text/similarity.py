@@ -43,7 +43,7 @@ OTHER_ACTION = 0.6
 """What is left of the similarity of sentences with other actions."""
 OPPOSED_SHARE = 0.6
 """Sentences that oppose each other in so much, compared with what they share, are not alike."""
-CHECKED_LIKENESS = 0.5
+CHECKED_LIKENESS = 0.4
 """From this similarity on the order of words and numbers and the slots are compared, which takes longer."""
 MAX_CHARS = 2_000
 """Characters of a text that are compared, the first ones: no new fact has more."""
@@ -80,8 +80,8 @@ _ROLES: Mapping[str, str] = MappingProxyType(
         "名叫": "named",
     }
 )
-_FREE_ROLES = frozenset({"of", "named", "by"})
-"""What a paraphrase may leave out: "a dog called Max" and "Max, a dog"."""
+_FREE_ROLES = frozenset({"of", "named", "by", "with"})
+"""What a paraphrase may leave out: "a dog called Max" and "Max, a dog"; "deploys with" and "uses for deployments"."""
 _DIRECTIONS = frozenset({"from", "to", "than"})
 _WEAK_LEADS = frozenset({"like", "use", "work", "live", "喜欢", "用", "工作", "住", "做"})
 """Groups of verbs that mean little before a noun: "likes to bake" is "bakes"."""
@@ -210,7 +210,10 @@ class _Reader:
         if is_action:
             self.actions.add(forms)
         weight = ACTION_WEIGHT if is_action else 1.0
-        self.units.append(Unit(forms, weight, self.is_denied, key, self._take_role(key), begins))
+        role = self._take_role(key)
+        if is_action and role == "to":  # an infinitive
+            role = ""
+        self.units.append(Unit(forms, weight, self.is_denied, key, role, begins))
 
     def _take_role(self, key: str) -> str:
         """Return the role that a preposition gave to this word; the next one has none."""

@@ -12,6 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from memgraph.text.names import numbers_of
 from memgraph.text.normalize import HAN, fold, nfkc
 from memgraph.text.slot_files import SlotFile, slot_files
 
@@ -103,7 +104,7 @@ class Slots:
         ranks = self._ranks.get(one.slot, frozenset())
         if ranks & (set(first) ^ set(second)):
             return False
-        return _contains(first, second) or _contains(second, first)
+        return _contains(first, second) or _contains(second, first) or _is_same_time(first, second)
 
     def differ(self, ours: Iterable[SlotValue], theirs: Collection[SlotValue]) -> bool:
         """Return whether both give a slot with one value at a time other values: two doctors, however alike."""
@@ -211,6 +212,21 @@ class _Language:
 
 def _plain(text: str) -> str:
     return _ARTICLE.sub("", fold(text).strip(" .,;:!。'\""), count=1)
+
+
+def _is_same_time(one: list[str], other: list[str]) -> bool:
+    """Return whether two values have the same words, and the same numbers in one order.
+
+    "12 May" and "May 12" are the same, so are "six" and "6"; "5 月 12 日" and "12 月 5 日" are not.
+    """
+    numbers, words = zip(*(_split_numbers(value) for value in (one, other)), strict=True)
+    return bool(numbers[0]) and numbers[0] == numbers[1] and words[0] == words[1]
+
+
+def _split_numbers(value: list[str]) -> tuple[list[str], list[str]]:
+    """Return the numbers of *value* in their order, and its other words sorted."""
+    found = {word: number for word in value if (number := next(iter(numbers_of(word, in_words=True)), None))}
+    return [found[word] for word in value if word in found], sorted(word for word in value if word not in found)
 
 
 def _contains(words: list[str], part: list[str]) -> bool:
