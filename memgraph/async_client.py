@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import MessageLikeRepresentation
 
-    from memgraph.models import Episode, Fact, Memory
+    from memgraph.history.undo import FactHistory, Undo
+    from memgraph.models import Episode, Fact, Memory, Revision
     from memgraph.report import Report
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
@@ -119,6 +120,27 @@ class AsyncMemoryClient:
     async def delete(self, fact_id: str, *, user_id: str | None = None, keep_words: bool = False) -> None:
         """Remove a fact, and the words of the user that only this fact rests on, unless *keep_words*."""
         await self._run(lambda: self._client.delete(fact_id, user_id=user_id, keep_words=keep_words))
+
+    async def history(
+        self, *, user_id: str | None = None, limit: int = 20, before: int | None = None
+    ) -> Sequence[Revision]:
+        """Return what changed in the memory and by whom, the newest revision first."""
+        return await self._run(lambda: self._client.history(user_id=user_id, limit=limit, before=before))
+
+    async def undo(
+        self,
+        revision: int | None = None,
+        *,
+        user_id: str | None = None,
+        relearn: bool = False,
+        partial: bool = False,
+    ) -> Undo:
+        """Undo a revision, also if later ones exist, as a new revision."""
+        return await self._run(lambda: self._client.undo(revision, user_id=user_id, relearn=relearn, partial=partial))
+
+    async def why(self, fact_id: str, *, user_id: str | None = None) -> FactHistory:
+        """Return why a fact is known: the user's words, what it superseded, and the revisions that changed it."""
+        return await self._run(lambda: self._client.why(fact_id, user_id=user_id))
 
     async def forget(self, *, user_id: str | None = None) -> None:
         """Delete the memory of the user, what they said, and what waits to be learned."""

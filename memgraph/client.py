@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from memgraph.config import load_settings, make_storage
-from memgraph.editing import add_fact, edit_fact, find_any_fact, find_fact, remove_fact, remove_words, update_memory
+from memgraph.editing import (
+    add_fact,
+    edit_fact,
+    explain_fact,
+    find_any_fact,
+    find_fact,
+    remove_fact,
+    remove_words,
+    undo_revision,
+    update_memory,
+)
 from memgraph.editing.facts import DEFAULT_CATEGORY
 from memgraph.errors import ConversationError, IdentityError
 from memgraph.models import Fact, Memory, Scope
@@ -29,7 +39,8 @@ if TYPE_CHECKING:
     from memgraph.background.execution import UpdateResult
     from memgraph.background.runner import OnUpdate
     from memgraph.editing import Change
-    from memgraph.models import Episode
+    from memgraph.history.undo import FactHistory, Undo
+    from memgraph.models import Episode, Revision
     from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
@@ -246,6 +257,55 @@ class MemoryClient:
         """Delete the memory of the user, what they said, and what waits to be learned."""
         self._open_invoker().forget(self._scope(user_id))
 
+    # -- history --
+
+    def history(self, *, user_id: str | None = None, limit: int = 20, before: int | None = None) -> Sequence[Revision]:
+        """Return what changed in the memory and by whom, the newest revision first.
+
+        Args:
+            user_id: Whose memory; default: that of the client.
+            limit: Maximum number of revisions.
+            before: Return only earlier revisions than this.
+
+        Raises:
+            IdentityError: If no user is named, or the id is invalid.
+            StorageError: If the history cannot be read.
+        """
+        return self.storage.revisions(self._scope(user_id), limit=limit, before=before)
+
+    def undo(
+        self,
+        revision: int | None = None,
+        *,
+        user_id: str | None = None,
+        relearn: bool = False,
+        partial: bool = False,
+    ) -> Undo:
+        """Undo a revision, also if later ones exist, as a new revision.
+
+        Args:
+            revision: Its number; None is the latest change that is neither undone nor an undo.
+            user_id: Whose memory; default: that of the client.
+            relearn: Whether the next update learns from the turns of the revision again.
+            partial: Whether to undo the rest if not all of it can be undone.
+
+        Returns:
+            Its outcome, the memory after it, and what stays as it is.
+
+        Raises:
+            EditError: If there is no such revision, or nothing to undo.
+        """
+        scope, policy = self._scope(user_id), self.settings.policy
+        return undo_revision(self.storage, scope, revision, relearn=relearn, partial=partial, policy=policy)
+
+    def why(self, fact_id: str, *, user_id: str | None = None) -> FactHistory:
+        """Return why a fact is known: the user's words, what it superseded, and the revisions that changed it.
+
+        Raises:
+            EditError: If there is no such fact, nor was there one.
+        """
+        return explain_fact(self.storage, self._scope(user_id), fact_id)
+
     def users(self) -> list[str]:
         """Return the ids of the users that have a memory, in alphabetical order.
 
@@ -290,7 +350,7 @@ class MemoryClient:
         return self.storage.load(scope), self.storage.episodes(scope)
 
     def _edit(self, user_id: str | None, change: Change) -> Memory:
-        return update_memory(self.storage, self._scope(user_id), change)
+        return update_memory(self.storage, self._scope(user_id), change, policy=self.settings.policy)
 
     def _recall(self) -> RecallPipeline:
         with self._lock:

@@ -13,7 +13,9 @@ from pydantic_core import PydanticCustomError
 from memgraph._validation import unknown_key
 from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
-from memgraph.models import Episode, Fact, Quarantined, Section
+from memgraph.history.diff import EntryKind
+from memgraph.history.undo import UndoOutcome
+from memgraph.models import Episode, Fact, PastFact, Quarantined, Revision, Section
 from memgraph.review import Proposal
 from memgraph.text.dates import UtcTime
 
@@ -94,6 +96,20 @@ class EpisodeQuery(PageQuery):
         max_length=40,
         description="Only those since a time, or a year, month or day in the time zone of the settings: 2026-05.",
     )
+
+
+class HistoryQuery(ScopeQuery):
+    """Which revisions to list."""
+
+    limit: int = Field(default=20, ge=1, le=1_000, description="Maximum number of revisions.")
+    before: int | None = Field(default=None, ge=1, le=2**53, description="Only revisions before this one.")
+
+
+class UndoQuery(ScopeQuery):
+    """How a revision is undone."""
+
+    relearn: bool = Field(default=False, description="Let the next update learn from the same turns again.")
+    partial: bool = Field(default=False, description="Undo the rest if not all of it can be undone.")
 
 
 class ImportQuery(ScopeQuery):
@@ -328,6 +344,37 @@ class QuarantineResponse(RevisionResponse):
     """The change that was decided."""
 
     decided: Quarantined
+
+
+class HistoryPage(ResponseModel):
+    """A page of the history, the newest revision first."""
+
+    revisions: list[Revision]
+    next_before: int | None = Field(description="Send it as `before` for the next page; null on the last one.")
+
+
+class UndoConflict(ResponseModel):
+    """What an undo leaves as it is, and why."""
+
+    kind: EntryKind
+    key: str
+    reason: str
+
+
+class UndoResponse(RevisionResponse):
+    """The result of an undo."""
+
+    outcome: UndoOutcome
+    conflicts: list[UndoConflict]
+
+
+class FactHistoryResponse(ResponseModel):
+    """Why a fact is known."""
+
+    fact: Fact
+    state: Literal["current", "past", "removed"]
+    superseded: list[PastFact] = Field(description="The past facts that it followed.")
+    revisions: list[Revision] = Field(description="Those that changed it, the newest first.")
 
 
 class DecisionResponse(ResponseModel):

@@ -18,6 +18,7 @@ from memgraph.cli import (
     episodes,
     fact,
     forget,
+    history,
     index,
     jobs,
     recall,
@@ -76,7 +77,11 @@ app = typer.Typer(
 COMMANDS: Mapping[str, tuple[CommandModule, ...]] = MappingProxyType(
     {
         "Learn and recall": (chat, update, step, recall),
+<<<<<<< HEAD
         "Inspect and correct": (show, episodes, users, fact, forget, audit, upkeep, transfer),
+=======
+        "Inspect and correct": (show, episodes, users, fact, history, forget, audit, transfer),
+>>>>>>> d9ab3cc (Every save is a revision of the memory's history; one can be undone, shown and explained)
         "Background updates": (jobs, review, worker),
         "Set up and run": (setup, config, index, serve, draw, bench),
     }

@@ -84,7 +84,7 @@ def _apply(ctx: CommandContext, scope: Scope, item: Quarantined, verdict: str) -
 
     decide = accept_quarantined if verdict == "accept" else reject_quarantined
     try:
-        update_memory(ctx.storage, scope, lambda memory: decide(memory, item.id))
+        update_memory(ctx.storage, scope, lambda memory: decide(memory, item.id), policy=ctx.settings.policy)
     except EditError:
         ctx.output.notice("This change was decided in the meantime; your answer was not applied.")
         return

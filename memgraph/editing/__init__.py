@@ -22,6 +22,7 @@ from memgraph.editing.facts import (
     remove_fact,
     unused_evidence,
 )
+from memgraph.editing.history import explain_fact, find_revision, iterate_revisions, load_revision, undo_revision
 from memgraph.editing.quarantine import accept_quarantined, find_quarantined, reject_quarantined
 from memgraph.editing.update import Change, FactWords, remove_words, update_memory
 
@@ -32,9 +33,13 @@ __all__ = [
     "add_fact",
     "edit_fact",
     "edit_section",
+    "explain_fact",
     "find_any_fact",
     "find_fact",
     "find_quarantined",
+    "find_revision",
+    "iterate_revisions",
+    "load_revision",
     "merge_memory",
     "missing_episodes",
     "read_document",
@@ -43,6 +48,7 @@ __all__ = [
     "remove_words",
     "replace_memory",
     "take_episodes",
+    "undo_revision",
     "unused_evidence",
     "update_memory",
     "with_episodes",

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Episode, Memory, Scope
+from memgraph.models import Episode, Memory, Revision, Scope
 from memgraph.storage.document import tombstone
 
 if TYPE_CHECKING:
@@ -23,13 +23,14 @@ logger = logging.getLogger(__name__)
 class MemoryStorage(ABC):
     """Stores one memory document per scope.
 
-    A subclass implements `load` and `save`; everything else has a default, which keeps no episodes.
+    A subclass implements `load` and `save`; everything else has a default, which keeps no episodes and no history.
     `load_with_fallback` and `next_revision` hold the rules of `load` and `save`, so that a storage only has to be
     atomic. All methods may be called from several threads at once. A class given by its dotted path is called with
     `storage_path`.
     """
 
     _has_reported_episodes = False
+    _has_reported_history = False
 
     @property
     def name(self) -> str:
@@ -68,6 +69,9 @@ class MemoryStorage(ABC):
     @abstractmethod
     def save(self, scope: Scope, memory: Memory) -> Memory:
         """Store *memory* as the next revision and return it as stored, if it is based on the latest revision.
+
+        A storage that keeps a history appends its revision in the same step: `next_entry` of `storage.revisions` makes
+        it, within the limits that `current_recording` has.
 
         Raises:
             RevisionConflictError: If another writer saved since *memory* was loaded.
@@ -166,6 +170,26 @@ class MemoryStorage(ABC):
             StorageError: If nothing could be written.
         """
         return 0
+
+    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> Sequence[Revision]:  # noqa: ARG002
+        """Return the history of exactly *scope*, the newest revision first.
+
+        It agrees with the document: each revision is the one that the document had. It begins with the first save by a
+        version that keeps a history, and after a deletion. `delete` removes it. A custom storage keeps none unless it
+        has this method; that is logged once.
+
+        Args:
+            scope: Whose memory.
+            limit: Maximum number of revisions; None is no limit.
+            before: Return only earlier revisions than this.
+
+        Raises:
+            StorageError: If the storage cannot be reached.
+        """
+        if not self._has_reported_history:
+            self._has_reported_history = True
+            logger.warning("%s keeps no history: changes cannot be undone", self.name)
+        return ()
 
     def vectors(self, scope: Scope) -> VectorStore | None:  # noqa: ARG002 - none is kept
         """Return what keeps the vectors of the texts of *scope*, so that a restart embeds nothing again.

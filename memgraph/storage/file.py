@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import DamagedMemoryError, RevisionConflictError, StorageError
 from memgraph.models import Memory
-from memgraph.storage import episode_file
+from memgraph.storage import episode_file, history_file
 from memgraph.storage.atomic_file import check_writable, compare_and_replace, locked, read, replace, wrap_os_errors
 from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
@@ -27,12 +27,13 @@ from memgraph.storage.document import (
 )
 from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.paths import Layout, absolute, path_of_url
+from memgraph.storage.revisions import current_recording, edited_entry, next_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
     from pathlib import Path
 
-    from memgraph.models import Episode, Scope
+    from memgraph.models import Episode, Revision, Scope
     from memgraph.policy import Policy
     from memgraph.storage.episode_file import FileVersion
     from memgraph.storage.episodes import EpisodeSnapshot
@@ -54,6 +55,8 @@ class _FileState:
     """Whether the last good version has the same content. If not, the document was edited manually."""
     revision: int
     """The highest known revision; that of *memory* if there is one."""
+    known: Memory | None = None
+    """The last good version, if the document was edited."""
 
 
 class FileStorage(MemoryStorage):
@@ -63,6 +66,7 @@ class FileStorage(MemoryStorage):
     it, under a lock file; readers need no lock to see a complete document. Next to `memory.json` there is
     `memory.json.last`, the last good version: a backup if an edit breaks the document, and the reference that
     shows whether the document was edited. `episodes.jsonl` holds the episodes, one per line; it may be edited, too.
+    `history.jsonl` holds the revisions, one per line.
     `vectors.db` holds the vectors of their texts, if an embedding model is used; it may be removed.
 
     A manual edit counts as a writer. This needs only these two files, so it works across processes:
@@ -120,7 +124,7 @@ class FileStorage(MemoryStorage):
                     state = self._read_state(path)
                     # of a removed document, only the revision continues
                     known = (state.memory or Memory()).model_copy(update={"revision": state.revision})
-                    return self._write(scope, path, tombstone(known), state.data)
+                    return self._write(scope, path, tombstone(known), state)
             except RevisionConflictError:
                 continue  # edited meanwhile: delete the edit, too
 
@@ -156,6 +160,14 @@ class FileStorage(MemoryStorage):
         self._read_episodes(scope, known)
         return removed
 
+    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> list[Revision]:
+        path = self._layout.document(scope)
+        state = self._read_state(path)
+        if not state.is_recorded:
+            self._record_edit(scope, path, state)
+            state = self._read_state(path)
+        return history_file.read_revisions(self._layout.history(scope), state.revision, limit=limit, before=before)
+
     def vectors(self, scope: Scope) -> VectorFile:
         from memgraph.storage.vector_file import VectorFile
 
@@ -180,7 +192,10 @@ class FileStorage(MemoryStorage):
     def _read(self, scope: Scope) -> Memory | None:
         path = self._layout.document(scope)
         state = self._read_state(path)
-        return state.memory if state.is_recorded else self._record_edit(path, state)
+        return state.memory if state.is_recorded else self._record_edit(scope, path, state)
+
+    def _read_unrecorded(self, scope: Scope) -> Memory | None:
+        return self._read_state(self._layout.document(scope)).memory
 
     def _read_episodes(self, scope: Scope, known: EpisodeSnapshot[FileVersion] | None = None) -> tuple[Episode, ...]:
         known = known or self._episodes.get(scope)
@@ -204,22 +219,26 @@ class FileStorage(MemoryStorage):
         if not state.is_recorded:
             raise RevisionConflictError(scope, memory.revision)
         before()
-        return self._write(scope, path, saved.model_copy(update={"revision": state.revision + 1}), state.data)
+        return self._write(scope, path, saved.model_copy(update={"revision": state.revision + 1}), state)
 
     def _append(self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, durable: bool = True) -> None:
         if episodes:
             path, load = self._layout.episodes(scope), partial(self._read_episodes, scope)
             episode_file.append_episodes(path, episodes, policy, load=load, durable=durable)
 
-    def _write(self, scope: Scope, path: Path, memory: Memory, expected: bytes | None) -> Memory:
-        """Replace the document at *path*, unless it was edited since *expected* was read."""
-        last_good = _last_good(path)
+    def _write(self, scope: Scope, path: Path, memory: Memory, state: _FileState) -> Memory:
+        """Append a revision and replace the document at *path*, unless it was edited since *state* was read."""
+        last_good, history = _last_good(path), self._layout.history(scope)
         if is_tombstone(memory):  # first, since a process may be killed in between
             episode_file.delete_episodes(self._layout.episodes(scope))
             self._episodes.clear()
+            history_file.delete_history(history)
             self.vectors(scope).delete()
         stored, data = self._cache.serialize(memory, str(path))
-        if not compare_and_replace(path, data, expected=expected, copy=last_good):
+        before = state.memory or load_with_fallback(scope, self._read_unrecorded)
+        history_file.append_revision(history, next_entry(before, stored), current_recording().policy)
+        if not compare_and_replace(path, data, expected=state.data, copy=last_good):
+            history_file.discard_from(history, stored.revision)
             raise RevisionConflictError(scope, memory.revision - 1)
         if is_tombstone(memory):
             self.vectors(scope).delete()  # again: those that a recall has stored meanwhile
@@ -258,9 +277,9 @@ class FileStorage(MemoryStorage):
         if encode(unedited) == last:
             return _FileState(data, unedited, is_recorded=True, revision=unedited.revision)
         edited = _with_revision(memory, known, max(memory.revision, known.revision))
-        return _FileState(data, edited, is_recorded=False, revision=edited.revision)
+        return _FileState(data, edited, is_recorded=False, revision=edited.revision, known=known)
 
-    def _record_edit(self, path: Path, state: _FileState) -> Memory | None:
+    def _record_edit(self, scope: Scope, path: Path, state: _FileState) -> Memory | None:
         """Make an edited document the last good version, at the next revision, so that earlier loads are outdated."""
         try:
             with locked(path, RECORD_TIMEOUT_SECONDS):
@@ -268,12 +287,19 @@ class FileStorage(MemoryStorage):
                 if state.is_recorded or state.memory is None:
                     return state.memory
                 memory, data = serialize(state.memory.model_copy(update={"revision": state.revision + 1}))
+                self._append_edit(scope, state.known, memory)
                 replace(_last_good(path), data)
                 return memory
         except DamagedMemoryError:
             raise
         except StorageError:
             return state.memory
+
+    def _append_edit(self, scope: Scope, known: Memory | None, edited: Memory) -> None:
+        """Append a revision for a manual edit. It does not start a history: whether one is kept is not known here."""
+        history = self._layout.history(scope)
+        if known and history.exists():
+            history_file.append_revision(history, edited_entry(known, edited), current_recording().policy)
 
     def _decode(self, path: Path, data: bytes, *, has_last_good: bool) -> Memory:
         try:

@@ -21,11 +21,12 @@ from memgraph.storage.document import (
     was_deleted,
 )
 from memgraph.storage.episodes import EpisodeCache, merge_episodes, storable, within_limits
+from memgraph.storage.revisions import current_recording, decode_revision, encode_revision, horizon, next_entry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from memgraph.models import Episode, Memory, Scope
+    from memgraph.models import Episode, Memory, Revision, Scope
     from memgraph.policy import Policy
 
 
@@ -39,6 +40,7 @@ class InMemoryStorage(MemoryStorage):
         self._cache = DocumentCache()
         self._stored_episodes: dict[Scope, tuple[Episode, ...]] = {}
         self._episodes: EpisodeCache[None] = EpisodeCache()
+        self._history: dict[Scope, tuple[str, ...]] = {}
 
     @property
     def name(self) -> str:
@@ -90,6 +92,11 @@ class InMemoryStorage(MemoryStorage):
                 self._episodes.clear()
             return len(stored) - len(kept)
 
+    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> list[Revision]:
+        stored = map(decode_revision, reversed(self._history.get(scope, ())))
+        found = [entry for entry in stored if entry and (before is None or entry.revision < before)]
+        return found[:limit]
+
     def scopes(self) -> Iterator[Scope]:
         for scope in {**self._documents, **self._stored_episodes}:
             if self._own_episodes(scope) or not is_deleted(partial(self._read, scope)):
@@ -103,9 +110,17 @@ class InMemoryStorage(MemoryStorage):
         return self._cache.decode(data, self._document_name(scope)) if data else None
 
     def _write(self, scope: Scope, memory: Memory) -> Memory:
+        before = load_with_fallback(scope, self._read)
         stored, data = self._cache.serialize(memory, self._document_name(scope))
+        self._append_revision(scope, next_entry(before, stored))
         self._documents[scope] = data
         if is_tombstone(memory):
             self._stored_episodes.pop(scope, None)
             self._episodes.clear()
         return stored
+
+    def _append_revision(self, scope: Scope, entry: Revision) -> None:
+        known = () if entry.by == "delete" else self.revisions(scope)
+        allowed = horizon(current_recording().policy, entry.revision)
+        kept = [each for each in (entry, *known) if not allowed.excludes(each.revision, each.at)]
+        self._history[scope] = tuple(map(encode_revision, reversed(kept)))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DEFAULT_USER = "default"
 DOCUMENT = "memory.json"
 EPISODES = "episodes.jsonl"
+HISTORY = "history.jsonl"
 VECTORS = "vectors.db"
 MAX_NAME_BYTES = 120
 USER_ID_FILE = "user_id"
@@ -112,6 +113,11 @@ class Layout:
         """Return the path of the episodes of *scope*, next to its document."""
         document = self.document(scope)
         return document.with_name(EPISODES if document.name == DOCUMENT else f"{document.stem}.{EPISODES}")
+
+    def history(self, scope: Scope) -> Path:
+        """Return the path of the history of *scope*, next to its document."""
+        document = self.document(scope)
+        return document.with_name(HISTORY if document.name == DOCUMENT else f"{document.stem}.{HISTORY}")
 
     def vectors(self, scope: Scope) -> Path:
         """Return the path of the vectors of *scope*, next to its document."""

@@ -7,6 +7,7 @@ from memgraph.api.routes import (
     documents,
     episodes,
     facts,
+    history,
     quarantine,
     recall,
     reviews,
@@ -17,5 +18,17 @@ from memgraph.api.routes import (
 
 ROUTERS = tuple(
     module.router
-    for module in (documents, facts, episodes, summaries, recall, transfer, conversations, reviews, quarantine, service)
+    for module in (
+        documents,
+        facts,
+        episodes,
+        summaries,
+        recall,
+        transfer,
+        conversations,
+        reviews,
+        quarantine,
+        history,
+        service,
+    )
 )

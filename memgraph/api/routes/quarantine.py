@@ -52,6 +52,9 @@ def decide_quarantined(
         return accept_quarantined(memory, change_id) if verdict == "accept" else reject_quarantined(memory, change_id)
 
     memory = update_memory(
-        services.storage, principal.scope(query.user_id, query.agent_name), require_if_match(if_match, change)
+        services.storage,
+        principal.scope(query.user_id, query.agent_name),
+        require_if_match(if_match, change),
+        policy=services.settings.policy,
     )
     return json_response(QuarantineResponse(revision=memory.revision, decided=decided[0]), memory)

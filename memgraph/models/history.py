@@ -1,0 +1,106 @@
+"""Revisions: who changed a memory, when, and what it takes to reverse the change."""
+
+from __future__ import annotations
+
+from operator import not_
+from typing import Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memgraph.models.document import Fact, PastFact, Quarantined, Section, Watermark
+from memgraph.models.values import Count, DocumentModel, Text, Timestamp
+
+Author = Literal["update", "person", "tool", "import", "upkeep", "undo", "delete"]
+"""Who changed a memory.
+
+- update: it was learned from a conversation.
+- person: an edit, a decision about a change in quarantine, or code that called `save` itself.
+- tool: an agent, by one of its memory tools.
+- import: a document that was merged or took its place.
+- upkeep: the upkeep of the memory.
+- undo: an earlier revision was reversed.
+- delete: the memory was deleted, with its history.
+"""
+
+T = TypeVar("T")
+
+
+class ChangeOrigin(BaseModel):
+    """Who changes a memory. It is stored with the revision."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    by: Author = "person"
+    thread: str = ""
+    """The thread that the change comes from; empty if it comes from none."""
+    run: str = ""
+    """Id of the run of a graph; empty if there was none."""
+    undoes: int = 0
+    """The revision that an undo reversed."""
+
+
+class EntryChange(DocumentModel, Generic[T]):
+    """One entry of the document before and after: added, removed, changed or moved."""
+
+    key: Text
+    """Names the entry among its kind, such as the id of a fact."""
+    position: Count = 0
+    """Its index before."""
+    before: T | None = None
+    """None: it was added."""
+    after: T | None = None
+    """None: it was removed."""
+
+
+class IdsChange(DocumentModel):
+    """A change of a list of which the oldest ids are dropped, and to which the newest are appended."""
+
+    removed: tuple[str, ...] = ()
+    """What stood at the start before."""
+    added: tuple[str, ...] = ()
+    """What stands at the end after."""
+
+
+class WatermarkChange(EntryChange[Watermark]):
+    """The watermark of a thread, without its lists of ids, of which only the difference is kept."""
+
+    message_ids: IdsChange = IdsChange()
+    gaps: IdsChange = IdsChange()
+
+
+class KeyChange(EntryChange[str]):
+    """Any other key of the document; its values as JSON."""
+
+    parent: Text = ""
+    """The part of the document that has the key: "user", "history", or "" for the document itself."""
+
+
+class MemoryChanges(DocumentModel):
+    """The entries that differ between two revisions of a memory."""
+
+    facts: tuple[EntryChange[Fact], ...] = Field(default=(), exclude_if=not_)
+    past: tuple[EntryChange[PastFact], ...] = Field(default=(), exclude_if=not_)
+    sections: tuple[EntryChange[Section], ...] = Field(default=(), exclude_if=not_)
+    """By SectionName."""
+    quarantine: tuple[EntryChange[Quarantined], ...] = Field(default=(), exclude_if=not_)
+    threads: tuple[WatermarkChange, ...] = Field(default=(), exclude_if=not_)
+    keys: tuple[KeyChange, ...] = Field(default=(), exclude_if=not_)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether more than watermarks changed."""
+        return bool(self.facts or self.past or self.sections or self.quarantine or self.keys)
+
+
+class Revision(DocumentModel):
+    """One save of a memory: who changed it, when, and what differs from the revision before."""
+
+    revision: Count
+    at: Timestamp = ""
+    by: Text = "person"
+    """An Author; an unknown one is kept."""
+    thread: Text = ""
+    run: Text = ""
+    undoes: Count = 0
+    """The revision that it reversed; 0 if it is not an undo."""
+    changes: MemoryChanges = MemoryChanges()
