@@ -59,7 +59,7 @@ def undo(memory: Memory, revision: Revision, *, at: str, relearn: bool = False, 
     """
     reversal = reverse(memory, revision.changes, with_threads=relearn)
     undone, returned = _without_repeated(memory, reversal.memory)
-    conflicts = (*reversal.conflicts, *_ended_since(undone, revision), *returned)
+    conflicts = (*reversal.conflicts, *_ended_since(memory, undone, revision), *returned)
     if undone == memory and not conflicts:
         return Undo("nothing", revision, memory)
     if undone == memory or (conflicts and not partial):
@@ -91,9 +91,10 @@ def _without_repeated(memory: Memory, undone: Memory) -> tuple[Memory, list[Conf
     return undone.model_copy(update={"facts": facts, "past": (*undone.past, *still_past)}), conflicts
 
 
-def _ended_since(undone: Memory, revision: Revision) -> list[Conflict]:
+def _ended_since(memory: Memory, undone: Memory, revision: Revision) -> list[Conflict]:
     added = [change.key for change in revision.changes.facts if change.before is None]
-    return [Conflict("past", key, "it became past since") for key in added if undone.past_fact(key)]
+    ended = [key for key in added if not memory.fact(key) and undone.past_fact(key)]
+    return [Conflict("past", key, "it became past since") for key in ended]
 
 
 def find_undoable(revisions: Iterable[Revision]) -> Revision:

@@ -180,7 +180,7 @@ class MemoryStorage(ABC):
 
         Args:
             scope: Whose memory.
-            limit: Maximum number of revisions; None is no limit.
+            limit: Maximum number of revisions; None returns all.
             before: Return only earlier revisions than this.
 
         Raises:

@@ -17,10 +17,10 @@ from memgraph.policy import Policy
 from memgraph.storage.document import is_tombstone, repair_surrogates
 
 EVICTED_AT_ONCE = 20
-"""A file loses one of so many of the allowed revisions more than it must, so that it is rarely written anew."""
+"""A file loses one of so many of the allowed revisions more than it must, so that it is rarely rewritten."""
 
 
-class Recording(NamedTuple):
+class RevisionOptions(NamedTuple):
     """How saves are recorded."""
 
     origin: ChangeOrigin
@@ -28,22 +28,22 @@ class Recording(NamedTuple):
     """Its limits of the history."""
 
 
-_DEFAULT = Recording(ChangeOrigin(), Policy())
+_DEFAULT = RevisionOptions(ChangeOrigin(), Policy())
 # a context variable, so that `save` needs no argument for it: storages of other packages, and those that wrap one, work
-_recording: ContextVar[Recording | None] = ContextVar("memgraph_recording", default=None)
+_recording: ContextVar[RevisionOptions | None] = ContextVar("memgraph_recording", default=None)
 
 
 @contextmanager
 def recorded_as(origin: ChangeOrigin, policy: Policy) -> Generator[None]:
     """Record the saves of this block as changes of *origin*. Outside of one, a save counts as a person's."""
-    token = _recording.set(Recording(origin, policy))
+    token = _recording.set(RevisionOptions(origin, policy))
     try:
         yield
     finally:
         _recording.reset(token)
 
 
-def current_recording() -> Recording:
+def current_recording() -> RevisionOptions:
     """Return how a save is recorded now."""
     return _recording.get() or _DEFAULT
 

@@ -208,3 +208,13 @@ def test_a_fact_is_found_wherever_it_went(number: int, state: str) -> None:
     assert found
     assert (found.fact.content, found.state) == ("Lives in Lisbon.", state)
     assert trace_fact(memories[number], [Revision(revision=9, changes=MemoryChanges())], "unknown") is None
+
+
+def test_a_past_fact_with_the_id_of_an_undone_one_is_no_conflict() -> None:
+    """An import may bring a fact under the id of a past one."""
+    before = end_facts(Memory(facts=(LISBON,)), ["lisbon"], "removed", at=AT, limit=10)
+    after = before.with_facts((Fact(id="lisbon", content="Imported."),))
+
+    undone = undo(after, revision(before, after), at=AT)
+
+    assert (undone.outcome, undone.memory.facts, undone.memory.past) == ("undone", (), before.past)

@@ -414,7 +414,7 @@ def test_a_full_disk_leaves_the_old_document(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, call, refuse)
-        with pytest.raises(StorageError, match=r"memory\.json.*: No space left on device"):
+        with pytest.raises(StorageError, match=r"(memory\.json|history\.jsonl).*: No space left on device"):
             storage.save(ADA, saved.model_copy(update={"note": "lost"}))
 
     assert storage.load(ADA) == saved
