@@ -12,7 +12,7 @@ from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_co
 from memgraph.cli.output import Output, one_line
 
 if TYPE_CHECKING:
-    from memgraph.history.diff import Conflict
+    from memgraph.history.diff import EntryConflict
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import EntryChange, Fact, MemoryChanges, Revision
 
@@ -198,7 +198,7 @@ def _kind_of_held(is_new: bool) -> str:  # noqa: FBT001 - a private choice of tw
     return "went to quarantine" if is_new else "left quarantine or changed there"
 
 
-def show_conflicts(output: Output, conflicts: Sequence[Conflict]) -> None:
+def show_conflicts(output: Output, conflicts: Sequence[EntryConflict]) -> None:
     """Show what cannot be undone."""
     output.line("This cannot be undone and would stay as it is:", "bold")
     for conflict in conflicts:

@@ -37,7 +37,7 @@ _DOCUMENT_FIELDS = ("version", "unreadable_facts")
 """Fields of the document that are compared as a whole. Revision, times and the deletion belong to the storage."""
 
 
-class Conflict(NamedTuple):
+class EntryConflict(NamedTuple):
     """An entry that cannot be reversed."""
 
     kind: EntryKind
@@ -49,7 +49,7 @@ class Reversal(NamedTuple):
     """The memory as it was before, except for the entries in *conflicts*, which are as they were."""
 
     memory: Memory
-    conflicts: tuple[Conflict, ...]
+    conflicts: tuple[EntryConflict, ...]
 
 
 def changes_between(before: Memory, after: Memory) -> MemoryChanges:
@@ -158,16 +158,16 @@ def _longest_rising(keys: Sequence[str], positions: Mapping[str, int]) -> list[s
 
 def _reversed(
     kind: EntryKind, current: Mapping[str, T], changes: Sequence[EntryChange[T]]
-) -> tuple[dict[str, T], list[Conflict]]:
+) -> tuple[dict[str, T], list[EntryConflict]]:
     """Return the entries before *changes*, and those that were changed since."""
     reversible: list[EntryChange[T]] = []
-    conflicts: list[Conflict] = []
+    conflicts: list[EntryConflict] = []
     for change in changes:
         now = current.get(change.key)
         if _is_same(change.after, now):
             reversible.append(change)
         elif not _is_same(change.before, now):
-            conflicts.append(Conflict(kind, change.key, "it was changed since"))
+            conflicts.append(EntryConflict(kind, change.key, "it was changed since"))
     gone = {change.key for change in reversible}
     kept = ((key, item) for key, item in current.items() if key not in gone)
     return _with_inserted(kept, reversible), conflicts
@@ -226,17 +226,17 @@ def _ids_change(before: tuple[str, ...], after: tuple[str, ...]) -> IdsChange:
 
 def _reversed_threads(
     current: Mapping[str, Watermark], changes: Sequence[WatermarkChange]
-) -> tuple[dict[str, Watermark], list[Conflict]]:
+) -> tuple[dict[str, Watermark], list[EntryConflict]]:
     """Return the watermarks before *changes*, and those that have moved since."""
     reversible: list[EntryChange[Watermark]] = []
-    conflicts: list[Conflict] = []
+    conflicts: list[EntryConflict] = []
     for change in changes:
         now = current.get(change.key)
         is_unchanged = _is_after(now, change) if now and change.after else now is change.after
         if is_unchanged:
             reversible.append(change.model_copy(update={"before": _watermark_before(now, change)}))
         else:
-            conflicts.append(Conflict("thread", change.key, "its conversation was learned further since"))
+            conflicts.append(EntryConflict("thread", change.key, "its conversation was learned further since"))
     gone = {change.key for change in reversible}
     kept = ((key, item) for key, item in current.items() if key not in gone)
     return _with_inserted(kept, reversible), conflicts

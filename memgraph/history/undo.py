@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from memgraph.errors import EditError
-from memgraph.history.diff import Conflict, reverse
+from memgraph.history.diff import EntryConflict, reverse
 from memgraph.models import Fact, Memory, PastFact, Revision
 from memgraph.text.normalize import fact_key
 
@@ -28,7 +28,7 @@ class Undo(NamedTuple):
     """The one that is undone."""
     memory: Memory
     """The memory after it."""
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[EntryConflict, ...] = ()
     """What stays as it is."""
 
 
@@ -68,7 +68,7 @@ def undo(memory: Memory, revision: Revision, *, at: str, relearn: bool = False, 
     return Undo("partly_undone" if conflicts else "undone", revision, undone, conflicts)
 
 
-def _without_repeated(memory: Memory, undone: Memory) -> tuple[Memory, list[Conflict]]:
+def _without_repeated(memory: Memory, undone: Memory) -> tuple[Memory, list[EntryConflict]]:
     """Return *undone* without facts that return although another states the same now, and these conflicts."""
     known_ids = {fact.id for fact in memory.facts}
     returning = [fact for fact in undone.facts if fact.id not in known_ids]
@@ -77,12 +77,12 @@ def _without_repeated(memory: Memory, undone: Memory) -> tuple[Memory, list[Conf
     staying = [fact for fact in undone.facts if fact.id in known_ids]
     by_key = {fact_key(fact.content): fact for fact in staying}
     by_slot = {fact.slot: fact for fact in staying if fact.slot}
-    conflicts: list[Conflict] = []
+    conflicts: list[EntryConflict] = []
     for fact in returning:
         if other := by_key.get(fact_key(fact.content)):
-            conflicts.append(Conflict("fact", fact.id, f"{other.id} states the same"))
+            conflicts.append(EntryConflict("fact", fact.id, f"{other.id} states the same"))
         elif fact.slot and (other := by_slot.get(fact.slot)):
-            conflicts.append(Conflict("fact", fact.id, f"{other.id} states this attribute now"))
+            conflicts.append(EntryConflict("fact", fact.id, f"{other.id} states this attribute now"))
     dropped = {conflict.key for conflict in conflicts}
     if not dropped:
         return undone, []
@@ -91,10 +91,10 @@ def _without_repeated(memory: Memory, undone: Memory) -> tuple[Memory, list[Conf
     return undone.model_copy(update={"facts": facts, "past": (*undone.past, *still_past)}), conflicts
 
 
-def _ended_since(memory: Memory, undone: Memory, revision: Revision) -> list[Conflict]:
+def _ended_since(memory: Memory, undone: Memory, revision: Revision) -> list[EntryConflict]:
     added = [change.key for change in revision.changes.facts if change.before is None]
     ended = [key for key in added if not memory.fact(key) and undone.past_fact(key)]
-    return [Conflict("past", key, "it became past since") for key in ended]
+    return [EntryConflict("past", key, "it became past since") for key in ended]
 
 
 def find_undoable(revisions: Iterable[Revision]) -> Revision:

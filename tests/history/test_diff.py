@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memgraph.history.diff import Conflict, changes_between, reverse
+from memgraph.history.diff import EntryConflict, changes_between, reverse
 from memgraph.models import Fact, Memory, MemoryChanges, PastFact, Quarantined, Section, Watermark
 from memgraph.storage.document import encode
 
@@ -105,7 +105,7 @@ def test_a_fact_that_was_changed_since_stays_and_is_reported() -> None:
     memory, conflicts = reverse(later, changes)
 
     assert [fact.content for fact in memory.facts] == ["three"]
-    assert conflicts == (Conflict("fact", "a", "it was changed since"),)
+    assert conflicts == (EntryConflict("fact", "a", "it was changed since"),)
 
 
 def test_what_is_as_it_was_before_is_no_conflict() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memgraph.errors import EditError
-from memgraph.history.diff import Conflict, changes_between
+from memgraph.history.diff import EntryConflict, changes_between
 from memgraph.history.undo import find_undoable, memory_at, trace_fact, undo
 from memgraph.models import Fact, Memory, MemoryChanges, Revision, Section, Watermark
 from memgraph.rules.past import end_facts
@@ -55,7 +55,7 @@ def test_nothing_is_changed_if_there_are_conflicts() -> None:
     undone = undo(now, revision(Memory(), after), at=AT)
 
     assert (undone.outcome, undone.memory) == ("conflicts", now)
-    assert undone.conflicts == (Conflict("fact", "tea", "it was changed since"),)
+    assert undone.conflicts == (EntryConflict("fact", "tea", "it was changed since"),)
 
 
 def test_the_rest_can_be_undone_despite_conflicts() -> None:
@@ -83,7 +83,7 @@ def test_a_fact_does_not_return_beside_one_that_took_its_place(other: Fact, reas
     undone = undo(now, revision(before, after), at=AT, partial=True)
 
     assert (ids(undone.memory), [fact.id for fact in undone.memory.past]) == (["b"], ["lisbon"])
-    assert undone.conflicts == (Conflict("fact", "lisbon", reason),)
+    assert undone.conflicts == (EntryConflict("fact", "lisbon", reason),)
 
 
 def test_a_fact_that_became_past_since_is_reported() -> None:
@@ -94,7 +94,7 @@ def test_a_fact_that_became_past_since_is_reported() -> None:
     undone = undo(now, revision(Memory(), after), at=AT)
 
     assert undone.outcome == "conflicts"
-    assert undone.conflicts == (Conflict("past", "lisbon", "it became past since"),)
+    assert undone.conflicts == (EntryConflict("past", "lisbon", "it became past since"),)
 
 
 def test_an_undo_twice_does_nothing() -> None:

@@ -155,9 +155,7 @@ def delete_fact(
         removed[:] = [_require_fact(memory, fact_id, find_any_fact)]
         return remove_fact(memory, fact_id)
 
-    memory = update_memory(
-        services.storage, scope, require_if_match(if_match, change), policy=services.settings.policy
-    )
+    memory = update_memory(services.storage, scope, require_if_match(if_match, change), policy=services.settings.policy)
     if not query.keep_words:
         remove_words(services.storage, scope, memory, removed[0])
     return json_response(FactResponse(revision=memory.revision, fact=removed[0]), memory)
