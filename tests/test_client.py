@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import HumanMessage
 
 from memgraph import (
     AsyncMemoryClient,
@@ -170,6 +171,34 @@ def test_forgetting_a_user_leaves_neither_facts_nor_episodes(client: MemoryClien
     client.add("I live in Lisbon")
     client.forget()
     assert (client.facts(), tuple(client.episodes())) == ((), ())
+
+
+def test_an_update_can_be_undone_and_explained(client: MemoryClient) -> None:
+    """Its turns stay learned; a fact that is undone can still be explained."""
+    client.add("I live in Lisbon", thread_id="t1")
+    (fact,) = client.facts()
+
+    done = client.undo()
+
+    assert (done.outcome, client.facts()) == ("undone", ())
+    assert [(entry.by, entry.thread) for entry in client.history(limit=2)] == [("undo", "t1"), ("update", "t1")]
+    assert client.why(fact.id).fact == fact
+    with pytest.raises(EditError, match="nothing to undo"):
+        client.undo()
+
+
+def test_an_undone_update_is_learned_again_only_if_asked(tmp_path: Path) -> None:
+    conversation = [HumanMessage("I live in Lisbon", id="m1")]
+    with client_in(tmp_path, update_answer(LISBON), update_answer(LISBON)) as client:
+        client.add(conversation, thread_id="t1")
+        client.undo()
+        client.add(conversation, thread_id="t1")
+        assert client.facts() == ()
+
+        client.undo(client.history()[-1].revision, relearn=True)
+        client.add(conversation, thread_id="t1")
+
+        assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
 
 
 def test_users_are_listed_once_each(client: MemoryClient) -> None:

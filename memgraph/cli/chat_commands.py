@@ -121,8 +121,13 @@ def undo(chat: Chat, argument: str) -> None:
     from memgraph.editing import undo_revision
     from memgraph.errors import EditError
 
+    if argument and not argument.isdecimal():
+        chat.ctx.output.line(
+            "/undo undoes the last change; /undo REVISION another one (`memgraph history` lists them)."
+        )
+        return
     try:
-        number = int(argument) if argument.isdecimal() else None
+        number = int(argument) if argument else None
         done = undo_revision(chat.storage, chat.scope, number, policy=chat.settings.policy)
     except EditError as error:
         chat.ctx.output.line(f"{one_line(str(error))}.")

@@ -290,3 +290,20 @@ def test_the_mark_after_a_deletion_is_given_up_after_as_many_races_as_allowed() 
     assert save(storage, Policy(max_races=3))["outcome"] == "forgotten"
     assert "t1" not in storage.load(ADA).threads
     assert len(storage.acts) == 2
+
+
+def test_an_update_is_in_the_history_with_its_thread() -> None:
+    storage = open_storage("memory:")
+
+    save(storage)
+
+    (entry,) = storage.revisions(ADA)
+    assert (entry.by, entry.thread, [change.key for change in entry.changes.facts]) == ("update", "t1", ["n1"])
+
+
+def test_an_update_keeps_as_much_history_as_the_policy_allows() -> None:
+    storage = open_storage("memory:")
+
+    save(storage, Policy(max_revisions=0))
+
+    assert list(storage.revisions(ADA)) == []
