@@ -30,7 +30,7 @@ from memgraph.agents.tool_changes import (
 from memgraph.editing import remove_words, update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
-from memgraph.models import ChangeOrigin, Fact, Memory, Scope, learned_source
+from memgraph.models import ChangeOrigin, Fact, Memory, learned_source
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import one_line

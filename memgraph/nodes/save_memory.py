@@ -59,7 +59,8 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
 
 def _change_origin(state: SaveInput, runtime: Runtime[RunContext]) -> ChangeOrigin:
     run = runtime.execution_info.run_id if runtime.execution_info else None
-    return ChangeOrigin(by="update", thread=state["origin"].thread, run=run or "")
+    by = "update" if state["turns"] else "upkeep"
+    return ChangeOrigin(by=by, thread=state["origin"].thread_id or "", run=run or "")
 
 
 def _turns_to_keep(state: SaveInput, thread: str) -> list[Turn]:

@@ -301,6 +301,14 @@ def test_an_update_is_in_the_history_with_its_thread() -> None:
     assert (entry.by, entry.thread, [change.key for change in entry.changes.facts]) == ("update", "t1", ["n1"])
 
 
+def test_an_upkeep_which_has_no_turns_is_in_the_history() -> None:
+    storage = open_storage("memory:")
+
+    save(storage, turns=(), memory=Memory(), pending_turns=0)
+
+    assert [entry.by for entry in storage.revisions(ADA)] == ["upkeep"]
+
+
 def test_an_update_keeps_as_much_history_as_the_policy_allows() -> None:
     storage = open_storage("memory:")
 
