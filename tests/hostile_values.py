@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph import Policy, Scope
+from memgraph import Policy, Scope, open_storage
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import SearchResult
 from memgraph.audit.findings import Finding
@@ -215,6 +215,7 @@ OTHERS: Mapping[str, Value] = {
     "bool": lambda _: True,
     "float": lambda _: 0.5,
     "Policy": lambda _: Policy(),
+    "MemoryStorage": lambda _: open_storage("memory:"),
     "Scope": lambda _: Scope("ada"),
     "Signals": lambda _: load_signals(),
     **dict.fromkeys(("datetime", "datetime | None"), lambda _: datetime(2026, 1, 1, tzinfo=UTC)),
