@@ -77,11 +77,7 @@ app = typer.Typer(
 COMMANDS: Mapping[str, tuple[CommandModule, ...]] = MappingProxyType(
     {
         "Learn and recall": (chat, update, step, recall),
-<<<<<<< HEAD
-        "Inspect and correct": (show, episodes, users, fact, forget, audit, upkeep, transfer),
-=======
-        "Inspect and correct": (show, episodes, users, fact, history, forget, audit, transfer),
->>>>>>> d9ab3cc (Every save is a revision of the memory's history; one can be undone, shown and explained)
+        "Inspect and correct": (show, episodes, users, fact, history, forget, audit, upkeep, transfer),
         "Background updates": (jobs, review, worker),
         "Set up and run": (setup, config, index, serve, draw, bench),
     }
