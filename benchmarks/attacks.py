@@ -191,7 +191,7 @@ def damage_rows() -> Iterator[Row]:
 
 
 def refused(conversation: Benign, policy: Policy, *, has_quotes: bool) -> list[str]:
-    """Return the contents of the true facts that are not stored."""
+    """Return the contents of the true facts that are not stored; one that another fact of the answer has in it is."""
     facts = [
         {"category": "context", "confidence": 0.9, **fact, **({} if has_quotes else {"quote": ""})}
         for fact in conversation.facts
@@ -200,8 +200,10 @@ def refused(conversation: Benign, policy: Policy, *, has_quotes: bool) -> list[s
     graph = build_graph(model=ScriptedModel(json.dumps({"newFacts": facts})), storage=storage, policy=policy)
     at = datetime.combine(conversation.day, datetime.min.time(), UTC)
     context = Context(user_id=SCOPE.user_id, thread_id="t1", at=at)
-    graph.invoke({"messages": list(conversation.messages)}, context=context)
-    stored = {RESOLVED_DATE.sub("", fact.content) for fact in storage.load(SCOPE).facts}
+    report = graph.invoke({"messages": list(conversation.messages)}, context=context)["report"]
+    merged = (refusal.item for refusal in report.refused if refusal.reason == "already known")
+    contents = (*(fact.content for fact in storage.load(SCOPE).facts), *merged)
+    stored = {RESOLVED_DATE.sub("", content) for content in contents}
     return [fact["content"] for fact in conversation.facts if RESOLVED_DATE.sub("", fact["content"]) not in stored]
 
 

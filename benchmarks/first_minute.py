@@ -5,12 +5,14 @@
 The agent of the README, as a script with the offline memory model and default settings, runs in processes that follow
 each other: one is told where its user lives and what they eat, the next one is asked. It knows if the words are in the
 prompt of the agent's model. A third one looks for the facts. Between the processes there is a pause of 0 to 2 seconds.
-In a second series the first process kills itself, by SIGKILL, as soon as the agent has answered.
+In a second series the first process kills itself, by SIGKILL, as soon as the agent has answered. In the last one,
+processes that are asked compete with others for the machine; each has a copy of one memory that was told before.
 """
 
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,10 +50,10 @@ facts = memory._resources.storage.load(Scope("ada")).facts
 print("Lisbon" in asked[0], any("Lisbon" in fact.content for fact in facts))
 """
 TOLD, QUESTION = "My name is Ada. I live in Lisbon and I'm vegetarian.", "What can I cook where I live?"
-LOAD = 8
-"""Processes that compute all the time, during the last series."""
 AT_ONCE = 2
 """Scripts that run at the same time."""
+LOAD, ASKED_AT_ONCE = 10, 5
+"""Processes that compute at the same time during the last series, and how many of them are scripts."""
 
 
 def run_agent(folder: str, thread: str, text: str, how: str = "exit") -> tuple[bool, bool]:
@@ -83,13 +85,26 @@ def run_three(pause: float) -> tuple[bool, bool]:
 @contextmanager
 def busy_machine() -> Generator[None]:
     """Keep the machine busy meanwhile."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOAD)]
+    others = range(LOAD - ASKED_AT_ONCE)
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in others]
     try:
         yield
     finally:
         for process in busy:
             process.kill()
             process.wait()
+
+
+def ask_under_load(count: int) -> list[bool]:
+    """Return of *count* processes on a busy machine whether they knew what another one was told before."""
+    with tempfile.TemporaryDirectory(prefix="memgraph-first-") as folder:
+        run_agent(folder, "t1", TOLD)
+        with tempfile.TemporaryDirectory(prefix="memgraph-first-") as copies:
+            told = [str(Path(copies, str(number))) for number in range(count)]
+            for copy in told:
+                shutil.copytree(folder, copy)
+            with busy_machine(), ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+                return [knew for knew, _ in pool.map(partial(run_agent, thread="t2", text=QUESTION), told)]
 
 
 def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of every part
@@ -107,13 +122,11 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
             row(": the third run has the fact", (has_fact for _, has_fact in ended)),
             row(" killed by SIGKILL: the next run knows it", pool.map(partial(run_pair, how="kill"), pauses)),
         ]
-        if not quick:
-            with busy_machine():
-                known = list(pool.map(run_pair, pauses))
-            rows.append(row(f", {LOAD} busy processes: the first turn has its memory", known))
+    if not quick:
+        rows.append(row(f", load {LOAD}: the first turn has its memory", ask_under_load(count)))
     note = (
         f"Two or three processes each ({Path(__file__).name}), pauses of 0 to 2 s, an SQLite file each for memory and "
-        f"outbox; {AT_ONCE} scripts at a time."
+        f"outbox; {AT_ONCE} scripts at a time, under load {ASKED_AT_ONCE}."
     )
     return Measurement("The first minute", rows, notes=[note])
 

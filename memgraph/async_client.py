@@ -99,6 +99,10 @@ class AsyncMemoryClient:
         """Return what the user said, the oldest first."""
         return await self._run(lambda: self._client.episodes(user_id=user_id))
 
+    async def upkeep(self, *, user_id: str | None = None, dry_run: bool = False) -> Report:
+        """Merge facts that state the same, and end old ones that no longer hold; *dry_run* saves nothing."""
+        return await self._run(lambda: self._client.upkeep(user_id=user_id, dry_run=dry_run))
+
     async def remember(self, content: str, *, user_id: str | None = None, category: str = DEFAULT_CATEGORY) -> Fact:
         """Add a fact word for word. It is manual: updates never remove it."""
         return await self._run(lambda: self._client.remember(content, user_id=user_id, category=category))

@@ -208,6 +208,28 @@ class MemoryClient:
 
     # -- edits --
 
+    def upkeep(self, *, user_id: str | None = None, dry_run: bool = False) -> Report:
+        """Merge facts that state the same, and end old ones that no longer hold; without such, no model is called.
+
+        Args:
+            user_id: Whose memory; default: that of the client.
+            dry_run: Find the changes and save nothing.
+
+        Returns:
+            What was merged and ended, or would be.
+
+        Raises:
+            IdentityError: If no user is named, or the id is invalid.
+            EditError: If changes need a review, see the setting `review`.
+            ModelError: If the model failed.
+            StorageError: If the memory cannot be read or written.
+        """
+        from memgraph.config import make_context
+        from memgraph.upkeep_graph import run_upkeep
+
+        context = make_context(self.settings, model=self._model, storage=self.storage)
+        return run_upkeep(self._scope(user_id), self.storage, context, dry_run=dry_run).report
+
     def remember(self, content: str, *, user_id: str | None = None, category: str = DEFAULT_CATEGORY) -> Fact:
         """Add a fact word for word. It is manual: updates never remove it.
 

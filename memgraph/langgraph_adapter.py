@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.channels import LastValue
@@ -81,12 +81,14 @@ def sync_async_node(node: Node, async_node: Callable[[Any, Runtime[Any]], Awaita
     return RunnableLambda(call, call_async, name=getattr(node, "__name__", None))
 
 
-def emit_progress(runtime: Runtime[Any], node: str, **counts: int) -> None:
+def emit_progress(
+    runtime: Runtime[Any], node: str, graph: Literal["memory_update", "memory_upkeep"] = "memory_update", **counts: int
+) -> None:
     """Emit progress counts, never user text; a no-op without a consumer of the stream mode `custom`.
 
     The graph is named, since clients of a lead agent receive these events among the agent's own.
     """
-    runtime.stream_writer({"graph": "memory_update", "node": node, **counts})
+    runtime.stream_writer({"graph": graph, "node": node, **counts})
 
 
 def is_subgraph() -> bool:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
+from memgraph.models import CATEGORIES
 
 LANGUAGES = ChoiceLabels(auto="the language of the user's messages", en="English", zh="Chinese")
 
@@ -56,6 +57,7 @@ def _with_default_days(value: object) -> object:
 StaleDays = Annotated[
     Mapping[AgingCategory, Annotated[int, Field(ge=1, le=36_500)]],
     BeforeValidator(_with_default_days),
+    ChoiceLabels(**CATEGORIES),
     Field(description="days from 1 to 36,500 by category"),
 ]
 

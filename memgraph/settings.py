@@ -81,6 +81,11 @@ class Settings(Policy):
     handle_sigterm: bool = True
     """Whether to install a handler that lets running updates finish if SIGTERM would kill the process."""
 
+    upkeep_updates: Annotated[int, Field(ge=1, le=1_000_000)] = 50
+    """Number of updates of a memory after which its upkeep runs in the background, unless there is a `review`."""
+    upkeep_days: Annotated[int, Field(ge=1, le=3_650)] = 7
+    """Days after which the next update of a memory is followed by its upkeep, however few updates there were."""
+
     # -- the model --
     model_name: str | None = None
     """Such as `openai:gpt-4.1-mini`; default: an agent's own, else one whose provider has its key set, else offline."""
@@ -94,6 +99,8 @@ class Settings(Policy):
     """A file with instructions for the model; it replaces the built-in ones."""
     signals_dir: Path | None = None
     """A folder of signal files that extend or replace the built-in ones."""
+    slots_dir: Path | None = None
+    """A folder of slot files that extend or replace the built-in ones: what a person has one of at a time."""
     review: Annotated[Review, REVIEWS] = "never"
     """When a person must approve a change before it is saved: `never`, for `corrections` and removals, or `always`."""
 

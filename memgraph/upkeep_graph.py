@@ -20,11 +20,13 @@ The other routes:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+import contextvars
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from langgraph.graph import START, StateGraph
 
 from memgraph.context import Context, ContextResolver, SubmittedContext
+from memgraph.errors import EditError
 from memgraph.graph import after_review, after_scrub
 from memgraph.langgraph_adapter import MemoryGraph, sync_async_node
 from memgraph.nodes.apply_update import apply_update
@@ -37,7 +39,7 @@ from memgraph.nodes.parse_upkeep import parse_upkeep
 from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
-from memgraph.review import Review, strictest
+from memgraph.review import Review
 from memgraph.state import (
     CallModelInput,
     CandidatesFound,
@@ -49,12 +51,15 @@ from memgraph.state import (
     UpkeepStages,
     UpkeepState,
 )
+from memgraph.storage.memory import InMemoryStorage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
+    from memgraph.models import Memory, Scope
     from memgraph.policy import Policy
+    from memgraph.report import Outcome, Report
     from memgraph.storage import MemoryStorage
 
 NAME = "memory_upkeep"
@@ -105,14 +110,61 @@ def build_upkeep_graph(
     """
     given = Context(model=model, storage=storage, policy=policy, review=review)
     merged = (defaults or Context()).merge(given)
-    resolver = ContextResolver(merged)
-    graph = _assemble(merged, resolver, UpkeepStages if output == "stages" else Result)
+    graph = _assemble(ContextResolver(merged), UpkeepStages if output == "stages" else Result)
     return UpkeepGraph.from_compiled(graph.compile(name=NAME, checkpointer=checkpointer))
 
 
-def _assemble(
-    defaults: Context, resolver: ContextResolver, output: type[Any]
-) -> StateGraph[UpkeepState, Context, UpkeepRequest, Any]:
+def make_upkeep_graph(resolver: ContextResolver) -> UpkeepGraph:
+    """Compile the upkeep with the model, storage and policy of another graph, such as those of its updates."""
+    return UpkeepGraph.from_compiled(_assemble(resolver, Result).compile(name=NAME))
+
+
+class UpkeepResult(NamedTuple):
+    """The result of an upkeep."""
+
+    outcome: Outcome
+    report: Report
+    saved: Memory | None
+    """The memory after the upkeep; None if nothing was saved."""
+
+
+def run_upkeep(scope: Scope, storage: MemoryStorage, context: Context, *, dry_run: bool = False) -> UpkeepResult:
+    """Run the upkeep of a memory, outside of any running graph.
+
+    Args:
+        scope: Whose memory.
+        storage: The storage of the memory.
+        context: The other values of the run, such as `make_context(settings)`.
+        dry_run: Find the changes, without a review, and save nothing.
+
+    Raises:
+        EditError: If changes need a review, which only a terminal can ask for.
+        MemgraphError: As from the graph of `build_upkeep_graph`.
+    """
+    if not dry_run and (context.review or "never") != "never":
+        raise EditError(
+            f"the upkeep asks for a review (review: {context.review}): run `memgraph upkeep` at a terminal, or make a "
+            "dry run to see the changes"
+        )
+    context = make_upkeep_context(scope, storage, context, dry_run=dry_run)
+    graph = build_upkeep_graph()
+    # in the context of a node, the run would get into the stream and the checkpoints of that graph
+    final: dict[str, Any] = contextvars.Context().run(lambda: graph.invoke({}, context=context))
+    return UpkeepResult(final["outcome"], final["report"], None if dry_run else final.get("saved"))
+
+
+def make_upkeep_context(scope: Scope, storage: MemoryStorage, context: Context, *, dry_run: bool) -> Context:
+    """Return the context of an upkeep of *scope*. That of a dry run has a copy of the memory in RAM, and no review."""
+    identity = {"user_id": scope.user_id, "agent_name": scope.agent_name}
+    if not dry_run:
+        return context.model_copy(update={**identity, "storage": storage})
+    copy, memory = InMemoryStorage(), storage.load(scope)
+    if not memory.is_empty:
+        copy.save(scope, memory.model_copy(update={"revision": 0, "forgotten": None}))
+    return context.model_copy(update={**identity, "storage": copy, "review": "never"})
+
+
+def _assemble(resolver: ContextResolver, output: type[Any]) -> StateGraph[UpkeepState, Context, UpkeepRequest, Any]:
     """Add nodes and routes."""
     bound = resolver.bind
     graph: StateGraph[UpkeepState, Context, UpkeepRequest, Any] = StateGraph(
@@ -140,7 +192,7 @@ def _assemble(
     graph.add_edge("call_model", "parse_upkeep")
     graph.add_conditional_edges("parse_upkeep", after_parse)
     graph.add_edge("apply_update", "scrub_uploads")
-    if strictest(defaults.review) == "never":
+    if resolver.review == "never":
         graph.add_conditional_edges("scrub_uploads", after_scrub)
     else:
         graph.add_edge("scrub_uploads", "review_changes")

@@ -18,6 +18,7 @@ from memgraph.importers.documents import ExportDocument
 from memgraph.models import (
     Addition,
     Answer,
+    Candidate,
     Conflict,
     Episode,
     Evidence,
@@ -98,6 +99,11 @@ def answers_of(text: str) -> Answer:
     )
 
 
+def upkeep_answer_of(text: str) -> Answer:
+    merge = {"ids": ["f1", "f2"], "content": text}
+    return Answer(text=json.dumps({"merge": [merge], "end": ["f3", text]}, ensure_ascii=False))
+
+
 def turns_of(text: str) -> tuple[Turn, ...]:
     return (
         Turn(id="m1", role="human", text="Hi."),
@@ -160,7 +166,7 @@ VALUES: Mapping[str, Value] = {
     "Sequence[MessageLike]": messages_of,
     **dict.fromkeys(("Iterable[MessageText]", "Sequence[MessageText]"), message_texts_of),
     "Memory": memory_of,
-    "Fact": lambda text: memory_of(text).facts[1],
+    **dict.fromkeys(("Fact", "Fact | Addition"), lambda text: memory_of(text).facts[1]),
     "Sequence[Fact]": lambda text: memory_of(text).facts,
     "Sequence[PastFact]": lambda text: [PastFact(content=text, ended_at=text), PastFact(content="Likes tea.")],
     "Iterable[Fact]": lambda text: memory_of(text).facts,
@@ -173,10 +179,16 @@ VALUES: Mapping[str, Value] = {
     "Proposal": proposal_of,
     "Turn": lambda text: turns_of(text)[1],
     "Sequence[Addition]": lambda text: update_of(text).additions,
+    "Sequence[Candidate]": lambda text: (
+        Candidate.make("alike", ("f1", "f2"), text),
+        Candidate.make("stale", ("f3",), text),
+        Candidate.make("summaries", ("f2",), text),
+    ),
     "Sequence[Turn]": turns_of,
     "Sequence[MarkedPart]": lambda text: (MarkedPart("Hi. ", "user"), MarkedPart(text, "relayed")),
     "Mapping[int, Turn]": lambda text: dict(enumerate(turns_of(text))),
     "Answer": answers_of,
+    "JsonObject": lambda text: {"summaries": {"workContext": text, text: text}},
     "AskedAbout": lambda text: AskedAbout(memory_of(text), dict(enumerate(turns_of(text)))),
     "Prompt": lambda text: Prompt(system=text, human=f'<turn speaker="user" part="new">{text}'),
     "Sequence[ExportDocument]": documents_of,
@@ -205,6 +217,7 @@ FINDINGS = (
 
 OTHERS: Mapping[str, Value] = {
     "Callable[[object], str]": lambda _: str,
+    "list[Refusal]": lambda _: [],
     "Sequence[Conflict]": lambda _: (Conflict(known_id="f1", addition_id="a1"),),
     "Mapping[Conflict, Verdict]": lambda _: {Conflict(known_id="f1", addition_id="a1"): "replaces"},
     "Callable[[str], str]": lambda _: str.upper,

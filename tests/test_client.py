@@ -15,9 +15,13 @@ from memgraph import (
     AsyncMemoryClient,
     ConversationError,
     EditError,
+    Fact,
     IdentityError,
+    Memory,
     MemoryClient,
     ModelError,
+    Report,
+    Scope,
     ScoredFact,
     Settings,
     open_storage,
@@ -214,6 +218,30 @@ def test_a_storage_that_was_passed_stays_open(tmp_path: Path) -> None:
         assert [scope.user_id for scope in storage.scopes()] == ["ada"]
 
 
+def test_the_upkeep_merges_what_is_known_twice(client: MemoryClient) -> None:
+    """A dry run reports the same, and saves nothing."""
+    twice = (Fact(id="a", content="Has 2 cats."), Fact(id="b", content="has 2  cats."))
+    client.storage.save(Scope("ada"), Memory(facts=twice))
+    client = MemoryClient(client.storage, model="offline", user_id="ada", settings=client.settings)
+
+    tried = client.upkeep(dry_run=True)
+
+    assert client.facts() == twice
+    assert client.upkeep() == tried
+    assert [removed.fact.id for removed in tried.removed] == ["b"]
+    assert [fact.id for fact in client.facts()] == ["a"]
+
+
+def test_an_upkeep_with_a_review_is_an_error(tmp_path: Path) -> None:
+    """There is nobody to ask; nothing is saved without the review."""
+    settings = settings_in(tmp_path).model_copy(update={"review": "always"})
+    with MemoryClient("memory:", model="offline", user_id="ada", settings=settings) as client:
+        with pytest.raises(EditError, match="review: always"):
+            client.upkeep()
+
+        assert client.upkeep(dry_run=True).removed == ()
+
+
 def test_the_async_client_does_the_same(tmp_path: Path) -> None:
     async def script() -> tuple[str, int, list[str]]:
         model = ScriptedModel(update_answer(LISBON))
@@ -223,6 +251,7 @@ def test_the_async_client_does_the_same(tmp_path: Path) -> None:
             await memory.add("I live in Lisbon")
             fact = await memory.remember("Parks on level 3")
             await memory.update(fact.id, "Parks on level 4")
+            assert await memory.upkeep() == Report()
             return await memory.context("Where do I live?"), len(await memory.search("level")), await memory.users()
 
     text, found, users = asyncio.run(script())

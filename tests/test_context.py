@@ -201,6 +201,7 @@ def test_the_json_schema_has_every_field_that_json_can_express() -> None:
     expected = {*Context.model_fields, *Policy.model_fields} - {
         "policy",
         "signals",
+        "slots",
         "allowed",
         "model_params",
         "stale_days",

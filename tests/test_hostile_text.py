@@ -9,7 +9,6 @@ import importlib.util
 import inspect
 import pkgutil
 import signal
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,7 +16,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hostile_values import NO_TEXT, OTHERS, SHAPES, VALUES, Value, answers_of, text_of_length
+from cpu_time import growth
+from hostile_values import NO_TEXT, OTHERS, SHAPES, VALUES, Value, answers_of, text_of_length, upkeep_answer_of
 from langchain_core.messages import AIMessage, HumanMessage
 
 import memgraph
@@ -31,13 +31,6 @@ PACKAGES = ("audit", "editing", "importers", "prompts", "retrieval", "review", "
 MODULES = ("attachments.context_message", "attachments.item", "cli.output", "llm.offline.sentences", "models.values")
 
 LENGTH = 200_000
-GROWTH = 4
-"""How much longer a text is than the one that it is compared with."""
-MAX_GROWTH = 8
-"""Four times the text takes four times as long if the time is linear, and 16 times if it is quadratic."""
-NOISE_SECONDS = 0.25
-TRIES = 3
-"""A function that is not linear is slow each time, a busy machine is not."""
 LIMIT_SECONDS = 60
 """CPU time for all texts: a cubic function would not end."""
 
@@ -51,6 +44,7 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
     "audit.subsumed_pairs": {"terms_of": lambda _: lambda fact: content_terms(fact.content)},
     "prompts.find_last": {"text": lambda text: answers_of(text).text},
     "prompts.find_closed": {"text": lambda text: answers_of(text).text},
+    "prompts.parse_upkeep_answer": {"answer": upkeep_answer_of},
     "prompts.update_prompt": {"signal_names": lambda _: ("correction",)},
     "prompts.read_turns": {"prompt": lambda text: f'<turn speaker="user" part="new">{text}</turn>{text}'},
     "prompts.read_facts": {"prompt": lambda text: f"{text}\n[f1] (context, 0.9) {text}\n[{text}"},
@@ -71,10 +65,12 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
 
 SKIPPED = {
     "editing.update_memory": "it takes no text, but a function that changes a memory",
+    "editing.remove_words": "it takes a storage, and compares ids",
     "prompts.read_instructions": "it takes the name of a file and of a setting",
     "retrieval.make_embeddings": "it takes a name from the settings",
     "retrieval.call_model": "it takes the name of a model",
     "retrieval.get_ranker": "it takes a name from the settings",
+    "text.read_pattern_files": "it takes the folder of the package or of a user's settings",
     "text.unit_at": "it takes a name from UNITS",
     "text.check_timezone": "it takes a time zone from the settings",
     "text.compile_pattern": "it takes a pattern from the settings",
@@ -151,28 +147,21 @@ def cpu_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def seconds_of(call: Callable[[], object]) -> float:
-    """Return the CPU time of *call*. It may refuse the text, but not fail otherwise."""
-    start = time.process_time()
+def run(call: Callable[[], object]) -> None:
+    """Run *call*, which may refuse the text, but not fail otherwise."""
     with suppress(MemgraphError, UnreadableError, InvalidItemError, ConversationItemError):
         result = call()
         if isinstance(result, Iterator):
             deque(result, maxlen=0)
-    return time.process_time() - start
 
 
-def grows(call: Callable[[str], Callable[[], object]], units: tuple[str, ...]) -> str | None:
-    """Return how the time grows if it grows faster than the text, each of TRIES times."""
-    found = None
-    for _ in range(TRIES):
-        long = seconds_of(call(text_of_length(units, LENGTH)))
-        if long < NOISE_SECONDS:
-            return None
-        short = seconds_of(call(text_of_length(units, LENGTH // GROWTH)))
-        if long <= MAX_GROWTH * short + NOISE_SECONDS:
-            return None
-        found = f"{units}: {short:.2f} s, {long:.2f} s"
-    return found
+def growing(call: Callable[[str], Callable[[], object]]) -> dict[tuple[str, ...], tuple[float, float]]:
+    """Return the shapes of text on which the time is not linear, and their times."""
+
+    def prepare(units: tuple[str, ...], length: int) -> Callable[[], object]:
+        return partial(run, call(text_of_length(units, length)))
+
+    return {units: found for units in SHAPES if (found := growth(partial(prepare, units), LENGTH))}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -181,12 +170,10 @@ def test_the_time_grows_in_proportion_to_the_text(name: str) -> None:
         bound = arguments(name, text)
         return partial(FUNCTIONS[name], *bound.args, **bound.kwargs)
 
-    seconds_of(call("warm up"))
+    run(call("warm up"))
 
     with cpu_limit(LIMIT_SECONDS):
-        growing = [found for units in SHAPES if (found := grows(call, units))]
-
-    assert growing == []
+        assert growing(call) == {}
 
 
 def test_the_time_of_an_update_grows_in_proportion_to_the_text() -> None:
@@ -194,9 +181,7 @@ def test_the_time_of_an_update_grows_in_proportion_to_the_text() -> None:
     update("warm up")
 
     with cpu_limit(LIMIT_SECONDS):
-        growing = [found for units in SHAPES if (found := grows(lambda text: partial(update, text), units))]
-
-    assert growing == []
+        assert growing(lambda text: partial(update, text)) == {}
 
 
 # -- the guard --------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from memgraph import (
     open_storage,
 )
 from memgraph.graph import in_memory_saver
+from memgraph.models import PastFact, Section
 from memgraph.nodes.apply_update import apply_update
 from memgraph.nodes.build_upkeep_prompt import build_upkeep_prompt
 from memgraph.nodes.call_model import call_model
@@ -123,6 +124,18 @@ def test_what_is_known_twice_is_merged_and_what_is_over_is_ended() -> None:
     assert (state["report"].usage.calls, saved.revision) == (1, 2)
 
 
+def test_progress_names_the_upkeep() -> None:
+    """A client of a lead agent receives the events of the update and of the upkeep in one stream."""
+    graph = build_upkeep_graph(model=ScriptedModel(ANSWER), storage=storage_with(*FACTS))
+
+    events = list(graph.stream({}, context=CONTEXT, stream_mode="custom"))
+
+    assert events == [
+        {"graph": "memory_upkeep", "node": "find_candidates", "candidates": 2, "facts": 3},
+        {"graph": "memory_upkeep", "node": "save_memory", "facts": 1, "left": 0},
+    ]
+
+
 def test_what_was_asked_is_not_asked_again() -> None:
     """The model kept everything: that is noted, and the next upkeep calls no model and saves nothing."""
     storage, model = storage_with(*FACTS), ScriptedModel(KEEP)
@@ -156,6 +169,68 @@ def test_what_has_expired_is_ended_without_a_model() -> None:
     assert [(past.id, past.reason) for past in saved.past] == [("v", "expired")]
     assert saved.upkeep is not None
     assert saved.upkeep.revision == saved.revision
+
+
+def outdated() -> tuple[MemoryStorage, Memory]:
+    """Return a memory in which a sentence rests on a fact that has ended."""
+    new = fact("Lives in Porto.", id="b", created_at="2026-04-01T00:00:00Z")
+    home = PastFact(
+        id="a", content="Lives in Lisbon.", ended_at="2026-04-01T00:00:00Z", ended_by="b", reason="superseded"
+    )
+    section = Section(summary="Has two cats. Lives in Lisbon.", updated_at="2026-01-01T00:00:00Z")
+    storage = open_storage("memory:")
+    memory = Memory(facts=(new,), past=(home,)).with_section("personal_context", section)
+    return storage, storage.save(ADA, memory)
+
+
+def summary_after(model: Any, storage: MemoryStorage) -> tuple[str, Any]:
+    state = build_upkeep_graph(model=model, storage=storage).invoke({}, context=CONTEXT)
+    return storage.load(ADA).user.personal_context.summary, state
+
+
+def test_an_outdated_summary_is_rewritten_from_the_facts() -> None:
+    """What rests on nothing is left out of it, as in an update."""
+    storage, _ = outdated()
+    text = "Has two cats. Lives in Porto. Plays the Wurlitzer."
+    model = ScriptedModel(json.dumps({"merge": [], "end": [], "summaries": {"personalContext": text}}))
+
+    summary, state = summary_after(model, storage)
+
+    assert summary.split(". ") == ["Has two cats", "Lives in Porto."]
+    assert [refusal.item for refusal in state["report"].refused] == ["Plays the Wurlitzer."]
+    assert summary_after(model, storage)[1]["outcome"] == "nothing_new"
+
+
+def test_a_rewrite_that_loses_most_of_a_summary_is_held_back() -> None:
+    storage, memory = outdated()
+    model = ScriptedModel(json.dumps({"merge": [], "summaries": {"personalContext": "Lives in Porto."}}))
+
+    summary, _ = summary_after(model, storage)
+
+    assert summary == memory.user.personal_context.summary
+    assert [held.summaries for held in storage.load(ADA).quarantine] == [{"personalContext": "Lives in Porto."}]
+
+
+def test_summaries_left_to_the_upkeep_are_written_by_it() -> None:
+    """From the facts, and again when more is learned."""
+    storage, policy = storage_with(FACTS[0]), Policy(summaries="upkeep")
+    model = ScriptedModel(json.dumps({"merge": [], "end": [], "summaries": {"workContext": "Works at Acme."}}), KEEP)
+    graph = build_upkeep_graph(model=model, storage=storage, policy=policy)
+
+    outcomes = [graph.invoke({}, context=CONTEXT)["outcome"] for _ in range(2)]
+
+    saved = storage.load(ADA)
+    assert (outcomes, saved.user.work_context.summary) == (["learned", "nothing_new"], "Works at Acme.")
+    new = fact("Sails a Contessa.", id="n", created_at="2999-01-01T00:00:00Z")
+    storage.save(ADA, saved.model_copy(update={"facts": (*saved.facts, new)}))
+    graph.invoke({}, context=CONTEXT)
+    assert "[n]" in model.asked[-1][-1].text
+
+
+def test_the_offline_model_drops_the_outdated_sentence() -> None:
+    storage, _ = outdated()
+
+    assert summary_after(None, storage)[0] == "Has two cats."
 
 
 def test_the_offline_model_needs_no_network() -> None:

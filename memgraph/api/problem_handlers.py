@@ -21,6 +21,8 @@ from memgraph.errors import (
     ForgottenError,
     IdentityError,
     MemgraphError,
+    ModelError,
+    ModelSetupError,
     NotInReviewError,
     OutboxError,
     QueueFullError,
@@ -36,6 +38,8 @@ STATUSES: Mapping[type[MemgraphError], HTTPStatus] = MappingProxyType(
         RevisionConflictError: HTTPStatus.CONFLICT,  # after max_races conflicts in a row
         ForgottenError: HTTPStatus.CONFLICT,
         NotInReviewError: HTTPStatus.NOT_FOUND,
+        ModelSetupError: HTTPStatus.INTERNAL_SERVER_ERROR,
+        ModelError: HTTPStatus.BAD_GATEWAY,
         QueueFullError: HTTPStatus.SERVICE_UNAVAILABLE,
         OutboxError: HTTPStatus.SERVICE_UNAVAILABLE,
         # a retry does not help: the stored document must be repaired

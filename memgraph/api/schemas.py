@@ -16,6 +16,7 @@ from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from memgraph.history.diff import EntryKind
 from memgraph.history.undo import UndoOutcome
 from memgraph.models import Episode, Fact, PastFact, Quarantined, Revision, Section
+from memgraph.report import Outcome, Report
 from memgraph.review import Proposal
 from memgraph.text.dates import UtcTime
 
@@ -138,6 +139,12 @@ class RetryQuery(ScopeQuery):
     """Which jobs to retry."""
 
     thread_id: ThreadId | None = Field(default=None, description="Only this conversation.")
+
+
+class UpkeepQuery(ScopeQuery):
+    """Which memory to keep up."""
+
+    dry_run: bool = Field(default=False, description="Return the changes, and save nothing.")
 
 
 # -- bodies ----------------------------------------------------------------------------------------
@@ -317,6 +324,14 @@ class JobInfo(ResponseModel):
     running: bool
     tries: int = Field(description="Number of failed attempts.")
     error: str = Field(description="The last error; empty if there was none.")
+
+
+class UpkeepResponse(ResponseModel):
+    """The result of an upkeep."""
+
+    outcome: Outcome
+    revision: int | None = Field(description="The revision after the changes; null if nothing was saved.")
+    report: Report = Field(description="What was confirmed and removed, or would be, and the usage of the model.")
 
 
 class ReviewInfo(ResponseModel):

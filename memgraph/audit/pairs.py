@@ -13,7 +13,9 @@ from types import MappingProxyType
 from memgraph.audit.findings import Finding, last_seen, pair_finding
 from memgraph.models import Fact, Memory
 from memgraph.retrieval.terms import extract_terms
+from memgraph.rules.merge import SAME, may_be_same
 from memgraph.text.normalize import fact_key, fold, single_line
+from memgraph.text.similarity import SimilarityIndex, is_richer
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NEGATION = re.compile(
@@ -108,6 +110,19 @@ def duplicates(memory: Memory, now: datetime) -> Iterator[Finding]:
         better, worse = sorted((short, long), key=_value, reverse=True) if has_same_terms else (long, short)
         removed.add(worse.id)
         yield pair_finding("duplicate", better, worse, "the first contains everything the second does")
+    yield from _same_in_other_words([fact for fact in memory.facts if fact.id not in removed])
+
+
+def _same_in_other_words(facts: Sequence[Fact]) -> Iterator[Finding]:
+    """Find what an update would have merged; the richer one is kept, unless the other is manual."""
+    removed = set[str]()
+    for index, other_index, _ in SimilarityIndex([fact.content for fact in facts]).pairs(SAME):
+        one, other = facts[index], facts[other_index]
+        if removed.isdisjoint((one.id, other.id)) and may_be_same(one, other):
+            richer = is_richer(other.content, one.content) and not one.is_manual
+            better, worse = (other, one) if richer or (other.is_manual and not one.is_manual) else (one, other)
+            removed.add(worse.id)
+            yield pair_finding("duplicate", better, worse, "they state the same in other words")
 
 
 def _value(fact: Fact) -> tuple[bool, float, str, str]:

@@ -18,6 +18,7 @@ from memgraph.background.runner import JobRunner, Limits, OnError, OnUpdate
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
 from memgraph.background.shared import REGISTRY, AgentModel, Client, WorkerConfig, WorkerGroup
+from memgraph.background.upkeep import UpkeepSchedule
 from memgraph.config import default_model, make_storage
 from memgraph.errors import ConfigError, NotInReviewError, OutboxError
 from memgraph.llm import OFFLINE
@@ -363,10 +364,12 @@ def make_runner(
         lease_seconds=settings.lease_seconds,
         max_jobs=settings.max_queued,
     )
+    upkeep = UpkeepSchedule(settings.upkeep_updates, settings.upkeep_days)
     if isinstance(model, AgentModel):
         update = _make_graph(settings, storage, OFFLINE)  # each run names the model
-        return JobRunner(outbox, UpdateExecutor(update, lambda: model.latest or default_model(settings)), limits)
-    return JobRunner(outbox, UpdateExecutor(graph or _make_graph(settings, storage, model)), limits)
+        executor = UpdateExecutor(update, lambda: model.latest or default_model(settings), upkeep)
+        return JobRunner(outbox, executor, limits)
+    return JobRunner(outbox, UpdateExecutor(graph or _make_graph(settings, storage, model), upkeep=upkeep), limits)
 
 
 def _make_graph(

@@ -23,6 +23,7 @@ from memgraph.background.planning import Plan, SubmissionView, last_deletion, pl
 from memgraph.background.resume import INTERRUPT, resume_with_changes
 from memgraph.background.reviews import StoredProposal, decided_changes, is_proposal
 from memgraph.background.serialization import load_messages
+from memgraph.background.upkeep import BackgroundUpkeep, UpkeepSchedule
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
 from memgraph.models import Memory, MemoryUpdate
@@ -105,6 +106,8 @@ class _Run:
     """Usage since *report*."""
     proposal: Proposal | None = None
     """The proposal it was interrupted with."""
+    memory: Memory = field(default_factory=Memory)
+    """As it was loaded, or saved, last."""
     revised_plan: Plan | None = None
     """The plan to run instead, if the memory was not what the plan assumed."""
 
@@ -135,16 +138,20 @@ class UpdateExecutor:
     Args:
         graph: The memory update; it runs without its checkpointer.
         model: Returns the chat model of a run; None is the one of *graph*.
+        upkeep: When the upkeep follows an update; None is never, as for a graph that `build_graph` has not made.
     """
 
     def __init__(
         self,
         graph: CompiledStateGraph[Any, Context, Any, Any],
         model: Callable[[], str | BaseChatModel | None] = lambda: None,
+        upkeep: UpkeepSchedule | None = None,
     ) -> None:
+        resolver = _resolver_of(graph)
+        self._upkeep = BackgroundUpkeep(resolver, upkeep) if resolver and upkeep else None
         self._graph = graph.copy({"checkpointer": None}) if graph.checkpointer else graph
         self._model = model
-        self.episodes = EpisodeRecorder(_resolver_of(graph))
+        self.episodes = EpisodeRecorder(resolver)
         """Keeps what the user said of what is submitted for the graph."""
 
     def run(
@@ -214,7 +221,11 @@ class UpdateExecutor:
             return None
         if run.outcome is None:
             raise MemgraphError("the graph ended without an outcome; is it the memory update, without interrupts?")
-        return UpdateResult(key, run.outcome, run.report, seconds, job.node_seconds, run.deletion)
+        report = run.report
+        if run.outcome == "learned" and self._upkeep and allow_model:
+            kept_up = self._upkeep.run_if_due(key.scope, run.memory, job.context, job.config)
+            report += Report(usage=kept_up.usage) if kept_up else Report()
+        return UpdateResult(key, run.outcome, report, seconds, job.node_seconds, run.deletion)
 
     def _stream(self, job: _Job, plan: Plan) -> _Run:
         """Run *plan* until it ends, is interrupted, or loads a memory that calls for another plan."""
@@ -242,6 +253,7 @@ class UpdateExecutor:
                 if len(job.views) > 1 and "outcome" not in output:
                     job.persist_merged(plan.learn)
             run.outcome = output.get("outcome", run.outcome)
+            run.memory = output.get("memory", run.memory)
             run.storage = output["origin"].storage if "origin" in output else run.storage
             run.changes = output.get("changes", run.changes)
             run.unreported_usage = Usage() if "report" in output else output.get("usage", run.unreported_usage)

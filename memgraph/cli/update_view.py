@@ -38,7 +38,8 @@ def _describe_upkeep_load(output: NodeOutput) -> str:
 
 def _describe_candidates(output: NodeOutput) -> str:
     kinds = [candidate.kind for candidate in output["candidates"]]
-    return f"{pluralize(kinds.count('alike'), 'group')} of facts that are alike, {kinds.count('stale')} old"
+    summaries = ", outdated summaries" if "summaries" in kinds else ""
+    return f"{pluralize(kinds.count('alike'), 'group')} of facts that are alike, {kinds.count('stale')} old{summaries}"
 
 
 def _describe_upkeep_prompt(output: NodeOutput) -> str:
@@ -49,7 +50,8 @@ def _describe_upkeep_parse(output: NodeOutput) -> str:
     if "problem" in output:
         return f"invalid answer: {output['problem']}"
     changes = output["changes"]
-    return f"{pluralize(len(changes.merges), 'merge')} proposed, {len(changes.removals)} to end"
+    summaries = f", {pluralize(len(changes.rewrites), 'summary')}" if changes.rewrites else ""
+    return f"{pluralize(len(changes.merges), 'merge')} proposed, {len(changes.removals)} to end{summaries}"
 
 
 def _describe_prompt(output: NodeOutput) -> str:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
 from memgraph.cli.update import ModelOption, check_can_review, print_disabled, resolve_model, run_with_review
-
-if TYPE_CHECKING:
-    from memgraph.models import Scope
-    from memgraph.storage import MemoryStorage
 
 DRY_RUN = "Dry run: nothing was saved."
 
@@ -40,20 +36,18 @@ def upkeep(
     from memgraph.cli.update_view import UPKEEP_OUTCOMES, Progress, dump_result, show_result
     from memgraph.config import make_context
     from memgraph.models import Scope
-    from memgraph.upkeep_graph import build_upkeep_graph
+    from memgraph.upkeep_graph import build_upkeep_graph, make_upkeep_context
 
     scope = Scope(user, agent)
-    changed = {**({"model_name": model} if model else {}), **({"review": "never"} if dry_run else {})}
-    settings = ctx.settings.model_copy(update=changed)
+    settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
     if not settings.enabled:
         print_disabled(ctx)
         return
-    check_can_review(ctx, settings)
+    if not dry_run:
+        check_can_review(ctx, settings)
     settings = resolve_model(ctx, settings)
     ctx.output.line(f"Upkeep of the memory of {format_scope(scope)}", "bold")
-    storage = _copy(ctx.storage, scope) if dry_run else ctx.storage
-    identity = {"user_id": scope.user_id, "agent_name": scope.agent_name}
-    context = make_context(settings).model_copy(update={"storage": storage, **identity})
+    context = make_upkeep_context(scope, ctx.storage, make_context(settings, storage=ctx.storage), dry_run=dry_run)
     progress = Progress(ctx.output)
     final = run_with_review(ctx.output, build_upkeep_graph, {}, context, progress)
     if final is None:
@@ -65,14 +59,3 @@ def upkeep(
     if dry_run:
         ctx.output.line(DRY_RUN)
     ctx.output.result({**dump_result(final, context, location, progress.nodes), "dry_run": dry_run})
-
-
-def _copy(storage: MemoryStorage, scope: Scope) -> MemoryStorage:
-    """Return a storage in RAM with the memory of *scope*, so that a run cannot write anything else."""
-    from memgraph.storage.memory import InMemoryStorage
-
-    copy = InMemoryStorage()
-    memory = storage.load(scope)
-    if not memory.is_empty:
-        copy.save(scope, memory.model_copy(update={"revision": 0, "forgotten": None}))
-    return copy

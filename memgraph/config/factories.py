@@ -62,17 +62,18 @@ def make_context(
         storage: Used instead of the one that they describe.
 
     Returns:
-        A Context with storage, model, policy, prompt, signals, review, structured_output, timezone and what runs over
-        HTTP may choose, and no user: each run names its own. A model that is not configured is chosen by
+        A Context with storage, model, policy, prompt, signals, slots, review, structured_output, timezone and what runs
+        over HTTP may choose, and no user: each run names its own. A model that is not configured is chosen by
         `choose_model`; if no provider can be used, that is the offline model, which is logged once a process.
 
     Raises:
-        ConfigError: If the storage cannot be opened, or the prompt or the signal files cannot be read.
+        ConfigError: If the storage cannot be opened, or the prompt, the signal files or the slot files cannot be read.
     """
     from memgraph.context import AllowedChoices, Context
     from memgraph.prompts.template import read_instructions
     from memgraph.storage.episodes import log_kept_words
     from memgraph.text.signals import load_signals
+    from memgraph.text.slots import load_slots
 
     allowed = AllowedChoices(
         models=settings.allowed_models,
@@ -93,6 +94,7 @@ def make_context(
         policy=settings.policy,
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
+        slots=load_slots(settings.slots_dir) if settings.slots_dir else None,
         model_params=settings.model_params,
         structured_output=settings.structured_output,
         review=settings.review,

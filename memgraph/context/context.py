@@ -29,10 +29,11 @@ from memgraph.review import Review
 from memgraph.storage import MemoryStorage
 from memgraph.text.dates import TimezoneName, UtcTime
 from memgraph.text.signals import Signals
+from memgraph.text.slots import Slots
 
 _SHOWN_CHARS = 40
 _NOT_IN_FORMS = frozenset(
-    {"policy", "signals", "allowed", "model_params", "stale_days"}
+    {"policy", "signals", "slots", "allowed", "model_params", "stale_days"}
 )  # the limits of the policy are fields of their own, unless they are objects
 _HIDDEN = frozenset({"storage"})  # its URL may hold a password
 
@@ -167,6 +168,9 @@ class Context(BaseModel):
     policy: Policy | None = Field(default=None, description="The limits of a memory update.")
     signals: Annotated[InstanceOf[Signals] | None, WithJsonSchema({"type": "null"})] = Field(
         default=None, description="Patterns in user messages that hint at what to learn."
+    )
+    slots: Annotated[InstanceOf[Slots] | None, WithJsonSchema({"type": "null"})] = Field(
+        default=None, description="What a person has one of at a time, and the patterns of facts that state it."
     )
     allowed: Annotated[InstanceOf[AllowedChoices] | None, WithJsonSchema({"type": "null"})] = Field(
         default=None, description="What runs over HTTP may choose. Only the one in the defaults of a graph counts."

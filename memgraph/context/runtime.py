@@ -25,6 +25,7 @@ from memgraph.review import Review, strictest
 from memgraph.state import Origin
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.text.signals import Signals, load_signals
+from memgraph.text.slots import Slots, packaged_slots
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -47,6 +48,7 @@ class RunContext:
     policy: Policy
     prompt: str | None
     signals: Signals
+    slots: Slots
     enabled: bool
     structured_output: StructuredOutput
     refused: RefusedOptions
@@ -92,7 +94,8 @@ class ContextResolver:
         self._refused = RefusedOptions()
         self._storages = ResourceCache(open_storage)
         self._signals = defaults.signals or load_signals()
-        self._review: Review = strictest(defaults.review)
+        self.review: Review = strictest(defaults.review)
+        """When a person must agree, whatever a run asks for."""
         self._allowed = defaults.allowed or AllowedChoices()
 
     @property
@@ -130,10 +133,11 @@ class ContextResolver:
             policy=_override(defaults.policy or Policy(), run.policy),
             prompt=run.prompt or defaults.prompt,
             signals=run.signals or self._signals,
+            slots=run.slots or self._defaults.slots or packaged_slots(),
             enabled=True if enabled is None else enabled,
             structured_output=run.structured_output or defaults.structured_output or "auto",
             refused=self._refused,
-            review=strictest(run.review, self._review) if run.review else self._review,
+            review=strictest(run.review, self.review) if run.review else self.review,
             authenticated_user_id=authenticated,
             open_model=lambda: self._models(model) if isinstance(model, str) else model,
             open_storage=lambda: self._storages(storage) if isinstance(storage, str) else storage,

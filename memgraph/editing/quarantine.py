@@ -7,6 +7,8 @@ from pydantic.alias_generators import to_camel
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import EditError
 from memgraph.models import SECTIONS, Fact, Memory, Quarantined, Section
+from memgraph.policy import Policy
+from memgraph.rules.past import end_facts
 from memgraph.text.normalize import fact_key
 
 
@@ -23,16 +25,21 @@ def find_quarantined(memory: Memory, change_id: str) -> Quarantined:
 
 
 def accept_quarantined(memory: Memory, change_id: str) -> Memory:
-    """Return *memory* with the change *change_id* applied. Manual facts are neither removed nor replaced.
+    """Return *memory* with the change *change_id* applied.
+
+    What its facts replace is past, manual facts too, since a person decides; only learned facts are removed otherwise.
 
     Raises:
         EditError: If there is no such change.
     """
-    change = find_quarantined(memory, change_id)
-    gone = {*change.removes, *(old for fact in change.facts for old in fact.replaces)}
-    kept = tuple(fact for fact in memory.facts if fact.is_manual or fact.id not in gone)
+    change, at = find_quarantined(memory, change_id), current_time()
+    removes = {fact.id for fact in memory.facts if fact.id in change.removes and not fact.is_manual}
+    for fact in change.facts:
+        held = set(fact.replaces) - removes
+        since = fact.valid_from or fact.said_at or at
+        memory = end_facts(memory, held, "superseded", at=since, by=fact.id, limit=Policy().max_past_facts)
+    kept = tuple(fact for fact in memory.facts if fact.id not in removes)
     accepted = memory.with_facts((*kept, *_new_facts(change, kept)))
-    at = current_time()
     for name in SECTIONS:
         if summary := change.summaries.get(to_camel(name)):
             section = Section.model_validate(

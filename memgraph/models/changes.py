@@ -99,17 +99,21 @@ class Refusal(ChangeModel):
     reason: str
 
 
+CandidateKind = Literal["alike", "stale", "summaries"]
+"""Facts that may state the same; one that was not repeated for longer than its kind lives; or those learned since the
+summaries were written, if these have to follow."""
+
+
 class Candidate(ChangeModel):
     """Known facts that the upkeep asks a model about."""
 
-    kind: Literal["alike", "stale"]
-    """Facts that may state the same, or one that was not repeated for longer than its kind lives."""
+    kind: CandidateKind
     ids: tuple[str, ...]
     digest: str
     """Identifies the question, so that it is asked once. It changes with the facts."""
 
     @classmethod
-    def make(cls, kind: Literal["alike", "stale"], ids: tuple[str, ...], *about: str) -> Candidate:
+    def make(cls, kind: CandidateKind, ids: tuple[str, ...], *about: str) -> Candidate:
         """Return the candidate whose digest is that of *about*."""
         identity = repr((kind, *about)).encode("utf-8", "surrogatepass")
         return cls(kind=kind, ids=ids, digest=hashlib.sha256(identity).hexdigest()[:12])

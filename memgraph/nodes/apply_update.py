@@ -17,7 +17,9 @@ _log = logging.getLogger("memgraph.update")
 
 def apply_update(state: ApplyInput, runtime: Runtime[RunContext]) -> Applied:
     """Apply the changes that the policy allows."""
-    result = apply(state["changes"], state["memory"], runtime.context.policy, *shown(state))
+    result = apply(
+        state["changes"], state["memory"], runtime.context.policy, *shown(state), slots=runtime.context.slots
+    )
     if evicted := sum(removed.why == FULL for removed in result.removed):
         _log.info("the memory is full: %d facts were evicted", evicted)
     return {"applied": result.memory, "removed": result.removed, "refused": result.refused}

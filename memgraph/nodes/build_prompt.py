@@ -40,6 +40,7 @@ def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Promp
         state["signals"],
         policy=policy,
         signals=runtime.context.signals,
+        slots=runtime.context.slots,
         now=datetime.now(UTC),
         timezone=runtime.context.timezone,
         instructions=runtime.context.prompt,

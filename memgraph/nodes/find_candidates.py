@@ -29,7 +29,8 @@ def find_candidates(state: FindCandidatesInput, runtime: Runtime[RunContext]) ->
     context, origin, memory = runtime.context, state["origin"], state["memory"]
     now = datetime.now(UTC)
     candidates = candidates_of(memory, context.policy, local_day(now, context.timezone) or now.date())
-    emit_progress(runtime, "find_candidates", candidates=len(candidates), facts=len(memory.facts))
+    counts = {"candidates": len(candidates), "facts": len(memory.facts)}
+    emit_progress(runtime, "find_candidates", "memory_upkeep", **counts)
     if candidates:
         context.open_model()
         context.require_storage(origin.storage).check_writable(origin.scope)

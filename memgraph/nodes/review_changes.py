@@ -29,6 +29,7 @@ def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed
         *shown(state),
         scope=origin.scope,
         thread_id=origin.thread_id,
+        slots=context.slots,
     )
     if not needs_review(proposal, strictest(origin.review, context.review)):
         return {}

@@ -53,7 +53,8 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     output: Saved = {"saved": saved, "memory": saved, "pending_turns": pending, "report": report, "conflicts": 0}
     if not pending:
         output["outcome"] = report.outcome
-    emit_progress(runtime, "save_memory", facts=len(saved.facts), left=pending)
+    graph = "memory_update" if state["changes"].asked is None else "memory_upkeep"
+    emit_progress(runtime, "save_memory", graph, facts=len(saved.facts), left=pending)
     return output
 
 

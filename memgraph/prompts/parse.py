@@ -115,11 +115,7 @@ def parse_answer(
         at=at,
         thread=thread,
         message_ids=message_ids,
-        rewrites=tuple(
-            rewrite
-            for name, section in _sections(found, refused)
-            if (rewrite := _collect(lambda name=name, section=section: _rewrite(name, section, asked), refused))
-        ),
+        rewrites=read_rewrites(found, asked, refused),
         additions=tuple(
             addition
             for item in items
@@ -201,6 +197,15 @@ def _collect(read: Callable[[], T], refused: list[Refusal]) -> T | None:
 
 
 # -- summaries ------------------------------------------------------------------------------------
+
+
+def read_rewrites(found: JsonObject, asked: AskedAbout, refused: list[Refusal]) -> tuple[Rewrite, ...]:
+    """Return the rewritten summaries of an answer; invalid ones are added to *refused*."""
+    return tuple(
+        rewrite
+        for name, section in _sections(found, refused)
+        if (rewrite := _collect(lambda name=name, section=section: _rewrite(name, section, asked), refused))
+    )
 
 
 def _sections(found: JsonObject, refused: list[Refusal]) -> list[tuple[SectionName, object]]:

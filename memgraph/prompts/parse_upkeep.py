@@ -7,19 +7,28 @@ from typing import cast
 
 from memgraph.models import Answer, Candidate, Fact, Memory, MemoryUpdate, Merge, Refusal, Removal
 from memgraph.prompts.json_text import MAX_READ, find_last
-from memgraph.prompts.parse import InvalidItemError, UnreadableError, after_thinking, preview, read_fields, read_ids
+from memgraph.prompts.parse import (
+    AskedAbout,
+    InvalidItemError,
+    UnreadableError,
+    after_thinking,
+    preview,
+    read_fields,
+    read_ids,
+    read_rewrites,
+)
 
-_KEYS = ("merge", "end")
+_KEYS = ("merge", "end", "summaries")
 _MIN_MERGED = 2
 
 
 def parse_upkeep_answer(
     answer: Answer, memory: Memory, candidates: Sequence[Candidate], *, at: str, thread: str
 ) -> MemoryUpdate:
-    """Return the changes that the model proposed: which facts are one, and which no longer hold.
+    """Return the changes that the model proposed: which facts are one, which no longer hold, and summaries.
 
     Args:
-        answer: The model's answer; the last JSON object in it with `merge` or `end` counts.
+        answer: The model's answer; the last JSON object in it with `merge`, `end` or `summaries` counts.
         memory: The memory that was shown.
         candidates: What was asked about.
         at: When it answered, ISO 8601 in UTC.
@@ -48,10 +57,13 @@ def parse_upkeep_answer(
             removals[fact_id] = Removal(id=fact_id, reason="it no longer holds, and was not repeated")
         else:
             refused.append(Refusal(item=preview(item), reason="it is not one of the old facts"))
+    asks_for_summaries = any(one.kind == "summaries" for one in candidates)
+    rewrites = read_rewrites(found, AskedAbout(memory), refused) if asks_for_summaries else ()
     return MemoryUpdate(
         at=at,
         thread=thread,
         message_ids=(),
+        rewrites=tuple(rewrite for rewrite in rewrites if rewrite.summary != rewrite.base),
         merges=tuple(merges),
         removals=tuple(removals.values()),
         refused=tuple(refused),

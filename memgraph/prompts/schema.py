@@ -58,11 +58,12 @@ def answer_schema(*, strict: bool, summaries: bool) -> JsonSchema:
 def upkeep_schema(strict: bool) -> JsonSchema:  # noqa: FBT001 - a SchemaFactory
     """Return the schema of an answer to the upkeep."""
     merge: JsonSchema = {"ids": {"type": "array", "items": _TEXT}, "content": _TEXT}
+    rewritten = {"type": "array", "items": _object(_SUMMARY, {}, strict=strict)}
     merges = {"type": "array", "items": _object(merge, {}, strict=strict)}
     return {
         "title": "memory_upkeep",
-        "description": "Which facts are one, and which no longer hold.",
-        **_object({"merge": merges, "end": {"type": "array", "items": _TEXT}}, {}, strict=strict),
+        "description": "Which facts are one, which no longer hold, and the summaries that change.",
+        **_object({"merge": merges, "end": {"type": "array", "items": _TEXT}}, {"summaries": rewritten}, strict=strict),
     }
 
 

@@ -54,7 +54,7 @@ class Template(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
-    """Static rules; contains {summaries}."""
+    """Static rules; contains {slots} and {summaries}."""
     summaries: str
     """The rule about summaries; omitted if they are not asked for."""
     human: str
@@ -76,7 +76,9 @@ class UpkeepTemplate(BaseModel):
     system: str
     """Static rules."""
     human: str
-    """Contains {today}, {groups} and {stale}."""
+    """Contains {today}, {groups}, {stale} and {summaries}."""
+    summaries: str
+    """The rule about summaries; omitted if they are not asked for."""
     examples: tuple[PromptExample, ...]
 
 

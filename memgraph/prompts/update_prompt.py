@@ -44,6 +44,7 @@ from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import escape, language_of, single_line, unescape
 from memgraph.text.sentences import sentences
 from memgraph.text.signals import Signals
+from memgraph.text.slots import Slots, packaged_slots
 from memgraph.text.spans import PLACEHOLDER, own_words, pieces_of, slice_turn
 from memgraph.text.tokens import count_tokens
 
@@ -92,6 +93,7 @@ def update_prompt(
     *,
     policy: Policy,
     signals: Signals,
+    slots: Slots | None = None,
     now: datetime,
     timezone: str = "UTC",
     instructions: str | None = None,
@@ -105,6 +107,7 @@ def update_prompt(
         signal_names: The signals that were detected.
         policy: Limits and language of the prompt.
         signals: The hints of the signals.
+        slots: What a person has one of at a time, which the model names; by default the packaged table.
         now: The time of the update, which is not always that of the conversation.
         timezone: In which dates are shown.
         instructions: The user's own rules, perhaps with examples, in place of the packaged ones.
@@ -115,7 +118,8 @@ def update_prompt(
         language = language_of(own_words(turn) for turn in new if turn.role == "human")
     template = load_template(language)
     has_summaries = policy.summaries == "update"
-    given = parse_instructions(instructions) if instructions else packaged_instructions(language, has_summaries)
+    names = slots.prompted if slots else None
+    given = parse_instructions(instructions) if instructions else packaged_instructions(language, has_summaries, names)
     facts = select_facts(memory.facts, new, policy.prompt_facts_tokens)
     human = substitute(
         template.human,
@@ -134,11 +138,21 @@ def update_prompt(
 
 
 @cache
-def packaged_instructions(language: Language, has_summaries: bool) -> Instructions:  # noqa: FBT001 - a setting
-    """Return the packaged rules and examples, with or without those about summaries; they are rendered once."""
+def packaged_instructions(
+    language: Language,
+    has_summaries: bool,  # noqa: FBT001 - a setting
+    slots: tuple[str, ...] | None = None,
+) -> Instructions:
+    """Return the packaged rules and examples, with or without those about summaries; they are rendered once.
+
+    *slots* are the names that the rules offer, by default those of the packaged table.
+    """
+    names = packaged_slots().prompted if slots is None else slots
     template = load_template(language)
     return Instructions(
-        system=substitute(template.system, summaries=template.summaries if has_summaries else ""),
+        system=substitute(
+            template.system, slots=", ".join(names), summaries=template.summaries if has_summaries else ""
+        ),
         examples=tuple(_render_example(example, template, has_summaries) for example in template.examples),
     )
 
@@ -160,13 +174,18 @@ def correction_request(prompt: Prompt, problem: str) -> str:
 
 def _memory_block(memory: Memory, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
     """Return what still holds of the summaries, if they may be rewritten, and the known *facts*."""
-    summaries = [
-        f"{to_camel(name)}: {escape(single_line(remove_hidden(section.summary)))}"
-        for name, section in with_current_summaries(memory).sections()
-        if policy.summaries == "update" and section.summary.strip()
-    ]
+    summaries = render_summaries(memory) if policy.summaries == "update" else []
     lines = "\n".join(render_fact(fact, timezone=timezone) for fact in facts)
     return _block("summaries", "\n".join(summaries)) + _block("known_facts", lines)
+
+
+def render_summaries(memory: Memory) -> list[str]:
+    """Return a line for each summary, with what still holds of it."""
+    return [
+        f"{to_camel(name)}: {escape(single_line(remove_hidden(section.summary)))}"
+        for name, section in with_current_summaries(memory).sections()
+        if section.summary.strip()
+    ]
 
 
 def _block(name: str, lines: str) -> str:

@@ -7,6 +7,12 @@
 <old>
 [fact_c3d4e5f6] (goal, 2025-01) Wants to run a marathon in autumn 2025.
 </old>
+<summaries>
+workContext: Works at Acme.
+</summaries>
+<learned>
+[fact_d4e5f6a7] (context, 2026-05) Leads the Berlin team at Acme.
+</learned>
 """
 
 from __future__ import annotations
@@ -19,17 +25,18 @@ from functools import partial
 from memgraph.models import Candidate, Fact, Memory, Prompt
 from memgraph.policy import Policy
 from memgraph.prompts.template import load_upkeep_template, substitute
-from memgraph.prompts.update_prompt import ShownFact, read_fact_lines, render_day, render_fact
+from memgraph.prompts.update_prompt import ShownFact, read_fact_lines, render_day, render_fact, render_summaries
 from memgraph.text.dates import local_day
-from memgraph.text.normalize import language_of
+from memgraph.text.normalize import language_of, unescape
 
+_SUMMARIES = re.compile(r"<summaries>\n([^<]*)</summaries>")
 _GROUP = re.compile(r"<group>\n([^<]*)</group>")
 
 
 def upkeep_prompt(
     memory: Memory, candidates: Sequence[Candidate], *, policy: Policy, now: datetime, timezone: str = "UTC"
 ) -> Prompt:
-    """Render the prompt that asks which facts are one, and which no longer hold.
+    """Render the prompt that asks which facts are one, which no longer hold, and how the summaries change.
 
     Args:
         memory: The memory.
@@ -42,16 +49,28 @@ def upkeep_prompt(
     shown = [[known[fact_id] for fact_id in one.ids if fact_id in known] for one in candidates]
     render = partial(_render, timezone=timezone)
     groups = [render("group", facts) for one, facts in zip(candidates, shown, strict=True) if one.kind == "alike"]
-    old = [fact for one, facts in zip(candidates, shown, strict=True) if one.kind == "stale" for fact in facts]
+    old, learned = (
+        [fact for one, facts in zip(candidates, shown, strict=True) if one.kind == kind for fact in facts]
+        for kind in ("stale", "summaries")
+    )
+    asks_for_summaries = any(one.kind == "summaries" for one in candidates)
+    written = "\n".join(render_summaries(memory)) if asks_for_summaries else ""
+    summaries = f"<summaries>\n{written}\n</summaries>\n" if written else ""
     language = policy.prompt_language
     if language == "auto":
         language = language_of(fact.content for facts in shown for fact in facts)
     template = load_upkeep_template(language)
     today = render_day(local_day(now, timezone))
     return Prompt(
-        system=template.system,
+        system=template.system + (template.summaries if asks_for_summaries else ""),
         examples=template.examples,
-        human=substitute(template.human, today=today, groups="".join(groups), stale=render("old", old)).strip(),
+        human=substitute(
+            template.human,
+            today=today,
+            groups="".join(groups),
+            stale=render("old", old),
+            summaries=summaries + render("learned", learned),
+        ).strip(),
         fact_ids=tuple(dict.fromkeys(fact.id for facts in shown for fact in facts)),
         answer="upkeep",
     )
@@ -67,3 +86,11 @@ def read_groups(prompt: str) -> Iterator[list[ShownFact]]:
     """Read the groups back from a prompt."""
     for block in _GROUP.findall(prompt):
         yield list(read_fact_lines(block))
+
+
+def read_summaries(prompt: str) -> Iterator[tuple[str, str]]:
+    """Read the names and the texts of the summaries back from a prompt."""
+    for block in _SUMMARIES.findall(prompt):
+        for line in block.splitlines():
+            name, _, text = line.partition(": ")
+            yield name, unescape(text)

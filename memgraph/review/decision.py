@@ -12,6 +12,8 @@ from memgraph.review.parse import parse_decision
 from memgraph.text.normalize import fact_key
 
 Decisions = Mapping[str, Verdict | Edit]
+_WORDED = frozenset({"add", "confirm"})
+"""Kinds of items with the wording of a fact."""
 
 
 def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) -> MemoryUpdate:
@@ -33,7 +35,7 @@ def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) ->
     return changes.model_copy(
         update={
             "rewrites": tuple(_rewrites(changes, decisions)),
-            "additions": tuple(_additions(changes, decisions)),
+            "additions": tuple(_additions(changes, proposal, decisions)),
             "removals": tuple(_removals(changes, decisions)),
             "merges": tuple(merge for merge in changes.merges if decisions.get(f"merge:{merge.id}") == "accept"),
             "quarantined": proposal.quarantined,
@@ -58,16 +60,24 @@ def _rewrites(changes: MemoryUpdate, decisions: Decisions) -> list[Rewrite]:
     return accepted
 
 
-def _additions(changes: MemoryUpdate, decisions: Decisions) -> list[Addition]:
-    """Return the accepted additions. Those with the same content are one item, so they share its decision."""
+def _additions(changes: MemoryUpdate, proposal: Proposal, decisions: Decisions) -> list[Addition]:
+    """Return the accepted additions. Those with one content are one item, so they share its decision.
+
+    So does an addition whose richer wording the item has. What the rules put into quarantine is not among them: a
+    review does not decide it.
+    """
+    held = {fact.id for item in proposal.quarantined for fact in item.facts}
     by_key = {
         fact_key(addition.content): decision
         for addition in changes.additions
-        if (decision := decisions.get(f"add:{addition.id}") or decisions.get(f"confirm:{addition.id}"))
+        if addition.id not in held
+        and (decision := decisions.get(f"add:{addition.id}") or decisions.get(f"confirm:{addition.id}"))
     }
+    worded = {fact_key(item.after): decisions.get(item.key) for item in proposal.items if item.kind in _WORDED}
+    by_key = {key: decision for key, decision in worded.items() if decision} | by_key
     accepted: list[Addition] = []
     for addition in changes.additions:
-        decision = by_key.get(fact_key(addition.content))
+        decision = None if addition.id in held else by_key.get(fact_key(addition.content))
         if isinstance(decision, Edit):
             accepted.append(_apply_edit(addition, decision))
         elif decision == "accept":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Merge, Refusal, Scope, Turn
 from memgraph.policy import Policy
@@ -10,8 +10,10 @@ from memgraph.report import Report, diff
 from memgraph.review.models import FactRef, Proposal, Review, ReviewItem
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.apply import apply
+from memgraph.rules.evict import FULL
 from memgraph.rules.scrub import REASON, scrub
 from memgraph.text.normalize import fact_key
+from memgraph.text.slots import Slots
 from memgraph.text.uploads import mentions_upload
 
 
@@ -24,6 +26,7 @@ def make_proposal(
     *,
     scope: Scope,
     thread_id: str | None = None,
+    slots: Slots | None = None,
 ) -> Proposal:
     """Return the effect of *changes* on *memory*.
 
@@ -35,22 +38,27 @@ def make_proposal(
         shown_ids: The ids of the facts that it showed; None if any fact may be removed.
         scope: Whose memory.
         thread_id: The conversation that was learned from.
+        slots: What a person has one of at a time; by default the packaged table.
 
     Returns:
         A proposal without items if nothing would change.
     """
     changes, uploads = _without_uploads(changes)
-    result = apply(changes, memory, policy, turns, shown_ids)
+    result = apply(changes, memory, policy, turns, shown_ids, slots=slots)
     scrubbed = scrub(
         memory,
         result.memory,
         edited_by_user=[rewrite.section for rewrite in changes.rewrites if rewrite.edited_by_user],
     )
     report = diff(memory, scrubbed.memory)
-    groups = _group_additions(changes, policy)
-    removed = {removal.fact.id: removal.fact for removal in report.removed}
+    quarantined = tuple(item for item in result.memory.quarantine if item not in memory.quarantine)
+    held = {fact.id for item in quarantined for fact in item.facts}
+    groups = _group_additions([one for one in changes.additions if one.id not in held], policy)
+    evicted = {removal.fact.id for removal in result.removed if removal.why == FULL}
+    gone = {removal.fact.id: removal.fact for removal in report.removed}
+    removed = {fact_id: fact for fact_id, fact in gone.items() if fact_id not in evicted}
     merges = [merge for merge in changes.merges if any(old in removed for old in merge.merged)]
-    replaced = {old for group in groups for old in _replaced_by(group) if old in removed}
+    replaced = {old for group in groups for old in _replaced_by(group, result.memory) if old in removed}
     replaced.update(old for merge in merges for old in merge.merged if old in removed)
     items = (
         *(item for group in groups if (item := _addition_item(group, memory, scrubbed.memory, report))),
@@ -58,14 +66,13 @@ def make_proposal(
         *(_merge_item(merge, memory, scrubbed.memory, removed) for merge in merges),
         *_rewrite_items(report),
     )
-    explained = replaced | {item.id for item in items if item.kind == "remove"}
     return Proposal(
         user_id=scope.user_id,
         agent_name=scope.agent_name,
         thread_id=thread_id,
         items=items,
-        evicted=tuple(_ref(fact) for fact in removed.values() if fact.id not in explained),
-        quarantined=tuple(item for item in result.memory.quarantine if item not in memory.quarantine),
+        evicted=tuple(_ref(fact) for fact in gone.values() if fact.id in evicted),
+        quarantined=quarantined,
         refused=tuple(dict.fromkeys(result.refused + uploads + scrubbed.refused)),
     )
 
@@ -93,23 +100,25 @@ def _without_uploads(changes: MemoryUpdate) -> tuple[MemoryUpdate, tuple[Refusal
     return changes.model_copy(update={"additions": kept}), refused
 
 
-def _group_additions(changes: MemoryUpdate, policy: Policy) -> list[list[Addition]]:
+def _group_additions(additions: Iterable[Addition], policy: Policy) -> list[list[Addition]]:
     """Group the valid additions by content, since only one of each group is added."""
     groups: dict[str, list[Addition]] = {}
-    for addition in changes.additions:
+    for addition in additions:
         if not rejection_reason(addition, policy):
             groups.setdefault(fact_key(addition.content), []).append(addition)
     return list(groups.values())
 
 
-def _replaced_by(group: Sequence[Addition]) -> set[str]:
-    return {fact_id for addition in group for fact_id in addition.replaces}
+def _replaced_by(group: Sequence[Addition], after: Memory) -> set[str]:
+    """Return the ids of what the model, or a rule, replaces by one of *group*."""
+    facts = (fact for addition in group if (fact := after.fact(addition.id)))
+    return {fact_id for one in (*group, *facts) for fact_id in one.replaces}
 
 
 def _addition_item(group: Sequence[Addition], before: Memory, after: Memory, report: Report) -> ReviewItem | None:
     """Return the effect of a group of additions: a new fact or a confirmed one, either of which may replace others."""
     first = group[0]
-    replaced = _replaced_by(group)
+    replaced = _replaced_by(group, after)
     replaces = tuple(_ref(removal.fact) for removal in report.removed if removal.fact.id in replaced)
     # not always the first: what it confirms may be replaced before the second
     for addition in group:

@@ -36,6 +36,8 @@ def add(draft: Draft) -> Draft:
         else:
             if known[key] not in confirmed | draft.new_ids:
                 draft = _confirm(draft, known[key], addition)
+            else:
+                draft = _with_quotes(draft, known[key], addition)
             confirmed.add(known[key])
             draft = _remove_replaced(draft.with_refusal(addition.content, "already known"), addition, by=known[key])
     return draft
@@ -121,6 +123,17 @@ def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
         }
     )
     facts = tuple(confirmed if known.id == fact_id else known for known in draft.memory.facts)
+    return replace(draft, memory=draft.memory.with_facts(facts))
+
+
+def _with_quotes(draft: Draft, fact_id: str, addition: Addition) -> Draft:
+    """Give a learned fact the quotes of an addition that repeats it once more in one update."""
+    facts = tuple(
+        fact.model_copy(update={"evidence": merge_evidence(fact.evidence, addition.evidence)})
+        if fact.id == fact_id and not fact.is_manual
+        else fact
+        for fact in draft.memory.facts
+    )
     return replace(draft, memory=draft.memory.with_facts(facts))
 
 

@@ -13,6 +13,7 @@ from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.add import add
 from memgraph.rules.admit import admit
+from memgraph.rules.check_shown import check_shown
 from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict
 from memgraph.rules.expire import expire
@@ -24,10 +25,12 @@ from memgraph.rules.merge import merge
 from memgraph.rules.merge_groups import ground_merges, merge_groups
 from memgraph.rules.remove import remove
 from memgraph.rules.rewrite import rewrite
+from memgraph.rules.supersede import supersede
 from memgraph.rules.watermark import advance_watermark
+from memgraph.text.slots import Slots, packaged_slots
 
 RULES: tuple[Rule, ...] = (
-    *(ground, admit, ground_summaries, ground_merges, merge, limit_damage),
+    *(ground, admit, ground_summaries, ground_merges, check_shown, merge, supersede, limit_damage),
     *(merge_groups, rewrite, remove, add, expire, evict, advance_watermark, mark_upkeep),
 )
 
@@ -46,11 +49,14 @@ def apply(
     policy: Policy,
     turns: Sequence[Turn] = (),
     shown_ids: frozenset[str] | None = None,
+    *,
+    slots: Slots | None = None,
 ) -> ApplyResult:
     """Apply *changes* to *memory* as far as *policy* allows.
 
     *turns* and *shown_ids* are the turns and the ids of the facts that the prompt showed; without ids, any fact may be
-    removed, since a person accepted the changes.
+    removed, since a person accepted the changes. *slots* is what a person has one of at a time, by
+    default the packaged table.
 
     Applying twice has the effect of applying once: if the thread's watermark knows the messages of *changes*,
     the memory is returned unchanged.
@@ -63,6 +69,7 @@ def apply(
         policy=policy,
         turns=tuple(turns),
         shown_ids=shown_ids,
+        slots=slots or packaged_slots(),
         refused=changes.refused,
     )
     for rule in RULES:

@@ -22,7 +22,7 @@ from memgraph.rules.add import rejection_reason
 from memgraph.rules.merge import KnownFacts
 from memgraph.text.changes import ChangeKind, find_change, light_words
 from memgraph.text.sentences import sentences
-from memgraph.text.slots import find_slot
+from memgraph.text.slots import find_slot, packaged_slots
 from memgraph.text.spans import own_words
 
 MAX_CONFLICTS = 5
@@ -126,7 +126,8 @@ class _FactIndex:
             own = _terms(fact.content)
             total = sum(map(self._weight, own))
             shared = sum(map(self._weight, own & terms)) / total if total else 0.0
-            if shared >= MIN_SHARED[kind] and _may_conflict(addition, fact):
+            is_related = shared >= MIN_SHARED[kind] or (kind == "ends" and _share_slot(addition, fact))
+            if is_related and _may_conflict(addition, fact):
                 yield _Scored(shared, Conflict(known_id=fact.id, addition_id=addition.id))
 
     def _candidates(self, terms: Iterable[str]) -> list[Fact]:
@@ -152,6 +153,13 @@ class _FactIndex:
             count = self._joined[0].count(_beginning(term))
             self._idf[term] = math.log((len(self._facts) + IDF_PRIOR) / (count + 1))
         return self._idf[term]
+
+
+def _share_slot(addition: Addition, fact: Fact) -> bool:
+    """Return whether both state something about one slot, also one that has several values, such as an allergy."""
+    slots = packaged_slots()
+    stated = {value.slot for value in slots.values(addition.content, addition.slot)}
+    return bool(stated) and slots.states(fact.content, stated)
 
 
 def _terms(text: str) -> frozenset[str]:

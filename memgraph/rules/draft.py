@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from memgraph.models import Addition, EndReason, Memory, MemoryUpdate, Quarantined, Refusal, Turn
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.past import end_facts
+from memgraph.text.slots import Slots, packaged_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Draft:
     """The turns that the prompt showed, in their order."""
     shown_ids: frozenset[str] | None = None
     """Ids of the facts that the prompt showed; None if a person accepted the changes."""
+    slots: Slots = field(default_factory=packaged_slots)
+    """What a person has one of at a time."""
     removable: int | None = None
     """How many learned facts may be removed, replaced and evicted in all; None if there is no limit."""
     removed: tuple[RemovedFact, ...] = ()

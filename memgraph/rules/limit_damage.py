@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from memgraph.models import Addition, Memory, Merge, Refusal, Removal, Rewrite
+from memgraph.models import Addition, Memory, Merge, Removal, Rewrite
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import content_terms
 from memgraph.rules.add import rejection_reason
@@ -19,8 +19,6 @@ SHARE = 0.2
 """The share of the learned facts that an update may remove, replace and evict."""
 MIN_KEPT_SHARE = 0.5
 """The least share of the content words of a summary that are still valid, which its new text has."""
-
-_NOT_SHOWN = "the prompt did not show this fact"
 
 
 class _Split(NamedTuple):
@@ -37,12 +35,11 @@ def damage_limit(memory: Memory) -> int:
 
 
 def limit_damage(draft: Draft) -> Draft:
-    """Put what exceeds the limit into quarantine, as one change; refuse removals of facts that were not shown.
+    """Put what exceeds the limit into quarantine, as one change.
 
     Additions come first, in their order: what is replaced is not lost. Evictions count too: `evict` may use what the
     others leave.
     """
-    draft = _without_unseen(draft)
     limit = damage_limit(draft.memory)
     within, beyond = _Split([], [], []), _Split([], [], [])
     draft, lost = _limit_merges(draft, limit)
@@ -68,7 +65,7 @@ def _limit_merges(draft: Draft, limit: int) -> tuple[Draft, set[str]]:
     merges: list[Merge] = []
     lost: set[str] = set()
     for merge in draft.changes.merges:
-        cost = lost.union(_learned(draft.memory, merge.merged))
+        cost = lost.union(_learned(draft.memory, merge.merged) - {merge.id})
         if len(cost) <= limit:
             merges.append(merge)
             lost = cost
@@ -86,26 +83,6 @@ def _replaced(draft: Draft, addition: Addition) -> set[str]:
 
 def _learned(memory: Memory, ids: tuple[str, ...]) -> set[str]:
     return {fact.id for fact_id in ids if (fact := memory.fact(fact_id)) and not fact.is_manual}
-
-
-def _without_unseen(draft: Draft) -> Draft:
-    """Return *draft* without removals and replacements of known facts that the prompt did not show."""
-    shown = draft.shown_ids
-    if shown is None:
-        return draft
-    hidden = {fact.id: fact.content for fact in draft.memory.facts if fact.id not in shown}
-    unseen = [removal.id for removal in draft.changes.removals if removal.id in hidden]
-    unseen += [old for addition in draft.changes.additions for old in addition.replaces if old in hidden]
-    if not unseen:
-        return draft
-    additions = (
-        addition.model_copy(update={"replaces": tuple(old for old in addition.replaces if old not in hidden)})
-        for addition in draft.changes.additions
-    )
-    removals = tuple(removal for removal in draft.changes.removals if removal.id not in hidden)
-    notes = tuple(Refusal(item=hidden[fact_id], reason=_NOT_SHOWN) for fact_id in dict.fromkeys(unseen))
-    changes = draft.changes.model_copy(update={"additions": tuple(additions), "removals": removals})
-    return replace(draft, changes=changes, refused=(*draft.refused, *notes))
 
 
 def _keeps_enough(rewrite: Rewrite, memory: Memory, lost: set[str]) -> bool:

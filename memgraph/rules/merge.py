@@ -10,8 +10,9 @@ from memgraph.models import Addition, Fact
 from memgraph.models.dates import days_of
 from memgraph.rules.add import cut_content, merge_evidence, rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.text.likeness import LikenessIndex, is_richer, likeness
 from memgraph.text.normalize import fact_key
+from memgraph.text.similarity import SimilarityIndex, is_richer, text_similarity
+from memgraph.text.slots import packaged_slots
 from memgraph.text.uploads import mentions_upload
 
 SAME = 0.7
@@ -21,22 +22,24 @@ SAME = 0.7
 def merge(draft: Draft) -> Draft:
     """Give an addition and the known fact that it repeats one wording, the richer one, so that `add` confirms the fact.
 
-    The fact keeps its id, and a manual one its wording. Of additions that repeat each other the first remains, with
-    the richer wording and the quotes of all. What a reviewer wrote stays as it is, and so does what replaces the fact
-    that it resembles: the model has seen both. What the model found to repeat a fact
-    does so, however little they are alike.
+    The fact keeps its id, and a manual one its wording: what adds to it is added. Of additions
+    that repeat each other the first remains, with the richer wording and the quotes of all. What a reviewer wrote stays
+    as it is, and so does what replaces a fact: the model has seen both. What the model found to repeat a fact does so,
+    however little they are alike.
     """
     known = KnownFacts(draft.memory.facts)
     kept: list[Addition] = []
     for addition in draft.changes.additions:
         if addition.edited_by_user or draft.memory.fact(addition.id) or not _is_acceptable(addition, draft):
             kept.append(addition)
-        elif same := draft.memory.fact(addition.repeats) or known.find(addition):
+        elif same := draft.memory.fact(addition.repeats) or _known(known, addition, draft):
             draft, worded = _with_one_wording(draft, same.id, addition)
             kept.append(worded)
-        elif (position := _position_of_same(kept, addition)) is not None:
+        elif (position := _position_of_same(kept, addition, draft)) is not None:
+            wordings = {kept[position].content, addition.content}
             kept[position] = _join(kept[position], addition)
-            draft = draft.with_refusal(addition.content, "already known")
+            dropped = wordings - {kept[position].content}
+            draft = draft.with_refusal(dropped.pop() if dropped else addition.content, "already known")
         else:
             kept.append(addition)
     return draft.with_additions(kept)
@@ -53,8 +56,8 @@ class KnownFacts:
         self._facts = facts
 
     @cached_property
-    def _index(self) -> LikenessIndex:
-        return LikenessIndex([fact.content for fact in self._facts])
+    def _index(self) -> SimilarityIndex:
+        return SimilarityIndex([fact.content for fact in self._facts])
 
     @cached_property
     def _by_key(self) -> dict[str, Fact]:
@@ -65,31 +68,58 @@ class KnownFacts:
         if same := self._by_key.get(fact_key(addition.content)):
             return same
         alike = (self._facts[found.position] for found in self._index.find(addition.content, SAME))
-        return next((fact for fact in alike if _may_be_same(addition, fact)), None)
+        return next((fact for fact in alike if may_be_same(addition, fact)), None)
+
+
+def _known(known: KnownFacts, addition: Addition, draft: Draft) -> Fact | None:
+    """Return the fact that *addition* repeats; None if it replaces one, or adds to a manual one."""
+    same = None if addition.replaces else known.find(addition)
+    if same and same.is_manual and is_richer(cut_content(addition, draft.policy), same.content):
+        return None
+    return same
 
 
 def _is_acceptable(addition: Addition, draft: Draft) -> bool:
     return rejection_reason(addition, draft.policy) is None and not mentions_upload(addition.content)
 
 
-def _may_be_same(addition: Addition, other: Fact | Addition) -> bool:
+def may_be_same(addition: Fact | Addition, other: Fact | Addition) -> bool:
     """Return whether nothing but the wording keeps two similar facts apart; a correction may deny what it repeats."""
     if other.id in addition.replaces or (addition.category == "correction") != (other.category == "correction"):
         return False
     if addition.slot and other.slot and addition.slot != other.slot:
         return False
-    ours, theirs = days_of(addition.valid_from), days_of(other.valid_from)
+    if _have_other_values(addition, other):
+        return False
+    if bool(addition.valid_until) != bool(other.valid_until):
+        return False
+    dates = ((addition.valid_from, other.valid_from), (addition.valid_until, other.valid_until))
+    return all(_overlap(ours, theirs) for ours, theirs in dates)
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Return whether two dates may be the same day, or one of them is not known."""
+    ours, theirs = days_of(one), days_of(other)
     return ours is None or theirs is None or (ours.first <= theirs.last and theirs.first <= ours.last)
 
 
-def _position_of_same(additions: Sequence[Addition], addition: Addition) -> int | None:
-    """Return the position of the addition that states what *addition* states; None if there is none."""
+def _have_other_values(one: Fact | Addition, other: Fact | Addition) -> bool:
+    """Return whether both state what a person has one of at a time, and not the same: two doctors, however alike."""
+    slots = packaged_slots()
+    first, second = slots.find(one.content, one.slot), slots.find(other.content, other.slot)
+    if first is None or second is None or (first.slot, first.of) != (second.slot, second.of):
+        return False
+    return not slots.are_same(first, second)
+
+
+def _position_of_same(additions: Sequence[Addition], addition: Addition, draft: Draft) -> int | None:
+    """Return the position of the acceptable addition that states what *addition* states; None if there is none."""
     for position, other in enumerate(additions):
-        is_linked = other.id in addition.replaces or addition.id in other.replaces
+        is_linked = set(addition.replaces) != set(other.replaces)
         is_equal = fact_key(other.content) == fact_key(addition.content)
-        if is_linked or is_equal or other.edited_by_user or not _may_be_same(addition, other):
+        if is_linked or is_equal or other.edited_by_user or not may_be_same(addition, other):
             continue
-        if likeness(other.content, addition.content) >= SAME:
+        if text_similarity(other.content, addition.content) >= SAME and _is_acceptable(other, draft):
             return position
     return None
 

@@ -1,27 +1,28 @@
-"""What the upkeep asks a model about: facts that may state the same, and facts that were not repeated for long."""
+"""What the upkeep asks a model about: facts that are alike, facts not repeated for long, and outdated summaries."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from datetime import date
-from itertools import chain, pairwise
+from datetime import date, timedelta
+from itertools import accumulate, chain, pairwise, takewhile
 from typing import cast
 
 from memgraph.models import Candidate, Fact, Memory
 from memgraph.models.dates import days_of
 from memgraph.policy import AgingCategory, Policy
+from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.evict import last_said
 from memgraph.rules.limit_damage import damage_limit
 from memgraph.text.dates import local_day
-from memgraph.text.likeness import Profile
 from memgraph.text.normalize import HAN, fact_key
+from memgraph.text.similarity import Profile
 from memgraph.text.tokens import count_tokens
 
 MAX_GROUP = 10
 """Maximum number of facts of a group; the others form further groups when these are merged."""
-MIN_LIKENESS = 0.5
+MIN_SIMILARITY = 0.5
 """Minimum similarity of two facts about which the model is asked: it may decide what an update must not."""
 MAX_COMPARED = 16
 """Maximum number of facts with the same word with which one is compared."""
@@ -40,7 +41,7 @@ def find_candidates(memory: Memory, policy: Policy, today: date) -> tuple[Candid
     the next one.
     """
     asked = frozenset(memory.upkeep.asked if memory.upkeep else ())
-    found = [*_groups(memory), *_stale(memory, policy, today)]
+    found = [*_groups(memory), *_stale(memory, policy, today), *_summaries(memory, policy)]
     return tuple(_within_limits([one for one in found if one.digest not in asked], memory, policy))
 
 
@@ -48,14 +49,23 @@ def _within_limits(found: Sequence[Candidate], memory: Memory, policy: Policy) -
     facts = {fact.id: fact for fact in memory.facts}
     changes, tokens = damage_limit(memory), policy.prompt_facts_tokens
     for candidate in found:
-        changes -= len(candidate.ids) - 1 if candidate.kind == "alike" else 1
-        tokens -= sum(count_tokens(facts[fact_id].content) + _LINE_TOKENS for fact_id in candidate.ids)
+        changes -= _changes(candidate)
+        tokens -= sum(_tokens(facts[fact_id]) for fact_id in candidate.ids)
         if changes < 0 or tokens < 0:
             return
         yield candidate
 
 
 _LINE_TOKENS = 20  # id, category, month and line break of a fact, and its share of the tag of a group
+
+
+def _tokens(fact: Fact) -> int:
+    return count_tokens(fact.content) + _LINE_TOKENS
+
+
+def _changes(candidate: Candidate) -> int:
+    """Return how many facts the answer may end."""
+    return len(candidate.ids) - 1 if candidate.kind == "alike" else int(candidate.kind == "stale")
 
 
 # -- facts that may state the same ------------------------------------------------------------
@@ -81,7 +91,7 @@ def alike_groups(facts: Sequence[Fact]) -> list[list[Fact]]:
         for index in {one, other} - profiles.keys():
             profiles[index] = Profile(facts[index].content)
         score = profiles[one].score(profiles[other])
-        if score >= MIN_LIKENESS or fact_key(facts[one].content) == fact_key(facts[other].content):
+        if score >= MIN_SIMILARITY or fact_key(facts[one].content) == fact_key(facts[other].content):
             alike.append((-score, one, other))
     group_of: dict[int, list[int]] = {}
     for _, one, other in sorted(alike):  # the most similar first
@@ -96,23 +106,25 @@ def alike_groups(facts: Sequence[Fact]) -> list[list[Fact]]:
 def _pairs_with_common_words(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the pairs of texts that may be alike: they share a rare word, and half of the words of the shorter one.
 
-    Words of many texts do not count. Only the rarer half of the others is looked up, and of the texts that have one
-    only the last MAX_COMPARED, so that 2,000 facts take a few milliseconds.
+    Words of many texts do not count. A pair with half of the words of the shorter text in common has one of the rarer
+    half of these: shorter texts are found by them alone, and of those that have one only the last MAX_COMPARED are
+    compared, so that 2,000 facts take a few milliseconds.
     """
     words = [_words(text) for text in texts]
     counts = Counter(chain.from_iterable(words))
     common = {word for word, count in counts.items() if count > max(MAX_COMPARED, MAX_SHARE * len(texts))}
     words = [own - common or own for own in words]
-    having: defaultdict[str, list[int]] = defaultdict(list)
-    for index, own in enumerate(words):
-        seen: set[int] = set()
-        for word in sorted(own, key=counts.__getitem__)[: len(own) // 2 + 1]:
-            if counts[word] > 1:
-                seen.update(having[word][-MAX_COMPARED:])
-                having[word].append(index)
-        for other in seen:
-            if 2 * len(own & words[other]) >= min(len(own), len(words[other])):
-                yield other, index
+    having: defaultdict[int, list[int]] = defaultdict(list)
+    ordered = sorted((count, word) for word, count in counts.items() if count > 1)
+    ranks = {word: rank for rank, (_, word) in enumerate(ordered)}
+    for index in sorted(range(len(words)), key=lambda index: len(words[index])):
+        own = words[index]
+        shared = sorted(ranks[word] for word in own if word in ranks)
+        for other in {other for rank in shared for other in having[rank][-MAX_COMPARED:]}:
+            if 2 * len(own & words[other]) >= len(words[other]):
+                yield min(other, index), max(other, index)
+        for rank in shared[: max(0, len(own) // 2 + 1 - (len(own) - len(shared)))]:
+            having[rank].append(index)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -128,7 +140,10 @@ def _words(text: str) -> frozenset[str]:
 
 def _stale(memory: Memory, policy: Policy, today: date) -> Iterator[Candidate]:
     """Yield the learned facts that were not confirmed for longer than their kind lives, the oldest first."""
-    for fact in sorted(memory.facts, key=last_said):
+    # the date alone shows of most facts that they are not stale, and is read faster than a time
+    latest = (today - timedelta(days=min(policy.stale_days.values()) - 1)).isoformat()
+    old = [fact for fact in memory.facts if last_said(fact) < latest]
+    for fact in sorted(old, key=last_said):
         if periods := stale_periods(fact, policy, today):
             yield Candidate.make("stale", (fact.id,), fact.id, fact.content, last_said(fact), str(periods))
 
@@ -143,3 +158,31 @@ def stale_periods(fact: Fact, policy: Policy, today: date) -> int:
         return 0
     category = cast("AgingCategory", fact.effective_category)
     return max(0, (today - seen).days // policy.stale_days[category])
+
+
+# -- summaries --------------------------------------------------------------------------------------
+
+
+def _summaries(memory: Memory, policy: Policy) -> Iterator[Candidate]:
+    """Yield the question about the summaries, with the facts learned since they were written.
+
+    It is asked if a sentence rests on a fact that has ended, or if the summaries are left to the upkeep and there are
+    such facts. If they do not all fit the prompt, the newest are shown.
+    """
+    before, held = dict(memory.sections()), dict(with_current_summaries(memory).sections())
+    since = [section.updated_at for name, section in before.items() if section.summary != held[name].summary]
+    is_outdated = bool(since)
+    if policy.summaries == "upkeep":
+        since.append(min((section.updated_at for section in before.values() if section.summary), default=""))
+    learned = [fact for fact in memory.facts if since and fact.created_at > min(since)]
+    if learned or is_outdated:
+        shown = _newest(learned, policy.prompt_facts_tokens // 2)
+        about = (*(section.summary for section in held.values()), *(f"{fact.id} {fact.content}" for fact in learned))
+        yield Candidate.make("summaries", tuple(fact.id for fact in shown), *about)
+
+
+def _newest(facts: Sequence[Fact], max_tokens: int) -> list[Fact]:
+    """Return the last of *facts* that fit."""
+    totals = accumulate(_tokens(fact) for fact in reversed(facts))
+    count = sum(1 for _ in takewhile(lambda total: total <= max_tokens, totals))
+    return list(facts[len(facts) - count :])

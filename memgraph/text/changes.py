@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
 from memgraph.text.normalize import fold
+from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 
-FOLDER = Path(__file__).parent / "patterns" / "changes"
 READ_CHARS = 2_000
 """Characters of a text that are searched."""
 
@@ -45,9 +43,7 @@ def light_words() -> frozenset[str]:
 
 @cache
 def _files() -> tuple[ChangeWords, ...]:
-    return tuple(
-        ChangeWords.model_validate(yaml.safe_load(path.read_text("utf-8"))) for path in sorted(FOLDER.glob("*.yaml"))
-    )
+    return tuple(read_pattern_files(PATTERNS / "changes", ChangeWords).values())
 
 
 @cache

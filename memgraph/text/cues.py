@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
-FOLDER = Path(__file__).parent / "patterns" / "provenance"
+from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 
 
 class CueGroup(BaseModel):
@@ -54,8 +52,7 @@ class CueFile(BaseModel):
 
 @cache
 def _files() -> tuple[CueFile, ...]:
-    paths = sorted(FOLDER.glob("*.yaml"))
-    return tuple(CueFile.model_validate(yaml.safe_load(path.read_text("utf-8"))) for path in paths)
+    return tuple(read_pattern_files(PATTERNS / "provenance", CueFile).values())
 
 
 @cache

@@ -1,6 +1,6 @@
 """The words that the comparison of two sentences knows: synonyms, relatives, opposites and denials.
 
-They are data: `en.yaml` in FOLDER explains them.
+They are data: `patterns/similarity/en.yaml` explains them.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
 from memgraph.text.normalize import HAN
+from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 from memgraph.text.stems import stem
 
-FOLDER = Path(__file__).parent / "patterns" / "likeness"
 MARK = "~"
 """Begins the token that stands for a phrase, such as "no longer"."""
 
@@ -68,7 +66,7 @@ class Lexicon:
 @cache
 def load_lexicon() -> Lexicon:
     """Return the words of all languages that come with the package."""
-    files = [LexiconFile.model_validate(yaml.safe_load(path.read_text("utf-8"))) for path in sorted(FOLDER.glob("*"))]
+    files = read_pattern_files(PATTERNS / "similarity", LexiconFile).values()
     groups = [_stems(line) for file in files for line in _lines(file.same)]
     marks = {
         phrase: mark

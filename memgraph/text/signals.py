@@ -9,18 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, Self
 
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
-from memgraph._validation import field_errors
-from memgraph._yaml import load_yaml
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
 from memgraph.text.normalize import fold, words_of
+from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 from memgraph.text.spans import own_words
-
-PACKAGED = Path(__file__).parent / "patterns"
-SUFFIXES = frozenset({".yaml", ".yml"})
 
 OTHER = r"[^\W\x00-\xff]"
 """A letter of another script, Chinese. The range of all Chinese characters takes a millisecond to compile each time."""
@@ -105,7 +100,7 @@ class SignalFile(BaseModel):
 @cache
 def packaged_files() -> Mapping[str, SignalFile]:
     """Return the packaged files by language."""
-    return _read_folder(PACKAGED)
+    return read_pattern_files(PATTERNS, SignalFile)
 
 
 def all_files(folder: Path) -> Mapping[str, SignalFile]:
@@ -117,7 +112,8 @@ def all_files(folder: Path) -> Mapping[str, SignalFile]:
     if not folder.is_dir():
         raise ConfigError(f"signals folder {folder} does not exist")
     packaged = packaged_files()
-    mine = {language: file.merge(packaged.get(language)) for language, file in _read_folder(folder).items()}
+    own = read_pattern_files(folder, SignalFile)
+    mine = {language: file.merge(packaged.get(language)) for language, file in own.items()}
     return {**packaged, **mine}
 
 
@@ -155,21 +151,6 @@ def _has_top_level_bar(pattern: str) -> bool:
         if part == "|" and not depth:
             return True
     return False
-
-
-def _read_folder(folder: Path) -> dict[str, SignalFile]:
-    paths = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
-    return {path.stem: _read(path) for path in paths}
-
-
-def _read(path: Path) -> SignalFile:
-    try:
-        return SignalFile.model_validate(load_yaml(path.read_text("utf-8")) or {})
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
-    except ValidationError as error:
-        details = "; ".join(map(str, field_errors(error, empty_path="the file")))
-        raise ConfigError(f"{path}: {details}") from error
 
 
 READ_CHARS = 2_000

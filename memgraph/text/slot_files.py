@@ -11,15 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from memgraph._validation import field_errors
-from memgraph._yaml import load_yaml
 from memgraph.errors import ConfigError
+from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 
-FOLDER = Path(__file__).parent / "patterns" / "slots"
-SUFFIXES = frozenset({".yaml", ".yml"})
 _SLOT_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _LINE_BREAK = re.compile(r"\| (?=\w)")
 """A bar at the end of a line of a folded YAML text."""
@@ -37,6 +33,7 @@ class SlotPart(BaseModel):
     aliases: str = ""
     ranks: str = ""
     several: bool = False
+    in_prompt: bool = False
     refused: str = Field(default="", alias="not")
     patterns: str = ""
 
@@ -116,7 +113,7 @@ class SlotFile(BaseModel):
 @cache
 def packaged_files() -> Mapping[str, SlotFile]:
     """Return the packaged files by language."""
-    return _read_folder(FOLDER)
+    return read_pattern_files(PATTERNS / "slots", SlotFile)
 
 
 def slot_files(folder: Path | None = None) -> Mapping[str, SlotFile]:
@@ -130,23 +127,9 @@ def slot_files(folder: Path | None = None) -> Mapping[str, SlotFile]:
         return packaged
     if not folder.is_dir():
         raise ConfigError(f"slots folder {folder} does not exist")
-    own = {language: file.merge(packaged.get(language)) for language, file in _read_folder(folder).items()}
+    files = read_pattern_files(folder, SlotFile)
+    own = {language: file.merge(packaged.get(language)) for language, file in files.items()}
     for file in own.values():
         for name in file.slots:
             file.compile_slot(name)
     return {**packaged, **own}
-
-
-def _read_folder(folder: Path) -> dict[str, SlotFile]:
-    paths = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
-    return {path.stem: _read(path) for path in paths}
-
-
-def _read(path: Path) -> SlotFile:
-    try:
-        return SlotFile.model_validate(load_yaml(path.read_text("utf-8")) or {})
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
-    except ValidationError as error:
-        details = "; ".join(map(str, field_errors(error, empty_path="the file")))
-        raise ConfigError(f"{path}: {details}") from error

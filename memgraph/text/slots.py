@@ -7,7 +7,7 @@ that facts about other people fill none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -26,12 +26,13 @@ _CONTRACTIONS = (
     (re.compile(r"\b(I|we|they)'ve\b", re.IGNORECASE), r"\1 have"),
     (re.compile(r"\b(do|does|is|are|has)n't\b", re.IGNORECASE), r"\1 not"),
     (re.compile(r"\b(name|job|birthday|phone|car)'s (?=\S)", re.IGNORECASE), r"\1 is "),
+    (re.compile(r"^(?!(?:the )?user:)((?:[a-z]+ ){0,3}[a-z]+): (?=\S)", re.IGNORECASE), r"\1 is "),
 )
 _HAN = re.compile(f"[{HAN}]")
 _BESIDE_HAN = re.compile(rf"(?<=[{HAN},;:。(]) | (?=[{HAN},;:。)])")
 _SENTENCE_END = re.compile(r"(?<!\bdr)(?<!\bst)(?<!\bmr)(?<!\bmrs)[.!] (?=[A-Z])|。", re.IGNORECASE)
 _NEXT_CLAUSE = re.compile(r"[;,] ?(?:and |but )?| and | but ")
-_ARTICLE = re.compile(r"(?:an?|the|my|their|his|her|our) ")
+_ARTICLE = re.compile(r"^(?:an?|the|my|their|his|her|our) ")
 _WORD = re.compile(rf"[{HAN}]|(?:(?![{HAN}])\w)+")
 
 
@@ -55,6 +56,8 @@ class Slots:
         parts = [(name, part) for file in files.values() for name, part in file.slots.items()]
         self.single_valued = frozenset(name for name, part in parts if not part.several)
         """Names of the slots with one value at a time."""
+        self.prompted = tuple(dict.fromkeys(name for name, part in parts if part.in_prompt))
+        """Names of those that the prompt offers to the model, in the order of the files."""
         self._aliases = {
             alias.strip().replace(" ", "_"): name for name, part in parts for alias in part.aliases.split(",")
         }
@@ -73,21 +76,26 @@ class Slots:
 
         Args:
             content: A fact in the first or third person, or without a subject ("Lives in Lisbon.").
-            slot: The slot that is known to be filled, by any of its names: the value is the whole content if no
-                pattern of the slot matches. An unknown name counts as none.
+            slot: The slot that a model gives, by any of its names: the value is the whole content if no pattern of
+                any slot matches. An unknown name counts as none.
         """
+        found = self.values(content, slot)
+        return next((value for value in found if value.slot in self.single_valued and not value.is_ended), None)
+
+    def values(self, content: str, slot: str | None = None) -> tuple[SlotValue, ...]:
+        """Return what *content* states about slots, each once: first about *slot*, then in the order of its clauses.
+
+        It may state that values ended, and values of slots that have several.
+        """
+        found = list({(value.slot, value.is_ended): value for value in reversed([*self._read(content)])}.values())[::-1]
         name = self.normalize(slot)
-        if name is None:
-            return next((found for found in self.find_all(content) if found.slot in self.single_valued), None)
-        return self.read(content, name) or self._whole(content, name)
+        if name and not found and (whole := self._whole(content, name)):
+            return (whole,)
+        return tuple(sorted(found, key=lambda value: value.slot != name))
 
-    def find_all(self, content: str) -> tuple[SlotValue, ...]:
-        """Return what *content* states about slots, the one that it begins with first, and about each slot once."""
-        return tuple({(found.slot, found.is_ended): found for found in reversed([*self._read(content)])}.values())[::-1]
-
-    def read(self, content: str, slot: str) -> SlotValue | None:
-        """Return what *content* states about *slot*, a name of the table, by its patterns alone."""
-        return next(self._read(content, slot), None)
+    def states(self, content: str, slots: Collection[str]) -> bool:
+        """Return whether *content* states something about one of *slots*, names of the table; faster than `values`."""
+        return any(next(self._read(content, slot), None) for slot in slots)
 
     def are_same(self, one: SlotValue, other: SlotValue) -> bool:
         """Return whether two values of one slot are the same: one contains the words of the other, but for ranks."""

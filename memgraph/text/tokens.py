@@ -7,11 +7,11 @@ read or set, and tiktoken's own cache plays no part.
 
 from __future__ import annotations
 
-import base64
 import gzip
 import hashlib
 import threading
 import zlib
+from binascii import a2b_base64
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,8 +86,8 @@ def _loaded() -> Encoding:
 
 
 def _ranks() -> dict[bytes, int]:
-    lines = (line.split() for line in _ranks_file().splitlines() if line)
-    return {base64.b64decode(token): int(rank) for token, rank in lines}
+    fields = _ranks_file().split()  # a token and its rank in turn; line by line takes twice as long
+    return {a2b_base64(token): int(rank) for token, rank in zip(fields[::2], fields[1::2], strict=True)}
 
 
 def _ranks_file() -> bytes:

@@ -36,6 +36,7 @@ REQUESTS = [
     ("POST", "conversations", {"messages": [{"role": "user", "content": "I like rum."}]}),
     ("GET", "updates", None),
     ("POST", "updates/retry", None),
+    ("POST", "upkeep", None),
     ("GET", "reviews", None),
     ("POST", "reviews/1", "accept"),
     ("GET", "quarantine", None),

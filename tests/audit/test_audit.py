@@ -314,3 +314,16 @@ def test_secrets_in_episodes_are_found_and_rewritten() -> None:
         ("secret", "e1", "My key is AKIA***.")
     ]
     assert [episode.text for episode in rewritten_episodes([key], findings)] == ["My key is [removed]."]
+
+
+def test_the_same_fact_in_other_words_is_found_and_the_richer_one_stays() -> None:
+    """An update would have merged them."""
+    assert removed_by_fix(
+        make_fact("Is based in Lisbon, Portugal."), make_fact("Lives in Lisbon."), make_fact("Sister lives in Lisbon.")
+    ) == ["Lives in Lisbon."]
+
+
+def test_of_two_wordings_the_manual_one_stays() -> None:
+    assert removed_by_fix(make_fact("Loves verbena tea."), make_fact("Likes verbena tea.", source="manual")) == [
+        "Loves verbena tea."
+    ]

@@ -22,11 +22,14 @@ MEMORY = Memory(facts=(OSLO, TEA, OWN), quarantine=(CHANGE, Quarantined(id="q2",
 
 
 def test_an_accepted_change_is_applied_as_a_whole() -> None:
-    """Manual facts stay, known ones are not doubled, and an id that is taken is replaced."""
+    """What its facts replace is past, a manual fact too; known facts are not doubled."""
     memory = accept_quarantined(MEMORY, "q1")
 
-    assert [fact.content for fact in memory.facts] == ["Likes tea.", "Has a dog.", "Lives in Rome."]
-    assert len({fact.id for fact in memory.facts}) == 3
+    assert [fact.content for fact in memory.facts] == ["Likes tea.", "Lives in Rome."]
+    assert [(fact.content, fact.reason) for fact in memory.past] == [
+        ("Lives in Oslo.", "superseded"),
+        ("Has a dog.", "superseded"),
+    ]
     assert memory.user.work_context.summary == "Cook."
     assert [item.id for item in memory.quarantine] == ["q2"]
 

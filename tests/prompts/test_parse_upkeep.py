@@ -8,7 +8,7 @@ import pytest
 from update_values import AT, fact
 
 from memgraph import Memory
-from memgraph.models import Answer, Candidate, MemoryUpdate, Merge, Removal
+from memgraph.models import Answer, Candidate, MemoryUpdate, Merge, Removal, Rewrite, Section
 from memgraph.prompts.parse import UnreadableError
 from memgraph.prompts.parse_upkeep import parse_upkeep_answer
 
@@ -74,6 +74,24 @@ def test_a_merge_that_was_not_offered_is_refused(item: object, reason: str) -> N
 
     assert changes.merges == ()
     assert [refusal.reason for refusal in changes.refused] == [reason]
+
+
+def test_summaries_are_read_if_they_were_asked_about() -> None:
+    """One that is as before is no change."""
+    memory = MEMORY.with_section("work_context", Section(summary="Sails.")).with_section(
+        "top_of_mind", Section(summary="Has a cat.")
+    )
+    new = [{"section": "workContext", "text": "Wants to sail."}, {"section": "topOfMind", "text": "Has a cat."}]
+    answer = Answer(text=json.dumps({"merge": [], "end": [], "summaries": new}))
+    about = Candidate(kind="summaries", ids=("c",), digest="d3")
+
+    asked, other = (
+        parse_upkeep_answer(answer, memory, candidates, at=AT, thread="unknown").rewrites
+        for candidates in ((about,), CANDIDATES)
+    )
+
+    assert asked == (Rewrite(section="work_context", summary="Wants to sail.", base="Sails."),)
+    assert other == ()
 
 
 def test_a_fact_is_merged_once() -> None:

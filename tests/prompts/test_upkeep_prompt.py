@@ -8,10 +8,10 @@ import pytest
 from update_values import fact
 
 from memgraph import Memory, Policy
-from memgraph.models import Candidate
+from memgraph.models import Candidate, Section
 from memgraph.prompts.schema import upkeep_schema
 from memgraph.prompts.template import load_upkeep_template
-from memgraph.prompts.upkeep_prompt import read_groups, upkeep_prompt
+from memgraph.prompts.upkeep_prompt import read_groups, read_summaries, upkeep_prompt
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 MEMORY = Memory(
@@ -40,6 +40,25 @@ def test_groups_and_old_facts_are_shown_with_today() -> None:
         "</old>",
     ]
     assert (prompt.answer, prompt.fact_ids) == ("upkeep", ("a", "b", "c"))
+
+
+def test_summaries_are_shown_with_what_was_learned_since() -> None:
+    """And only then the model is told how to rewrite them."""
+    memory = MEMORY.with_section("work_context", Section(summary="Sails <fast>."))
+    asked = Candidate(kind="summaries", ids=("b",), digest="d3")
+
+    prompt, other = (upkeep_prompt(memory, ask, policy=Policy(), now=NOW) for ask in ((STALE, asked), (STALE,)))
+
+    assert prompt.human.splitlines()[4:] == [
+        "<summaries>",
+        "workContext: Sails &lt;fast&gt;.",
+        "</summaries>",
+        "<learned>",
+        "[b] (context, 2026-04) has a cat.",
+        "</learned>",
+    ]
+    assert list(read_summaries(prompt.human)) == [("workContext", "Sails <fast>.")]
+    assert ("topOfMind" in prompt.system, "topOfMind" in other.system, "Sails" in other.human) == (True, False, False)
 
 
 def test_what_is_empty_is_left_out() -> None:
@@ -74,7 +93,8 @@ def test_the_schema_asks_for_merges_and_ends(*, strict: bool) -> None:
     """Not for new facts."""
     schema = upkeep_schema(strict)
 
-    assert list(schema["properties"]) == schema["required"] == ["merge", "end"]
+    assert list(schema["properties"]) == ["merge", "end", "summaries"]
+    assert schema["required"] == ["merge", "end", "summaries"][: None if strict else 2]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -69,6 +69,21 @@ def test_what_no_change_word_or_known_fact_speaks_for_is_not_asked_about(content
     assert conflicts(quoted(content, quote)) == []
 
 
+@pytest.mark.parametrize(
+    ("known", "new", "said"),
+    [
+        (
+            "Allergic to penicillin.",
+            "Allergic to sulfa drugs.",
+            "It was never penicillin, I'm allergic to sulfa.",
+        ),
+        ("对青霉素过敏。", "对磺胺过敏。", "复查说弄错了,我是对磺胺过敏。"),
+    ],
+)
+def test_what_people_have_several_of_is_asked_about_if_something_ended(known: str, new: str, said: str) -> None:
+    assert conflicts(quoted(new, said), facts=(fact(known, id="f0", said_at=BEFORE),))
+
+
 def test_a_change_word_counts_in_the_quoted_sentence() -> None:
     """A long turn has one somewhere."""
     new = quoted("Prefers coffee to tea.", "I prefer coffee to tea.")

@@ -11,7 +11,6 @@ from memgraph.editing import accept_quarantined
 from memgraph.models import Memory, Removal, Rewrite, Section
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
-from memgraph.rules.draft import Draft
 from memgraph.rules.limit_damage import damage_limit, limit_damage
 
 TRUSTING = Policy(grounding="off")
@@ -66,19 +65,6 @@ def test_evictions_count() -> None:
 
     assert (lost(before, result), len(result.facts)) == (5, 10)
     assert sum(len(held.facts) for held in result.quarantine) == 5
-
-
-def test_only_facts_that_the_prompt_showed_are_removed() -> None:
-    """An id that the model cannot know is a guess, or somebody else's."""
-    before = memory_of(3)
-    proposed = addition("New.", id="n1", replaces=("f1", "f2"))
-    base = draft(before, additions=(proposed,), removals=(Removal(id="f0"), Removal(id="gone")))
-
-    result = limit_damage(Draft(memory=before, changes=base.changes, policy=TRUSTING, shown_ids=frozenset({"f2"})))
-
-    assert result.changes.additions[0].replaces == ("f2",)
-    assert [removal.id for removal in result.changes.removals] == ["gone"]
-    assert [refusal.item for refusal in result.refused] == ["Fact 0.", "Fact 1."]
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,17 @@ def test_merges_beyond_the_damage_limit_are_refused() -> None:
     ]
 
 
+def test_the_fact_that_stays_does_not_count_for_the_damage_limit() -> None:
+    """A model may list it among the merged ones."""
+    facts = tuple(fact(f"Has cat {n}.", id=f"f{n}") for n in range(6))
+    merge = Merge(id="f0", content="Has cats.", merged=tuple(one.id for one in facts))
+
+    result = apply(merging(merge, facts=facts).changes, Memory(facts=facts), Policy(grounding="off"))
+
+    assert [one.id for one in result.memory.facts] == ["f0"]
+    assert result.refused == ()
+
+
 def test_applying_twice_is_applying_once() -> None:
     """A run may be repeated after a crash."""
     changes = merging(MERGE, removals=(Removal(id="c"),), asked=("d1",), message_ids=()).changes

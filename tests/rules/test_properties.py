@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memgraph.models import CATEGORIES, Addition, Evidence, Fact, Memory, MemoryUpdate, Merge, Removal, Rewrite, Section
@@ -83,8 +83,14 @@ policies = st.builds(
 
 @given(memories, updates | upkeeps, policies)
 def test_applying_twice_is_applying_once(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
-    """A run that lost a race, or was killed between save and removal, applies again."""
-    once = apply(changes, memory, policy).memory
+    """A run that lost a race, or was killed between save and removal, applies again.
+
+    What exceeded the limit of an upkeep, which has no watermark, may be within it the second time.
+    """
+    first = apply(changes, memory, policy)
+    once = first.memory
+    exceeds = once.quarantine != memory.quarantine or any("at most" in refusal.reason for refusal in first.refused)
+    assume(changes.message_ids or not exceeds)
 
     assert apply(changes, once, policy).memory == once
 

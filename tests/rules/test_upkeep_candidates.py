@@ -8,10 +8,11 @@ import pytest
 from update_values import fact
 
 from memgraph import Fact, Memory, Policy
-from memgraph.models import Candidate, Upkeep
+from memgraph.models import Candidate, PastFact, Section, Upkeep
 from memgraph.rules.upkeep_candidates import MAX_GROUP, find_candidates, stale_periods
 
 TODAY = date(2026, 5, 1)
+NEVER = dict.fromkeys(Policy().stale_days, 36_500)
 OLD = "2024-05-01T00:00:00Z"
 
 
@@ -88,6 +89,46 @@ def test_a_stale_fact_is_asked_about_again_after_the_same_time() -> None:
 
     assert find_candidates(memory, Policy(), date(2025, 3, 1)) == ()
     assert find_candidates(memory, Policy(), date(2025, 6, 1)) != ()
+
+
+def test_summaries_left_to_the_upkeep_are_asked_about_if_something_was_learned_since() -> None:
+    """Once; the next time when something more was learned."""
+    facts = fact("Has a cat.", id="a", created_at=OLD), fact("Sails.", id="b", created_at="2026-04-01T00:00:00Z")
+    memory = Memory(facts=facts).with_section("top_of_mind", Section(summary="Cat.", updated_at=OLD))
+    policy = Policy(summaries="upkeep", stale_days=NEVER)
+
+    (asked,) = find_candidates(memory, policy, TODAY)
+
+    assert (asked.kind, asked.ids) == ("summaries", ("b",))
+    assert find_candidates(memory.model_copy(update={"upkeep": Upkeep(asked=(asked.digest,))}), policy, TODAY) == ()
+    assert find_candidates(memory, Policy(stale_days=NEVER), TODAY) == ()
+
+
+def test_outdated_summaries_are_asked_about_whoever_writes_them() -> None:
+    """With the facts learned since they were written."""
+    new = fact("Lives in Porto.", id="b", created_at="2026-04-01T00:00:00Z")
+    home = PastFact(
+        id="a", content="Lives in Lisbon.", ended_at="2026-04-01T00:00:00Z", ended_by="b", reason="superseded"
+    )
+    memory = Memory(facts=(new,), past=(home,)).with_section(
+        "personal_context", Section(summary="Lives in Lisbon.", updated_at=OLD)
+    )
+
+    (asked,) = find_candidates(memory, Policy(), TODAY)
+
+    assert (asked.kind, asked.ids) == ("summaries", ("b",))
+
+
+def test_the_newest_facts_are_shown_for_the_summaries() -> None:
+    """As many as fit half of the prompt."""
+    facts = [
+        fact(f"Owns {'very ' * 40}{word}.", id=word, created_at="2026-04-01T00:00:00Z")
+        for word in ("boats", "cellos", "tractors", "windmills")
+    ]
+
+    *_, asked = found(*facts, policy=Policy(summaries="upkeep", prompt_facts_tokens=300))
+
+    assert (asked.kind, asked.ids) == ("summaries", ("tractors", "windmills"))
 
 
 def test_one_upkeep_asks_no_more_than_it_may_change() -> None:

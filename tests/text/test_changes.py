@@ -32,7 +32,8 @@ def test_words_that_begin_something(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "I like tea.", "I will not give up!", "Don't let anything stop you.", "I never quit.", "It ended up fine.",
+        "I like tea.", "I paint these days.",
+        "I will not give up!", "Don't let anything stop you.", "I never quit.", "It ended up fine.",
         "The block changed the game.", "I dropped off the cake.", "Now that I think of it, nothing.",
         "I got used to the cold.", "I finished a painting.", "我喜欢茶。", "我在学西班牙语。",
     ],

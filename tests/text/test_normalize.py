@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 
 import pytest
+from cpu_time import growth
 
 from memgraph.text.normalize import MAX_MARKS, clean_json, fact_key, fold, unescape
 
@@ -16,14 +17,10 @@ ACUTE, TILDE = "\u0301", "\u0334"
 
 
 @pytest.mark.parametrize("normalize", [fact_key, fold])
-@pytest.mark.parametrize("text", [(ACUTE + TILDE) * 100_000, "\uff9e\u0334" * 100_000])
-def test_a_long_run_of_combining_marks_takes_linear_time(normalize: Callable[[str], str], text: str) -> None:
+@pytest.mark.parametrize("unit", [ACUTE + TILDE, "\uff9e\u0334"])
+def test_a_long_run_of_combining_marks_takes_linear_time(normalize: Callable[[str], str], unit: str) -> None:
     """Python sorts the marks of one letter in quadratic time: 200,000 of them took half a minute."""
-    begin = time.process_time()
-
-    normalize(text)
-
-    assert time.process_time() - begin < 10
+    assert growth(lambda length: partial(normalize, unit * (length // len(unit))), 200_000) is None
 
 
 def test_as_many_marks_as_a_language_may_need_are_normalised_as_ever() -> None:

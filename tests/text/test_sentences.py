@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 
 import pytest
+from cpu_time import growth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,16 +68,10 @@ def test_nothing_is_lost_between_sentences(text: str) -> None:
     assert all(pieces)
 
 
-@pytest.mark.parametrize(
-    "text", [" " * 200_000, "!" * 200_000 + "a", "a." * 100_000, "。" * 200_000, "\n" * 200_000 + "a"]
-)
-def test_hostile_text_is_cut_in_time(text: str) -> None:
+@pytest.mark.parametrize(("unit", "end"), [(" ", ""), ("!", "a"), ("a.", ""), ("。", ""), ("\n", "a")])
+def test_hostile_text_is_cut_in_time(unit: str, end: str) -> None:
     """A summary comes from a model, and models loop."""
-    started = time.process_time()
-
-    sentences(text)
-
-    assert time.process_time() - started < 1
+    assert growth(lambda length: partial(sentences, unit * (length // len(unit)) + end), 200_000) is None
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from memgraph.api.routes import (
     service,
     summaries,
     transfer,
+    upkeep,
 )
 
 ROUTERS = tuple(
@@ -26,6 +27,7 @@ ROUTERS = tuple(
         recall,
         transfer,
         conversations,
+        upkeep,
         reviews,
         quarantine,
         history,

@@ -29,7 +29,7 @@ MIN_NAMED = 0.5
 """More than this share of the words of a known fact must recur in the new one, or in the words of the user."""
 MAX_PAIRS_CHARS = 20_000
 """Characters of a second look that are read: five pairs have fewer."""
-_TAGS = ("<conversation>", "<group>", "<old>")
+_TAGS = ("<conversation>", "<group>", "<old>", "<summaries>", "<learned>")
 """One of them is in each prompt that it answers."""
 
 

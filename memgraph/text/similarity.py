@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +20,7 @@ from typing import NamedTuple
 from memgraph.text.lexicon import Lexicon, load_lexicon
 from memgraph.text.names import names_of, numbers_of
 from memgraph.text.normalize import HAN, fact_key, fold
+from memgraph.text.slots import SINGLE_VALUED, SlotValue, packaged_slots
 from memgraph.text.stems import stem
 
 ACTION_WEIGHT = 0.6
@@ -42,21 +43,49 @@ OTHER_ACTION = 0.6
 """What is left of the similarity of sentences with other actions."""
 OPPOSED_SHARE = 0.6
 """Sentences that oppose each other in so much, compared with what they share, are not alike."""
+CHECKED_LIKENESS = 0.5
+"""From this similarity on the order of words and numbers and the slots are compared, which takes longer."""
+MAX_CHARS = 2_000
+"""Characters of a text that are compared, the first ones: no new fact has more."""
 MAX_UNITS = 200
 """Words of a sentence that are compared, the first ones."""
 MAX_CANDIDATES = 48
 """Texts that are compared in full with a new one: those that share most with it."""
 
 _TOKEN = re.compile(rf"~\w+|[{HAN}]+|(?:(?![{HAN}])[^\W_])+(?:['-](?:(?![{HAN}])[^\W_])+)*|[,.;:!?。！？]")
+_DIGITS = re.compile(r"\d++")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_RUN = re.compile(r"[a-z0-9]++(?:[_./-]++[a-z0-9]++)*+")
+_NUMBER = re.compile(
+    r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d++|[一二两三四五六七八九十]{1,3}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
+)
 _SCOPE_ENDS = frozenset(",.;:!?。") | {"but", "但", "但是", "更"}
 _IS_HAN = re.compile(f"[{HAN}]")
 _PREFER = frozenset({"prefer", "prefers", "preferred"})
 _ROLES: Mapping[str, str] = MappingProxyType(
-    {"from": "from", "to": "to", "for": "to", "near": "near", "with": "with", "since": "since", "until": "until"}
-    | {"till": "until", "从": "from", "自": "from", "到": "to", "飞": "to", "去": "to"}
+    {"from": "from", "to": "to", "for": "for", "near": "near", "with": "with", "since": "since", "until": "until"}
+    | {"till": "until", "into": "to", "by": "by", "than": "than", "of": "of", "called": "named", "named": "named"}
+    | {
+        "从": "from",
+        "自": "from",
+        "到": "to",
+        "飞": "to",
+        "去": "to",
+        "升为": "to",
+        "升职为": "to",
+        "晋升为": "to",
+        "给": "to",
+        "向": "towards",
+        "叫": "named",
+        "名叫": "named",
+    }
 )
+_FREE_ROLES = frozenset({"of", "named", "by"})
+"""What a paraphrase may leave out: "a dog called Max" and "Max, a dog"."""
+_DIRECTIONS = frozenset({"from", "to", "than"})
 _WEAK_LEADS = frozenset({"like", "use", "work", "live", "喜欢", "用", "工作", "住", "做"})
 """Groups of verbs that mean little before a noun: "likes to bake" is "bakes"."""
+_ARTICLES = frozenset({"a", "an", "the"})
 _HAVE = frozenset({"has", "have", "had", "having"})
 _POSSESSIVE = re.compile(r"'s?$")
 
@@ -70,6 +99,14 @@ class Unit(NamedTuple):
     word: str
     role: str = ""
     """What a preposition before it makes it, such as "from"."""
+
+    is_subject: bool = False
+    """Whether the sentence begins with it."""
+
+    @property
+    def is_relation(self) -> bool:
+        """Whether it may stand between who does something and to whom."""
+        return self.weight in {ACTION_WEIGHT, CHARACTER_WEIGHT}
 
 
 @dataclass(slots=True)
@@ -85,6 +122,7 @@ class _Reader:
     is_denied: bool = False
     previous: str = ""
     role: str = ""
+    has_begun: bool = False
     first: str = ""
     """The first English word, without "'s"."""
 
@@ -118,6 +156,8 @@ class _Reader:
             self.times.add(mark)
 
     def _read_word(self, word: str) -> None:
+        if word in _ARTICLES:
+            return
         mark = self.lexicon.marks.get(word)
         if mark:
             self._mark(mark)
@@ -133,13 +173,15 @@ class _Reader:
         """Note the role of the next word, if *word* gives one."""
         if role := _ROLES.get(word):
             self.role = role
+        elif word == "be":
+            self.role = ""
 
     def _read_chinese(self, run: str) -> None:
         start = 0
         for match in self.lexicon.chinese.finditer(run):
-            self._add_characters(run[start : match.start()])
-            start = match.end()
             word = self.lexicon.replaced.get(match[0], match[0])
+            self._add_characters(run[start : match.start()], "of" if word == "的" else "")
+            start = match.end()
             self._follow(word)
             if word in _SCOPE_ENDS:
                 self.is_denied = False
@@ -153,31 +195,36 @@ class _Reader:
 
     def _add(self, word: str, key: str) -> None:
         lexicon = self.lexicon
+        begins, self.has_begun = not self.has_begun, True
         if (person := lexicon.people.get(word)) and not self.is_denied:
             self.people.add(person)
-        if key in lexicon.light or word in lexicon.light or word.isdigit():
-            return
-        forms = lexicon.groups.get(key) or frozenset({person or key})
         for kind, members in lexicon.kinds.items():
             if (member := members.get(key)) and not self.is_denied:
                 self.kinds.setdefault(kind, set()).add(member)
+        if key in lexicon.light or word in lexicon.light or word.isdigit():
+            return
+        forms = lexicon.groups.get(key) or frozenset({person or key})
         is_action = key in lexicon.actions or not forms.isdisjoint(lexicon.actions)
         if is_action:
             self.actions.add(forms)
-        self.units.append(Unit(forms, ACTION_WEIGHT if is_action else 1.0, self.is_denied, key, self._take_role(key)))
+        weight = ACTION_WEIGHT if is_action else 1.0
+        self.units.append(Unit(forms, weight, self.is_denied, key, self._take_role(key), begins))
 
     def _take_role(self, key: str) -> str:
         """Return the role that a preposition gave to this word; the next one has none."""
         role, self.role = self.role, self.role if key in _ROLES else ""
         return "" if key in _ROLES else role
 
-    def _add_characters(self, run: str) -> None:
+    def _add_characters(self, run: str, role: str = "") -> None:
+        """Add unknown words; *role* is what the character after them makes them."""
         for character in run:
             if character not in self.lexicon.light and character not in "零〇一二两三四五六七八九十百千万":
+                own = self._take_role(character) or role
                 unit = Unit(
-                    frozenset({character}), CHARACTER_WEIGHT, self.is_denied, character, self._take_role(character)
+                    frozenset({character}), CHARACTER_WEIGHT, self.is_denied, character, own, not self.has_begun
                 )
                 self.units.append(unit)
+            self.has_begun = True
         for start in range(len(run) - 1):
             pair = run[start : start + 2]
             self.units.append(Unit(frozenset({pair}), PAIR_WEIGHT, self.is_denied, pair))
@@ -191,9 +238,12 @@ class Profile:
     """
 
     def __init__(self, text: str) -> None:
+        text = text[:MAX_CHARS]
         reader = _Reader(load_lexicon())
         reader.read(text)
-        unique = {(unit.word, unit.is_denied): unit for unit in reader.units[:MAX_UNITS]}
+        unique: dict[tuple[str, bool], Unit] = {}
+        for unit in reader.units[:MAX_UNITS]:
+            unique.setdefault((unit.word, unit.is_denied), unit)
         self.units = tuple(unique.values())
         self.weight = sum(unit.weight for unit in self.units)
         self.people = frozenset(reader.people)
@@ -208,6 +258,17 @@ class Profile:
         return numbers_of(self._text, in_words=True) - {"1"} | (numbers_of(self._text) & {"1"})
 
     @cached_property
+    def digits(self) -> Counter[str]:
+        """How often each run of digits occurs: "user 1 has 5" and "user 1 has 1" have a number of their own each."""
+        return Counter(_DIGITS.findall(_THOUSANDS.sub("", fold(self._text))))
+
+    @cached_property
+    def codes(self) -> frozenset[str]:
+        """The words of letters and digits: "item-b3-1" and "item-b3-2" have the same numbers but for the last."""
+        runs = _RUN.findall(fold(self._text))
+        return frozenset(run for run in runs if any(map(str.isdigit, run)) and any(map(str.isalpha, run)))
+
+    @cached_property
     def names(self) -> frozenset[str]:
         return frozenset(names_of(self._text))
 
@@ -215,11 +276,18 @@ class Profile:
         """Return whether both may mean the same: about one person and time, with no number or name of their own."""
         if self.people != other.people or self.times != other.times:
             return False
-        if any(
-            other.kinds.get(kind) and _differ(members, other.kinds[kind]) for kind, members in self.kinds.items()
-        ) or _differ(self.numbers, other.numbers):
+        if any(other.kinds.get(kind) and _differ(members, other.kinds[kind]) for kind, members in self.kinds.items()):
+            return False
+        if _differ(self.numbers, other.numbers) or _differ(self.codes, other.codes):
+            return False
+        if self._has_other_digits(other):
             return False
         return not _differ(self.own_names(other), other.own_names(self)) and not self._has_other_subject(other)
+
+    def _has_other_digits(self, other: Profile) -> bool:
+        """Return whether both have several numbers, and each one of its own; single ones are compared by value."""
+        is_several = min(self.digits.total(), other.digits.total()) > 1
+        return is_several and bool(self.digits - other.digits and other.digits - self.digits)
 
     def _has_other_subject(self, other: Profile) -> bool:
         """Return whether each begins with a name that the other has elsewhere: "Ada met Bob" and "Bob met Ada"."""
@@ -235,15 +303,16 @@ class Profile:
         """Return the weight of the first word if *other* lacks it: mostly a verb, which changes what the rest means."""
         first = self.units[0]
         has = any(not first.forms.isdisjoint(unit.forms) or _same_form(first.word, unit.word) for unit in other.units)
-        return 0.0 if has or not first.forms.isdisjoint(_WEAK_LEADS) else first.weight
+        return 0.0 if has or not first.forms.isdisjoint(_WEAK_LEADS) else 1.0
 
     def score(self, other: Profile) -> float:
         """Return the similarity to *other*, in [0, 1]."""
         if not self.units or not other.units or not self.is_comparable(other):
             return 0.0
         first, second = (self, other) if self._text <= other._text else (other, self)
-        same, opposed = _match(first.units, second.units)
-        if opposed >= OPPOSED_SHARE * same:
+        match = _match(first.units, second.units)
+        same = match.same
+        if match.opposed >= OPPOSED_SHARE * same or match.is_replaced:
             return 0.0
         missing = sorted((self.weight - same, other.weight - same))
         lead = max(self._lead_without(other), other._lead_without(self))
@@ -252,7 +321,30 @@ class Profile:
         if self.actions and other.actions and self.actions.isdisjoint(other.actions):
             shared = any(not one.isdisjoint(two) for one in self.actions for two in other.actions)
             score *= 1.0 if shared else OTHER_ACTION
+        if score >= CHECKED_LIKENESS and (match.is_reversed or self._has_other_values(other)):
+            return 0.0
         return max(0.0, min(1.0, score))
+
+    def _has_other_values(self, other: Profile) -> bool:
+        """Return whether both fill a slot with different values, or have their numbers in other order."""
+        one, two = self._number_order, other._number_order
+        if one != two and sorted(one) == sorted(two):
+            return True
+        slots = packaged_slots()
+        return any(
+            ours.slot == theirs.slot and ours.of == theirs.of and not slots.are_same(ours, theirs)
+            for ours in self._slots
+            for theirs in other._slots
+        )
+
+    @cached_property
+    def _slots(self) -> tuple[SlotValue, ...]:
+        return tuple(found for found in packaged_slots().values(self._text) if found.slot in SINGLE_VALUED)
+
+    @cached_property
+    def _number_order(self) -> tuple[str, ...]:
+        """The numbers without years, in their order: "from 9 to 5" is not "from 5 to 9"."""
+        return tuple(_NUMBER.findall(fold(self._text)))
 
 
 def _differ(one: frozenset[str] | set[str], other: frozenset[str] | set[str]) -> bool:
@@ -260,38 +352,95 @@ def _differ(one: frozenset[str] | set[str], other: frozenset[str] | set[str]) ->
     return bool(one - other and other - one)
 
 
-def _match(ours: Sequence[Unit], theirs: Sequence[Unit]) -> tuple[float, float]:
-    """Return the weight of the words that both have, and of those that one of them denies."""
-    left = list(ours)
+class _Match(NamedTuple):
+    """Which words of two sentences are the same.
+
+    Attributes:
+        same: Weight of the words that both have.
+        opposed: Weight of the words that one of them denies, or has in another role.
+        shared: Positions in both sentences of each word that both have.
+        is_replaced: Whether each has words with a meaning of their own that the other lacks.
+    """
+
+    ours: Sequence[Unit]
+    theirs: Sequence[Unit]
+    same: float
+    opposed: float
+    shared: Sequence[tuple[int, int]]
+    is_replaced: bool
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether words that both have stand in another relation: "Ada manages Bob" and "Bob manages Ada"."""
+        return any(map(self._has_other_role, self.shared)) or any(map(self._is_turned_around, self.shared))
+
+    def _has_other_role(self, at: tuple[int, int]) -> bool:
+        """Return whether a word has another preposition: "called Ada", "manager of Ada"; "to Rome", "from Rome"."""
+        one, other = self.ours[at[0]].role, self.theirs[at[1]].role
+        return bool(one and other) and one != other and {one, other} != {"for", "to"}
+
+    def _is_turned_around(self, at: tuple[int, int]) -> bool:
+        """Return whether what is before and after a verb has changed sides, or an aim has become the subject."""
+        one, other = self.ours[at[0]], self.theirs[at[1]]
+        before = any(our < at[0] and their > at[1] for our, their in self.shared)
+        after = any(our > at[0] and their < at[1] for our, their in self.shared)
+        if before and after:
+            return one.is_relation
+        return (before or after) and one.is_subject != other.is_subject and _moved_role(one, other) in _DIRECTIONS
+
+
+def _match(ours: Sequence[Unit], theirs: Sequence[Unit]) -> _Match:
+    """Return which words two sentences share, and which oppose each other."""
     by_form: defaultdict[str, list[int]] = defaultdict(list)
     for index, unit in enumerate(theirs):
         for form in (*unit.forms, unit.word[:MIN_SHARED_CHARS] + "*"):
             by_form[form].append(index)
-    used: set[int] = set()
+    left = list(enumerate(ours))
+    shared: dict[int, int] = {}
     same = opposed = 0.0
     moved = 0
     for is_exact in (True, False):
-        unmatched: list[Unit] = []
-        for unit in left:
+        unmatched: list[tuple[int, Unit]] = []
+        for position, unit in left:
             keys = unit.forms if is_exact else (unit.word[:MIN_SHARED_CHARS] + "*",)
-            found = [index for key in keys for index in by_form.get(key, ()) if index not in used]
+            found = [index for key in keys for index in by_form.get(key, ()) if index not in shared]
             if not is_exact:
                 found = [index for index in found if _same_form(unit.word, theirs[index].word)]
             if not found:
-                unmatched.append(unit)
+                unmatched.append((position, unit))
                 continue
             index = min(found, key=lambda index: (theirs[index].is_denied != unit.is_denied, index))
-            used.add(index)
+            shared[index] = position
             weight = min(unit.weight, theirs[index].weight) * (1 if is_exact else FORM_LIKENESS)
             has_other_role = unit.role and theirs[index].role and unit.role != theirs[index].role
-            moved += bool(unit.role) != bool(theirs[index].role)
+            moved += bool(_moved_role(unit, theirs[index]))
             if theirs[index].is_denied == unit.is_denied and not has_other_role:
                 same += weight
             else:
                 opposed += weight
         left = unmatched
-    # two words have changed places: "left Google for a start-up" and "left a start-up for Google"
-    return (0.0, same + opposed) if moved > 1 else (same, opposed)
+    if moved > 1:
+        # two words have changed places: "left Google for a start-up" and "left a start-up for Google"
+        same, opposed = 0.0, same + opposed
+    rest = [unit for index, unit in enumerate(theirs) if index not in shared]
+    is_replaced = _has_own([unit for _, unit in left], theirs) and _has_own(rest, ours)
+    return _Match(ours, theirs, same, opposed, [(our, their) for their, our in shared.items()], is_replaced)
+
+
+def _moved_role(one: Unit, other: Unit) -> str:
+    """Return the role that a word has in one sentence only, empty if there is none or it may be left out."""
+    role = one.role or other.role
+    return role if bool(one.role) != bool(other.role) and role not in _FREE_ROLES else ""
+
+
+def _has_own(units: Sequence[Unit], others: Sequence[Unit]) -> bool:
+    """Return whether *units* have a word with a meaning of its own that *others* lack in every form."""
+    return any(
+        unit.weight > PAIR_WEIGHT
+        and unit.forms.isdisjoint(_WEAK_LEADS)
+        and not any(not unit.forms.isdisjoint(other.forms) or _same_form(unit.word, other.word) for other in others)
+        for unit in units
+    )
 
 
 def _same_form(one: str, other: str) -> bool:
@@ -303,7 +452,7 @@ def _same_form(one: str, other: str) -> bool:
     return length >= max(MIN_SHARED_CHARS, MIN_SHARED_SHARE * max(len(one), len(other)))
 
 
-def likeness(a: str, b: str) -> float:
+def text_similarity(a: str, b: str) -> float:
     """Return the similarity of two sentences about one person, in [0, 1]; 1 if they differ in case and spacing only."""
     if fact_key(a) == fact_key(b):
         return 1.0
@@ -318,14 +467,14 @@ def is_richer(text: str, other: str) -> bool:
     return not theirs.own_names(ours)
 
 
-class Alike(NamedTuple):
+class SimilarText(NamedTuple):
     """A text with a similar meaning."""
 
     position: int
-    likeness: float
+    similarity: float
 
 
-class LikenessIndex:
+class SimilarityIndex:
     """Compares texts with many others.
 
     Args:
@@ -347,19 +496,19 @@ class LikenessIndex:
             self._profiles[index] = Profile(self._texts[index])
         return self._profiles[index]
 
-    def find(self, text: str, threshold: float) -> list[Alike]:
+    def find(self, text: str, threshold: float) -> list[SimilarText]:
         """Return the texts whose similarity to *text* is at least *threshold*, the most similar first.
 
         Only the MAX_CANDIDATES texts that share most words with it are read.
         """
         profile, key = Profile(text), fact_key(text)
         found = [
-            Alike(index, 1.0 if fact_key(self._texts[index]) == key else profile.score(self._profile(index)))
+            SimilarText(index, 1.0 if fact_key(self._texts[index]) == key else profile.score(self._profile(index)))
             for index in self._candidates(profile)
         ]
         return sorted(
-            (alike for alike in found if alike.likeness >= threshold),
-            key=lambda alike: (-alike.likeness, alike.position),
+            (alike for alike in found if alike.similarity >= threshold),
+            key=lambda alike: (-alike.similarity, alike.position),
         )
 
     def _candidates(self, profile: Profile) -> list[int]:

@@ -1,0 +1,87 @@
+"""BackgroundUpkeep: runs the upkeep of a memory after every so many updates, or days."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, cast
+
+from memgraph._cache import LRUCache
+from memgraph.errors import MemgraphError
+from memgraph.models import Memory, Scope, Upkeep, timestamp
+from memgraph.report import Report
+from memgraph.text.dates import parse_time
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from memgraph.context import Context, ContextResolver
+
+logger = logging.getLogger("memgraph.invoker")
+
+MAX_CHECKED = 10_000
+"""Memories of which the last upkeep without changes is remembered, the most recently used ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepSchedule:
+    """When an upkeep is due: the settings `upkeep_updates` and `upkeep_days`."""
+
+    updates: int
+    days: int
+
+    def is_due(self, memory: Memory, last: Upkeep | None, now: datetime) -> bool:
+        """Return whether *memory* was saved so often since its *last* upkeep, or if that was so long ago."""
+        at = parse_time(last.at) if last else None
+        is_old = at is not None and now - at >= timedelta(days=self.days)
+        return is_old or memory.revision - (last.revision if last else 0) >= self.updates
+
+
+class BackgroundUpkeep:
+    """Runs the upkeep under the lease of the update that made it due.
+
+    So at most one runs for a memory, never together with an update of it, and whatever the process. What counts is in
+    the document: after a crash, the next update makes it due again. An upkeep without changes is not saved; that it
+    was is remembered in RAM, and costs one more upkeep without a model after a restart.
+
+    Args:
+        resolver: The model, storage and policy of the updates.
+        schedule: When it is due.
+        now: Returns the time of day.
+    """
+
+    def __init__(
+        self,
+        resolver: ContextResolver,
+        schedule: UpkeepSchedule,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._resolver = resolver
+        self._schedule = schedule
+        self._now = now
+        self._checked: LRUCache[str, Upkeep] = LRUCache(MAX_CHECKED)
+
+    def run_if_due(self, scope: Scope, memory: Memory, context: Context, config: RunnableConfig) -> Report | None:
+        """Run the upkeep of *memory*, which an update has just saved, if it is due; return its report if it ran.
+
+        One that needs a review is left to `memgraph upkeep`. An error is logged: the update has succeeded.
+        """
+        from memgraph.upkeep_graph import make_upkeep_graph
+
+        now, checked = self._now(), self._checked.get(str(scope))
+        marks = [mark for mark in (memory.upkeep, checked) if mark]
+        last = max(marks, key=lambda mark: mark.revision, default=None)
+        if self._resolver.review != "never" or not self._schedule.is_due(memory, last, now):
+            return None
+        try:
+            state = make_upkeep_graph(self._resolver).invoke({}, config, context=context)
+        except MemgraphError as error:
+            logger.warning("upkeep of %s failed: %s; a later update tries again", scope, error)
+            return None
+        report = cast("Report", state["report"])
+        logger.info("upkeep of %s: %s, %s calls of the model", scope, report.counts, report.usage.calls)
+        if "saved" not in state:
+            self._checked.put(str(scope), Upkeep(at=timestamp(now), revision=memory.revision))
+        return report

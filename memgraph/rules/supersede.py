@@ -1,0 +1,126 @@
+"""Supersede what no longer holds: of two facts in one single-valued slot, the one said later wins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import NamedTuple
+
+from memgraph.models import Addition, Fact
+from memgraph.models.dates import DAY_CHARS, is_before
+from memgraph.rules.add import make_fact, rejection_reason
+from memgraph.rules.draft import Draft
+from memgraph.rules.past import end_facts
+from memgraph.rules.quarantine import quarantine
+from memgraph.text.normalize import fact_key
+from memgraph.text.slots import Slots, SlotValue
+
+
+class _Stated(NamedTuple):
+    """What a fact, proposed or known, states about slots, and when it was said."""
+
+    id: str
+    values: tuple[SlotValue, ...]
+    said: str
+    valid_from: str
+    valid_until: str
+
+    @property
+    def held(self) -> bool:
+        """Whether it held when it was said: it was neither a plan nor over."""
+        day = self.said[:DAY_CHARS]
+        return not (is_before(day, self.valid_from) or is_before(self.valid_until, day))
+
+
+def supersede(draft: Draft) -> Draft:
+    """Name the slot that each addition fills, and let it replace the facts with another value of it.
+
+    An addition that was said before such a fact becomes a past one itself. One that contradicts a manual fact waits in
+    quarantine: accepting it replaces the manual fact.
+    """
+    slots = draft.slots
+    proposed = [_state(one, one.said_at or draft.changes.at, slots) for one in draft.changes.additions]
+    known = _read_known(draft, {value.slot for stated in proposed for value in stated.values})
+    kept: list[Addition] = []
+    for addition, stated in zip(draft.changes.additions, proposed, strict=True):
+        named = addition.model_copy(update={"slot": _filled_slot(stated, slots)})
+        later = [one for one in (*known, *proposed) if one.said > stated.said and _contradicts(one, stated, slots)]
+        earlier = [one.id for one in known if one.said <= stated.said and _contradicts(stated, one, slots)]
+        if rejection_reason(addition, draft.policy):
+            kept.append(named)  # `add` notes why
+        elif later and not addition.edited_by_user:
+            draft = _add_to_past(draft, named, by=min(later, key=lambda one: one.said))
+        elif manual := _manual_facts(named, earlier, draft):
+            draft = _put_to_review(draft, named, earlier, manual)
+        else:
+            kept.append(_replacing(named, earlier))
+    return draft.with_additions(kept)
+
+
+def _state(fact: Addition | Fact, said: str, slots: Slots) -> _Stated:
+    return _Stated(fact.id, slots.values(fact.content, fact.slot), said, fact.valid_from, fact.valid_until)
+
+
+def _read_known(draft: Draft, names: Collection[str]) -> list[_Stated]:
+    """Return what the facts of the memory state that state something about the slots *names*."""
+    slots = draft.slots
+    return [
+        _state(fact, fact.said_at or fact.created_at, slots)
+        for fact in (draft.memory.facts if names else ())
+        if fact.id not in draft.new_ids and (slots.normalize(fact.slot) in names or slots.states(fact.content, names))
+    ]
+
+
+def _filled_slot(stated: _Stated, slots: Slots) -> str | None:
+    filled = (value.slot for value in stated.values if value.slot in slots.single_valued and not value.is_ended)
+    return next(filled, None)
+
+
+def _contradicts(new: _Stated, old: _Stated, slots: Slots) -> bool:
+    """Return whether *new* contradicts what *old* is mainly about, or contradicts a part of it and covers the rest."""
+    held = [value for value in old.values if not value.is_ended]
+    changed = [value for value in held if any(_changes(other, value, slots) for other in new.values)]
+    if not changed or not new.held:
+        return False
+    covered = {(value.slot, value.of) for value in new.values}
+    return held[0] in changed or covered.issuperset((value.slot, value.of) for value in held)
+
+
+def _changes(new: SlotValue, old: SlotValue, slots: Slots) -> bool:
+    if (new.slot, new.of) != (old.slot, old.of):
+        return False
+    if new.is_ended:
+        return slots.are_same(new, old)
+    return new.slot in slots.single_valued and not slots.are_same(new, old)
+
+
+def _manual_facts(addition: Addition, earlier: Collection[str], draft: Draft) -> list[Fact]:
+    """Return the manual facts that *addition* would replace; none if a person wrote it."""
+    ids = () if addition.edited_by_user else (*addition.replaces, *earlier)
+    return [fact for fact_id in dict.fromkeys(ids) if (fact := draft.memory.fact(fact_id)) and fact.is_manual]
+
+
+def _replacing(addition: Addition, ids: Collection[str]) -> Addition:
+    return addition.model_copy(update={"replaces": tuple(dict.fromkeys((*addition.replaces, *ids)))})
+
+
+def _put_to_review(draft: Draft, addition: Addition, earlier: Collection[str], manual: list[Fact]) -> Draft:
+    reason = f"a person wrote otherwise: {manual[0].content}"
+    return quarantine(draft, reason, additions=(_replacing(addition, earlier),))
+
+
+def _add_to_past(draft: Draft, addition: Addition, *, by: _Stated) -> Draft:
+    """Return the draft with *addition* among the past facts, as *by* was said later; a past fact stays as it is."""
+    draft = draft.with_refusal(addition.content, "something that was said later holds: it is in the past")
+    if fact_key(addition.content) in {fact_key(fact.content) for fact in draft.memory.past}:
+        return draft
+    memory = draft.memory.with_facts((*draft.memory.facts, make_fact(addition, draft)))
+    ended = end_facts(
+        memory,
+        {addition.id},
+        "superseded",
+        at=by.valid_from or by.said,
+        by=by.id,
+        limit=draft.policy.max_past_facts,
+    )
+    return replace(draft, memory=ended)

@@ -1,0 +1,162 @@
+"""Of two facts in one single-valued slot, the one said later wins."""
+
+from __future__ import annotations
+
+import pytest
+from update_values import addition, contents, draft, fact, update
+
+from memgraph.editing import accept_quarantined
+from memgraph.models import Fact, Memory
+from memgraph.policy import Policy
+from memgraph.rules.apply import apply
+from memgraph.rules.supersede import supersede
+
+TRUSTING = Policy(grounding="off")
+MARCH, APRIL, MAY = (f"2026-0{month}-03T10:00:00Z" for month in (3, 4, 5))
+LISBON = fact("Lives in Lisbon.", id="f1", said_at=APRIL)
+
+
+def superseded(known: Fact, new: str, **fields: object) -> bool:
+    """Return whether *known* is past after *new* was learned."""
+    changes = update(additions=(addition(new, id="n1", **({"said_at": MAY} | fields)),))
+    return bool(apply(changes, Memory(facts=(known,)), TRUSTING).memory.past)
+
+
+def test_a_fact_with_another_value_of_its_slot_is_past() -> None:
+    """The model forgot to name what its fact replaces."""
+    changes = update(additions=(addition("Lives in Porto.", id="n1", said_at=MAY),))
+
+    memory = apply(changes, Memory(facts=(LISBON,)), TRUSTING, shown_ids=frozenset()).memory
+
+    assert [(known.content, known.slot, known.replaces) for known in memory.facts] == [
+        ("Lives in Porto.", "home", ("f1",))
+    ]
+    (past,) = memory.past
+    assert (past.content, past.reason, past.ended_by, past.ended_at) == ("Lives in Lisbon.", "superseded", "n1", MAY)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        *("Lives in Lisbon, near the river.", "Sister lives in Porto.", "Used to live in Porto."),
+        *("Wants to live in Porto.", "Has a flat in Porto.", "Speaks Portuguese."),
+    ],
+)
+def test_other_facts_end_nothing(new: str) -> None:
+    """The same value, other people, the past and plans."""
+    assert not superseded(LISBON, new)
+
+
+def test_the_slot_of_the_model_counts_if_no_pattern_matches() -> None:
+    known = fact("Calls Marrowby home.", id="f1", slot="home", said_at=APRIL)
+
+    assert superseded(known, "Calls Porto home these days.", slot="Location")
+
+
+@pytest.mark.parametrize("slot", ["favourite_thing", "", "a b", "pets"])
+def test_a_slot_that_the_table_does_not_have_ends_nothing(slot: str) -> None:
+    known = fact("Is fond of rivers.", id="f1", slot=slot, said_at=APRIL)
+
+    assert not superseded(known, "Is fond of lakes.", slot=slot)
+
+
+def test_a_slot_of_the_model_does_not_make_another_person_the_user() -> None:
+    assert not superseded(LISBON, "Sister Rita lives in Berlin.", slot="home")
+
+
+def test_a_fact_that_no_longer_holds_is_past_without_a_new_value() -> None:
+    assert superseded(LISBON, "No longer lives in Lisbon.")
+    assert not superseded(LISBON, "No longer lives in Porto.")
+
+
+def test_what_was_said_before_the_current_fact_is_past_itself() -> None:
+    """An older conversation is learned from after a newer one."""
+    changes = update(additions=(addition("Lives in Rome.", id="n1", said_at=MARCH),))
+
+    memory = apply(changes, Memory(facts=(LISBON,)), TRUSTING).memory
+
+    assert contents(memory) == ["Lives in Lisbon."]
+    assert [(past.content, past.ended_by, past.ended_at) for past in memory.past] == [("Lives in Rome.", "f1", APRIL)]
+    again = update(thread="t2", additions=(addition("Lives in Rome.", id="n2", said_at=MARCH),))
+    assert len(apply(again, memory, TRUSTING).memory.past) == 1
+
+
+def test_of_two_additions_the_one_said_later_wins() -> None:
+    changes = update(
+        additions=(
+            addition("Lives in Porto.", id="n1", said_at=MAY),
+            addition("Lives in Lisbon.", id="n2", said_at=APRIL),
+        )
+    )
+
+    memory = apply(changes, Memory(), TRUSTING).memory
+
+    assert contents(memory) == ["Lives in Porto."]
+    assert [past.content for past in memory.past] == ["Lives in Lisbon."]
+
+
+def test_two_values_said_at_once_are_both_kept() -> None:
+    """Whoever names two at once has two."""
+    changes = update(
+        additions=(
+            addition("Works at Acme.", id="n1", said_at=MAY),
+            addition("Works at Globex.", id="n2", said_at=MAY),
+        )
+    )
+
+    assert contents(apply(changes, Memory(), TRUSTING).memory) == ["Works at Acme.", "Works at Globex."]
+
+
+def test_a_plan_ends_nothing_yet() -> None:
+    assert not superseded(LISBON, "Lives in Porto.", valid_from="2026-09")
+    assert not superseded(LISBON, "Lives in Porto.", valid_from="2024", valid_until="2025")
+
+
+def test_a_manual_fact_is_replaced_only_if_a_person_agrees() -> None:
+    own = fact("Lives in Lisbon.", id="own", source="manual", created_at=APRIL)
+    changes = update(additions=(addition("Lives in Porto.", id="n1", said_at=MAY),))
+
+    memory = apply(changes, Memory(facts=(own,)), TRUSTING).memory
+
+    (held,) = memory.quarantine
+    assert (contents(memory), held.reason) == (["Lives in Lisbon."], "a person wrote otherwise: Lives in Lisbon.")
+    accepted = accept_quarantined(memory, held.id)
+    assert (contents(accepted), [past.id for past in accepted.past]) == (["Lives in Porto."], ["own"])
+
+
+def test_a_model_that_replaces_a_manual_fact_asks_too() -> None:
+    own = fact("Plays chess.", id="own", source="manual", created_at=APRIL)
+    proposed = addition("Gave up chess.", id="n1", said_at=MAY, replaces=("own",))
+
+    memory = apply(update(additions=(proposed,)), Memory(facts=(own,)), TRUSTING).memory
+
+    assert (contents(memory), len(memory.quarantine)) == (["Plays chess."], 1)
+
+
+def test_what_a_reviewer_wrote_stands_beside_a_manual_fact() -> None:
+    own = fact("Lives in Lisbon.", id="own", source="manual", created_at=APRIL)
+    proposed = addition("Lives in Porto.", id="n1", said_at=MAY, edited_by_user=True)
+
+    result = supersede(draft(Memory(facts=(own,)), additions=(proposed,)))
+
+    assert (len(result.changes.additions), result.quarantined) == (1, ())
+
+
+def test_a_refused_addition_ends_nothing() -> None:
+    assert not superseded(LISBON, "Lives in Porto.", confidence=0.1)
+
+
+def test_a_new_employer_ends_the_job_there() -> None:
+    """Where and as what are two slots; the employer is what the fact is mainly about."""
+    job = fact("Works at Acme as a tester.", id="f1", said_at=APRIL)
+
+    assert superseded(job, "Works at Globex.")
+    assert superseded(job, "Works at Acme as a team lead.")
+    assert not superseded(job, "Is a tester.")
+
+
+def test_favourites_of_different_kinds_stand_beside_each_other() -> None:
+    red = fact("Favourite colour is red.", id="f1", said_at=APRIL)
+
+    assert superseded(red, "Favourite colour is green.")
+    assert not superseded(red, "Favourite dish is curry.")
