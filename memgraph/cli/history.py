@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from memgraph.cli.output import Output, one_line
 if TYPE_CHECKING:
     from memgraph.history.diff import EntryConflict
     from memgraph.history.undo import FactHistory, Undo
-    from memgraph.models import EntryChange, Fact, MemoryChanges, Revision
+    from memgraph.models import EntryChange, Fact, MemoryChanges, PersonDecision, Revision
 
 RevisionArgument = Annotated[int | None, typer.Argument(metavar="[REVISION]", help="Default: the latest change.")]
 
@@ -149,7 +150,19 @@ def format_revision(entry: Revision) -> str:
     """Format a revision on one line: `12  2026-05-03T09:00:00Z  update in thread t1: 2 facts added`."""
     thread = f" in thread {one_line(entry.thread)}" if entry.thread else ""
     undone = f" of {entry.undoes}" if entry.undoes else ""
-    return f"{entry.revision}  {one_line(entry.at)}  {one_line(entry.by)}{undone}{thread}: {describe(entry.changes)}"
+    decided = f" (a person: {describe_decisions(entry.decisions)})" if entry.decisions else ""
+    author = f"{one_line(entry.by)}{undone}{thread}"
+    return f"{entry.revision}  {one_line(entry.at)}  {author}: {describe(entry.changes)}{decided}"
+
+
+def describe_decisions(decisions: Sequence[PersonDecision]) -> str:
+    """Format what a person decided: `accept 2, reject 1: "Likes tea."`."""
+    verdicts = Counter(decision.verdict for decision in decisions)
+    counts = ", ".join(f"{one_line(verdict)} {count}" for verdict, count in verdicts.items())
+    rejected = [
+        one_line(f'"{decision.text}"') for decision in decisions if decision.verdict == "reject" and decision.text
+    ]
+    return f"{counts}: {', '.join(rejected)}" if rejected else counts
 
 
 def describe(changes: MemoryChanges) -> str:

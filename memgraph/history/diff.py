@@ -22,6 +22,8 @@ from memgraph.models import (
     PastFact,
     Quarantined,
     Section,
+    Upkeep,
+    UpkeepChange,
     Watermark,
     WatermarkChange,
 )
@@ -30,7 +32,7 @@ T = TypeVar("T")
 Item = TypeVar("Item", Fact, PastFact, Quarantined)
 Model = TypeVar("Model", bound=DocumentModel)
 
-EntryKind = Literal["fact", "past", "section", "quarantine", "thread", "key"]
+EntryKind = Literal["fact", "past", "section", "quarantine", "thread", "upkeep", "key"]
 
 _PARENTS: tuple[Literal["", "user", "history"], ...] = ("", "user", "history")
 _DOCUMENT_FIELDS = ("version", "unreadable_facts")
@@ -60,6 +62,7 @@ def changes_between(before: Memory, after: Memory) -> MemoryChanges:
         sections=_entry_changes(EntryChange[Section], dict(before.sections()), dict(after.sections())),
         quarantine=_entry_changes(EntryChange[Quarantined], _by_id(before.quarantine), _by_id(after.quarantine)),
         threads=tuple(map(_watermark_change, _entry_changes(EntryChange[Watermark], before.threads, after.threads))),
+        upkeep=_upkeep_change(before.upkeep, after.upkeep),
         keys=tuple(
             KeyChange(parent=parent, **dict(change))
             for parent in _PARENTS
@@ -77,7 +80,8 @@ def reverse(memory: Memory, changes: MemoryChanges, *, with_threads: bool = True
     Args:
         memory: The memory after *changes*, or a later one.
         changes: What to reverse.
-        with_threads: Whether the watermarks move back too, so that the turns are learned again.
+        with_threads: Whether the watermarks and the mark of the upkeep move back too, so that the turns are learned
+            and the questions of the upkeep asked again.
     """
     facts, fact_conflicts = _reversed("fact", _by_id(memory.facts), changes.facts)
     past, past_conflicts = _reversed("past", _by_id(memory.past), changes.past)
@@ -104,6 +108,11 @@ def reverse(memory: Memory, changes: MemoryChanges, *, with_threads: bool = True
         threads, thread_conflicts = _reversed_threads(memory.threads, changes.threads)
         before = before.model_copy(update={"threads": threads})
         conflicts += thread_conflicts
+    if with_threads and changes.upkeep:
+        if _is_after_upkeep(memory.upkeep, changes.upkeep):
+            before = before.model_copy(update={"upkeep": _upkeep_before(memory.upkeep, changes.upkeep)})
+        else:
+            conflicts.append(EntryConflict("upkeep", "", "there was another upkeep since"))
     return Reversal(before, tuple(conflicts))
 
 
@@ -268,6 +277,31 @@ def _watermark_before(now: Watermark | None, change: WatermarkChange) -> Waterma
 
 def _ids_before(ids: tuple[str, ...], change: IdsChange) -> tuple[str, ...]:
     return (*change.removed, *ids[: len(ids) - len(change.added)])
+
+
+# -- the mark of the upkeep -----------------------------------------------------------------------
+
+
+def _upkeep_change(before: Upkeep | None, after: Upkeep | None) -> UpkeepChange | None:
+    if before == after:
+        return None
+    asked = _ids_change((before or Upkeep()).asked, (after or Upkeep()).asked)
+    return UpkeepChange(before=before and _without_asked(before), after=after and _without_asked(after), asked=asked)
+
+
+def _is_after_upkeep(now: Upkeep | None, change: UpkeepChange) -> bool:
+    if now is None or change.after is None:
+        return now is change.after
+    return _without_asked(now) == change.after and _ends_with(now.asked, change.asked.added)
+
+
+def _upkeep_before(now: Upkeep | None, change: UpkeepChange) -> Upkeep | None:
+    asked = _ids_before((now or Upkeep()).asked, change.asked)
+    return change.before and change.before.model_copy(update={"asked": asked})
+
+
+def _without_asked(upkeep: Upkeep) -> Upkeep:
+    return upkeep.model_copy(update={"asked": ()})
 
 
 # -- other keys -----------------------------------------------------------------------------------

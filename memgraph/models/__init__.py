@@ -41,7 +41,9 @@ from memgraph.models.history import (
     IdsChange,
     KeyChange,
     MemoryChanges,
+    PersonDecision,
     Revision,
+    UpkeepChange,
     WatermarkChange,
 )
 from memgraph.models.scope import MAX_ID_CHARS, Scope, validate_id
@@ -78,6 +80,7 @@ __all__ = [
     "MemoryUpdate",
     "Merge",
     "PastFact",
+    "PersonDecision",
     "Prompt",
     "PromptExample",
     "Quarantined",
@@ -92,6 +95,7 @@ __all__ = [
     "SpanOrigin",
     "Turn",
     "Upkeep",
+    "UpkeepChange",
     "Verdict",
     "Watermark",
     "WatermarkChange",

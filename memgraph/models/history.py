@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.models.document import Fact, PastFact, Quarantined, Section, Watermark
+from memgraph.models.document import Fact, PastFact, Quarantined, Section, Upkeep, Watermark
 from memgraph.models.values import Count, DocumentModel, Text, Timestamp
 
 Author = Literal["update", "person", "tool", "import", "upkeep", "undo", "delete"]
@@ -25,6 +25,17 @@ Author = Literal["update", "person", "tool", "import", "upkeep", "undo", "delete
 T = TypeVar("T")
 
 
+class PersonDecision(DocumentModel):
+    """What a person decided about a proposed change, in a review or in quarantine."""
+
+    item: Text
+    """The key of the item of a review, such as `add:fact_1`, or the id of the change in quarantine."""
+    verdict: Text
+    """"accept", "reject" or "edit"; an unknown one is kept."""
+    text: Text = ""
+    """The proposed text; empty for a change in quarantine, which the revision has as a whole."""
+
+
 class ChangeOrigin(BaseModel):
     """Who changes a memory. It is stored with the revision."""
 
@@ -37,6 +48,8 @@ class ChangeOrigin(BaseModel):
     """Id of the run of a graph; empty if there was none."""
     undoes: int = 0
     """The revision that an undo reversed."""
+    decisions: tuple[PersonDecision, ...] = ()
+    """What a person decided before the save."""
 
 
 class EntryChange(DocumentModel, Generic[T]):
@@ -68,6 +81,14 @@ class WatermarkChange(EntryChange[Watermark]):
     gaps: IdsChange = IdsChange()
 
 
+class UpkeepChange(DocumentModel):
+    """The mark of the last upkeep, without its questions, of which only the difference is kept."""
+
+    before: Upkeep | None = None
+    after: Upkeep | None = None
+    asked: IdsChange = IdsChange()
+
+
 class KeyChange(EntryChange[str]):
     """Any other key of the document; its values as JSON."""
 
@@ -84,11 +105,12 @@ class MemoryChanges(DocumentModel):
     """By SectionName."""
     quarantine: tuple[EntryChange[Quarantined], ...] = Field(default=(), exclude_if=not_)
     threads: tuple[WatermarkChange, ...] = Field(default=(), exclude_if=not_)
+    upkeep: UpkeepChange | None = Field(default=None, exclude_if=not_)
     keys: tuple[KeyChange, ...] = Field(default=(), exclude_if=not_)
 
     @property
     def has_content(self) -> bool:
-        """Whether more than watermarks changed."""
+        """Whether more than watermarks and the mark of the upkeep changed."""
         return bool(self.facts or self.past or self.sections or self.quarantine or self.keys)
 
 
@@ -103,4 +125,6 @@ class Revision(DocumentModel):
     run: Text = ""
     undoes: Count = 0
     """The revision that it reversed; 0 if it is not an undo."""
+    decisions: tuple[PersonDecision, ...] = ()
+    """What a person decided before the save: the rejected changes, too."""
     changes: MemoryChanges = MemoryChanges()

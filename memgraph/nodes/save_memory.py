@@ -61,7 +61,8 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
 def _change_origin(state: SaveInput, runtime: Runtime[RunContext]) -> ChangeOrigin:
     run = runtime.execution_info.run_id if runtime.execution_info else None
     by = "update" if state["turns"] else "upkeep"
-    return ChangeOrigin(by=by, thread=state["origin"].thread_id or "", run=run or "")
+    thread, decisions = state["origin"].thread_id or "", state["changes"].decisions
+    return ChangeOrigin(by=by, thread=thread, run=run or "", decisions=decisions)
 
 
 def _turns_to_keep(state: SaveInput, thread: str) -> list[Turn]:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memgraph.models import Revision
 from memgraph.policy import Policy
 from memgraph.storage.atomic_file import append, read, remove, replace, wrap_os_errors
-from memgraph.storage.revisions import EVICTED_AT_ONCE, Horizon, decode_revision, encode_revision, horizon
+from memgraph.storage.revision_json import decode_revision, encode_revision
+from memgraph.storage.revisions import EVICTED_AT_ONCE, Horizon, horizon
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from memgraph.models import Revision, Scope
 from memgraph.storage.langgraph_episodes import namespace_of
-from memgraph.storage.revisions import current_recording, decode_revision, encode_revision, horizon
+from memgraph.storage.revision_json import decode_revision, encode_revision
+from memgraph.storage.revisions import current_recording, horizon
 
 if TYPE_CHECKING:
     from langgraph.store.base import BaseStore, PutOp

@@ -21,7 +21,8 @@ from memgraph.storage.document import (
     was_deleted,
 )
 from memgraph.storage.episodes import EpisodeCache, merge_episodes, storable, within_limits
-from memgraph.storage.revisions import current_recording, decode_revision, encode_revision, horizon, next_entry
+from memgraph.storage.revision_json import decode_revision, encode_revision
+from memgraph.storage.revisions import current_recording, horizon, next_entry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -6,7 +6,8 @@ import re
 
 from memgraph.models import Revision, Scope
 from memgraph.storage.episode_sql import Cursor, Execute
-from memgraph.storage.revisions import current_recording, decode_revision, encode_revision, horizon
+from memgraph.storage.revision_json import decode_revision, encode_revision
+from memgraph.storage.revisions import current_recording, horizon
 
 _INSERT = """
     INSERT INTO {revision} (user_id, agent_name, revision, written_at, document)

@@ -1,4 +1,4 @@
-"""Revisions in a storage: who makes the next one, their JSON, and which are evicted."""
+"""Revisions in a storage: who makes the next one, and which are evicted."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
-
 from memgraph.history.diff import changes_between
 from memgraph.models import ChangeOrigin, Memory, Revision, timestamp
 from memgraph.policy import Policy
-from memgraph.storage.document import is_tombstone, repair_surrogates
+from memgraph.storage.document import is_tombstone
 
 EVICTED_AT_ONCE = 20
 """A file loses one of so many of the allowed revisions more than it must, so that it is rarely rewritten."""
@@ -64,23 +61,6 @@ def edited_entry(before: Memory, edited: Memory) -> Revision:
     """Return the revision for a document that a person edited."""
     at = timestamp(datetime.now(UTC))
     return Revision(revision=edited.revision, at=at, by="person", changes=changes_between(before, edited))
-
-
-def encode_revision(revision: Revision) -> str:
-    """Return *revision* as JSON on one line, in camelCase, its number first."""
-    try:
-        return revision.model_dump_json(by_alias=True, exclude_defaults=True)
-    except PydanticSerializationError:
-        repaired = Revision.model_validate(repair_surrogates(revision.model_dump(by_alias=True)))
-        return repaired.model_dump_json(by_alias=True, exclude_defaults=True)
-
-
-def decode_revision(data: bytes | str) -> Revision | None:
-    """Parse a revision; None if *data* is not one."""
-    try:
-        return Revision.model_validate_json(data)
-    except ValidationError:
-        return None
 
 
 class Horizon(NamedTuple):

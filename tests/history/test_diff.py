@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph.history.diff import EntryConflict, changes_between, reverse
-from memgraph.models import Fact, Memory, MemoryChanges, PastFact, Quarantined, Section, Watermark
+from memgraph.models import Fact, Memory, MemoryChanges, PastFact, Quarantined, Revision, Section, Upkeep, Watermark
 from memgraph.storage.document import encode
+from memgraph.storage.revision_json import decode_revision, encode_revision
 
 IDS = st.sampled_from("abcdef")
 WORDS = st.sampled_from(["", "one", "two", "三"])
@@ -38,6 +39,7 @@ def memories(draw: st.DrawFn) -> Memory:
         quarantine=draw(st.lists(st.builds(Quarantined, id=IDS, reason=WORDS), max_size=4).map(tuple)),
         threads=draw(st.dictionaries(IDS, WATERMARK, max_size=5)),
         unreadable_facts=draw(st.lists(JSON, max_size=2).map(tuple)),
+        upkeep=draw(st.none() | st.builds(Upkeep, revision=st.integers(1, 9), asked=st.lists(IDS, max_size=4))),
         **extra,
     )
     return memory.with_section("work_context", draw(SECTION)).with_section("recent_months", draw(SECTION))
@@ -48,9 +50,11 @@ def memories(draw: st.DrawFn) -> Memory:
 def test_the_document_before_a_change_is_restored_byte_for_byte(before: Memory, after: Memory) -> None:
     """Also after the changes were stored and read."""
     changes = changes_between(before, after)
-    stored = MemoryChanges.model_validate_json(changes.model_dump_json(by_alias=True, exclude_defaults=True))
+    stored = decode_revision(encode_revision(Revision(revision=1, changes=changes)))
 
-    memory, conflicts = reverse(after, stored)
+    assert stored
+    assert stored.changes == changes
+    memory, conflicts = reverse(after, stored.changes)
 
     assert not conflicts
     assert encode(memory) == encode(before)
@@ -95,6 +99,26 @@ def test_a_watermark_stores_only_the_ids_that_differ() -> None:
 
     assert (change.message_ids.removed, change.message_ids.added) == (("m0", "m1"), ("m32", "m33"))
     assert change.before == change.after == Watermark()
+
+
+def test_the_mark_of_an_upkeep_moves_back_only_with_the_watermarks() -> None:
+    """What was undone must not be done again by the next upkeep."""
+    before = Memory(upkeep=Upkeep(revision=1, asked=("a", "b")))
+    after = Memory(upkeep=Upkeep(revision=2, asked=("b", "c")))
+    changes = changes_between(before, after)
+
+    assert changes.upkeep
+    assert (changes.upkeep.asked.removed, changes.upkeep.asked.added) == (("a",), ("c",))
+    assert reverse(after, changes).memory == before
+    assert reverse(after, changes, with_threads=False) == (after, ())
+
+
+def test_an_upkeep_since_is_a_conflict() -> None:
+    changes = changes_between(Memory(), Memory(upkeep=Upkeep(revision=2)))
+
+    memory, conflicts = reverse(Memory(upkeep=Upkeep(revision=5)), changes)
+
+    assert (memory.upkeep, [conflict.kind for conflict in conflicts]) == (Upkeep(revision=5), ["upkeep"])
 
 
 def test_a_fact_that_was_changed_since_stays_and_is_reported() -> None:

@@ -20,7 +20,7 @@ from memgraph.editing import (
     undo_revision,
     update_memory,
 )
-from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Quarantined, Removal, Scope
+from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Merge, Quarantined, Removal, Scope
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.storage.document import encode
@@ -49,6 +49,16 @@ def update(memory: Memory, one: int, two: int) -> Memory:
         message_ids=(f"m{one}",),
         additions=(Addition(id=f"u{memory.revision}", content=fresh(memory, one), confidence=0.9),),
         removals=(Removal(id=fact_id(memory, one)),),
+    )
+    return apply(changes, memory, POLICY).memory
+
+
+def tend(memory: Memory, one: int, two: int) -> Memory:
+    """An upkeep that merges two facts."""
+    kept, merged = fact_id(memory, one), fact_id(memory, one + 1)
+    merge = Merge(id=kept, content=fresh(memory, one), merged=(merged,))
+    changes = MemoryUpdate(
+        at="2026-01-02T00:00:00Z", thread="", message_ids=(), merges=(merge,) * (kept != merged), asked=(f"d{two}",)
     )
     return apply(changes, memory, POLICY).memory
 
@@ -83,6 +93,7 @@ def decide(memory: Memory, one: int, two: int) -> Memory:
 
 CHANGES: Mapping[str, Callable[[Memory, int, int], Memory]] = {
     "update": update,
+    "upkeep": tend,
     "add": lambda memory, one, _: add_fact(memory, fresh(memory, one)),
     "edit": edit,
     "remove": remove,
