@@ -20,7 +20,7 @@ The other routes:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args, get_type_hints
 
 from langgraph.graph import START, StateGraph
@@ -39,7 +39,7 @@ from memgraph.nodes.parse_update import parse_update
 from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
-from memgraph.review import Review, strictest
+from memgraph.review import Review
 from memgraph.state import (
     CallModelInput,
     Conversation,
@@ -134,52 +134,62 @@ def build_graph(
     given = Context(model=model, storage=storage, policy=policy, review=review)
     merged = (defaults or Context()).merge(given)
     resolver = ContextResolver(merged)
-    graph = _assemble(merged, resolver, Stages if output == "stages" else Result)
+    graph = _assemble(resolver, Stages if output == "stages" else Result)
     compiled = graph.compile(name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or []))
     update = (UpdateGraph if output is None else OutputUpdateGraph).from_compiled(compiled)
     update.resolver = resolver
     return update
 
 
-def _assemble(
-    defaults: Context, resolver: ContextResolver, output: type[Any]
-) -> StateGraph[State, Context, Conversation, Any]:
+def _assemble(resolver: ContextResolver, output: type[Any]) -> StateGraph[State, Context, Conversation, Any]:
     """Add nodes and routes."""
     bound = resolver.bind
     graph: StateGraph[State, Context, Conversation, Any] = StateGraph(
         State, context_schema=SubmittedContext, input_schema=Conversation, output_schema=output
     )
 
-    handlers = ErrorHandlers(resolver)
-    graph.set_node_defaults(error_handler=handlers.fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected
     graph.add_node("filter_messages", bound(filter_messages))
     graph.add_node("detect_signals", bound(detect_signals))
     graph.add_node("load_memory", bound(load_memory))
     graph.add_node("build_prompt", bound(build_prompt))
-    graph.add_node(
-        "call_model", sync_async_node(bound(call_model), bound(call_model_async)), input_schema=CallModelInput
-    )
-    graph.add_node("parse_update", bound(parse_update))
-    graph.add_node("apply_update", bound(apply_update))
-    graph.add_node("scrub_uploads", scrub_uploads)
-    graph.add_node("review_changes", bound(review_changes))
-    graph.add_node("save_memory", bound(save_memory))
+    add_common_nodes(graph, resolver, "parse_update", bound(parse_update))
 
     graph.add_edge(START, "filter_messages")
     graph.add_conditional_edges("filter_messages", after_filter)
     graph.add_edge("detect_signals", "load_memory")
     graph.add_conditional_edges("load_memory", after_load)
     graph.add_edge("build_prompt", "call_model")
-    graph.add_edge("call_model", "parse_update")
     graph.add_conditional_edges("parse_update", after_parse)
+    graph.add_conditional_edges("save_memory", after_save)
+    return graph
+
+
+def add_common_nodes(
+    graph: StateGraph[Any, Context, Any, Any], resolver: ContextResolver, parser: str, parse: Callable[..., Any]
+) -> None:
+    """Add what updates and upkeeps have in common: from the call of the model to the save.
+
+    The graph adds the edges to `call_model`, and those from *parser*, the name of the node *parse*, and `save_memory`.
+    """
+    bound = resolver.bind
+    handlers = ErrorHandlers(resolver)
+    graph.set_node_defaults(error_handler=handlers.fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected
+    graph.add_node(
+        "call_model", sync_async_node(bound(call_model), bound(call_model_async)), input_schema=CallModelInput
+    )
+    graph.add_node(parser, parse)
+    graph.add_node("apply_update", bound(apply_update))
+    graph.add_node("scrub_uploads", scrub_uploads)
+    graph.add_node("review_changes", bound(review_changes))
+    graph.add_node("save_memory", bound(save_memory))
+
+    graph.add_edge("call_model", parser)
     graph.add_edge("apply_update", "scrub_uploads")
-    if strictest(defaults.review) == "never":
+    if resolver.review == "never":
         graph.add_conditional_edges("scrub_uploads", after_scrub)
     else:
         graph.add_edge("scrub_uploads", "review_changes")
     graph.add_conditional_edges("review_changes", after_review)
-    graph.add_conditional_edges("save_memory", after_save)
-    return graph
 
 
 # A thread keeps the values of its last run: a route may only read what its own node wrote in this step, and the origin,

@@ -27,21 +27,14 @@ from langgraph.graph import START, StateGraph
 
 from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.errors import EditError
-from memgraph.graph import after_review, after_scrub
-from memgraph.langgraph_adapter import MemoryGraph, sync_async_node
-from memgraph.nodes.apply_update import apply_update
+from memgraph.graph import add_common_nodes
+from memgraph.langgraph_adapter import MemoryGraph
 from memgraph.nodes.build_upkeep_prompt import build_upkeep_prompt
-from memgraph.nodes.call_model import call_model, call_model_async
-from memgraph.nodes.errors import ErrorHandlers
 from memgraph.nodes.find_candidates import find_candidates
 from memgraph.nodes.load_upkeep import load_upkeep
 from memgraph.nodes.parse_upkeep import parse_upkeep
-from memgraph.nodes.review_changes import review_changes
-from memgraph.nodes.save_memory import save_memory
-from memgraph.nodes.scrub_uploads import scrub_uploads
 from memgraph.review import Review
 from memgraph.state import (
-    CallModelInput,
     CandidatesFound,
     Result,
     Saved,
@@ -171,32 +164,16 @@ def _assemble(resolver: ContextResolver, output: type[Any]) -> StateGraph[Upkeep
         UpkeepState, context_schema=SubmittedContext, input_schema=UpkeepRequest, output_schema=output
     )
 
-    handlers = ErrorHandlers(resolver)
-    graph.set_node_defaults(error_handler=handlers.fail_open)  # pyright: ignore[reportArgumentType] - NodeError is injected
     graph.add_node("load_upkeep", bound(load_upkeep))
     graph.add_node("find_candidates", bound(find_candidates))
     graph.add_node("build_upkeep_prompt", bound(build_upkeep_prompt))
-    graph.add_node(
-        "call_model", sync_async_node(bound(call_model), bound(call_model_async)), input_schema=CallModelInput
-    )
-    graph.add_node("parse_upkeep", parse_upkeep)
-    graph.add_node("apply_update", bound(apply_update))
-    graph.add_node("scrub_uploads", scrub_uploads)
-    graph.add_node("review_changes", bound(review_changes))
-    graph.add_node("save_memory", bound(save_memory))
+    add_common_nodes(graph, resolver, "parse_upkeep", parse_upkeep)
 
     graph.add_edge(START, "load_upkeep")
     graph.add_conditional_edges("load_upkeep", after_load)
     graph.add_conditional_edges("find_candidates", after_find)
     graph.add_edge("build_upkeep_prompt", "call_model")
-    graph.add_edge("call_model", "parse_upkeep")
     graph.add_conditional_edges("parse_upkeep", after_parse)
-    graph.add_edge("apply_update", "scrub_uploads")
-    if resolver.review == "never":
-        graph.add_conditional_edges("scrub_uploads", after_scrub)
-    else:
-        graph.add_edge("scrub_uploads", "review_changes")
-    graph.add_conditional_edges("review_changes", after_review)
     graph.add_conditional_edges("save_memory", after_save)
     return graph
 

@@ -57,7 +57,7 @@ SLOT_CUES = frozenset(
 ANCHORED = (
     SLOTS
     | SLOT_CUES
-    | {*pairs.SLOTS.values(), pairs._PREFERS, _NATIONALITY, _BARE_FIRM, _PASTED_LINE}
+    | {pairs._PREFERS, _NATIONALITY, _BARE_FIRM, _PASTED_LINE}
     | {ABOUT_ASSISTANT, FOR_ASSISTANT, _EXAMPLE, _ENDS_ENTRY, _QUESTION, re.compile(IN_GENERAL)}
     | {storage._DOTTED, storage._URL, background._URL, _TURN}
     | {

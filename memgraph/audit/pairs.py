@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
 from itertools import islice
-from types import MappingProxyType
 
 from memgraph.audit.findings import Finding, last_seen, pair_finding
 from memgraph.models import Fact, Memory
@@ -16,6 +15,7 @@ from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.merge import SAME, may_be_same
 from memgraph.text.normalize import fact_key, fold, single_line
 from memgraph.text.similarity import SimilarityIndex, is_richer
+from memgraph.text.slots import SlotValue, packaged_slots
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NEGATION = re.compile(
@@ -153,32 +153,6 @@ _SUBJECT = r"(?:(?:the user(?:'s)?|user(?:'s)?|they|he|she|用户|他|她)\s*)?"
 _END = r"\s*(?:[.。!！]\s*)?"
 
 
-def _slot(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"\s*{_SUBJECT}(?:{pattern}){_END}", re.IGNORECASE)
-
-
-SLOTS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "name": _slot(r"(?:first |full )?name is (?P<x>[^,.;]{1,60})|(?:名字|姓名)?(?:叫|是叫)(?P<y>[^，。；]{1,20})"),
-        "home": _slot(
-            r"(?:currently |now )?(?:lives?|living|resides?|is based) in (?P<x>[^,.;]{1,60})"
-            r"|(?:现在|目前)?住在(?P<y>[^，。；]{1,20})"
-        ),
-        "employer": _slot(
-            r"(?:currently |now )?works? (?:at|for) (?P<x>[^,.;]{1,60}?)(?: as .{1,60})?"
-            r"|(?:现在|目前)?在(?P<y>[^，。；]{1,20}?)(?:工作|上班)"
-        ),
-        "age": _slot(r"is (?P<x>\d{1,3}) years old|(?:今年)?(?P<y>\d{1,3})岁"),
-        "birthday": _slot(r"(?:birthday is|was born) (?:on |in )?(?P<x>[^.;]{1,40})|生日是(?P<y>[^，。；]{1,20})"),
-        "favourite": _slot(
-            r"favou?rite (?P<k>[^,.;]{1,40}?) (?:is|are) (?P<x>[^,.;]{1,60})"
-            r"|最喜欢的(?P<l>[^，。；]{1,12}?)是(?P<y>[^，。；]{1,20})"
-        ),
-        "marital status": _slot(r"is (?P<x>single|married|divorced|widowed|engaged)\b.{0,60}|(?P<y>单身|已婚|离异)"),
-    }
-)
-"""Attributes with one value at a time. `x` or `y` is the value; `k` or `l` is the subject of a favourite."""
-
 _PREFERS = re.compile(
     rf"\s*{_SUBJECT}prefers? (?P<a>[^,.;]{{1,60}}?) (?:over|to|rather than|instead of) (?P<b>[^,.;]{{1,60}}){_END}",
     re.IGNORECASE,
@@ -213,28 +187,17 @@ def _replaced_facts(memory: Memory) -> Iterator[Pair]:
 
 
 def _conflicting_slots(memory: Memory) -> Iterator[Pair]:
-    values: defaultdict[str, list[tuple[Fact, str]]] = defaultdict(list)
+    slots = packaged_slots()
+    values: defaultdict[tuple[str, str], list[tuple[Fact, SlotValue]]] = defaultdict(list)
     for fact in memory.facts:
-        if fact.effective_category != "correction" and not is_past(fact.content) and not is_negated(fact.content):
-            content = single_line(fact.content)  # the patterns take cubic time in a long run of blanks
-            for slot, pattern in SLOTS.items():
-                if match := pattern.fullmatch(content):
-                    groups = match.groupdict()
-                    subject = groups.get("k") or groups.get("l") or ""
-                    value = groups.get("x") or groups.get("y") or ""
-                    values[f"{slot} {fold(subject)}".strip()].append((fact, value))
-    for slot, entries in values.items():
+        if fact.effective_category != "correction" and (found := slots.find(fact.content, fact.slot)):
+            values[found.slot, found.of].append((fact, found))
+    for (slot, of), entries in values.items():
         entries.sort(key=lambda entry: last_seen(entry[0]), reverse=True)
         for index, (one, value) in enumerate(entries[:MAX_RIVALS]):
             for other, other_value in entries[index + 1 :]:
-                if not _agree(value, other_value):
-                    yield one, other, f"there can be one {slot} only"
-
-
-def _agree(value: str, other_value: str) -> bool:
-    """Whether one value is part of the other, as a city is part of an address."""
-    one, other = single_line(fold(value)), single_line(fold(other_value))
-    return one in other or other in one
+                if not slots.are_same(value, other_value):
+                    yield one, other, f"there can be one {f'{slot} {of}'.strip()} only"
 
 
 def _reversed_preferences(memory: Memory) -> Iterator[Pair]:

@@ -1,4 +1,4 @@
-"""Check for stale facts: dates that have passed, temporary statements, old uncertain facts."""
+"""Check for stale facts: those that have expired, dates that have passed, temporary statements, old uncertain facts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from memgraph.audit.findings import Finding, fact_finding, last_seen
-from memgraph.models import Fact, Memory
+from memgraph.models import Fact, Memory, timestamp
 
 DATE_GRACE_DAYS = 30
 """Days after which a date has passed."""
@@ -43,7 +43,8 @@ _CURRENT = re.compile(r"\b(?:currently|right now|at the moment|these days|for no
 def stale(memory: Memory, now: datetime) -> Iterator[Finding]:
     """Find facts that are outdated. Removing a manual fact is never suggested."""
     for fact in memory.facts:
-        if result := _check_staleness(fact, now):
+        expired = (f"it was true until {fact.valid_until}", True) if fact.has_expired(timestamp(now)) else None
+        if result := expired or _check_staleness(fact, now):
             why, is_over = result
             yield fact_finding("stale", fact, why, remove=is_over)
 

@@ -73,7 +73,8 @@ def _second_look(changes: MemoryUpdate, state: ParseInput, context: RunContext) 
     memory, policy = state["memory"], context.policy
     if policy.reconcile == "off":
         return {"likely_conflicts": ()}
-    conflicts = likely_conflicts(changes, memory, state["prompt"].shown(state["turns"]), policy)
+    shown = state["prompt"].shown(state["turns"])
+    conflicts = likely_conflicts(changes, memory, shown, policy, context.slots)
     if not conflicts:
         return {"likely_conflicts": ()}
     prompt = reconcile_prompt(conflicts, changes, memory, language=policy.prompt_language, timezone=context.timezone)

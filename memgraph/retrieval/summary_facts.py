@@ -20,14 +20,24 @@ MIN_SHARE = 0.6
 
 @dataclass(frozen=True)
 class EndedFact:
-    """A fact that ended, by its words."""
+    """A fact that ended, by its words, which are read when a sentence is compared with it."""
 
     fact: PastFact
-    at: str
-    """When it was known to have ended."""
-    terms: frozenset[str]
-    following: frozenset[str]
-    """The terms of the fact that followed it; none if none did."""
+    successor: Fact | None
+
+    @property
+    def at(self) -> str:
+        """When it was known to have ended."""
+        return max(_last_moment(self.fact.ended_at), self.successor.created_at if self.successor else "")
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        return content_terms(self.fact.content)
+
+    @cached_property
+    def following(self) -> frozenset[str]:
+        """The terms of the fact that followed it; none if none did."""
+        return content_terms(self.successor.content) if self.successor else frozenset()
 
     @cached_property
     def _value(self) -> frozenset[str]:
@@ -49,22 +59,14 @@ def _has_most(terms: frozenset[str], wanted: frozenset[str]) -> bool:
 
 def ended_facts(memory: Memory) -> list[EndedFact]:
     """Return the past facts of *memory* that do not hold any more."""
-    known: dict[str, Fact] = {fact.id: fact for fact in memory.past} | {fact.id: fact for fact in memory.facts}
-    ended = [fact for fact in memory.past if fact.reason in ENDING]
-    successors = [known.get(fact.ended_by) for fact in ended]
-    terms = [content_terms(fact.content) for fact in ended]
-    following = [content_terms(fact.content) if fact else frozenset[str]() for fact in successors]
-    times = [
-        max(_last_moment(fact.ended_at), successor.created_at if successor else "")
-        for fact, successor in zip(ended, successors, strict=True)
-    ]
-    return [EndedFact(*parts) for parts in zip(ended, times, terms, following, strict=True)]
+    known: dict[str, Fact] = {fact.id: fact for fact in (*memory.past, *memory.facts)}
+    return [EndedFact(fact, known.get(fact.ended_by)) for fact in memory.past if fact.reason in ENDING]
 
 
 def _last_moment(at: str) -> str:
     """Return a time as it is; of a partial date the last day."""
-    days = days_of(at)
-    return days.last.isoformat() if days and len(at) < DAY_CHARS else at
+    days = days_of(at) if len(at) < DAY_CHARS else None
+    return days.last.isoformat() if days else at
 
 
 def with_current_summaries(memory: Memory) -> Memory:
@@ -74,25 +76,36 @@ def with_current_summaries(memory: Memory) -> Memory:
     fact if it has its value, such as the old home, or most of the words that the fact that followed has not. It holds
     if it has those of this fact, too ("Moved from Lisbon to Porto."), or if a current fact has more of its words.
     """
-    ended = ended_facts(memory) if memory.past else []
-    if not ended:
+    written = [part for part in memory.sections() if part[1].summary.strip()]
+    if not written or not memory.past:
         return memory
-    for name, section in memory.sections():
-        since = [fact for fact in ended if fact.at >= section.updated_at]
-        kept = [part for part in sentences(section.summary) if not _is_outdated(part, since, memory)]
-        text = "".join(kept).strip()
+    ended = [(fact.at, fact) for fact in ended_facts(memory)]
+    facts = _CurrentFacts(memory.facts)
+    for name, section in written:
+        since = [fact for at, fact in ended if at >= section.updated_at]
+        text = "".join(part for part in sentences(section.summary) if not _is_outdated(part, since, facts)).strip()
         if len(text) < len(section.summary.strip()):
             memory = memory.with_section(name, section.model_copy(update={"summary": text}))
     return memory
 
 
-def _is_outdated(sentence: str, ended: Sequence[EndedFact], memory: Memory) -> bool:
+class _CurrentFacts:
+    """The current facts by their terms, which are read when a sentence is first compared with them."""
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self._facts = facts
+
+    @cached_property
+    def _terms(self) -> Sequence[tuple[str, frozenset[str]]]:
+        return [(fact.id, content_terms(fact.content)) for fact in self._facts]
+
+    def explain(self, terms: frozenset[str], ended: EndedFact) -> bool:
+        """Return whether another current fact has more of *terms*, also of those that distinguish *ended*."""
+        own, shared = terms & (ended.terms - ended.following), len(terms & ended.terms)
+        others = (known for fact_id, known in self._terms if fact_id != ended.fact.ended_by)
+        return any(own <= known and len(terms & known) > shared for known in others)
+
+
+def _is_outdated(sentence: str, ended: Sequence[EndedFact], facts: _CurrentFacts) -> bool:
     terms = content_terms(sentence)
-    return any(fact.supports(terms) and not _is_explained(terms, fact, memory) for fact in ended)
-
-
-def _is_explained(terms: frozenset[str], ended: EndedFact, memory: Memory) -> bool:
-    """Return whether another current fact has more of *terms*, also of those that distinguish the ended one."""
-    own, shared = terms & (ended.terms - ended.following), len(terms & ended.terms)
-    others = (content_terms(fact.content) for fact in memory.facts if fact.id != ended.fact.ended_by)
-    return any(own <= known and len(terms & known) > shared for known in others)
+    return any(fact.supports(terms) and not facts.explain(terms, fact) for fact in ended)

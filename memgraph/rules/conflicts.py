@@ -22,7 +22,7 @@ from memgraph.rules.add import rejection_reason
 from memgraph.rules.merge import KnownFacts
 from memgraph.text.changes import ChangeKind, find_change, light_words
 from memgraph.text.sentences import sentences
-from memgraph.text.slots import find_slot, packaged_slots
+from memgraph.text.slots import Slots, packaged_slots
 from memgraph.text.spans import own_words
 
 MAX_CONFLICTS = 5
@@ -45,7 +45,7 @@ class _Scored(NamedTuple):
 
 
 def likely_conflicts(
-    changes: MemoryUpdate, memory: Memory, turns: Sequence[Turn], policy: Policy
+    changes: MemoryUpdate, memory: Memory, turns: Sequence[Turn], policy: Policy, slots: Slots | None = None
 ) -> tuple[Conflict, ...]:
     """Return what to ask the model about, at most MAX_CONFLICTS pairs, the likeliest first.
 
@@ -57,10 +57,11 @@ def likely_conflicts(
         memory: What is known.
         turns: The turns that the prompt showed.
         policy: Additions that it refuses are not asked about.
+        slots: What a person has one of at a time; default: the packaged table.
     """
     ended = frozenset(removal.id for removal in changes.removals)
     ended |= {fact_id for addition in changes.additions for fact_id in addition.replaces}
-    index = _FactIndex([fact for fact in memory.facts if fact.id not in ended])
+    index = _FactIndex([fact for fact in memory.facts if fact.id not in ended], slots or packaged_slots())
     found = [
         scored
         for addition in changes.additions
@@ -107,10 +108,12 @@ class _FactIndex:
 
     Args:
         facts: N facts; only those that share words with an addition are read.
+        slots: What a person has one of at a time.
     """
 
-    def __init__(self, facts: Sequence[Fact]) -> None:
+    def __init__(self, facts: Sequence[Fact], slots: Slots) -> None:
         self._facts = facts
+        self._slots = slots
         self._idf: dict[str, float] = {}
 
     @cached_property
@@ -126,8 +129,8 @@ class _FactIndex:
             own = _terms(fact.content)
             total = sum(map(self._weight, own))
             shared = sum(map(self._weight, own & terms)) / total if total else 0.0
-            is_related = shared >= MIN_SHARED[kind] or (kind == "ends" and _share_slot(addition, fact))
-            if is_related and _may_conflict(addition, fact):
+            is_related = shared >= MIN_SHARED[kind] or (kind == "ends" and _share_slot(addition, fact, self._slots))
+            if is_related and _may_conflict(addition, fact, self._slots):
                 yield _Scored(shared, Conflict(known_id=fact.id, addition_id=addition.id))
 
     def _candidates(self, terms: Iterable[str]) -> list[Fact]:
@@ -155,9 +158,8 @@ class _FactIndex:
         return self._idf[term]
 
 
-def _share_slot(addition: Addition, fact: Fact) -> bool:
+def _share_slot(addition: Addition, fact: Fact, slots: Slots) -> bool:
     """Return whether both state something about one slot, also one that has several values, such as an allergy."""
-    slots = packaged_slots()
     stated = {value.slot for value in slots.values(addition.content, addition.slot)}
     return bool(stated) and slots.states(fact.content, stated)
 
@@ -178,18 +180,18 @@ def _beginning(term: str) -> str:
     return term.removesuffix("i")
 
 
-def _may_conflict(addition: Addition, fact: Fact) -> bool:
+def _may_conflict(addition: Addition, fact: Fact, slots: Slots) -> bool:
     """Return whether *addition* was said after *fact*, and no rule decides between them."""
     said_before = fact.said_at or fact.created_at
     is_later = not (said_before and addition.said_at) or addition.said_at >= said_before
-    return is_later and not _is_decided(addition, fact)
+    return is_later and not _is_decided(addition, fact, slots)
 
 
-def _is_decided(addition: Addition, fact: Fact) -> bool:
+def _is_decided(addition: Addition, fact: Fact, slots: Slots) -> bool:
     """Return whether both state the same, or fill one slot, in which the value that was said later wins."""
-    if KnownFacts([fact]).find(addition) and _is_in_same_order(addition.content, fact.content):
+    if KnownFacts([fact], slots).find(addition) and _is_in_same_order(addition.content, fact.content):
         return True
-    new, known = find_slot(addition.content, addition.slot), find_slot(fact.content, fact.slot)
+    new, known = slots.find(addition.content, addition.slot), slots.find(fact.content, fact.slot)
     return new is not None and known is not None and (new.slot, new.of) == (known.slot, known.of)
 
 

@@ -67,7 +67,7 @@ def ground(draft: Draft) -> Draft:
     if mode == "off":
         return draft
     said = SaidWords(draft.turns, draft.memory)
-    known = KnownFacts(draft.memory.facts)
+    known = KnownFacts(draft.memory.facts, draft.slots)
     new = frozenset(map(without_progress, draft.changes.message_ids))
     grounded: list[Addition] = []
     refused: list[Refusal] = []

@@ -53,8 +53,9 @@ def limit_damage(draft: Draft) -> Draft:
         fits = len(cost) <= limit
         (within if fits else beyond).removals.append(removal)
         lost = cost if fits else lost
+    current = with_current_summaries(draft.memory) if draft.changes.rewrites else draft.memory
     for rewrite in draft.changes.rewrites:
-        (within if _keeps_enough(rewrite, draft.memory, lost) else beyond).rewrites.append(rewrite)
+        (within if _keeps_enough(rewrite, current, lost) else beyond).rewrites.append(rewrite)
     changes = draft.changes.model_copy(update={name: tuple(part) for name, part in within._asdict().items()})
     reason = f"one update may remove, replace and evict at most {limit} facts, and has to keep half of a summary"
     return quarantine(replace(draft, changes=changes, removable=limit), reason, **beyond._asdict())
@@ -86,9 +87,12 @@ def _learned(memory: Memory, ids: tuple[str, ...]) -> set[str]:
 
 
 def _keeps_enough(rewrite: Rewrite, memory: Memory, lost: set[str]) -> bool:
-    """Return whether the new text has enough of the old words, of which those of superseded facts are not valid."""
+    """Return whether the new text has enough of the words of *memory*; those of superseded facts are not valid.
+
+    The summaries of *memory* are those that hold: see `with_current_summaries`.
+    """
     ended = (content_terms(fact.content) for fact_id in lost if (fact := memory.fact(fact_id)))
-    valid = content_terms(with_current_summaries(memory).section(rewrite.section).summary).difference(*ended)
+    valid = content_terms(memory.section(rewrite.section).summary).difference(*ended)
     if rewrite.edited_by_user or not rewrite.summary.strip() or not valid:
         return True
     return len(valid & content_terms(rewrite.summary)) >= MIN_KEPT_SHARE * len(valid)

@@ -12,7 +12,7 @@ from memgraph.rules.add import cut_content, merge_evidence, rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.text.normalize import fact_key
 from memgraph.text.similarity import SimilarityIndex, is_richer, text_similarity
-from memgraph.text.slots import packaged_slots
+from memgraph.text.slots import Slots
 from memgraph.text.uploads import mentions_upload
 
 SAME = 0.7
@@ -27,7 +27,7 @@ def merge(draft: Draft) -> Draft:
     as it is, and so does what replaces a fact: the model has seen both. What the model found to repeat a fact does so,
     however little they are alike.
     """
-    known = KnownFacts(draft.memory.facts)
+    known = KnownFacts(draft.memory.facts, draft.slots)
     kept: list[Addition] = []
     for addition in draft.changes.additions:
         if addition.edited_by_user or draft.memory.fact(addition.id) or not _is_acceptable(addition, draft):
@@ -50,14 +50,16 @@ class KnownFacts:
 
     Args:
         facts: The facts of a memory.
+        slots: What a person has one of at a time.
     """
 
-    def __init__(self, facts: Sequence[Fact]) -> None:
+    def __init__(self, facts: Sequence[Fact], slots: Slots) -> None:
         self._facts = facts
+        self._slots = slots
 
     @cached_property
     def _index(self) -> SimilarityIndex:
-        return SimilarityIndex([fact.content for fact in self._facts])
+        return SimilarityIndex([fact.content for fact in self._facts], self._slots)
 
     @cached_property
     def _by_key(self) -> dict[str, Fact]:
@@ -89,8 +91,6 @@ def may_be_same(addition: Fact | Addition, other: Fact | Addition) -> bool:
         return False
     if addition.slot and other.slot and addition.slot != other.slot:
         return False
-    if _have_other_values(addition, other):
-        return False
     if bool(addition.valid_until) != bool(other.valid_until):
         return False
     dates = ((addition.valid_from, other.valid_from), (addition.valid_until, other.valid_until))
@@ -103,15 +103,6 @@ def _overlap(one: str, other: str) -> bool:
     return ours is None or theirs is None or (ours.first <= theirs.last and theirs.first <= ours.last)
 
 
-def _have_other_values(one: Fact | Addition, other: Fact | Addition) -> bool:
-    """Return whether both state what a person has one of at a time, and not the same: two doctors, however alike."""
-    slots = packaged_slots()
-    first, second = slots.find(one.content, one.slot), slots.find(other.content, other.slot)
-    if first is None or second is None or (first.slot, first.of) != (second.slot, second.of):
-        return False
-    return not slots.are_same(first, second)
-
-
 def _position_of_same(additions: Sequence[Addition], addition: Addition, draft: Draft) -> int | None:
     """Return the position of the acceptable addition that states what *addition* states; None if there is none."""
     for position, other in enumerate(additions):
@@ -119,7 +110,7 @@ def _position_of_same(additions: Sequence[Addition], addition: Addition, draft: 
         is_equal = fact_key(other.content) == fact_key(addition.content)
         if is_linked or is_equal or other.edited_by_user or not may_be_same(addition, other):
             continue
-        if text_similarity(other.content, addition.content) >= SAME and _is_acceptable(other, draft):
+        if text_similarity(other.content, addition.content, draft.slots) >= SAME and _is_acceptable(other, draft):
             return position
     return None
 

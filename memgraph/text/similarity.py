@@ -20,7 +20,7 @@ from typing import NamedTuple
 from memgraph.text.lexicon import Lexicon, load_lexicon
 from memgraph.text.names import names_of, numbers_of
 from memgraph.text.normalize import HAN, fact_key, fold
-from memgraph.text.slots import SINGLE_VALUED, SlotValue, packaged_slots
+from memgraph.text.slots import Slots, SlotValue, packaged_slots
 from memgraph.text.stems import stem
 
 ACTION_WEIGHT = 0.6
@@ -235,10 +235,12 @@ class Profile:
 
     Args:
         text: A sentence about the user.
+        slots: What a person has one of at a time; default: the packaged table. Only profiles of one table are compared.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, slots: Slots | None = None) -> None:
         text = text[:MAX_CHARS]
+        self._slots = slots or packaged_slots()
         reader = _Reader(load_lexicon())
         reader.read(text)
         unique: dict[tuple[str, bool], Unit] = {}
@@ -330,16 +332,11 @@ class Profile:
         one, two = self._number_order, other._number_order
         if one != two and sorted(one) == sorted(two):
             return True
-        slots = packaged_slots()
-        return any(
-            ours.slot == theirs.slot and ours.of == theirs.of and not slots.are_same(ours, theirs)
-            for ours in self._slots
-            for theirs in other._slots
-        )
+        return self._slots.differ(self._slot_values, other._slot_values)
 
     @cached_property
-    def _slots(self) -> tuple[SlotValue, ...]:
-        return tuple(found for found in packaged_slots().values(self._text) if found.slot in SINGLE_VALUED)
+    def _slot_values(self) -> tuple[SlotValue, ...]:
+        return self._slots.values(self._text)
 
     @cached_property
     def _number_order(self) -> tuple[str, ...]:
@@ -452,11 +449,14 @@ def _same_form(one: str, other: str) -> bool:
     return length >= max(MIN_SHARED_CHARS, MIN_SHARED_SHARE * max(len(one), len(other)))
 
 
-def text_similarity(a: str, b: str) -> float:
-    """Return the similarity of two sentences about one person, in [0, 1]; 1 if they differ in case and spacing only."""
+def text_similarity(a: str, b: str, slots: Slots | None = None) -> float:
+    """Return the similarity of two sentences about one person, in [0, 1]; 1 if they differ in case and spacing only.
+
+    Sentences that give one of *slots*, by default those of the package, other values are not alike.
+    """
     if fact_key(a) == fact_key(b):
         return 1.0
-    return Profile(a).score(Profile(b))
+    return Profile(a, slots).score(Profile(b, slots))
 
 
 def is_richer(text: str, other: str) -> bool:
@@ -479,10 +479,12 @@ class SimilarityIndex:
 
     Args:
         texts: N sentences about one person. A text is read when it is first compared in full.
+        slots: What a person has one of at a time; default: the packaged table.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], slots: Slots | None = None) -> None:
         self._texts = texts
+        self._slots = slots
         self._profiles: dict[int, Profile] = {}
 
     @cached_property
@@ -493,7 +495,7 @@ class SimilarityIndex:
 
     def _profile(self, index: int) -> Profile:
         if index not in self._profiles:
-            self._profiles[index] = Profile(self._texts[index])
+            self._profiles[index] = Profile(self._texts[index], self._slots)
         return self._profiles[index]
 
     def find(self, text: str, threshold: float) -> list[SimilarText]:
@@ -501,7 +503,7 @@ class SimilarityIndex:
 
         Only the MAX_CANDIDATES texts that share most words with it are read.
         """
-        profile, key = Profile(text), fact_key(text)
+        profile, key = Profile(text, self._slots), fact_key(text)
         found = [
             SimilarText(index, 1.0 if fact_key(self._texts[index]) == key else profile.score(self._profile(index)))
             for index in self._candidates(profile)

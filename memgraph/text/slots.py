@@ -7,7 +7,7 @@ that facts about other people fill none.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -104,6 +104,16 @@ class Slots:
         if ranks & (set(first) ^ set(second)):
             return False
         return _contains(first, second) or _contains(second, first)
+
+    def differ(self, ours: Iterable[SlotValue], theirs: Collection[SlotValue]) -> bool:
+        """Return whether both give a slot with one value at a time other values: two doctors, however alike."""
+        return any(
+            one.slot in self.single_valued
+            and (one.slot, one.of) == (other.slot, other.of)
+            and not self.are_same(one, other)
+            for one in ours
+            for other in theirs
+        )
 
     def _read(self, content: str, slot: str | None = None) -> Iterator[SlotValue]:
         language, text = self._prepare(content)

@@ -6,7 +6,9 @@ import pytest
 
 from memgraph import Memory, recall
 from memgraph.models import Fact, PastFact, Section
+from memgraph.retrieval import summary_facts
 from memgraph.retrieval.summary_facts import with_current_summaries
+from memgraph.retrieval.terms import content_terms
 
 WRITTEN, CHANGED = "2026-03-01T00:00:00Z", "2026-05-10T00:00:00Z"
 
@@ -65,6 +67,24 @@ def test_a_summary_that_was_written_after_the_change_is_kept() -> None:
     )
 
     assert shown(memory) == "Lived in Lisbon for years."
+
+
+@pytest.mark.parametrize(("summary", "written"), [("", WRITTEN), ("Likes tea.", "2026-06-01T00:00:00Z")])
+def test_facts_that_no_summary_can_rest_on_are_not_read(
+    summary: str, written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A document has up to 1,000 past facts, most of which ended before its summaries were written."""
+    read: list[str] = []
+
+    def read_terms(text: str) -> frozenset[str]:
+        read.append(text)
+        return content_terms(text)
+
+    monkeypatch.setattr(summary_facts, "content_terms", read_terms)
+
+    shown(memory_of(summary, "Lives in Lisbon.", "Lives in Porto.", written=written))
+
+    assert [text for text in read if "Lives" in text] == []
 
 
 @pytest.mark.parametrize("reason", ["evicted", "merged"])

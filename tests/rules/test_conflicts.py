@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from update_values import addition, fact, turn, update
 from memgraph import Fact, Memory, Policy
 from memgraph.models import Addition, Conflict, Evidence, Removal, Verdict
 from memgraph.rules.conflicts import MAX_CONFLICTS, MAX_PER_ADDITION, likely_conflicts, settle
+from memgraph.text.slots import load_slots
 
 BEFORE, LATER = "2026-01-05T08:00:00Z", "2026-05-02T08:00:00Z"
 POLICY = Policy()
@@ -52,6 +55,20 @@ def test_a_changed_fact_is_found_among_others(number: int) -> None:
     _, new, said = CHANGES[number]
 
     assert conflicts(quoted(new, said)) == [(f"f{number}", "fact_00000001")]
+
+
+def test_a_users_own_slot_decides_without_a_question(tmp_path: Path) -> None:
+    """The value that was said later wins."""
+    (tmp_path / "en.yaml").write_text("slots: {watering: {patterns: 'waters the orchids <val>'}}", encoding="utf-8")
+    _, new, said = CHANGES[2]
+    changes = update(additions=(quoted(new, said),))
+
+    found = [
+        likely_conflicts(changes, Memory(facts=KNOWN), [turn("m1", said)], POLICY, slots)
+        for slots in (None, load_slots(tmp_path))
+    ]
+
+    assert list(map(len, found)) == [1, 0]
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from update_values import AT, addition, contents, draft, fact, turn
+from update_values import AT, addition, contents, draft, fact, turn, update
 
 from memgraph.models import Evidence, Fact, Memory, MemoryUpdate, Turn
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.rules.merge import merge
 from memgraph.text.names import numbers_of
+from memgraph.text.slots import load_slots
 
 OFF = Policy(grounding="off")
 
@@ -102,6 +105,16 @@ def test_another_value_of_a_slot_is_no_other_wording() -> None:
     after = learn(Memory(facts=(known,)), addition("家庭医生是刘医生。", said_at="2026-04-01T09:00:00Z"))
 
     assert (contents(after), [one.id for one in after.past]) == (["家庭医生是刘医生。"], ["f1"])
+
+
+def test_another_value_of_a_users_own_slot_is_no_other_wording(tmp_path: Path) -> None:
+    (tmp_path / "en.yaml").write_text("slots: {subject: {patterns: 'takes (?P<x>photo.+)'}}", encoding="utf-8")
+    changes = update(additions=(addition("Takes photographs of birds.", said_at="2026-04-01T09:00:00Z"),))
+    known = Memory(facts=(fact("Takes photos of birds.", id="f1", said_at="2026-03-01T09:00:00Z"),))
+
+    after = [apply(changes, known, OFF, slots=slots).memory for slots in (None, load_slots(tmp_path))]
+
+    assert [contents(memory) for memory in after] == [["Takes photos of birds."], ["Takes photographs of birds."]]
 
 
 def test_what_replaces_a_fact_in_similar_words_still_replaces_it() -> None:
