@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
-    from memgraph.models import Episode, Fact, Memory, Revision
+    from memgraph.models import Episode, Fact, Memory, MemoryChanges, Revision
     from memgraph.report import Report
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
@@ -88,9 +88,9 @@ class AsyncMemoryClient:
             lambda: self._client.context(messages, user_id=user_id, max_tokens=max_tokens, as_of=as_of)
         )
 
-    async def get(self, *, user_id: str | None = None, as_of: str | None = None) -> Memory:
-        """Return the whole memory: summaries and facts; *as_of* a date such as `2026-03`, what held then."""
-        return await self._run(lambda: self._client.get(user_id=user_id, as_of=as_of))
+    async def get(self, *, user_id: str | None = None, as_of: str | None = None, revision: int | None = None) -> Memory:
+        """Return the whole memory, what held at the date *as_of*, or as it was at a *revision* of its history."""
+        return await self._run(lambda: self._client.get(user_id=user_id, as_of=as_of, revision=revision))
 
     async def facts(self, *, user_id: str | None = None) -> tuple[Fact, ...]:
         """Return the facts, the oldest first."""
@@ -131,6 +131,10 @@ class AsyncMemoryClient:
     ) -> Sequence[Revision]:
         """Return what changed in the memory and by whom, the newest revision first."""
         return await self._run(lambda: self._client.history(user_id=user_id, limit=limit, before=before))
+
+    async def diff(self, first: int, second: int, *, user_id: str | None = None) -> MemoryChanges:
+        """Return what differs between two revisions of the memory."""
+        return await self._run(lambda: self._client.diff(first, second, user_id=user_id))
 
     async def undo(
         self,

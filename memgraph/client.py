@@ -15,6 +15,7 @@ from memgraph.editing import (
     explain_fact,
     find_any_fact,
     find_fact,
+    load_revision,
     remove_fact,
     remove_words,
     revert_source,
@@ -23,6 +24,7 @@ from memgraph.editing import (
 )
 from memgraph.editing.facts import DEFAULT_CATEGORY
 from memgraph.errors import ConversationError, IdentityError
+from memgraph.history.diff import changes_between
 from memgraph.models import Fact, Memory, Scope
 from memgraph.report import Report
 from memgraph.storage import MemoryStorage, open_storage
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from memgraph.editing import Change
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
-    from memgraph.models import Episode, Revision
+    from memgraph.models import Episode, MemoryChanges, Revision
     from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
@@ -191,13 +193,16 @@ class MemoryClient:
         vectors = self.storage.vectors(self._scope(user_id))
         return pipeline(memory, asked, episodes=episodes, vectors=vectors, as_of=as_of)
 
-    def get(self, *, user_id: str | None = None, as_of: str | None = None) -> Memory:
+    def get(self, *, user_id: str | None = None, as_of: str | None = None, revision: int | None = None) -> Memory:
         """Return the whole memory: summaries and facts; *as_of* a date such as `2026-03`, what held then.
 
+        With *revision*, it is the document as it was at that revision of its history.
+
         Raises:
-            EditError: If *as_of* is not a date.
+            EditError: If *as_of* is not a date, or the history does not go back to *revision*.
         """
-        memory = self.storage.load(self._scope(user_id))
+        scope = self._scope(user_id)
+        memory = self.storage.load(scope) if revision is None else load_revision(self.storage, scope, revision)
         return memory if as_of is None else memory.as_of(as_of)
 
     def facts(self, *, user_id: str | None = None) -> tuple[Fact, ...]:
@@ -296,6 +301,15 @@ class MemoryClient:
             StorageError: If the history cannot be read.
         """
         return self.storage.revisions(self._scope(user_id), limit=limit, before=before)
+
+    def diff(self, first: int, second: int, *, user_id: str | None = None) -> MemoryChanges:
+        """Return what differs between two revisions of the memory.
+
+        Raises:
+            EditError: If the history does not go back to one of them.
+        """
+        before, after = (self.get(user_id=user_id, revision=number) for number in (first, second))
+        return changes_between(before, after)
 
     def undo(
         self,

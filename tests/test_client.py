@@ -191,6 +191,15 @@ def test_an_update_can_be_undone_and_explained(client: MemoryClient) -> None:
         client.undo()
 
 
+def test_an_earlier_revision_is_shown_and_compared(client: MemoryClient) -> None:
+    known = client.remember("Likes tea.")
+    client.delete(known.id)
+
+    assert (client.get(revision=1).facts, client.get().facts) == ((known,), ())
+    (change,) = client.diff(1, 2).facts
+    assert (change.before, change.after) == (known, None)
+
+
 def test_an_undone_update_is_learned_again_only_if_asked(tmp_path: Path) -> None:
     conversation = [HumanMessage("I live in Lisbon", id="m1")]
     with client_in(tmp_path, update_answer(LISBON), update_answer(LISBON)) as client:
