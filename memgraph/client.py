@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.execution import UpdateResult
+    from memgraph.background.rebuild import Rebuild
     from memgraph.background.runner import OnUpdate
     from memgraph.editing import Change
     from memgraph.history.revert import Revert
@@ -346,6 +347,33 @@ class MemoryClient:
             timezone=self.settings.timezone,
             policy=self.settings.policy,
         )
+
+    def rebuild(
+        self, model: str | BaseChatModel | None = None, *, user_id: str | None = None, dry_run: bool = False
+    ) -> Rebuild:
+        """Learn the memory again from what the user said, and replace it by the result, as one revision.
+
+        What a person wrote, edited or removed stays so. It is stored as it goes on, so a rebuild that was stopped
+        continues with the next call.
+
+        Args:
+            model: The chat model, or its name; default: that of the client.
+            user_id: Whose memory; default: that of the client.
+            dry_run: Replace nothing yet. The next call with the same model does, without learning again.
+
+        Returns:
+            The memory with the result, what differs, and how many episodes were learned from.
+
+        Raises:
+            ModelError: If the model failed. What was learned before is kept.
+            RevisionConflictError: If another rebuild of the same memory runs.
+            StorageError: If the memory cannot be read or written.
+        """
+        from memgraph.background.rebuild import Rebuilder
+
+        rebuilder = Rebuilder(self.storage, self._scope(user_id), self.settings, model or self._model)
+        learned = rebuilder.learn()
+        return learned if dry_run else rebuilder.replace()._replace(report=learned.report)
 
     def why(self, fact_id: str, *, user_id: str | None = None) -> FactHistory:
         """Return why a fact is known: the user's words, what it superseded, and the revisions that changed it.

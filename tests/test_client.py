@@ -215,6 +215,20 @@ def test_what_a_conversation_taught_can_be_taken_back(client: MemoryClient) -> N
     assert [episode.thread_id for episode in client.episodes()] == ["t1"]
 
 
+def test_a_memory_is_learned_again_by_another_model(tmp_path: Path) -> None:
+    """A dry run changes nothing, and what it learned is not learned again."""
+    with client_in(tmp_path, update_answer(LISBON)) as client:
+        client.add("I live in Lisbon", thread_id="t1")
+        better = ScriptedModel(update_answer({**LISBON, "content": "Home: Lisbon."}))
+
+        assert client.rebuild(better, dry_run=True).episodes == 1
+        assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
+
+        client.rebuild(better)
+
+        assert ([fact.content for fact in client.facts()], len(better.asked)) == (["Home: Lisbon."], 1)
+
+
 def test_users_are_listed_once_each(client: MemoryClient) -> None:
     for user in ("bob", "ada", "bob"):
         client.remember(f"Is {user} {len(client.facts(user_id=user))}", user_id=user)

@@ -20,6 +20,7 @@ from memgraph.background.serialization import dump_submission, validate_key, val
 from memgraph.background.shared import REGISTRY, AgentModel, Client, WorkerConfig, WorkerGroup
 from memgraph.background.upkeep import UpkeepSchedule
 from memgraph.config import default_model, make_storage
+from memgraph.editing import discard_rebuild
 from memgraph.errors import ConfigError, NotInReviewError, OutboxError
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope
@@ -243,6 +244,7 @@ class BackgroundInvoker(Invoker):
             raise ConfigError(
                 "forget needs the storage of the graph: pass it, as in BackgroundInvoker(graph, storage=...)"
             )
+        discard_rebuild(group.storage, scope)
         tombstone = group.storage.delete(scope)
         # in this order: after a crash in between, whichever worker runs the jobs sees that the memory was deleted
         discard_forgotten(group.runner, scope, tombstone)

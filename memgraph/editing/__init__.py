@@ -23,6 +23,7 @@ from memgraph.editing.facts import (
     unused_evidence,
 )
 from memgraph.editing.history import (
+    discard_rebuild,
     explain_fact,
     find_revision,
     iterate_revisions,
@@ -38,6 +39,7 @@ __all__ = [
     "FactWords",
     "accept_quarantined",
     "add_fact",
+    "discard_rebuild",
     "edit_fact",
     "edit_section",
     "explain_fact",
