@@ -126,7 +126,7 @@ def _source_of(thread: str | None, since: str | None, timezone: str) -> Source:
         raise EditError("name what is taken back: either a thread or a date since when")
     try:
         return Source(thread=thread or None, is_since=dates.since(since, timezone) if since else None)
-    except ValueError as error:
+    except EditError as error:
         raise EditError(f"since: {error}") from None
 
 
