@@ -144,6 +144,11 @@ class BackgroundInvoker(Invoker):
         """The storage of the memories; None if it is not known, or the invoker is disabled."""
         return self._group.storage if self._group else None
 
+    @property
+    def outbox(self) -> Outbox | None:
+        """The outbox of the jobs; None if memory is disabled."""
+        return self._group and self._open().runner.outbox
+
     def start(self) -> None:
         """Start the threads that run jobs, instead of with the first submission.
 
