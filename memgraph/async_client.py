@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
 
     from memgraph.background.rebuild import Rebuild
+    from memgraph.erasure import ErasureReceipt
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import Episode, Fact, Memory, Revision
@@ -163,6 +164,10 @@ class AsyncMemoryClient:
     async def forget(self, *, user_id: str | None = None) -> None:
         """Delete the memory of the user, what they said, and what waits to be learned."""
         await self._run(lambda: self._client.forget(user_id=user_id))
+
+    async def erase(self, *, user_id: str | None = None) -> ErasureReceipt:
+        """Erase everything that is kept of a user, in all places; it cannot be undone."""
+        return await self._run(lambda: self._client.erase(user_id=user_id))
 
     async def users(self) -> list[str]:
         """Return the ids of the users that have a memory, in alphabetical order."""

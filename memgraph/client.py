@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from memgraph.background.rebuild import Rebuild
     from memgraph.background.runner import OnUpdate
     from memgraph.editing import Change
+    from memgraph.erasure import ErasureReceipt
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import Episode, Revision
@@ -281,6 +282,26 @@ class MemoryClient:
     def forget(self, *, user_id: str | None = None) -> None:
         """Delete the memory of the user, what they said, and what waits to be learned."""
         self._open_invoker().forget(self._scope(user_id))
+
+    def erase(self, *, user_id: str | None = None) -> ErasureReceipt:
+        """Erase everything that is kept of a user, in all places; it cannot be undone.
+
+        That is every memory of the user, also those of agents, with episodes, history and vectors; conversations that
+        wait, failed or are in review; backups; and items of the attachable memories of the settings. All caches of
+        this process are cleared, and the stored bytes are searched for the erased texts.
+
+        Returns:
+            The receipt: places, counts, the result of the search, and what is out of reach.
+
+        Raises:
+            IdentityError: If no user is named, or the id is invalid.
+            ConfigError: If the settings name a place that cannot be opened.
+        """
+        from memgraph.erasure import erase_user, open_places
+
+        owner = self._scope(user_id).user_id
+        with open_places(self.settings, self.storage, outbox=self._open_invoker().outbox) as places:
+            return erase_user(owner, places)
 
     # -- history --
 

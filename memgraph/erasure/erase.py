@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
 
-CANNOT_ERASE = "this memory cannot erase a user: remove the user's entries in it by its own means"
-
 
 @contextmanager
 def open_places(
@@ -99,14 +97,11 @@ class _Erasure:
 
     def list_contents(self, user_id: str) -> None:
         with self._keeping_error():
-            contents = self.place.list_contents(user_id)
-            if contents is None:
-                self._error = CANNOT_ERASE
-            else:
-                self.contents = contents
+            self.contents = self.place.list_contents(user_id)
+            self._error = self.contents.error
 
     def erase(self, user_id: str) -> None:
-        if self.contents.counts:
+        if self.contents.counts or self._error:
             with self._keeping_error():
                 self.place.erase(user_id)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memgraph.background.background_invoker import make_runner
 from memgraph.background.drain import discard_forgotten
-from memgraph.errors import StorageError
+from memgraph.errors import DamagedMemoryError, StorageError
 from memgraph.models import Scope
 from memgraph.storage.document import is_tombstone
 from memgraph.storage.traces import TraceCount, find_in_files, texts_in
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from memgraph.storage import MemoryStorage
     from memgraph.storage.backups import Backups
 
+CANNOT_ERASE = "this memory cannot erase a user: remove the user's entries in it by its own means"
+
 
 class Inventory(NamedTuple):
     """What a place keeps of a user."""
@@ -28,6 +30,8 @@ class Inventory(NamedTuple):
     counts: Mapping[str, int]
     """Entries by kind, only of kinds that there are."""
     texts: Collection[str] = ()
+    error: str | None = None
+    """Why some of it cannot be read or erased."""
 
 
 class ErasablePlace(Protocol):
@@ -35,8 +39,8 @@ class ErasablePlace(Protocol):
 
     @property
     def name(self) -> str: ...
-    def list_contents(self, user_id: str) -> Inventory | None:
-        """Return what is kept of a user; None if the place cannot erase a user."""
+    def list_contents(self, user_id: str) -> Inventory:
+        """Return what is kept of a user."""
         ...
 
     def erase(self, user_id: str) -> None:
@@ -61,8 +65,13 @@ class StoragePlace:
     def list_contents(self, user_id: str) -> Inventory:
         counts = dict[str, int]()
         texts, episodes = list[str](), dict[str, str]()
+        error: str | None = None
         for scope in _scopes_of(self.storage, user_id):
-            memory, revisions = self.storage.load(scope), self.storage.revisions(scope)
+            try:
+                memory, revisions = self.storage.load(scope), self.storage.revisions(scope)
+            except DamagedMemoryError as damage:
+                error = str(damage)
+                continue
             episodes |= {episode.id: episode.text for episode in self.storage.episodes(scope)}
             found = {
                 "memories": 1,
@@ -74,11 +83,18 @@ class StoragePlace:
             }
             counts = {kind: counts.get(kind, 0) + count for kind, count in found.items()}
             texts += texts_in([each.model_dump(mode="json") for each in (memory, *revisions)])
-        return Inventory(_positive({**counts, "episodes": len(episodes)}), [*texts, *episodes.values()])
+        return Inventory(_positive({**counts, "episodes": len(episodes)}), [*texts, *episodes.values()], error)
 
     def erase(self, user_id: str) -> None:
+        """Remove all that can be read; a document that cannot is left to a person, who may want to repair it."""
+        damage: DamagedMemoryError | None = None
         for scope in _scopes_of(self.storage, user_id):
-            self.storage.delete(scope)
+            try:
+                self.storage.delete(scope)
+            except DamagedMemoryError as error:
+                damage = error
+        if damage:
+            raise damage
 
     def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:
         return self.storage.find_traces(user_id, fragments)
@@ -151,10 +167,10 @@ class StorePlace:
     def name(self) -> str:
         return f"memory {self.store.name}"
 
-    def list_contents(self, user_id: str) -> Inventory | None:
+    def list_contents(self, user_id: str) -> Inventory:
         items = self.store.texts_of(user_id)
         if items is None:
-            return None
+            return Inventory({}, error=CANNOT_ERASE)
         return Inventory(_positive({"items": len(items)}), [text for texts in items for text in texts])
 
     def erase(self, user_id: str) -> None:
@@ -174,7 +190,7 @@ def _scopes_of(storage: MemoryStorage, user_id: str) -> list[Scope]:
 
 
 def _parse(document: bytes) -> object:
-    """Return a backup as JSON; None if somebody damaged it, which is no reason to keep it."""
+    """Return a backup as JSON; None if it is damaged: it is deleted all the same."""
     try:
         return json.loads(document)
     except ValueError:

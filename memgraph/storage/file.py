@@ -194,7 +194,7 @@ class FileStorage(MemoryStorage):
         return TraceCount(len(find_in_files(paths, fragments)))
 
     def _has_content(self, scope: Scope) -> bool:
-        """Whether there is a document, episodes, or the last good version of a document that somebody removed."""
+        """Whether there is a document, episodes, or the last good version of a document that was removed manually."""
         path = self._layout.document(scope)
         last_good = path if path.exists() else _last_good(path)
         return self._has_document(last_good) or bool(self._read_episodes(scope))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MIN_FRAGMENT_BYTES = 12
-"""A shorter text is not searched: it could be anybody's."""
+"""A shorter text is not searched, since it may be common to several users."""
 MAX_FRAGMENT_CHARS = 48
 MAX_FRAGMENTS = 1_000
 """Fragments that are searched; the longest ones, since each takes a pass over the bytes."""
