@@ -36,6 +36,7 @@ PARTS = (
         "langmem_ends",
         "langmem_updates",
         "kill",
+        "erase",
         "storages",
         "servers",
         "agents",
