@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from memgraph.background.background_invoker import make_runner
 from memgraph.background.drain import discard_forgotten
 from memgraph.errors import DamagedMemoryError, StorageError
+from memgraph.llm import OFFLINE
 from memgraph.models import Scope
 from memgraph.storage.document import is_tombstone
 from memgraph.storage.traces import TraceCount, find_in_files, texts_in
@@ -119,7 +120,7 @@ class OutboxPlace:
 
     def erase(self, user_id: str) -> None:
         """Mark the messages as learned, so that those that are submitted again are not learned, and delete them."""
-        runner = make_runner(self.outbox, self.settings, self.storage)
+        runner = make_runner(self.outbox, self.settings, self.storage, model=OFFLINE)  # none is called
         jobs = (*self.outbox.pending(now=runner.now()), *self.outbox.dead_letters())
         scopes = [job.key.scope for job in (*jobs, *(held.job for held in self.outbox.in_review()))]
         for scope in dict.fromkeys(each for each in scopes if each.user_id == user_id):
