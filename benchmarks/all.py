@@ -33,6 +33,7 @@ PARTS = (
     *("statements", "secret_masking", "provenance", "attacks", "debounce", "invoker", "langmem_background"),
     *(
         "upkeep",
+        "rebuild",
         "langmem_ends",
         "langmem_updates",
         "kill",
