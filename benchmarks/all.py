@@ -29,13 +29,15 @@ from result import Outcome, as_json, read_outcome
 
 PARTS = (
     *("update", "start", "first_minute", "recall", "episode_recall", "own_recall", "recall_speed", "extraction"),
-    *("duplicates", "fifty_days", "life_changes"),
+    *("history", "duplicates", "fifty_days", "life_changes"),
     *("statements", "secret_masking", "provenance", "attacks", "debounce", "invoker", "langmem_background"),
     *(
         "upkeep",
+        "rebuild",
         "langmem_ends",
         "langmem_updates",
         "kill",
+        "erase",
         "storages",
         "servers",
         "agents",

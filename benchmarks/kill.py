@@ -6,7 +6,8 @@ Processes share one outbox and one storage, submit turns and learn from them. Ea
 its first 600 ms and replaced by a new one. A turn counts as submitted once `submit` has returned and a ledger has noted
 it; if the process is killed in between, the turn is submitted again with the same message id. In the end one process
 runs the remaining jobs. Each model call makes a unique fact of each new turn, so a turn that is learned twice shows as
-two facts. Each turn must also be kept as one episode.
+two facts. Each turn must also be kept as one episode, and the history must lead back to the empty memory, without a
+gap.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from common import Measurement, Row, Skipped, at_least, at_most, run_standalone
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from memgraph import BackgroundInvoker, Context, Policy, Scope, Settings, build_graph, open_outbox, open_storage
+from memgraph.history.diff import reverse
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -124,9 +126,25 @@ def rows_of(kind: str, folder: str, storage: str, killed: int) -> list[Row]:
         Row(f"{kind}: turns learned twice", sum(times > 1 for times in learned.values()), bound=at_most(0)),
         Row(f"{kind}: turns not kept word for word", sum(not kept[turn] for turn in submitted), bound=at_most(0)),
         Row(f"{kind}: turns kept twice", sum(times > 1 for times in kept.values()), bound=at_most(0)),
+        Row(f"{kind}: memories whose history disagrees", disagreeing(storage), bound=at_most(0)),
         Row(f"{kind}: jobs left over", remaining, bound=at_most(0)),
         Row(f"{kind}: damaged files", int(not is_intact), bound=at_most(0)),
     ]
+
+
+def disagreeing(storage: str) -> int:
+    """Count the memories whose history has a gap, or does not lead back to an empty document."""
+    count = 0
+    with open_storage(storage) as opened:
+        for scope in SCOPES:
+            memory, entries = opened.load(scope), opened.revisions(scope)
+            is_gapless = [entry.revision for entry in entries] == list(range(memory.revision, 0, -1))
+            conflicts = 0
+            for entry in entries:
+                memory, found = reverse(memory, entry.changes)
+                conflicts += len(found)
+            count += not is_gapless or bool(conflicts or memory.facts or memory.threads)
+    return count
 
 
 def kill_rows(kind: str, kills: int, at_once: int = 2) -> list[Row]:

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import MessageLikeRepresentation
 
-    from memgraph.models import Episode, Fact, Memory
+    from memgraph.background.rebuild import Rebuild
+    from memgraph.erasure import ErasureReceipt
+    from memgraph.history.revert import Revert
+    from memgraph.history.undo import FactHistory, Undo
+    from memgraph.models import Episode, Fact, Memory, MemoryChanges, Revision
     from memgraph.report import Report
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
@@ -86,9 +90,9 @@ class AsyncMemoryClient:
             lambda: self._client.context(messages, user_id=user_id, max_tokens=max_tokens, as_of=as_of)
         )
 
-    async def get(self, *, user_id: str | None = None, as_of: str | None = None) -> Memory:
-        """Return the whole memory: summaries and facts; *as_of* a date such as `2026-03`, what held then."""
-        return await self._run(lambda: self._client.get(user_id=user_id, as_of=as_of))
+    async def get(self, *, user_id: str | None = None, as_of: str | None = None, revision: int | None = None) -> Memory:
+        """Return the whole memory, what held at the date *as_of*, or as it was at a *revision* of its history."""
+        return await self._run(lambda: self._client.get(user_id=user_id, as_of=as_of, revision=revision))
 
     async def facts(self, *, user_id: str | None = None) -> tuple[Fact, ...]:
         """Return the facts, the oldest first."""
@@ -124,9 +128,50 @@ class AsyncMemoryClient:
         """Remove a fact, and the words of the user that only this fact rests on, unless *keep_words*."""
         await self._run(lambda: self._client.delete(fact_id, user_id=user_id, keep_words=keep_words))
 
+    async def history(
+        self, *, user_id: str | None = None, limit: int = 20, before: int | None = None
+    ) -> Sequence[Revision]:
+        """Return what changed in the memory and by whom, the newest revision first."""
+        return await self._run(lambda: self._client.history(user_id=user_id, limit=limit, before=before))
+
+    async def diff(self, first: int, second: int, *, user_id: str | None = None) -> MemoryChanges:
+        """Return what differs between two revisions of the memory."""
+        return await self._run(lambda: self._client.diff(first, second, user_id=user_id))
+
+    async def undo(
+        self,
+        revision: int | None = None,
+        *,
+        user_id: str | None = None,
+        relearn: bool = False,
+        partial: bool = False,
+    ) -> Undo:
+        """Undo a revision, also if later ones exist, as a new revision."""
+        return await self._run(lambda: self._client.undo(revision, user_id=user_id, relearn=relearn, partial=partial))
+
+    async def revert(
+        self, *, thread_id: str | None = None, since: str | None = None, user_id: str | None = None
+    ) -> Revert:
+        """Take back all that rests only on one conversation, or on the time since a date, as one revision."""
+        return await self._run(lambda: self._client.revert(thread_id=thread_id, since=since, user_id=user_id))
+
+    async def rebuild(
+        self, model: str | BaseChatModel | None = None, *, user_id: str | None = None, dry_run: bool = False
+    ) -> Rebuild:
+        """Learn the memory again from what the user said, and replace it by the result, as one revision."""
+        return await self._run(lambda: self._client.rebuild(model, user_id=user_id, dry_run=dry_run))
+
+    async def why(self, fact_id: str, *, user_id: str | None = None) -> FactHistory:
+        """Return why a fact is known: the user's words, what it superseded, and the revisions that changed it."""
+        return await self._run(lambda: self._client.why(fact_id, user_id=user_id))
+
     async def forget(self, *, user_id: str | None = None) -> None:
         """Delete the memory of the user, what they said, and what waits to be learned."""
         await self._run(lambda: self._client.forget(user_id=user_id))
+
+    async def erase(self, *, user_id: str | None = None) -> ErasureReceipt:
+        """Erase everything that is kept of a user, in all places; it cannot be undone."""
+        return await self._run(lambda: self._client.erase(user_id=user_id))
 
     async def users(self) -> list[str]:
         """Return the ids of the users that have a memory, in alphabetical order."""

@@ -9,9 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from memgraph.config import load_settings, make_storage
-from memgraph.editing import add_fact, edit_fact, find_any_fact, find_fact, remove_fact, remove_words, update_memory
+from memgraph.editing import (
+    add_fact,
+    edit_fact,
+    explain_fact,
+    find_any_fact,
+    find_fact,
+    load_revision,
+    remove_fact,
+    remove_words,
+    revert_source,
+    undo_revision,
+    update_memory,
+)
 from memgraph.editing.facts import DEFAULT_CATEGORY
 from memgraph.errors import ConversationError, IdentityError
+from memgraph.history.diff import changes_between
 from memgraph.models import Fact, Memory, Scope
 from memgraph.report import Report
 from memgraph.storage import MemoryStorage, open_storage
@@ -27,9 +40,13 @@ if TYPE_CHECKING:
 
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.execution import UpdateResult
+    from memgraph.background.rebuild import Rebuild
     from memgraph.background.runner import OnUpdate
     from memgraph.editing import Change
-    from memgraph.models import Episode
+    from memgraph.erasure import ErasureReceipt
+    from memgraph.history.revert import Revert
+    from memgraph.history.undo import FactHistory, Undo
+    from memgraph.models import Episode, MemoryChanges, Revision
     from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
@@ -178,13 +195,16 @@ class MemoryClient:
         vectors = self.storage.vectors(self._scope(user_id))
         return pipeline(memory, asked, episodes=episodes, vectors=vectors, as_of=as_of)
 
-    def get(self, *, user_id: str | None = None, as_of: str | None = None) -> Memory:
+    def get(self, *, user_id: str | None = None, as_of: str | None = None, revision: int | None = None) -> Memory:
         """Return the whole memory: summaries and facts; *as_of* a date such as `2026-03`, what held then.
 
+        With *revision*, it is the document as it was at that revision of its history.
+
         Raises:
-            EditError: If *as_of* is not a date.
+            EditError: If *as_of* is not a date, or the history does not go back to *revision*.
         """
-        memory = self.storage.load(self._scope(user_id))
+        scope = self._scope(user_id)
+        memory = self.storage.load(scope) if revision is None else load_revision(self.storage, scope, revision)
         return memory if as_of is None else memory.as_of(as_of)
 
     def facts(self, *, user_id: str | None = None) -> tuple[Fact, ...]:
@@ -268,6 +288,136 @@ class MemoryClient:
         """Delete the memory of the user, what they said, and what waits to be learned."""
         self._open_invoker().forget(self._scope(user_id))
 
+    def erase(self, *, user_id: str | None = None) -> ErasureReceipt:
+        """Erase everything that is kept of a user, in all places; it cannot be undone.
+
+        That is every memory of the user, also those of agents, with episodes, history and vectors; conversations that
+        wait, failed or are in review; backups; and items of the attachable memories of the settings. All caches of
+        this process are cleared, and the stored bytes are searched for the erased texts.
+
+        Returns:
+            The receipt: places, counts, the result of the search, and what is out of reach.
+
+        Raises:
+            IdentityError: If no user is named, or the id is invalid.
+            ConfigError: If the settings name a place that cannot be opened.
+        """
+        from memgraph.erasure import erase_user, open_places
+
+        owner = self._scope(user_id).user_id
+        with open_places(self.settings, self.storage, outbox=self._open_invoker().outbox) as places:
+            return erase_user(owner, places)
+
+    # -- history --
+
+    def history(self, *, user_id: str | None = None, limit: int = 20, before: int | None = None) -> Sequence[Revision]:
+        """Return what changed in the memory and by whom, the newest revision first.
+
+        Args:
+            user_id: Whose memory; default: that of the client.
+            limit: Maximum number of revisions.
+            before: Return only earlier revisions than this.
+
+        Raises:
+            IdentityError: If no user is named, or the id is invalid.
+            StorageError: If the history cannot be read.
+        """
+        return self.storage.revisions(self._scope(user_id), limit=limit, before=before)
+
+    def diff(self, first: int, second: int, *, user_id: str | None = None) -> MemoryChanges:
+        """Return what differs between two revisions of the memory.
+
+        Raises:
+            EditError: If the history does not go back to one of them.
+        """
+        before, after = (self.get(user_id=user_id, revision=number) for number in (first, second))
+        return changes_between(before, after)
+
+    def undo(
+        self,
+        revision: int | None = None,
+        *,
+        user_id: str | None = None,
+        relearn: bool = False,
+        partial: bool = False,
+    ) -> Undo:
+        """Undo a revision, also if later ones exist, as a new revision.
+
+        Args:
+            revision: Its number; None is the latest change that is neither undone nor an undo.
+            user_id: Whose memory; default: that of the client.
+            relearn: Whether the next update learns from the turns of the revision again.
+            partial: Whether to undo the rest if not all of it can be undone.
+
+        Returns:
+            Its outcome, the memory after it, and what stays as it is.
+
+        Raises:
+            EditError: If there is no such revision, or nothing to undo.
+        """
+        scope, policy = self._scope(user_id), self.settings.policy
+        return undo_revision(self.storage, scope, revision, relearn=relearn, partial=partial, policy=policy)
+
+    def revert(self, *, thread_id: str | None = None, since: str | None = None, user_id: str | None = None) -> Revert:
+        """Take back all that rests only on one conversation, or on the time since a date, as one revision.
+
+        A fact with other evidence stays, with less of it; so do what a person wrote, and the episodes.
+
+        Args:
+            thread_id: The conversation.
+            since: A year, month, day or time such as `2026-05`. Exactly one of the two is given.
+            user_id: Whose memory; default: that of the client.
+
+        Returns:
+            The memory after it, what changed, and what may still rest on it.
+
+        Raises:
+            EditError: If both or none are given, or *since* is not a date.
+        """
+        return revert_source(
+            self.storage,
+            self._scope(user_id),
+            thread=thread_id,
+            since=since,
+            timezone=self.settings.timezone,
+            policy=self.settings.policy,
+        )
+
+    def rebuild(
+        self, model: str | BaseChatModel | None = None, *, user_id: str | None = None, dry_run: bool = False
+    ) -> Rebuild:
+        """Learn the memory again from what the user said, and replace it by the result, as one revision.
+
+        What a person wrote, edited or removed stays so. It is stored as it goes on, so a rebuild that was stopped
+        continues with the next call.
+
+        Args:
+            model: The chat model, or its name; default: that of the client.
+            user_id: Whose memory; default: that of the client.
+            dry_run: Replace nothing yet. The next call with the same model does, without learning again.
+
+        Returns:
+            The memory with the result, what differs, and how many episodes were learned from.
+
+        Raises:
+            ModelError: If the model failed. What was learned before is kept.
+            RevisionConflictError: If another rebuild of the same memory runs.
+            StorageError: If the memory cannot be read or written.
+        """
+        from memgraph.background.rebuild import Rebuilder
+
+        rebuilder = Rebuilder(self.storage, self._scope(user_id), self.settings, model or self._model)
+        learned = rebuilder.learn()
+        return learned if dry_run else rebuilder.replace()._replace(report=learned.report)
+
+    def why(self, fact_id: str, *, user_id: str | None = None) -> FactHistory:
+        """Return why a fact is known: the user's words, what it superseded, and the revisions that changed it.
+
+        Raises:
+            EditError: If there is no such fact, nor was there one.
+        """
+        return explain_fact(self.storage, self._scope(user_id), fact_id)
+
     def users(self) -> list[str]:
         """Return the ids of the users that have a memory, in alphabetical order.
 
@@ -312,7 +462,7 @@ class MemoryClient:
         return self.storage.load(scope), self.storage.episodes(scope)
 
     def _edit(self, user_id: str | None, change: Change) -> Memory:
-        return update_memory(self.storage, self._scope(user_id), change)
+        return update_memory(self.storage, self._scope(user_id), change, policy=self.settings.policy)
 
     def _recall(self) -> RecallPipeline:
         with self._lock:

@@ -126,6 +126,10 @@ class Policy(FieldSpecMixin, BaseModel):
     """Days after which an episode is evicted; default: never."""
     max_tool_writes: Annotated[int, Field(ge=0, le=100)] = 10
     """Maximum facts that an agent's tools add, change and delete in one turn of a conversation."""
+    history_days: Annotated[int, Field(ge=1, le=36_500)] = 365
+    """Days for which the history of a memory is kept, with what it takes to undo a change. Enforced at each save."""
+    max_revisions: Annotated[int, Field(ge=0, le=1_000_000)] = 10_000
+    """Number of revisions kept in the history of a memory, the latest ones; 0 keeps no history."""
     max_races: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Maximum number of conflicts with other writers before an update fails."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph import Policy, Scope
+from memgraph import Policy, Scope, open_storage
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import SearchResult
 from memgraph.audit.findings import Finding
@@ -230,7 +230,9 @@ OTHERS: Mapping[str, Value] = {
     "bool": lambda _: True,
     "float": lambda _: 0.5,
     "Policy": lambda _: Policy(),
+    "MemoryStorage": lambda _: open_storage("memory:"),
     "Scope": lambda _: Scope("ada"),
+    "Sequence[Scope]": lambda _: [Scope("ada"), Scope("ada", "coder")],
     "Signals": lambda _: load_signals(),
     "Slots": lambda _: packaged_slots(),
     **dict.fromkeys(("datetime", "datetime | None"), lambda _: datetime(2026, 1, 1, tzinfo=UTC)),

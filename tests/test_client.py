@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import HumanMessage
 
 from memgraph import (
     AsyncMemoryClient,
@@ -25,6 +26,7 @@ from memgraph import (
     Settings,
     open_storage,
 )
+from memgraph._cache import LRUCache
 from memgraph.testing import ScriptedModel, update_answer
 
 LISBON = {"quote": "I live in Lisbon", "content": "Lives in Lisbon.", "category": "context", "turn": 1}
@@ -176,6 +178,67 @@ def test_forgetting_a_user_leaves_neither_facts_nor_episodes(client: MemoryClien
     assert (client.facts(), tuple(client.episodes())) == ((), ())
 
 
+def test_an_update_can_be_undone_and_explained(client: MemoryClient) -> None:
+    """Its turns stay learned; a fact that is undone can still be explained."""
+    client.add("I live in Lisbon", thread_id="t1")
+    (fact,) = client.facts()
+
+    done = client.undo()
+
+    assert (done.outcome, client.facts()) == ("undone", ())
+    assert [(entry.by, entry.thread) for entry in client.history(limit=2)] == [("undo", "t1"), ("update", "t1")]
+    assert client.why(fact.id).fact == fact
+    with pytest.raises(EditError, match="nothing to undo"):
+        client.undo()
+
+
+def test_an_earlier_revision_is_shown_and_compared(client: MemoryClient) -> None:
+    known = client.remember("Likes tea.")
+    client.delete(known.id)
+
+    assert (client.get(revision=1).facts, client.get().facts) == ((known,), ())
+    (change,) = client.diff(1, 2).facts
+    assert (change.before, change.after) == (known, None)
+
+
+def test_an_undone_update_is_learned_again_only_if_asked(tmp_path: Path) -> None:
+    conversation = [HumanMessage("I live in Lisbon", id="m1")]
+    with client_in(tmp_path, update_answer(LISBON), update_answer(LISBON)) as client:
+        client.add(conversation, thread_id="t1")
+        client.undo()
+        client.add(conversation, thread_id="t1")
+        assert client.facts() == ()
+
+        client.undo(client.history()[-1].revision, relearn=True)
+        client.add(conversation, thread_id="t1")
+
+        assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
+
+
+def test_what_a_conversation_taught_can_be_taken_back(client: MemoryClient) -> None:
+    """What was said stays, and the turns stay learned."""
+    client.add("I live in Lisbon", thread_id="t1")
+
+    done = client.revert(thread_id="t1")
+
+    assert ([change.key for change in done.changes.facts], client.facts()) == ([done.changes.facts[0].key], ())
+    assert [episode.thread_id for episode in client.episodes()] == ["t1"]
+
+
+def test_a_memory_is_learned_again_by_another_model(tmp_path: Path) -> None:
+    """A dry run changes nothing, and what it learned is not learned again."""
+    with client_in(tmp_path, update_answer(LISBON)) as client:
+        client.add("I live in Lisbon", thread_id="t1")
+        better = ScriptedModel(update_answer({**LISBON, "content": "Home: Lisbon."}))
+
+        assert client.rebuild(better, dry_run=True).episodes == 1
+        assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
+
+        client.rebuild(better)
+
+        assert ([fact.content for fact in client.facts()], len(better.asked)) == (["Home: Lisbon."], 1)
+
+
 def test_users_are_listed_once_each(client: MemoryClient) -> None:
     for user in ("bob", "ada", "bob"):
         client.remember(f"Is {user} {len(client.facts(user_id=user))}", user_id=user)
@@ -240,3 +303,28 @@ def test_the_memory_of_a_date_is_read_and_recalled(client: MemoryClient) -> None
     assert client.context("Where do I live?", as_of="2024") == ""
     with pytest.raises(EditError, match="is not a date"):
         client.get(as_of="spring")
+
+
+def test_erase_removes_everything_and_returns_a_receipt(tmp_path: Path) -> None:
+    """Facts, episodes, history, and what waits to be learned from."""
+    with client_in(tmp_path) as client:
+        client.add("I live in Lisbon, near the river.")
+        client.add("I work for Acme as a gardener.", background=True)
+
+        receipt = client.erase()
+
+        removed = {kind: count for place in receipt.places for kind, count in place.removed.items()}
+        assert (removed["facts"], removed["episodes"], removed["submissions"]) == (1, 2, 1)
+        assert (receipt.is_complete, client.facts(), client.episodes(), client.users()) == (True, (), (), [])
+        assert client.erase().removed == 0
+
+
+def test_erase_clears_every_cache_of_the_process(client: MemoryClient) -> None:
+    """Also those of objects that the client does not know, such as an agent's middleware."""
+    cache: LRUCache[str, str] = LRUCache(1)
+    client.add("I live in Lisbon")
+    cache.put("ada", "Lives in Lisbon.")
+
+    client.erase()
+
+    assert len(cache) == 0

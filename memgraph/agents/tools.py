@@ -30,7 +30,7 @@ from memgraph.agents.tool_changes import (
 from memgraph.editing import remove_words, update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
-from memgraph.models import Fact, Memory, Scope, learned_source
+from memgraph.models import ChangeOrigin, Fact, Memory, learned_source
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import one_line
@@ -188,18 +188,19 @@ class MemoryToolkit:
                 confirmed = required.fact
 
     def _update(self, identity: UserIdentity, change: Callable[[Memory], ToolResult]) -> Answer:
-        return self._run(lambda: self._save(identity.scope, change))
+        return self._run(lambda: self._save(identity, change))
 
-    def _save(self, scope: Scope, change: Callable[[Memory], ToolResult]) -> Answer:
+    def _save(self, identity: UserIdentity, change: Callable[[Memory], ToolResult]) -> Answer:
         results: list[ToolResult] = []
 
         def apply(memory: Memory) -> Memory:
             results[:] = [change(memory)]
             return results[0].memory
 
-        memory = update_memory(self._storage, scope, apply)
+        origin = ChangeOrigin(by="tool", thread=identity.thread_id or "")
+        memory = update_memory(self._storage, identity.scope, apply, origin=origin, policy=self._settings.policy)
         if removed := results[0].removed:
-            remove_words(self._storage, scope, memory, removed)
+            remove_words(self._storage, identity.scope, memory, removed)
         return results[0].text, {REVISION: memory.revision}
 
     def _run(self, call: Callable[[], T]) -> T:

@@ -13,7 +13,9 @@ from pydantic_core import PydanticCustomError
 from memgraph._validation import unknown_key
 from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
-from memgraph.models import Episode, Fact, Quarantined, Section
+from memgraph.history.diff import EntryKind
+from memgraph.history.undo import UndoOutcome
+from memgraph.models import Episode, Fact, MemoryChanges, PastFact, Quarantined, Revision, Section
 from memgraph.report import Outcome, Report
 from memgraph.review import Proposal
 from memgraph.text.dates import UtcTime
@@ -94,6 +96,48 @@ class EpisodeQuery(PageQuery):
         default=None,
         max_length=40,
         description="Only those since a time, or a year, month or day in the time zone of the settings: 2026-05.",
+    )
+
+
+class UserQuery(RequestModel):
+    """Which user."""
+
+    user_id: str | None = Field(
+        default=None,
+        max_length=256,
+        description="1-256 characters without control characters. Optional with a user's own token.",
+    )
+
+
+class UserPageQuery(RequestModel):
+    """A page of the users."""
+
+    limit: int = Field(default=50, ge=1, le=500, description="Maximum number of users.")
+    offset: int = Field(default=0, ge=0, le=1_000_000, description="Number of users to skip.")
+
+
+class HistoryQuery(ScopeQuery):
+    """Which revisions to list."""
+
+    limit: int = Field(default=20, ge=1, le=1_000, description="Maximum number of revisions.")
+    before: int | None = Field(default=None, ge=1, le=2**53, description="Only revisions before this one.")
+
+
+class UndoQuery(ScopeQuery):
+    """How a revision is undone."""
+
+    relearn: bool = Field(default=False, description="Let the next update learn from the same turns again.")
+    partial: bool = Field(default=False, description="Undo the rest if not all of it can be undone.")
+
+
+class RevertQuery(ScopeQuery):
+    """What is taken back: give either a thread or a date."""
+
+    thread_id: str | None = Field(default=None, max_length=256, description="What was learned in this conversation.")
+    since: str | None = Field(
+        default=None,
+        max_length=40,
+        description="What was learned since this date, such as `2026-05`, or time; days are in the server's time zone.",
     )
 
 
@@ -343,6 +387,69 @@ class QuarantineResponse(RevisionResponse):
     """The change that was decided."""
 
     decided: Quarantined
+
+
+class MemoryInfo(ResponseModel):
+    """The size of a memory, and when it last changed."""
+
+    agent_name: str | None = Field(description="The agent that has it; null is the memory that all agents share.")
+    facts: int
+    episodes: int
+    revision: int
+    last_updated: str
+    is_damaged: bool = Field(description="Whether the document cannot be read.")
+
+
+class UserInfo(ResponseModel):
+    """A user and the memories of that user."""
+
+    user_id: str
+    memories: list[MemoryInfo]
+
+
+class UserPage(ResponseModel):
+    """A page of the users, in alphabetical order."""
+
+    users: list[UserInfo]
+    total: int = Field(description="The number of all users.")
+
+
+class HistoryPage(ResponseModel):
+    """A page of the history, the newest revision first."""
+
+    revisions: list[Revision]
+    next_before: int | None = Field(description="Send it as `before` for the next page; null on the last one.")
+
+
+class UndoConflict(ResponseModel):
+    """What an undo leaves as it is, and why."""
+
+    kind: EntryKind
+    key: str
+    reason: str
+
+
+class UndoResponse(RevisionResponse):
+    """The result of an undo."""
+
+    outcome: UndoOutcome
+    conflicts: list[UndoConflict]
+
+
+class RevertResponse(RevisionResponse):
+    """The result of a revert."""
+
+    changes: MemoryChanges = Field(description="What differs from the memory before.")
+    conflicts: list[UndoConflict] = Field(description="What may still rest on it, and stays as it is.")
+
+
+class FactHistoryResponse(ResponseModel):
+    """Why a fact is known."""
+
+    fact: Fact
+    state: Literal["current", "past", "removed"]
+    superseded: list[PastFact] = Field(description="The past facts that it followed.")
+    revisions: list[Revision] = Field(description="Those that changed it, the newest first.")
 
 
 class DecisionResponse(ResponseModel):

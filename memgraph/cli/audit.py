@@ -151,6 +151,7 @@ def _fix(
         ctx.storage,
         scope,
         lambda now: apply_fixes(now, [finding for finding in _find(now) if _identify(finding) in shown]),
+        policy=ctx.settings.policy,
     )
     if rewritten:
         ctx.storage.remove_episodes(scope, [episode.id for episode in rewritten])

@@ -206,7 +206,12 @@ class Chat:
             return self.texts.known_already
         evidence = self._evidence(words, message)
         try:
-            memory = update_memory(self.storage, self.scope, lambda memory: add_fact(memory, words, evidence=evidence))
+            memory = update_memory(
+                self.storage,
+                self.scope,
+                lambda memory: add_fact(memory, words, evidence=evidence),
+                policy=self.settings.policy,
+            )
         except EditError as error:
             self.ctx.output.notice(str(error))
             return ""

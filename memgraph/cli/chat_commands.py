@@ -85,7 +85,9 @@ def forget(chat: Chat, argument: str) -> None:
     else:
         try:
             fact = find_any_fact(chat.storage.load(chat.scope), argument)
-            memory = update_memory(chat.storage, chat.scope, lambda memory: remove_fact(memory, fact.id))
+            memory = update_memory(
+                chat.storage, chat.scope, lambda memory: remove_fact(memory, fact.id), policy=chat.settings.policy
+            )
         except EditError as error:
             chat.ctx.output.line(f"{one_line(str(error))}. {FORGET_USAGE}")
         else:
@@ -96,6 +98,45 @@ def forget(chat: Chat, argument: str) -> None:
             for episode in words.kept:
                 text = f'"{one_line(episode.text)}" (your words: remain; another fact rests on them)'
                 chat.ctx.output.line(text, indent=2)
+
+
+def explain(chat: Chat, fact_id: str) -> None:
+    from memgraph.cli.history import show_fact_history
+    from memgraph.editing import explain_fact
+    from memgraph.errors import EditError
+
+    if not fact_id:
+        chat.ctx.output.line("/why ID shows what a fact rests on (/memory lists the ids).")
+        return
+    try:
+        found = explain_fact(chat.storage, chat.scope, fact_id)
+    except EditError as error:
+        chat.ctx.output.line(f"{one_line(str(error))}.")
+    else:
+        show_fact_history(chat.ctx.output, found, chat.settings.timezone)
+
+
+def undo(chat: Chat, argument: str) -> None:
+    from memgraph.cli.history import show_changes, show_conflicts, show_undo
+    from memgraph.editing import undo_revision
+    from memgraph.errors import EditError
+
+    if argument and not argument.isdecimal():
+        chat.ctx.output.line(
+            "/undo undoes the last change; /undo REVISION another one (`memgraph history` lists them)."
+        )
+        return
+    try:
+        number = int(argument) if argument else None
+        done = undo_revision(chat.storage, chat.scope, number, policy=chat.settings.policy)
+    except EditError as error:
+        chat.ctx.output.line(f"{one_line(str(error))}.")
+        return
+    show_undo(chat.ctx.output, done)
+    if done.conflicts:
+        show_conflicts(chat.ctx.output, done.conflicts)
+    else:
+        show_changes(chat.ctx.output, done.revision.changes)
 
 
 def show_model(chat: Chat, _: str) -> None:
@@ -115,6 +156,8 @@ COMMANDS: Mapping[str, tuple[Command, str | None, str]] = MappingProxyType(
         "/memory": (show_memory, "", "lists the facts"),
         "/search": (search_memory, "WORDS", "finds facts, and what was said"),
         "/forget": (forget, "ID | all", "removes a fact with your words that it rests on, or everything"),
+        "/why": (explain, "ID", "shows what a fact rests on, and how it came about"),
+        "/undo": (undo, "[REVISION]", "undoes the last change, or another one"),
         "/model": (show_model, "", "shows which model answers and learns"),
         "/help": (show_help, "", "lists the commands"),
         "/quit": (leave, "", "ends the chat; so do exit, quit and Ctrl-D"),

@@ -114,7 +114,7 @@ def _edit(ctx: CommandContext, user: str, agent: str | None, change: Callable[[M
     from memgraph.editing import update_memory
     from memgraph.models import Scope
 
-    return update_memory(ctx.storage, Scope(user, agent), change)
+    return update_memory(ctx.storage, Scope(user, agent), change, policy=ctx.settings.policy)
 
 
 def _show(ctx: CommandContext, action: str, fact: Fact, memory: Memory) -> None:

@@ -81,10 +81,14 @@ def _ask(ctx: CommandContext) -> str:
 def _apply(ctx: CommandContext, scope: Scope, item: Quarantined, verdict: str) -> None:
     from memgraph.editing import accept_quarantined, reject_quarantined, update_memory
     from memgraph.errors import EditError
+    from memgraph.models import ChangeOrigin, PersonDecision
 
+    origin = ChangeOrigin(decisions=(PersonDecision(item=item.id, verdict=verdict),))
     decide = accept_quarantined if verdict == "accept" else reject_quarantined
     try:
-        update_memory(ctx.storage, scope, lambda memory: decide(memory, item.id))
+        update_memory(
+            ctx.storage, scope, lambda memory: decide(memory, item.id), origin=origin, policy=ctx.settings.policy
+        )
     except EditError:
         ctx.output.notice("This change was decided in the meantime; your answer was not applied.")
         return

@@ -24,6 +24,7 @@ def show(
     agent: AgentOption = None,
     as_of: AsOfOption = None,
     past: Annotated[bool, typer.Option("--past", help="Also list past facts, with when and why they ended.")] = False,
+    revision: Annotated[int | None, typer.Option(min=0, help="Show an earlier revision from the history.")] = None,
 ) -> None:
     """Show the memory of USER.
 
@@ -31,13 +32,17 @@ def show(
     memgraph show --user ada --json
     memgraph show --user ada --as-of 2026-03
     memgraph show --user ada --past
+    memgraph show --user ada --revision 12
     """
     from memgraph.cli.format import dump_memory
     from memgraph.cli.users import load_existing
+    from memgraph.editing import load_revision
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
     memory = load_existing(ctx.storage, scope)
+    if revision is not None:
+        memory = load_revision(ctx.storage, scope, revision)
     if as_of is not None:
         memory = memory.as_of(as_of)
     _show(ctx, scope, memory, as_of)

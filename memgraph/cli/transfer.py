@@ -100,7 +100,7 @@ def import_(
         memgraph import export.json --user ada --from mem0 --dry-run
     """
     from memgraph.editing import missing_episodes, take_episodes, update_memory
-    from memgraph.models import Scope
+    from memgraph.models import ChangeOrigin, Scope
 
     scope = Scope(user, agent)
     imported, report = read_memory(file, system, of)
@@ -114,7 +114,9 @@ def import_(
         saved = pending.preview(ctx.storage.load(scope))
         ctx.output.line("Nothing was changed (--dry-run).", "bold")
     else:
-        saved = update_memory(ctx.storage, scope, pending.apply)
+        saved = update_memory(
+            ctx.storage, scope, pending.apply, origin=ChangeOrigin(by="import"), policy=ctx.settings.policy
+        )
         ctx.storage.append_episodes(scope, new, ctx.settings.policy)
         _print_counts(ctx, scope, pending.counts(saved) | {"episodes": len(new)}, pending.saved_backup)
         _warn_if_over_limit(ctx, saved)

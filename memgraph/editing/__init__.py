@@ -22,19 +22,36 @@ from memgraph.editing.facts import (
     remove_fact,
     unused_evidence,
 )
+from memgraph.editing.history import (
+    discard_rebuild,
+    explain_fact,
+    find_revision,
+    iterate_revisions,
+    load_revision,
+    revert_source,
+    undo_revision,
+)
 from memgraph.editing.quarantine import accept_quarantined, find_quarantined, reject_quarantined
 from memgraph.editing.update import Change, FactWords, remove_words, update_memory
+from memgraph.editing.users import MemorySummary, list_users, summarize_memories
 
 __all__ = [
     "Change",
     "FactWords",
+    "MemorySummary",
     "accept_quarantined",
     "add_fact",
+    "discard_rebuild",
     "edit_fact",
     "edit_section",
+    "explain_fact",
     "find_any_fact",
     "find_fact",
     "find_quarantined",
+    "find_revision",
+    "iterate_revisions",
+    "list_users",
+    "load_revision",
     "merge_memory",
     "missing_episodes",
     "read_document",
@@ -42,7 +59,10 @@ __all__ = [
     "remove_fact",
     "remove_words",
     "replace_memory",
+    "revert_source",
+    "summarize_memories",
     "take_episodes",
+    "undo_revision",
     "unused_evidence",
     "update_memory",
     "with_episodes",

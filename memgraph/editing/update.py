@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from memgraph.editing.facts import unused_evidence
 from memgraph.errors import ForgottenError, RevisionConflictError
-from memgraph.models import Episode, Fact, Memory, Scope
+from memgraph.models import ChangeOrigin, Episode, Fact, Memory, Scope
+from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
+from memgraph.storage.revisions import recorded_as
 
 MAX_ATTEMPTS = 50
 _JITTER_SECONDS = 0.01
@@ -18,13 +20,22 @@ _JITTER_SECONDS = 0.01
 Change = Callable[[Memory], Memory]
 
 
-def update_memory(storage: MemoryStorage, scope: Scope, change: Change) -> Memory:
+def update_memory(
+    storage: MemoryStorage,
+    scope: Scope,
+    change: Change,
+    *,
+    origin: ChangeOrigin | None = None,
+    policy: Policy | None = None,
+) -> Memory:
     """Load the memory of *scope*, change it and save it; retry if another writer saved or deleted it meanwhile.
 
     Args:
         storage: Where the memory is stored.
         scope: Whose memory.
         change: Called in each attempt with the stored memory. If it changes nothing, nothing is saved.
+        origin: Who changes it, for its history; None is a person.
+        policy: The limits of the history; None is the defaults.
 
     Returns:
         The memory as it is stored now.
@@ -40,7 +51,8 @@ def update_memory(storage: MemoryStorage, scope: Scope, change: Change) -> Memor
         if changed == memory:
             return memory
         try:
-            return storage.save(scope, changed)
+            with recorded_as(origin or ChangeOrigin(), policy or Policy()):
+                return storage.save(scope, changed)
         except (RevisionConflictError, ForgottenError):
             time.sleep(random.uniform(0, _JITTER_SECONDS) * min(attempt, 10))  # noqa: S311 - jitter is not a secret
             memory = storage.reload(scope)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from memgraph.models.document import Evidence, Quarantined, SectionName
+from memgraph.models.history import PersonDecision
 from memgraph.models.values import PartialDate, Timestamp
 
 
@@ -136,5 +137,7 @@ class MemoryUpdate(ChangeModel):
     """Items of the answer that are not valid changes."""
     quarantined: tuple[Quarantined, ...] = ()
     """What the rules put into quarantine before a review, which does not decide it."""
+    decisions: tuple[PersonDecision, ...] = ()
+    """What a reviewer decided about the items, for the history."""
     asked: tuple[str, ...] | None = None
     """Of an upkeep: the candidates that the model was asked about, see `Upkeep.asked`; None for an update."""

@@ -34,7 +34,8 @@ def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed
     if not needs_review(proposal, strictest(origin.review, context.review)):
         return {}
     approved = _request_decision(changes, proposal)
-    return {"changes": approved, "reviewed": fingerprint(approved), "altered": approved != changes}
+    is_altered = approved != changes.model_copy(update={"decisions": approved.decisions})
+    return {"changes": approved, "reviewed": fingerprint(approved), "altered": is_altered}
 
 
 def _request_decision(changes: MemoryUpdate, proposal: Proposal) -> MemoryUpdate:

@@ -10,13 +10,14 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.errors import ForgottenError, RevisionConflictError
 from memgraph.langgraph_adapter import emit_progress
-from memgraph.models import Memory, Turn
+from memgraph.models import ChangeOrigin, Memory, Turn
 from memgraph.policy import Policy
 from memgraph.report import Report, diff
 from memgraph.rules.watermark import progress_of, unlearned_turns, with_watermark, without_progress
 from memgraph.state import Saved, SaveInput
 from memgraph.storage import MemoryStorage
 from memgraph.storage.episodes import log_kept_words
+from memgraph.storage.revisions import recorded_as
 from memgraph.text.episodes import episodes_of
 
 _JITTER_SECONDS = 0.01
@@ -38,11 +39,13 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
         episodes = episodes_of(_turns_to_keep(state, thread), thread=thread, policy=policy)
         if episodes:
             log_kept_words(origin.storage, policy.kept_words)
-        saved = storage.save_with_episodes(origin.scope, state["scrubbed"], episodes, policy)
+        with recorded_as(_change_origin(state, runtime), policy):
+            saved = storage.save_with_episodes(origin.scope, state["scrubbed"], episodes, policy)
     except (RevisionConflictError, ForgottenError):
         stored = storage.reload(origin.scope)
         if stored.forgotten and stored.forgotten.revision > state["scrubbed"].revision:
-            _mark_as_learned(storage, state, policy)
+            with recorded_as(_change_origin(state, runtime), policy):
+                _mark_as_learned(storage, state, policy)
             return {"outcome": "forgotten", "report": state["report"] + Report(usage=state["usage"])}
         return _retry_after_conflict(state, policy)
     report = state["report"] + _report(state, saved)
@@ -53,6 +56,13 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     graph = "memory_update" if state["changes"].asked is None else "memory_upkeep"
     emit_progress(runtime, "save_memory", graph, facts=len(saved.facts), left=pending)
     return output
+
+
+def _change_origin(state: SaveInput, runtime: Runtime[RunContext]) -> ChangeOrigin:
+    run = runtime.execution_info.run_id if runtime.execution_info else None
+    by = "update" if state["turns"] else "upkeep"
+    thread, decisions = state["origin"].thread_id or "", state["changes"].decisions
+    return ChangeOrigin(by=by, thread=thread, run=run or "", decisions=decisions)
 
 
 def _turns_to_keep(state: SaveInput, thread: str) -> list[Turn]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from memgraph.models import Addition, MemoryUpdate, Refusal, Removal, Rewrite
+from memgraph.models import Addition, MemoryUpdate, PersonDecision, Refusal, Removal, Rewrite
 from memgraph.report import REJECTED
 from memgraph.review.models import Edit, Proposal, ReviewItem, Verdict
 from memgraph.review.parse import parse_decision
@@ -39,6 +39,7 @@ def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) ->
             "removals": tuple(_removals(changes, decisions)),
             "merges": tuple(merge for merge in changes.merges if decisions.get(f"merge:{merge.id}") == "accept"),
             "quarantined": proposal.quarantined,
+            "decisions": tuple(_person_decision(item, decisions[item.key]) for item in proposal.items),
             "refused": (*proposal.refused, *(Refusal(item=_describe(item), reason=REJECTED) for item in rejected)),
         }
     )
@@ -99,6 +100,11 @@ def _apply_edit(addition: Addition, edit: Edit) -> Addition:
 
 def _removals(changes: MemoryUpdate, decisions: Decisions) -> list[Removal]:
     return [removal for removal in changes.removals if decisions.get(f"remove:{removal.id}", "reject") == "accept"]
+
+
+def _person_decision(item: ReviewItem, decision: Verdict | Edit) -> PersonDecision:
+    verdict = "edit" if isinstance(decision, Edit) else decision
+    return PersonDecision(item=item.key, verdict=verdict, text=item.after or item.before)
 
 
 def _describe(item: ReviewItem) -> str:

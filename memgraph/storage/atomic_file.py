@@ -95,11 +95,12 @@ def locked(path: Path, timeout: float) -> Generator[None]:
             lock.release()
 
 
-def append(path: Path, data: bytes, *, end: int, durable: bool = True) -> None:
+def append(path: Path, data: bytes, *, end: int, durable: bool = True, sync_folder: bool = True) -> None:
     """Write *data* after the first *end* bytes of a file, which is created if it is missing.
 
     What followed those bytes is removed. If the write fails, the file ends there. Unless it is *durable*, a power cut
-    may undo it, but the end of the process does not. Hold the lock of *path*.
+    may undo it, but the end of the process does not. Hold the lock of *path*. Without *sync_folder*, a new file is
+    durable only after the next write that replaces one of the folder.
     """
     with wrap_os_errors(path):
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE), "r+b", buffering=0) as file:
@@ -113,7 +114,7 @@ def append(path: Path, data: bytes, *, end: int, durable: bool = True) -> None:
                 with suppress(OSError):
                     file.truncate(end)
                 raise
-        if durable:  # the file may be new, or be created by an append that was not durable
+        if durable and sync_folder:  # the file may be new, or be created by an append that was not durable
             _sync_folder(path.parent)
 
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Episode, Memory, Scope
+from memgraph.models import Episode, Memory, Revision, Scope
 from memgraph.storage.document import tombstone
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from memgraph.policy import Policy
     from memgraph.retrieval.vector_store import VectorStore
+    from memgraph.storage.traces import TraceCount
 
 logger = logging.getLogger(__name__)
 
@@ -23,13 +24,14 @@ logger = logging.getLogger(__name__)
 class MemoryStorage(ABC):
     """Stores one memory document per scope.
 
-    A subclass implements `load` and `save`; everything else has a default, which keeps no episodes.
+    A subclass implements `load` and `save`; everything else has a default, which keeps no episodes and no history.
     `load_with_fallback` and `next_revision` hold the rules of `load` and `save`, so that a storage only has to be
     atomic. All methods may be called from several threads at once. A class given by its dotted path is called with
     `storage_path`.
     """
 
     _has_reported_episodes = False
+    _has_reported_history = False
 
     @property
     def name(self) -> str:
@@ -68,6 +70,9 @@ class MemoryStorage(ABC):
     @abstractmethod
     def save(self, scope: Scope, memory: Memory) -> Memory:
         """Store *memory* as the next revision and return it as stored, if it is based on the latest revision.
+
+        A storage that keeps a history appends its revision in the same step: `next_entry` of `storage.revisions` makes
+        it, within the limits that `current_recording` has.
 
         Raises:
             RevisionConflictError: If another writer saved since *memory* was loaded.
@@ -167,6 +172,26 @@ class MemoryStorage(ABC):
         """
         return 0
 
+    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> Sequence[Revision]:  # noqa: ARG002
+        """Return the history of exactly *scope*, the newest revision first.
+
+        It agrees with the document: each revision is the one that the document had. It begins with the first save by a
+        version that keeps a history, and after a deletion. `delete` removes it. A custom storage keeps none unless it
+        has this method; that is logged once.
+
+        Args:
+            scope: Whose memory.
+            limit: Maximum number of revisions; None returns all.
+            before: Return only earlier revisions than this.
+
+        Raises:
+            StorageError: If the storage cannot be reached.
+        """
+        if not self._has_reported_history:
+            self._has_reported_history = True
+            logger.warning("%s keeps no history: changes cannot be undone", self.name)
+        return ()
+
     def vectors(self, scope: Scope) -> VectorStore | None:  # noqa: ARG002 - none is kept
         """Return what keeps the vectors of the texts of *scope*, so that a restart embeds nothing again.
 
@@ -181,6 +206,18 @@ class MemoryStorage(ABC):
             StorageError: If this storage cannot list them, which is the default.
         """
         raise StorageError(f"{self.name} cannot list its memories")
+
+    def scopes_of(self, user_id: str) -> list[Scope]:
+        """Return the scopes of a user of which anything is stored, also what is only left over; see `scopes`."""
+        return [scope for scope in self.scopes() if scope.user_id == user_id]
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:  # noqa: ARG002
+        """Search the stored bytes for texts of a user whose memories were deleted; None if that is not possible.
+
+        Raises:
+            StorageError: If they cannot be read.
+        """
+        return None
 
     def close(self) -> None:  # noqa: B027 - most storages hold nothing open
         """Close connections and files. A closed storage must not be used again."""

@@ -52,14 +52,16 @@ EpisodeVersion = tuple[int, int]
 """How many episodes were ever appended to a scope, and how often any were removed."""
 
 
-class _Cursor(Protocol):
+class Cursor(Protocol):
+    """What a statement returned."""
+
     @property
     def rowcount(self) -> int: ...
     def fetchone(self) -> tuple[Any, ...] | None: ...
     def fetchall(self) -> list[tuple[Any, ...]]: ...
 
 
-Execute = Callable[[str, Mapping[str, str | int]], _Cursor]
+Execute = Callable[[str, Mapping[str, str | int]], Cursor]
 """Runs a statement with named parameters."""
 
 
@@ -141,12 +143,12 @@ class EpisodeTable:
             counts = {"appended": appended, "removals": removals + 1, "total": total - removed}
             self._run(execute, _UPDATE_LOG, scope, **counts)
 
-    def _run(self, execute: Execute, statement: str, scope: Scope, **values: str | int) -> _Cursor:
+    def _run(self, execute: Execute, statement: str, scope: Scope, **values: str | int) -> Cursor:
         named = re.sub(r":(\w+)", self._parameter, statement.format(**self._names))
         return execute(named, {"user_id": scope.user_id, "agent_name": scope.agent_name or "", **values})
 
 
-def _counts(cursor: _Cursor) -> tuple[int, int, int]:
+def _counts(cursor: Cursor) -> tuple[int, int, int]:
     """Return how many episodes were appended, how often some were removed, and how many there are."""
     appended, removals, total = cursor.fetchone() or (0, 0, 0)
     return appended, removals, total

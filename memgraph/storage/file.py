@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from memgraph._cache import LRUCache
 from memgraph.errors import DamagedMemoryError, RevisionConflictError, StorageError
 from memgraph.models import Memory
-from memgraph.storage import episode_file
+from memgraph.storage import episode_file, history_file
 from memgraph.storage.atomic_file import check_writable, compare_and_replace, locked, read, replace, wrap_os_errors
 from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
@@ -28,12 +28,14 @@ from memgraph.storage.document import (
 )
 from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.paths import Layout, absolute, path_of_url
+from memgraph.storage.revisions import current_recording, edited_entry, next_entry
+from memgraph.storage.traces import TraceCount, find_in_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
     from pathlib import Path
 
-    from memgraph.models import Episode, Scope
+    from memgraph.models import Episode, Revision, Scope
     from memgraph.policy import Policy
     from memgraph.storage.episode_file import FileIds, FileVersion
     from memgraph.storage.episodes import EpisodeSnapshot
@@ -58,6 +60,8 @@ class _FileState:
     """Whether the last good version has the same content. If not, the document was edited manually."""
     revision: int
     """The highest known revision; that of *memory* if there is one."""
+    known: Memory | None = None
+    """The last good version, if the document was edited."""
 
 
 class FileStorage(MemoryStorage):
@@ -67,6 +71,7 @@ class FileStorage(MemoryStorage):
     it, under a lock file; readers need no lock to see a complete document. Next to `memory.json` there is
     `memory.json.last`, the last good version: a backup if an edit breaks the document, and the reference that
     shows whether the document was edited. `episodes.jsonl` holds the episodes, one per line; it may be edited, too.
+    `history.jsonl` holds the revisions, one per line.
     `vectors.db` holds the vectors of their texts, if an embedding model is used; it may be removed.
 
     A manual edit counts as a writer. This needs only these two files, so it works across processes:
@@ -127,7 +132,7 @@ class FileStorage(MemoryStorage):
                     state = self._read_state(path)
                     # of a removed document, only the revision continues
                     known = (state.memory or Memory()).model_copy(update={"revision": state.revision})
-                    return self._write(scope, path, tombstone(known), state.data)
+                    return self._write(scope, path, tombstone(known), state)
             except RevisionConflictError:
                 continue  # edited meanwhile: delete the edit, too
 
@@ -163,6 +168,14 @@ class FileStorage(MemoryStorage):
         self._read_episodes(scope, known)
         return removed
 
+    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> list[Revision]:
+        path = self._layout.document(scope)
+        state = self._read_state(path)
+        if not state.is_recorded:
+            self._record_edit(scope, path, state)
+            state = self._read_state(path)
+        return history_file.read_revisions(self._layout.history(scope), state.revision, limit=limit, before=before)
+
     def vectors(self, scope: Scope) -> VectorFile:
         from memgraph.storage.vector_file import VectorFile
 
@@ -178,6 +191,21 @@ class FileStorage(MemoryStorage):
                 if self._has_document(self._layout.document(scope)) or self._read_episodes(scope):
                     yield scope
 
+    def scopes_of(self, user_id: str) -> list[Scope]:
+        with wrap_os_errors(self._layout.base):
+            return [scope for scope in self._layout.scopes_of(user_id) if self._has_content(scope)]
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        with wrap_os_errors(self._layout.base):
+            paths = [path for scope in self._layout.scopes_of(user_id) for path in self._layout.files_of(scope)]
+        return TraceCount(len(find_in_files(paths, fragments)))
+
+    def _has_content(self, scope: Scope) -> bool:
+        """Whether there is a document, episodes, or the last good version of a document that was removed manually."""
+        path = self._layout.document(scope)
+        last_good = path if path.exists() else _last_good(path)
+        return self._has_document(last_good) or bool(self._read_episodes(scope))
+
     def _has_document(self, path: Path) -> bool:
         data = read(path)
         if data is None:
@@ -187,7 +215,10 @@ class FileStorage(MemoryStorage):
     def _read(self, scope: Scope) -> Memory | None:
         path = self._layout.document(scope)
         state = self._read_state(path)
-        return state.memory if state.is_recorded else self._record_edit(path, state)
+        return state.memory if state.is_recorded else self._record_edit(scope, path, state)
+
+    def _read_unrecorded(self, scope: Scope) -> Memory | None:
+        return self._read_state(self._layout.document(scope)).memory
 
     def _read_episodes(self, scope: Scope, known: EpisodeSnapshot[FileVersion] | None = None) -> tuple[Episode, ...]:
         known = known or self._episodes.get(scope)
@@ -211,7 +242,7 @@ class FileStorage(MemoryStorage):
         if not state.is_recorded:
             raise RevisionConflictError(scope, memory.revision)
         before()
-        return self._write(scope, path, saved.model_copy(update={"revision": state.revision + 1}), state.data)
+        return self._write(scope, path, saved.model_copy(update={"revision": state.revision + 1}), state)
 
     def _append(self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, durable: bool = True) -> None:
         if episodes:
@@ -226,15 +257,19 @@ class FileStorage(MemoryStorage):
         self._episodes.clear()
         self._episode_ids.clear()
 
-    def _write(self, scope: Scope, path: Path, memory: Memory, expected: bytes | None) -> Memory:
-        """Replace the document at *path*, unless it was edited since *expected* was read."""
-        last_good = _last_good(path)
+    def _write(self, scope: Scope, path: Path, memory: Memory, state: _FileState) -> Memory:
+        """Append a revision and replace the document at *path*, unless it was edited since *state* was read."""
+        last_good, history = _last_good(path), self._layout.history(scope)
         if is_tombstone(memory):  # first, since a process may be killed in between
             episode_file.delete_episodes(self._layout.episodes(scope))
             self._clear_episodes()
+            history_file.delete_history(history)
             self.vectors(scope).delete()
         stored, data = self._cache.serialize(memory, str(path))
-        if not compare_and_replace(path, data, expected=expected, copy=last_good):
+        before = state.memory or load_with_fallback(scope, self._read_unrecorded)
+        history_file.append_revision(history, next_entry(before, stored), current_recording().policy)
+        if not compare_and_replace(path, data, expected=state.data, copy=last_good):
+            history_file.discard_from(history, stored.revision)
             raise RevisionConflictError(scope, memory.revision - 1)
         if is_tombstone(memory):
             self.vectors(scope).delete()  # again: those that a recall has stored meanwhile
@@ -259,7 +294,7 @@ class FileStorage(MemoryStorage):
             DamagedMemoryError: If the document is damaged. A damaged last good version counts as missing.
         """
         last_good = _last_good(path)
-        data, last = read(path), read(last_good)
+        data, last = _read_both(path, last_good)
         if data is None:
             known = self._decode_last_good(last_good, last)
             return _FileState(None, None, is_recorded=True, revision=known.revision if known else 0)
@@ -273,9 +308,9 @@ class FileStorage(MemoryStorage):
         if encode(unedited) == last:
             return _FileState(data, unedited, is_recorded=True, revision=unedited.revision)
         edited = _with_revision(memory, known, max(memory.revision, known.revision))
-        return _FileState(data, edited, is_recorded=False, revision=edited.revision)
+        return _FileState(data, edited, is_recorded=False, revision=edited.revision, known=known)
 
-    def _record_edit(self, path: Path, state: _FileState) -> Memory | None:
+    def _record_edit(self, scope: Scope, path: Path, state: _FileState) -> Memory | None:
         """Make an edited document the last good version, at the next revision, so that earlier loads are outdated."""
         try:
             with locked(path, RECORD_TIMEOUT_SECONDS):
@@ -283,12 +318,19 @@ class FileStorage(MemoryStorage):
                 if state.is_recorded or state.memory is None:
                     return state.memory
                 memory, data = serialize(state.memory.model_copy(update={"revision": state.revision + 1}))
+                self._append_edit(scope, state.known, memory)
                 replace(_last_good(path), data)
                 return memory
         except DamagedMemoryError:
             raise
         except StorageError:
             return state.memory
+
+    def _append_edit(self, scope: Scope, known: Memory | None, edited: Memory) -> None:
+        """Append a revision for a manual edit. It does not start a history: whether one is kept is not known here."""
+        history = self._layout.history(scope)
+        if known and history.exists():
+            history_file.append_revision(history, edited_entry(known, edited), current_recording().policy)
 
     def _decode(self, path: Path, data: bytes, *, has_last_good: bool) -> Memory:
         try:
@@ -304,6 +346,17 @@ class FileStorage(MemoryStorage):
             return self._cache.decode(data, str(last_good))
         except DamagedMemoryError:
             return None
+
+
+def _read_both(path: Path, last_good: Path) -> tuple[bytes | None, bytes | None]:
+    """Return a document and its last good version, of one save: one that was replaced meanwhile is read again.
+
+    A save replaces the document first. An older document beside a newer copy would look edited.
+    """
+    data, last = read(path), read(last_good)
+    while data != last and (newer := read(path)) != data:
+        data, last = newer, read(last_good)
+    return data, last
 
 
 def _last_good(path: Path) -> Path:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Scope
-from memgraph.storage import langgraph_episodes
+from memgraph.storage import langgraph_episodes, langgraph_history
 from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     DocumentCache,
@@ -23,13 +24,15 @@ from memgraph.storage.document import (
 from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.langgraph_episodes import ROOT, namespace_of
 from memgraph.storage.langgraph_locks import exclusive
+from memgraph.storage.revisions import next_entry
+from memgraph.storage.traces import TraceCount, find_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 
     from langgraph.store.base import BaseStore, Item
 
-    from memgraph.models import Episode, Memory
+    from memgraph.models import Episode, Memory, Revision
     from memgraph.policy import Policy
 
 T = TypeVar("T")
@@ -53,6 +56,10 @@ class LangGraphStorage(MemoryStorage):
     it may add; a recall after a change reads all of them. The stores of PostgreSQL and SQLite write the episodes of an
     update together or not at all; in any other store, a process that is killed may leave some of them, and the run that
     is repeated appends the rest.
+
+    Each revision is an item in namespace `("memgraph", user, agent, "history")`. The stores of PostgreSQL and SQLite
+    write it together with the document or not at all. In any other store, it is written first: that of a process that
+    was killed in between is not read, and the next save replaces it.
 
     Calls block. The event loop of an asynchronous store must run in another thread.
 
@@ -86,12 +93,18 @@ class LangGraphStorage(MemoryStorage):
             return load_with_fallback(scope, lambda each: self._read(store, each))
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
-        return self._locked(
-            scope, lambda store: self._write(store, scope, next_revision(scope, self._read(store, scope), memory))
-        )
+        def write(store: BaseStore) -> Memory:
+            stored = self._read(store, scope)
+            return self._write(store, scope, next_revision(scope, stored, memory), stored)
+
+        return self._locked(scope, write)
 
     def delete(self, scope: Scope) -> Memory:
-        return self._locked(scope, lambda store: self._write(store, scope, tombstone(self._read(store, scope))))
+        def write(store: BaseStore) -> Memory:
+            stored = self._read(store, scope)
+            return self._write(store, scope, tombstone(stored), stored)
+
+        return self._locked(scope, write)
 
     def append_episodes(
         self,
@@ -121,22 +134,43 @@ class LangGraphStorage(MemoryStorage):
         self._episodes.clear()
         return removed
 
+    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> list[Revision]:
+        with self._open() as store:
+            stored = self._read(store, scope)
+            newest = stored.revision if stored else 0
+            return langgraph_history.read_revisions(store, scope, newest, limit=limit, before=before)
+
     def scopes(self) -> Iterator[Scope]:
         with self._open() as store:
             found = list(self._scopes(store))
         yield from found
 
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        """Search the items of the user. What the store keeps of deleted ones is not known here."""
+        prefix, offset, found = namespace_of(Scope(user_id))[:2], 0, set[str]()
+        with self._open() as store:
+            while page := store.search(prefix, limit=PAGE, offset=offset, refresh_ttl=False):
+                found |= find_in_bytes(json.dumps([item.value for item in page]).encode(), fragments)
+                offset += len(page)
+        return TraceCount(len(found))
+
     def _locked(self, scope: Scope, change: Callable[[BaseStore], T]) -> T:
         with self._open() as opened, exclusive(opened, ".".join(namespace_of(scope))) as store:
             return change(store)
 
-    def _write(self, store: BaseStore, scope: Scope, memory: Memory) -> Memory:
+    def _write(self, store: BaseStore, scope: Scope, memory: Memory, known: Memory | None) -> Memory:
+        """Write *memory* over *known*, with a revision."""
+        from langgraph.store.base import PutOp
+
         if is_tombstone(memory):  # first, since a process may be killed in between
             langgraph_episodes.delete_episodes(store, scope)
+            langgraph_history.delete_history(store, scope, known.revision if known else 0)
             self._episodes.clear()
         stored, data = self._cache.serialize(memory, self._document_name(scope))
         value = {"user_id": scope.user_id, "agent_name": scope.agent_name, "document": data.decode()}
-        store.put(namespace_of(scope), KEY, value, index=False, ttl=None)
+        document = PutOp(namespace_of(scope), KEY, value, index=False)
+        before = known or load_with_fallback(scope, lambda each: self._read(store, each) if each != scope else None)
+        store.batch([*langgraph_history.writes_of(store, scope, next_entry(before, stored)), document])
         return stored
 
     def _read_episodes(self, store: BaseStore, scope: Scope) -> tuple[Episode, ...]:

@@ -21,11 +21,14 @@ from memgraph.storage.document import (
     was_deleted,
 )
 from memgraph.storage.episodes import EpisodeCache, merge_episodes, storable, within_limits
+from memgraph.storage.revision_json import decode_revision, encode_revision
+from memgraph.storage.revisions import current_recording, horizon, next_entry
+from memgraph.storage.traces import TraceCount, find_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from memgraph.models import Episode, Memory, Scope
+    from memgraph.models import Episode, Memory, Revision, Scope
     from memgraph.policy import Policy
 
 
@@ -39,6 +42,7 @@ class InMemoryStorage(MemoryStorage):
         self._cache = DocumentCache()
         self._stored_episodes: dict[Scope, tuple[Episode, ...]] = {}
         self._episodes: EpisodeCache[None] = EpisodeCache()
+        self._history: dict[Scope, tuple[str, ...]] = {}
 
     @property
     def name(self) -> str:
@@ -90,10 +94,28 @@ class InMemoryStorage(MemoryStorage):
                 self._episodes.clear()
             return len(stored) - len(kept)
 
+    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> list[Revision]:
+        stored = map(decode_revision, reversed(self._history.get(scope, ())))
+        found = [entry for entry in stored if entry and (before is None or entry.revision < before)]
+        return found[:limit]
+
     def scopes(self) -> Iterator[Scope]:
         for scope in {**self._documents, **self._stored_episodes}:
             if self._own_episodes(scope) or not is_deleted(partial(self._read, scope)):
                 yield scope
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        found = [
+            text
+            for scope in {**self._documents, **self._stored_episodes, **self._history}
+            if scope.user_id == user_id
+            for text in self._stored_texts(scope)
+        ]
+        return TraceCount(len(find_in_bytes("\n".join(found).encode(), fragments)))
+
+    def _stored_texts(self, scope: Scope) -> list[str]:
+        episodes = [episode.text for episode in self._own_episodes(scope)]
+        return [self._documents.get(scope, b"").decode(), *episodes, *self._history.get(scope, ())]
 
     def _own_episodes(self, scope: Scope) -> tuple[Episode, ...]:
         return self._stored_episodes.get(scope, ())
@@ -103,9 +125,17 @@ class InMemoryStorage(MemoryStorage):
         return self._cache.decode(data, self._document_name(scope)) if data else None
 
     def _write(self, scope: Scope, memory: Memory) -> Memory:
+        before = load_with_fallback(scope, self._read)
         stored, data = self._cache.serialize(memory, self._document_name(scope))
+        self._append_revision(scope, next_entry(before, stored))
         self._documents[scope] = data
         if is_tombstone(memory):
             self._stored_episodes.pop(scope, None)
             self._episodes.clear()
         return stored
+
+    def _append_revision(self, scope: Scope, entry: Revision) -> None:
+        known = () if entry.by == "delete" else self.revisions(scope)
+        allowed = horizon(current_recording().policy, entry.revision)
+        kept = [each for each in (entry, *known) if not allowed.excludes(each.revision, each.at)]
+        self._history[scope] = tuple(map(encode_revision, reversed(kept)))

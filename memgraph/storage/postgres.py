@@ -21,14 +21,18 @@ from memgraph.storage.document import (
 from memgraph.storage.episode_sql import EpisodeTable
 from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.postgres_pool import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
+from memgraph.storage.postgres_traces import find_in_postgres
+from memgraph.storage.revision_sql import RevisionTable
+from memgraph.storage.revisions import next_entry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from memgraph.models import Episode, Memory
+    from memgraph.models import Episode, Memory, Revision
     from memgraph.policy import Policy
     from memgraph.storage.episode_sql import EpisodeVersion, Execute
     from memgraph.storage.postgres_pool import Connection
+    from memgraph.storage.traces import TraceCount
 
 MIGRATIONS = (
     # json keeps the text unchanged, \u0000 included; jsonb would reorder keys and reject \u0000
@@ -64,8 +68,20 @@ MIGRATIONS = (
         PRIMARY KEY (user_id, agent_name)
     )
     """,
+    """
+    CREATE TABLE memgraph_revision (
+        user_id text COLLATE "C" NOT NULL,
+        agent_name text COLLATE "C" NOT NULL,
+        revision bigint NOT NULL,
+        written_at text COLLATE "C" NOT NULL,
+        document json NOT NULL,
+        PRIMARY KEY (user_id, agent_name, revision)
+    )
+    """,
+    "CREATE INDEX memgraph_revision_by_age ON memgraph_revision (user_id, agent_name, written_at)",
 )
 EPISODES = EpisodeTable("memgraph_", r"%(\1)s")
+REVISIONS = RevisionTable("memgraph_", r"%(\1)s")
 SELECT = """
     SELECT revision, document::text FROM memgraph_memory
     WHERE user_id = %(user_id)s AND agent_name = %(agent_name)s
@@ -93,7 +109,7 @@ WRITE_NOTHING = """
 
 
 class PostgresStorage(MemoryStorage):
-    """One row per user, and one per episode, in a PostgreSQL database, for any number of machines.
+    """One row per user, episode and revision, in a PostgreSQL database, for any number of machines.
 
     The revision is compared and incremented in a single statement, so two writers can race and exactly one of
     them wins. If the connection breaks before a save is confirmed, the retry first checks whether that save
@@ -168,6 +184,9 @@ class PostgresStorage(MemoryStorage):
         self._episodes.clear()
         return removed
 
+    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> list[Revision]:
+        return self._database.run(lambda db, _: REVISIONS.read(_execute(db), scope, limit=limit, before=before))
+
     def scopes(self) -> Iterator[Scope]:
         found, rows = self._database.run(
             lambda db, _: (EPISODES.scopes(_execute(db)), db.execute(SELECT_SCOPES.encode()).fetchall())
@@ -178,6 +197,9 @@ class PostgresStorage(MemoryStorage):
                 found.add((user_id, agent_name))
         yield from (Scope(*pair) for pair in sorted(found))
 
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        return find_in_postgres(self._database, user_id, fragments)
+
     def close(self) -> None:
         self._database.close()
 
@@ -186,7 +208,7 @@ class PostgresStorage(MemoryStorage):
         if is_retry and stored and _is_saved(stored, memory):
             return stored
         for _ in range(2):
-            written = self._write(db, scope, next_revision(scope, stored, memory))
+            written = self._write(db, scope, next_revision(scope, stored, memory), stored)
             if written:
                 return written
             stored = self._read(db, scope)  # another writer was faster: next_revision decides what that means
@@ -201,19 +223,25 @@ class PostgresStorage(MemoryStorage):
         row = db.execute(SELECT, _key(scope)).fetchone()
         return self._decode(scope, *row) if row else None
 
-    def _write(self, db: Connection, scope: Scope, memory: Memory) -> Memory | None:
-        """Return *memory* as it was stored, or None if another writer was faster; a tombstone also removes episodes."""
-        if not is_tombstone(memory):
-            return self._write_document(db, scope, memory)
+    def _write(self, db: Connection, scope: Scope, memory: Memory, known: Memory | None) -> Memory | None:
+        """Write *memory* over *known*, with a revision; a tombstone also removes episodes and the history.
+
+        Returns:
+            The memory as it was stored, or None if another writer was faster.
+        """
         from psycopg import Rollback
 
         written = None
+        before = known or load_with_fallback(scope, lambda each: self._read(db, each) if each != scope else None)
         with db.transaction() as transaction:
-            EPISODES.delete(_execute(db), scope)
+            if is_tombstone(memory):
+                EPISODES.delete(_execute(db), scope)
             written = self._write_document(db, scope, memory)
             if written is None:
                 raise Rollback(transaction)
-        self._episodes.clear()
+            REVISIONS.append(_execute(db), scope, next_entry(before, written))
+        if is_tombstone(memory):
+            self._episodes.clear()
         return written
 
     def _write_document(self, db: Connection, scope: Scope, memory: Memory) -> Memory | None:

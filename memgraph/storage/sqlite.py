@@ -24,6 +24,9 @@ from memgraph.storage.document import (
 from memgraph.storage.episode_sql import EpisodeTable
 from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.paths import VECTORS, absolute, default_folder, path_of_url
+from memgraph.storage.revision_sql import RevisionTable
+from memgraph.storage.revisions import next_entry
+from memgraph.storage.traces import TraceCount, find_in_sqlite
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from memgraph.models import Episode, Memory
+    from memgraph.models import Episode, Memory, Revision
     from memgraph.policy import Policy
     from memgraph.storage.episode_sql import EpisodeVersion
     from memgraph.storage.vector_file import VectorFile
@@ -72,8 +75,20 @@ MIGRATIONS = (
         PRIMARY KEY (user_id, agent_name)
     )
     """,
+    """
+    CREATE TABLE revision (
+        user_id TEXT NOT NULL,
+        agent_name TEXT NOT NULL,
+        revision INTEGER NOT NULL,
+        written_at TEXT NOT NULL,
+        document TEXT NOT NULL,
+        PRIMARY KEY (user_id, agent_name, revision)
+    );
+    CREATE INDEX revision_by_age ON revision (user_id, agent_name, written_at)
+    """,
 )
 EPISODES = EpisodeTable()
+REVISIONS = RevisionTable()
 SELECT = "SELECT revision, CAST(document AS BLOB) FROM memory WHERE user_id = :user_id AND agent_name = :agent_name"
 SELECT_SCOPES = "SELECT user_id, agent_name FROM memory"
 INSERT = """
@@ -91,7 +106,7 @@ WRITE_NOTHING = "DELETE FROM memory WHERE FALSE"
 
 
 class SqliteStorage(MemoryStorage):
-    """One row per user, and one per episode, in a SQLite file, for any number of threads and processes on one machine.
+    """One row per user, episode and revision, in a SQLite file, for any number of threads and processes on one machine.
 
     The revision is compared and incremented in a single statement, inside a transaction that also reads the
     last deletion, so two writers can race and exactly one of them wins. A connection lives for one operation:
@@ -138,7 +153,8 @@ class SqliteStorage(MemoryStorage):
 
     def _save(self, scope: Scope, memory: Memory, write_also: Callable[[sqlite3.Connection], None]) -> Memory:
         with self._writing() as db:
-            saved = self._write(db, scope, next_revision(scope, self._read(db, scope), memory))
+            stored = self._read(db, scope)
+            saved = self._write(db, scope, next_revision(scope, stored, memory), stored)
             write_also(db)
         if is_tombstone(saved):
             self.vectors(scope).delete()
@@ -147,7 +163,8 @@ class SqliteStorage(MemoryStorage):
     def delete(self, scope: Scope) -> Memory:
         self.vectors(scope).delete()  # first, since a process may be killed in between
         with self._writing() as db:
-            deleted = self._write(db, scope, tombstone(self._read(db, scope)))
+            stored = self._read(db, scope)
+            deleted = self._write(db, scope, tombstone(stored), stored)
         self.vectors(scope).delete()  # again: those that a recall has stored meanwhile
         return deleted
 
@@ -183,6 +200,12 @@ class SqliteStorage(MemoryStorage):
         self._episodes.clear()
         return removed
 
+    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> list[Revision]:
+        if not self._has_content():
+            return []
+        with self._reading() as db:
+            return REVISIONS.read(db.execute, scope, limit=limit, before=before)
+
     def vectors(self, scope: Scope) -> VectorFile:
         from memgraph.storage.vector_file import VectorFile
 
@@ -204,6 +227,10 @@ class SqliteStorage(MemoryStorage):
             found |= {pair for pair in stored if not is_deleted(partial(self._read, db, Scope(*pair)))}
         yield from (Scope(*pair) for pair in sorted(found))
 
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
+        with wrap_errors(self._path, StorageError):
+            return find_in_sqlite(self._path, fragments)
+
     def _read(self, db: sqlite3.Connection, scope: Scope) -> Memory | None:
         row = db.execute(SELECT, _key(scope)).fetchone()
         if row is None:
@@ -223,11 +250,14 @@ class SqliteStorage(MemoryStorage):
         self._episodes.put(scope, snapshot)
         return snapshot.episodes
 
-    def _write(self, db: sqlite3.Connection, scope: Scope, memory: Memory) -> Memory:
+    def _write(self, db: sqlite3.Connection, scope: Scope, memory: Memory, known: Memory | None) -> Memory:
+        """Write *memory* over *known*, with a revision; a tombstone also removes what the memory had."""
         stored, data = self._cache.serialize(memory, self._document_name(scope))
         row = _key(scope) | {"revision": stored.revision, "document": data.decode()}
         if not db.execute(UPDATE if stored.revision > 1 else INSERT, row).rowcount:
             raise RevisionConflictError(scope, memory.revision - 1)
+        before = known or load_with_fallback(scope, lambda each: self._read(db, each) if each != scope else None)
+        REVISIONS.append(db.execute, scope, next_entry(before, stored))
         if is_tombstone(memory):
             EPISODES.delete(db.execute, scope)
             self._episodes.clear()

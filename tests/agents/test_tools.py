@@ -103,6 +103,15 @@ def test_a_search_that_matches_nothing_returns_no_facts() -> None:
     assert call_tool(storage, "memory_search", query="tea", category="goal").text == "No memory matches."
 
 
+def test_changes_by_tools_are_in_the_history_with_their_thread() -> None:
+    storage = open_storage("memory:")
+
+    call_tool(storage, "memory_add", said="I play chess.", **CHESS)
+
+    (entry,) = storage.revisions(ADA)
+    assert (entry.by, bool(entry.thread)) == ("tool", True)
+
+
 # -- add ------------------------------------------------------------------------------------------
 
 

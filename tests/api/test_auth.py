@@ -20,6 +20,11 @@ REQUESTS = [
     ("GET", "facts", None),
     ("POST", "facts", FACT),
     ("GET", "facts/{tea}", None),
+    ("GET", "history", None),
+    ("GET", "history/1/document", None),
+    ("GET", "history/facts/{tea}", None),
+    ("POST", "history/1/undo", None),
+    ("POST", "history/revert", None),
     ("PATCH", "facts/{tea}", FACT),
     ("DELETE", "facts/{tea}", None),
     ("PUT", "summaries/workContext", {"summary": "Pilot."}),
@@ -35,6 +40,7 @@ REQUESTS = [
     ("POST", "upkeep", None),
     ("GET", "reviews", None),
     ("POST", "reviews/1", "accept"),
+    ("POST", "erase", None),
     ("GET", "quarantine", None),
     ("POST", "quarantine/1", "accept"),
 ]
@@ -48,6 +54,7 @@ def test_every_route_about_a_user_is_in_the_list(client: TestClient) -> None:
     routes = {(method.upper(), path) for path, item in paths.items() for method in item} - {
         ("GET", "/status"),
         ("GET", "/config"),
+        ("GET", "/users"),
     }
 
     assert len(routes) == len(REQUESTS)

@@ -7,7 +7,7 @@ from api_tokens import ADA, BOB, ApiCall
 
 from memgraph import Fact, Memory, MemoryStorage, Scope
 from memgraph.api.preconditions import etag_of
-from memgraph.models import Quarantined
+from memgraph.models import PersonDecision, Quarantined
 
 ME = Scope("ada")
 ORDER = Quarantined(
@@ -51,6 +51,14 @@ def test_a_rejected_change_is_gone(call: ApiCall, storage: MemoryStorage, held: 
 
     memory = storage.load(ME)
     assert (memory.facts, memory.quarantine) == (held.facts, (FLOOD,))
+
+
+@pytest.mark.usefixtures("held")
+def test_a_decision_is_in_the_history(call: ApiCall, storage: MemoryStorage) -> None:
+    decide(call, "change_1", "reject")
+
+    entry = storage.revisions(ME, limit=1)[0]
+    assert (entry.by, entry.decisions) == ("person", (PersonDecision(item="change_1", verdict="reject"),))
 
 
 def test_a_change_is_decided_once(call: ApiCall, held: Memory) -> None:

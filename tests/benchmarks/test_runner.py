@@ -40,7 +40,7 @@ MACHINE_DEPENDENT = ("ms", "s ", "share", "MB")
 """Units of figures that depend on the machine or need the full data."""
 IN_THIS_PROCESS = frozenset(
     {"recall", "episode_recall", "own_recall", "extraction", "provenance", "statements", "debounce", "agents"}
-    | {"attachments", "attacks"}
+    | {"attachments", "attacks", "rebuild"}
 )
 """Parts that start and leave nothing: in a process of their own, most of their time would be its start."""
 

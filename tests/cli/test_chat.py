@@ -257,7 +257,7 @@ def test_help_lists_the_commands(memgraph: Memgraph) -> None:
     out = memgraph("chat", "-u", "ada", "--model", "offline", stdin=b"/help\n").out
 
     listed = [line.split()[0] for line in out.splitlines() if line.startswith("/")]
-    assert listed == ["/memory", "/search", "/forget", "/model", "/help", "/quit"]
+    assert listed == ["/memory", "/search", "/forget", "/why", "/undo", "/model", "/help", "/quit"]
 
 
 @pytest.mark.parametrize("word", ["exit", "quit", "/exit", "/quit", "EXIT", "退出"])
@@ -292,6 +292,27 @@ def test_forget_removes_one_fact(chat: Process, tmp_path: Path) -> None:
     assert done.stdout.splitlines()[0] == "Removed: Likes tea."
     assert done.stdout.splitlines()[1].startswith("there is no fact 'fact_1'")
     assert _contents(tmp_path) == ["Likes rain."]
+
+
+def test_the_last_change_is_undone(talk: Talk, tmp_path: Path) -> None:
+    out = talk("remember that I park on level 3", "/undo", "/undo", "/undo x")
+
+    assert out[1].startswith("Undid revision ")
+    assert out[-2] == "there is nothing to undo in the history of this memory."
+    assert out[-1].startswith("/undo undoes the last change;")
+    assert _contents(tmp_path) == []
+
+
+def test_why_shows_what_a_fact_rests_on(talk: Talk, tmp_path: Path) -> None:
+    talk("remember that I park on level 3")
+    (fact,) = open_storage(f"file:{tmp_path / 'memories'}").load(Scope("ada")).facts
+
+    out = talk(f"/why {fact.id}", "/why", "/why cat")
+
+    assert out[0].startswith(f"{fact.id}  [context | 1.00] I park on level 3")
+    assert '  "I park on level 3"' in out
+    assert out[-2].startswith("/why ID shows")
+    assert out[-1].startswith("there is no fact 'cat'")
 
 
 def test_forget_removes_the_words_that_only_this_fact_rests_on(talk: Talk, tmp_path: Path) -> None:

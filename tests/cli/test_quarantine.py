@@ -86,6 +86,14 @@ def test_a_single_change_is_rejected(memgraph: Any, storage: MemoryStorage) -> N
     assert held(storage) == ["change_2"]
 
 
+@pytest.mark.usefixtures("storage")
+def test_a_decision_is_in_the_history(memgraph: Any) -> None:
+    memgraph("review", "--user", "ada", "--change", "change_1", "--reject")
+
+    line = memgraph("history", "--user", "ada").out.splitlines()[0]
+    assert line.endswith("person: 1 change in quarantine changed (a person: reject 1)")
+
+
 def test_an_unknown_change_is_an_error(memgraph: Any, storage: MemoryStorage) -> None:
     """It may have been decided by somebody else."""
     shown = memgraph("review", "--user", "ada", "--change", "change_9", "--accept")

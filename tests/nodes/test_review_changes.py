@@ -46,8 +46,10 @@ def review(changes: Any = CHANGES, memory: Memory | None = None, level: str = "a
 
 def test_an_accepted_change_set_is_not_applied_again(proposals: list[dict[str, Any]]) -> None:
     """The proposal is of this user and thread."""
-    assert review() == {"changes": CHANGES, "reviewed": fingerprint(CHANGES), "altered": False}
+    output = review()
 
+    assert output["changes"].model_copy(update={"decisions": ()}) == CHANGES
+    assert (output["reviewed"], output["altered"]) == (fingerprint(output["changes"]), False)
     (proposal,) = proposals
     assert (proposal["user_id"], proposal["thread_id"]) == ("ada", "t1")
     assert [(item["kind"], item["after"]) for item in proposal["items"]] == [("add", "Has a dog.")]
@@ -69,6 +71,15 @@ def test_a_rejected_change_set_is_applied_again(proposals: list[dict[str, Any]])
 
     assert (output["changes"].additions, output["altered"], len(proposals)) == ((), True, 1)
     assert output["reviewed"] == fingerprint(output["changes"])
+
+
+def test_the_changes_carry_what_the_reviewer_decided(proposals: list[dict[str, Any]]) -> None:
+    """For the history: the rejected text, too."""
+    decisions.append("reject")
+
+    (decided,) = review()["changes"].decisions
+
+    assert (decided.item, decided.verdict, decided.text) == (proposals[0]["items"][0]["key"], "reject", "Has a dog.")
 
 
 def test_an_invalid_decision_is_requested_again_with_the_problem(proposals: list[dict[str, Any]]) -> None:
@@ -117,4 +128,4 @@ def test_a_removal_needs_a_review_of_corrections(proposals: list[dict[str, Any]]
 
     output = review(changes, Memory(facts=(fact("Lives in Oslo.", id="f1"),)), level="corrections")
 
-    assert (output["changes"], len(proposals)) == (changes, 1)
+    assert (output["changes"].removals, len(proposals)) == (changes.removals, 1)

@@ -9,7 +9,7 @@ from faulty_storage import MeddlingStorage, adding
 from update_values import ADA, AT, addition, fact, origin, runtime, turn, update
 
 from memgraph import Memory, MemoryStorage, Policy, RevisionConflictError, WrongStorageError, open_storage
-from memgraph.models import Refusal, Watermark
+from memgraph.models import PersonDecision, Refusal, Watermark
 from memgraph.nodes.save_memory import save_memory
 from memgraph.report import REJECTED, RemovedFact, Report, Usage
 
@@ -290,3 +290,38 @@ def test_the_mark_after_a_deletion_is_given_up_after_as_many_races_as_allowed() 
     assert save(storage, Policy(max_races=3))["outcome"] == "forgotten"
     assert "t1" not in storage.load(ADA).threads
     assert len(storage.acts) == 2
+
+
+def test_an_update_is_in_the_history_with_its_thread() -> None:
+    storage = open_storage("memory:")
+
+    save(storage)
+
+    (entry,) = storage.revisions(ADA)
+    assert (entry.by, entry.thread, [change.key for change in entry.changes.facts]) == ("update", "t1", ["n1"])
+
+
+def test_the_decisions_of_a_reviewer_are_in_the_history() -> None:
+    storage = open_storage("memory:")
+    decision = PersonDecision(item="add:n2", verdict="reject", text="Has a cat.")
+
+    save(storage, changes=update(additions=(addition("Has a dog."),)).model_copy(update={"decisions": (decision,)}))
+
+    (entry,) = storage.revisions(ADA)
+    assert entry.decisions == (decision,)
+
+
+def test_an_upkeep_which_has_no_turns_is_in_the_history() -> None:
+    storage = open_storage("memory:")
+
+    save(storage, turns=(), memory=Memory(), pending_turns=0)
+
+    assert [entry.by for entry in storage.revisions(ADA)] == ["upkeep"]
+
+
+def test_an_update_keeps_as_much_history_as_the_policy_allows() -> None:
+    storage = open_storage("memory:")
+
+    save(storage, Policy(max_revisions=0))
+
+    assert list(storage.revisions(ADA)) == []

@@ -108,7 +108,10 @@ def test_an_edit_without_changes_means_accept() -> None:
     (item,) = propose(changes).items
     same = {"after": item.after, "category": item.category, "confidence": item.confidence}
 
-    assert apply_decision(changes, propose(changes), {"items": {item.key: same}}) == changes
+    decided = apply_decision(changes, propose(changes), {"items": {item.key: same}})
+
+    assert decided.model_copy(update={"decisions": ()}) == changes
+    assert [decision.verdict for decision in decided.decisions] == ["accept"]
 
 
 def test_a_correction_edited_to_another_category_loses_its_source_error() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Deletion, Episode, Fact, Memory, Scope, Watermark
+from memgraph.models import ChangeOrigin, Deletion, Episode, Fact, Memory, Scope, Watermark
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
 from memgraph.storage.document import (
@@ -16,6 +16,7 @@ from memgraph.storage.document import (
     next_revision,
     tombstone,
 )
+from memgraph.storage.revisions import recorded_as
 
 ADA = Scope("ada")
 BOT = Scope("ada", "bot")
@@ -179,3 +180,15 @@ def test_a_custom_storage_without_episodes_works_and_reports_it_once(caplog: pyt
         0,
         [f"{storage.name} keeps no episodes: only facts and summaries are stored"],
     )
+
+
+def test_a_storage_without_a_history_reports_that_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Its saves work as before, also those that name who made them."""
+    storage = CachingStorage()
+    with recorded_as(ChangeOrigin(by="update"), Policy()):
+        storage.save(ADA, KNOWN)
+
+    assert [list(storage.revisions(ADA)) for _ in range(2)] == [[], []]
+    assert [record.message for record in caplog.records] == [
+        f"{storage.name} keeps no history: changes cannot be undone"
+    ]

@@ -68,11 +68,12 @@ def test_files_follow_the_documented_layout(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_contains_document_last_good_version_and_lock(storage: FileStorage, document: Path) -> None:
+def test_a_folder_contains_document_last_good_version_lock_and_history(storage: FileStorage, document: Path) -> None:
     for _ in range(3):
         storage.save(ADA, storage.load(ADA))
 
     assert sorted(path.name for path in document.parent.iterdir()) == [
+        "history.jsonl",
         "memory.json",
         "memory.json.last",
         "memory.json.lock",
@@ -413,11 +414,11 @@ def test_a_full_disk_leaves_the_old_document(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, call, refuse)
-        with pytest.raises(StorageError, match=r"memory\.json.*: No space left on device"):
+        with pytest.raises(StorageError, match=r"(memory\.json|history\.jsonl).*: No space left on device"):
             storage.save(ADA, saved.model_copy(update={"note": "lost"}))
 
     assert storage.load(ADA) == saved
-    assert len(list(document.parent.iterdir())) == 3
+    assert len(list(document.parent.iterdir())) == 4
     assert storage.save(ADA, saved).revision == 2
 
 
@@ -448,7 +449,7 @@ def test_a_rename_that_fails_leaves_the_old_document(
             storage.save(ADA, saved)
 
     assert storage.load(ADA) == saved
-    assert len(list(document.parent.iterdir())) == 3
+    assert len(list(document.parent.iterdir())) == 4
 
 
 def test_a_save_without_its_last_good_version_still_counts(
@@ -516,7 +517,7 @@ def test_temporary_files_of_a_killed_writer_are_replaced(storage: FileStorage, d
 
     storage.save(ADA, storage.load(ADA))
 
-    assert len(list(document.parent.iterdir())) == 3
+    assert len(list(document.parent.iterdir())) == 4
 
 
 def test_a_writer_killed_at_any_moment_leaves_a_complete_document(

@@ -63,7 +63,10 @@ def test_a_memory_is_an_item_below_user_and_agent() -> None:
     LangGraphStorage(store).save(ADA, KNOWN)
     LangGraphStorage(store).save(Scope("Ada.B", "bot"), KNOWN)
 
-    assert set(store.list_namespaces()) == {("memgraph", "ada", "=shared"), ("memgraph", "=41da=2e=42", "bot")}
+    memories = {("memgraph", "ada", "=shared"), ("memgraph", "=41da=2e=42", "bot")}
+    assert {item.namespace for item in store.search(("memgraph",), limit=100)} == memories | {
+        (*memory, "history") for memory in memories
+    }
     item = store.get(("memgraph", "ada", "=shared"), "memory")
     assert item
     assert Memory.model_validate_json(item.value["document"]).facts == KNOWN.facts

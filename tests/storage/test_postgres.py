@@ -74,7 +74,7 @@ def test_tables_from_before_episodes_are_upgraded(postgres: PostgresServer, stor
     """Their memories stay."""
     saved = storage.save(ADA, KNOWN)
     storage.close()
-    postgres.execute("DROP TABLE memgraph_episode, memgraph_episode_log")
+    postgres.execute("DROP TABLE memgraph_episode, memgraph_episode_log, memgraph_revision")
     postgres.execute("UPDATE memgraph_schema SET version = 1")
 
     storage.append_episodes(ADA, [Episode(id="e", text="Hello.")], Policy())

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memgraph.errors import DamagedMemoryError, StorageError
-from memgraph.models import Episode, Fact, Memory, Scope
+from memgraph.models import ChangeOrigin, Episode, Fact, Memory, Scope
 from memgraph.policy import Policy
 from memgraph.storage import sqlite as sqlite_storage
+from memgraph.storage.revisions import recorded_as
 from memgraph.storage.sqlite import SqliteStorage
 
 if TYPE_CHECKING:
@@ -174,7 +175,8 @@ def test_removed_text_is_overwritten_in_the_file(
     saved = storage.save(ADA, Memory(facts=(Fact(content="engine " * 5_000),)))
     assert b"engine engine" in path.read_bytes()
 
-    _ = storage.delete(ADA) if remove == "delete" else storage.save(ADA, saved.with_facts(()))
+    with recorded_as(ChangeOrigin(), Policy(max_revisions=0)):  # a history keeps what was removed
+        _ = storage.delete(ADA) if remove == "delete" else storage.save(ADA, saved.with_facts(()))
 
     assert b"engine" not in b"".join(file.read_bytes() for file in path.parent.iterdir())
 
@@ -184,6 +186,7 @@ def test_a_file_from_before_episodes_is_upgraded(storage: SqliteStorage, path: P
     saved = storage.save(ADA, KNOWN)
     execute(path, "DROP TABLE episode")
     execute(path, "DROP TABLE episode_log")
+    execute(path, "DROP TABLE revision")
     execute(path, "PRAGMA user_version = 1")
 
     assert list(storage.episodes(ADA)) == []

@@ -7,6 +7,7 @@ from memgraph.api.routes import (
     documents,
     episodes,
     facts,
+    history,
     quarantine,
     recall,
     reviews,
@@ -14,6 +15,7 @@ from memgraph.api.routes import (
     summaries,
     transfer,
     upkeep,
+    users,
 )
 
 ROUTERS = tuple(
@@ -29,6 +31,8 @@ ROUTERS = tuple(
         upkeep,
         reviews,
         quarantine,
+        history,
+        users,
         service,
     )
 )

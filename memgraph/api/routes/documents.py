@@ -46,7 +46,9 @@ def clear(
     Messages from before the deletion are not learned again; later ones are.
     """
     scope = principal.scope(query.user_id, query.agent_name)
-    deleted = update_memory(services.storage, scope, require_if_match(if_match, _deleted))
+    deleted = update_memory(
+        services.storage, scope, require_if_match(if_match, _deleted), policy=services.settings.policy
+    )
     services.backups.delete(scope)
     forgotten_at = deleted.forgotten.at if deleted.forgotten else ""
     services.discard_pending(scope, forgotten_at)

@@ -76,7 +76,9 @@ def create_fact(
     def change(memory: Memory) -> Memory:
         return add_fact(memory, **body.model_dump())
 
-    memory = update_memory(services.storage, scope, require_if_match(if_match, change, needed=False))
+    memory = update_memory(
+        services.storage, scope, require_if_match(if_match, change, needed=False), policy=services.settings.policy
+    )
     fact = memory.facts[-1]
     location = f"{request.scope.get('root_path', '')}/facts/{quote(fact.id, safe='')}?{_scope_query(scope)}"
     return json_response(
@@ -125,7 +127,10 @@ def change_fact(
         return edit_fact(memory, fact_id, **body.model_dump())
 
     memory = update_memory(
-        services.storage, principal.scope(query.user_id, query.agent_name), require_if_match(if_match, change)
+        services.storage,
+        principal.scope(query.user_id, query.agent_name),
+        require_if_match(if_match, change),
+        policy=services.settings.policy,
     )
     return json_response(FactResponse(revision=memory.revision, fact=find_fact(memory, fact_id)), memory)
 
@@ -150,7 +155,7 @@ def delete_fact(
         removed[:] = [_require_fact(memory, fact_id, find_any_fact)]
         return remove_fact(memory, fact_id)
 
-    memory = update_memory(services.storage, scope, require_if_match(if_match, change))
+    memory = update_memory(services.storage, scope, require_if_match(if_match, change), policy=services.settings.policy)
     if not query.keep_words:
         remove_words(services.storage, scope, memory, removed[0])
     return json_response(FactResponse(revision=memory.revision, fact=removed[0]), memory)

@@ -14,7 +14,7 @@ from memgraph.api.responses import CONDITIONAL_PROBLEMS, etag_header_docs, json_
 from memgraph.api.schemas import QuarantineList, QuarantineResponse, ScopeQuery
 from memgraph.editing import accept_quarantined, find_quarantined, reject_quarantined, update_memory
 from memgraph.errors import EditError
-from memgraph.models import Memory, Quarantined
+from memgraph.models import ChangeOrigin, Memory, PersonDecision, Quarantined
 from memgraph.review.models import Verdict
 
 router = APIRouter(tags=["reviews"])
@@ -52,6 +52,10 @@ def decide_quarantined(
         return accept_quarantined(memory, change_id) if verdict == "accept" else reject_quarantined(memory, change_id)
 
     memory = update_memory(
-        services.storage, principal.scope(query.user_id, query.agent_name), require_if_match(if_match, change)
+        services.storage,
+        principal.scope(query.user_id, query.agent_name),
+        require_if_match(if_match, change),
+        origin=ChangeOrigin(decisions=(PersonDecision(item=change_id, verdict=verdict),)),
+        policy=services.settings.policy,
     )
     return json_response(QuarantineResponse(revision=memory.revision, decided=decided[0]), memory)

@@ -56,6 +56,9 @@ def write_summary(
         return edit_section(memory, section, body.summary)
 
     memory = update_memory(
-        services.storage, principal.scope(query.user_id, query.agent_name), require_if_match(if_match, change)
+        services.storage,
+        principal.scope(query.user_id, query.agent_name),
+        require_if_match(if_match, change),
+        policy=services.settings.policy,
     )
     return json_response(SummaryResponse(revision=memory.revision, name=name, section=memory.section(section)), memory)

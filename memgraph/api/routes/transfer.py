@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from memgraph.api.backups import new_name
 from memgraph.api.dependencies import IfMatch, JsonBody, PrincipalDep, ServicesDep
 from memgraph.api.preconditions import require_if_match
 from memgraph.api.problems import ProblemError, problem_docs
@@ -22,8 +21,9 @@ from memgraph.editing import (
     update_memory,
     with_episodes,
 )
-from memgraph.models import Memory
+from memgraph.models import ChangeOrigin, Memory
 from memgraph.report import diff
+from memgraph.storage.backups import new_name
 
 router = APIRouter(tags=["transfer"])
 
@@ -89,7 +89,13 @@ def import_document(
             backups[:] = [name]
         return changed
 
-    memory = update_memory(services.storage, scope, require_if_match(if_match, change, needed=is_replacing))
+    memory = update_memory(
+        services.storage,
+        scope,
+        require_if_match(if_match, change, needed=is_replacing),
+        policy=services.settings.policy,
+        origin=ChangeOrigin(by="import"),
+    )
     services.storage.append_episodes(scope, new, services.settings.policy)
     counts = {**diff(before[0], memory).counts, "episodes": len(new)}
     backup = backups[0] if backups else None

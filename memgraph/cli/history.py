@@ -1,0 +1,273 @@
+"""memgraph history, diff, undo and why: what changed in a memory, and how to reverse it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
+from memgraph.cli.output import Output, one_line
+
+if TYPE_CHECKING:
+    from memgraph.history.diff import EntryConflict
+    from memgraph.history.undo import FactHistory, Undo
+    from memgraph.models import EntryChange, Fact, MemoryChanges, PersonDecision, Revision
+
+RevisionArgument = Annotated[int | None, typer.Argument(metavar="[REVISION]", help="Default: the latest change.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to *app*."""
+    for command in (history, diff, undo, why):
+        add_command(app, command)
+
+
+def history(
+    ctx: CommandContext,
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+    limit: Annotated[int, typer.Option(min=1, help="Number of revisions, the newest ones.")] = 20,
+) -> None:
+    """List the changes of a memory: when, by whom, in which thread, and what changed.
+
+    memgraph history --user ada
+    memgraph history --user ada --limit 100 --json
+    """
+    from memgraph.cli.users import load_existing
+    from memgraph.models import Scope
+
+    scope = Scope(user, agent)
+    load_existing(ctx.storage, scope)
+    revisions = ctx.storage.revisions(scope, limit=limit)
+    for entry in revisions:
+        ctx.output.line(format_revision(entry))
+    if not revisions:
+        ctx.output.line("There is no history.")
+    ctx.output.result({"revisions": [dump_revision(entry) for entry in revisions]})
+
+
+def diff(
+    ctx: CommandContext,
+    first: Annotated[int, typer.Argument(min=0, help="Revision.")],
+    second: Annotated[int, typer.Argument(min=0, help="Another revision.")],
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+) -> None:
+    """Show what differs between two revisions.
+
+    memgraph diff 12 15 --user ada
+    """
+    from memgraph.editing import load_revision
+    from memgraph.history.diff import changes_between
+    from memgraph.models import Scope
+
+    scope = Scope(user, agent)
+    before, after = (load_revision(ctx.storage, scope, number) for number in (first, second))
+    changes = changes_between(before, after)
+    show_changes(ctx.output, changes)
+    if not changes.has_content:
+        ctx.output.line("No differences.")
+    ctx.output.result(changes.model_dump(mode="json", by_alias=True))
+
+
+def undo(
+    ctx: CommandContext,
+    revision: RevisionArgument = None,
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+    relearn: Annotated[bool, typer.Option("--relearn", help="Learn from the same turns again.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Undo what can be undone without asking.")] = False,
+) -> None:
+    """Undo one change, also if later ones exist. It is a change itself, so it can be undone too.
+
+    The turns of an undone update stay learned, unless --relearn is given.
+
+        memgraph undo --user ada
+        memgraph undo 12 --user ada --relearn
+    """
+    from memgraph.editing import find_revision, undo_revision
+    from memgraph.models import Scope
+
+    scope = Scope(user, agent)
+    entry = find_revision(ctx.storage, scope, revision)
+    done = undo_revision(ctx.storage, scope, entry.revision, relearn=relearn, partial=yes, policy=ctx.settings.policy)
+    if done.outcome == "conflicts" and not yes:
+        show_conflicts(ctx.output, done.conflicts)
+        if not _confirm(ctx.output):
+            ctx.output.line("Nothing was changed.")
+            return
+        done = undo_revision(
+            ctx.storage, scope, entry.revision, relearn=relearn, partial=True, policy=ctx.settings.policy
+        )
+    show_undo(ctx.output, done)
+    ctx.output.result(
+        {
+            "outcome": done.outcome,
+            "undone": done.revision.revision,
+            "revision": done.memory.revision,
+            "conflicts": [conflict._asdict() for conflict in done.conflicts],
+        }
+    )
+
+
+def why(
+    ctx: CommandContext,
+    fact: Annotated[str, typer.Argument(metavar="FACT", help="Id of a fact, as `memgraph show` lists it.")],
+    *,
+    user: UserOption,
+    agent: AgentOption = None,
+) -> None:
+    """Show why a fact is known: the user's words, what it superseded, and every change of it.
+
+    memgraph why fact_1a2b3c4d --user ada
+    """
+    from memgraph.editing import explain_fact
+    from memgraph.models import Scope
+
+    found = explain_fact(ctx.storage, Scope(user, agent), fact)
+    show_fact_history(ctx.output, found, ctx.settings.timezone)
+    ctx.output.result(
+        {
+            "fact": found.fact.model_dump(mode="json", by_alias=True),
+            "state": found.state,
+            "superseded": [item.model_dump(mode="json", by_alias=True) for item in found.superseded],
+            "revisions": [dump_revision(entry) for entry in found.revisions],
+        }
+    )
+
+
+# -- formatting -----------------------------------------------------------------------------------
+
+
+def format_revision(entry: Revision) -> str:
+    """Format a revision on one line: `12  2026-05-03T09:00:00Z  update in thread t1: 2 facts added`."""
+    thread = f" in thread {one_line(entry.thread)}" if entry.thread else ""
+    undone = f" of {entry.undoes}" if entry.undoes else ""
+    decided = f" (a person: {describe_decisions(entry.decisions)})" if entry.decisions else ""
+    author = f"{one_line(entry.by)}{undone}{thread}"
+    return f"{entry.revision}  {one_line(entry.at)}  {author}: {describe(entry.changes)}{decided}"
+
+
+def describe_decisions(decisions: Sequence[PersonDecision]) -> str:
+    """Format what a person decided: `accept 2, reject 1: "Likes tea."`."""
+    verdicts = Counter(decision.verdict for decision in decisions)
+    counts = ", ".join(f"{one_line(verdict)} {count}" for verdict, count in verdicts.items())
+    rejected = [
+        one_line(f'"{decision.text}"') for decision in decisions if decision.verdict == "reject" and decision.text
+    ]
+    return f"{counts}: {', '.join(rejected)}" if rejected else counts
+
+
+def describe(changes: MemoryChanges) -> str:
+    """Format the numbers of changes: `2 facts added, 1 removed`."""
+    from memgraph.cli.format import pluralize
+
+    kinds = [_kind(change) for change in changes.facts]
+    counts = [
+        f"{pluralize(kinds.count(kind), 'fact')} {kind}" for kind in ("added", "changed", "removed") if kind in kinds
+    ]
+    others = (("summary", changes.sections), ("past fact", changes.past), ("change in quarantine", changes.quarantine))
+    counts += [f"{pluralize(len(items), noun)} changed" for noun, items in others if items]
+    counts += [f"{pluralize(len(changes.keys), 'other key')} changed"] if changes.keys else []
+    return ", ".join(counts) or "nothing but what was learned from"
+
+
+def _kind(change: EntryChange[Fact]) -> str:
+    return "added" if change.before is None else "removed" if change.after is None else "changed"
+
+
+def dump_revision(entry: Revision) -> dict[str, Any]:
+    """Return a revision as JSON, as it is stored."""
+    return entry.model_dump(mode="json", by_alias=True)
+
+
+def show_changes(output: Output, changes: MemoryChanges) -> None:
+    """Show facts and summaries before and after."""
+    from memgraph.cli.format import format_fact
+
+    for change in changes.facts:
+        if change.before and change.after and format_fact(change.before) == format_fact(change.after):
+            output.line(f"~ {one_line(change.key)}  {_describe_details(change.after)}", "dim", indent=2)
+            continue
+        if change.before and change.before != change.after:
+            output.line(f"- {one_line(change.key)}  {format_fact(change.before)}", "red", indent=2)
+        if change.after and change.before != change.after:
+            output.line(f"+ {one_line(change.key)}  {format_fact(change.after)}", "green", indent=2)
+    for change in changes.sections:
+        output.line(f"- {change.key}: {one_line(change.before.summary if change.before else '')}", "red", indent=2)
+        output.line(f"+ {change.key}: {one_line(change.after.summary if change.after else '')}", "green", indent=2)
+    for item in changes.past:
+        if item.after and not item.before:
+            output.line(f"> {one_line(item.key)} became past ({one_line(item.after.reason)})", "dim", indent=2)
+    for item in changes.quarantine:
+        output.line(f"? {one_line(item.key)} {_kind_of_held(item.before is None)}", "dim", indent=2)
+
+
+def _describe_details(fact: Fact) -> str:
+    """Format a fact that reads as before: its evidence or its dates changed."""
+    from memgraph.cli.format import format_fact, pluralize
+
+    return f"{format_fact(fact)}, which rests on {pluralize(len(fact.evidence), 'quote')}"
+
+
+def _kind_of_held(is_new: bool) -> str:  # noqa: FBT001 - a private choice of two texts
+    return "went to quarantine" if is_new else "left quarantine or changed there"
+
+
+def show_conflicts(output: Output, conflicts: Sequence[EntryConflict]) -> None:
+    """Show what cannot be undone."""
+    output.line("This cannot be undone and would stay as it is:", "bold")
+    for conflict in conflicts:
+        output.line(f"{conflict.kind} {one_line(conflict.key)}: {one_line(conflict.reason)}", indent=2)
+
+
+def show_undo(output: Output, done: Undo) -> None:
+    """Show what an undo did."""
+    number = done.revision.revision
+    if done.outcome == "nothing":
+        output.line(f"Revision {number} has nothing left to undo.")
+    elif done.outcome == "conflicts":
+        output.line(f"Nothing of revision {number} can be undone any more.")
+    else:
+        rest = "" if done.outcome == "undone" else ", except for the conflicts"
+        output.line(f"Undid revision {number} ({describe(done.revision.changes)}){rest}.")
+        output.line(f"The memory is at revision {done.memory.revision}.", "dim")
+
+
+def show_fact_history(output: Output, found: FactHistory, timezone: str) -> None:
+    """Show a fact, its evidence, what it superseded and its revisions."""
+    from memgraph.cli.format import format_dates, format_fact
+
+    notes = "" if found.state == "current" else f" ({found.state})"
+    dates = format_dates(found.fact, timezone)
+    output.line(" ".join(filter(None, [f"{found.fact.id}  {format_fact(found.fact)}{notes}", dates])), "bold")
+    if found.fact.is_manual:
+        output.line("A person wrote it.", indent=2)
+    elif found.fact.source:
+        output.line(f"Learned in thread {one_line(found.fact.source)}.", indent=2)
+    for evidence in found.fact.evidence:
+        output.line(f'"{one_line(evidence.quote)}"', indent=2)
+    if found.fact.confirmations:
+        output.line(
+            f"Confirmed {found.fact.confirmations} times, last {one_line(found.fact.last_confirmed_at)}.", indent=2
+        )
+    for item in found.superseded:
+        output.line(f"Superseded {item.id}: {one_line(item.content)} ({one_line(item.reason)})", indent=2)
+    for entry in found.revisions:
+        output.line(format_revision(entry), "dim", indent=2)
+
+
+def _confirm(output: Output) -> bool:
+    """Ask for confirmation; an error without a terminal."""
+    from memgraph.errors import EditError
+
+    if output.as_json or not sys.stdin.isatty():
+        raise EditError("undo has conflicts and asks for confirmation at a terminal; add --yes to undo the rest")
+    return typer.confirm("Undo the rest?")

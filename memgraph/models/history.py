@@ -1,0 +1,132 @@
+"""Revisions: who changed a memory, when, and what it takes to reverse the change."""
+
+from __future__ import annotations
+
+from operator import not_
+from typing import Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memgraph.models.document import Fact, PastFact, Quarantined, Section, Upkeep, Watermark
+from memgraph.models.values import Count, DocumentModel, Text, Timestamp
+
+Author = Literal["update", "person", "tool", "import", "upkeep", "undo", "revert", "rebuild", "delete"]
+"""Who changed a memory.
+
+- update: it was learned from a conversation.
+- person: an edit, a decision about a change in quarantine, or code that called `save` itself.
+- tool: an agent, by one of its memory tools.
+- import: a document that was merged or took its place.
+- upkeep: the upkeep of the memory.
+- undo: an earlier revision was reversed.
+- revert: what came from a thread, or since a date, was taken back.
+- rebuild: the memory was learned again from its episodes.
+- delete: the memory was deleted, with its history.
+"""
+
+T = TypeVar("T")
+
+
+class PersonDecision(DocumentModel):
+    """What a person decided about a proposed change, in a review or in quarantine."""
+
+    item: Text
+    """The key of the item of a review, such as `add:fact_1`, or the id of the change in quarantine."""
+    verdict: Text
+    """"accept", "reject" or "edit"; an unknown one is kept."""
+    text: Text = ""
+    """The proposed text; empty for a change in quarantine, which the revision has as a whole."""
+
+
+class ChangeOrigin(BaseModel):
+    """Who changes a memory. It is stored with the revision."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    by: Author = "person"
+    thread: str = ""
+    """The thread that the change comes from; empty if it comes from none."""
+    run: str = ""
+    """Id of the run of a graph; empty if there was none."""
+    undoes: int = 0
+    """The revision that an undo reversed."""
+    decisions: tuple[PersonDecision, ...] = ()
+    """What a person decided before the save."""
+
+
+class EntryChange(DocumentModel, Generic[T]):
+    """One entry of the document before and after: added, removed, changed or moved."""
+
+    key: Text
+    """Names the entry among its kind, such as the id of a fact."""
+    position: Count = 0
+    """Its index before."""
+    before: T | None = None
+    """None: it was added."""
+    after: T | None = None
+    """None: it was removed."""
+
+
+class IdsChange(DocumentModel):
+    """A change of a list of which the oldest ids are dropped, and to which the newest are appended."""
+
+    removed: tuple[str, ...] = ()
+    """What stood at the start before."""
+    added: tuple[str, ...] = ()
+    """What stands at the end after."""
+
+
+class WatermarkChange(EntryChange[Watermark]):
+    """The watermark of a thread, without its lists of ids, of which only the difference is kept."""
+
+    message_ids: IdsChange = IdsChange()
+    gaps: IdsChange = IdsChange()
+
+
+class UpkeepChange(DocumentModel):
+    """The mark of the last upkeep, without its questions, of which only the difference is kept."""
+
+    before: Upkeep | None = None
+    after: Upkeep | None = None
+    asked: IdsChange = IdsChange()
+
+
+class KeyChange(EntryChange[str]):
+    """Any other key of the document; its values as JSON."""
+
+    parent: Text = ""
+    """The part of the document that has the key: "user", "history", or "" for the document itself."""
+
+
+class MemoryChanges(DocumentModel):
+    """The entries that differ between two revisions of a memory."""
+
+    facts: tuple[EntryChange[Fact], ...] = Field(default=(), exclude_if=not_)
+    past: tuple[EntryChange[PastFact], ...] = Field(default=(), exclude_if=not_)
+    sections: tuple[EntryChange[Section], ...] = Field(default=(), exclude_if=not_)
+    """By SectionName."""
+    quarantine: tuple[EntryChange[Quarantined], ...] = Field(default=(), exclude_if=not_)
+    threads: tuple[WatermarkChange, ...] = Field(default=(), exclude_if=not_)
+    upkeep: UpkeepChange | None = Field(default=None, exclude_if=not_)
+    keys: tuple[KeyChange, ...] = Field(default=(), exclude_if=not_)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether more than watermarks and the mark of the upkeep changed."""
+        return bool(self.facts or self.past or self.sections or self.quarantine or self.keys)
+
+
+class Revision(DocumentModel):
+    """One save of a memory: who changed it, when, and what differs from the revision before."""
+
+    revision: Count
+    at: Timestamp = ""
+    by: Text = "person"
+    """An Author; an unknown one is kept."""
+    thread: Text = ""
+    run: Text = ""
+    undoes: Count = 0
+    """The revision that it reversed; 0 if it is not an undo."""
+    decisions: tuple[PersonDecision, ...] = ()
+    """What a person decided before the save: the rejected changes, too."""
+    changes: MemoryChanges = MemoryChanges()

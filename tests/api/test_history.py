@@ -1,0 +1,122 @@
+"""The history over HTTP: list revisions, undo one, show an earlier document, explain a fact."""
+
+from __future__ import annotations
+
+import pytest
+from api_tokens import BOB, ApiCall
+
+from memgraph import Fact, Memory, MemoryStorage, Scope
+from memgraph.api.preconditions import etag_of
+
+ME = Scope("ada")
+TEA = Fact(id="tea", content="Likes tea.")
+DOG = Fact(id="dog/1", content="Has a dog.")
+
+
+@pytest.fixture
+def saved(storage: MemoryStorage) -> Memory:
+    """Two revisions of ada's memory."""
+    return storage.save(ME, storage.save(ME, Memory(facts=(TEA,))).with_facts((TEA, DOG)))
+
+
+@pytest.mark.usefixtures("saved")
+def test_revisions_are_listed_in_pages_the_newest_first(call: ApiCall) -> None:
+    first = call("GET", "history", user_id="ada", limit="1").json()
+    second = call("GET", "history", user_id="ada", limit="2", before=str(first["next_before"])).json()
+
+    assert ([entry["revision"] for entry in first["revisions"]], first["next_before"]) == ([2], 2)
+    assert ([entry["revision"] for entry in second["revisions"]], second["next_before"]) == ([1], None)
+    assert second["revisions"][0]["changes"]["facts"][0]["after"]["content"] == "Likes tea."
+
+
+@pytest.mark.usefixtures("saved")
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "history"),
+        ("GET", "history/1/document"),
+        ("GET", "history/facts/tea"),
+        ("POST", "history/1/undo"),
+    ],
+)
+def test_the_history_of_others_is_forbidden(call: ApiCall, method: str, path: str) -> None:
+    assert call(method, path, user_id="ada", token=BOB).status_code == 403
+
+
+@pytest.mark.usefixtures("saved")
+def test_an_earlier_document_is_shown(call: ApiCall) -> None:
+    document = call("GET", "history/1/document", user_id="ada").json()
+
+    assert (document["revision"], [fact["id"] for fact in document["facts"]]) == (1, ["tea"])
+
+
+def test_a_revision_is_undone(call: ApiCall, storage: MemoryStorage, saved: Memory) -> None:
+    response = call("POST", "history/1/undo", user_id="ada", if_match=etag_of(saved))
+
+    assert response.json() == {"revision": 3, "outcome": "undone", "conflicts": []}
+    assert response.headers["ETag"] == etag_of(storage.load(ME))
+    assert storage.load(ME).facts == (DOG,)
+
+
+@pytest.mark.parametrize(("if_match", "status"), [(None, 428), ('"1-0"', 412)])
+def test_an_undo_needs_the_state_that_was_read(
+    call: ApiCall, storage: MemoryStorage, saved: Memory, if_match: str | None, status: int
+) -> None:
+    options = {"if_match": if_match} if if_match else {}
+
+    assert call("POST", "history/1/undo", user_id="ada", **options).status_code == status
+    assert storage.load(ME) == saved
+
+
+def test_conflicts_are_reported_and_nothing_is_changed(call: ApiCall, storage: MemoryStorage, saved: Memory) -> None:
+    storage.save(ME, saved.with_facts((TEA.model_copy(update={"content": "Likes green tea."}), DOG)))
+
+    answer = call("POST", "history/1/undo", user_id="ada", if_match="*").json()
+
+    assert (answer["outcome"], answer["revision"]) == ("conflicts", 3)
+    assert answer["conflicts"] == [{"kind": "fact", "key": "tea", "reason": "it was changed since"}]
+
+
+@pytest.mark.usefixtures("saved")
+@pytest.mark.parametrize("path", ["history/9/undo", "history/9/document", "history/facts/cat"])
+def test_what_the_history_does_not_have_is_not_found(call: ApiCall, path: str) -> None:
+    method = "POST" if path.endswith("undo") else "GET"
+
+    assert call(method, path, user_id="ada", if_match="*").status_code == 404
+
+
+@pytest.mark.usefixtures("saved")
+def test_a_fact_is_explained(call: ApiCall) -> None:
+    """Its id may contain a slash."""
+    answer = call("GET", "history/facts/dog/1", user_id="ada").json()
+
+    assert (answer["fact"]["content"], answer["state"]) == ("Has a dog.", "current")
+    assert [entry["revision"] for entry in answer["revisions"]] == [2]
+
+
+def learned(content: str, thread: str) -> Fact:
+    return Fact(id=content, content=content, source=thread)
+
+
+def test_what_comes_from_a_thread_is_taken_back(call: ApiCall, storage: MemoryStorage) -> None:
+    storage.save(ME, Memory(facts=(learned("Likes tea.", "t1"), learned("Has a dog.", "t2"))))
+
+    answer = call("POST", "history/revert", user_id="ada", thread_id="t1", if_match="*")
+
+    assert [fact.content for fact in storage.load(ME).facts] == ["Has a dog."]
+    body = answer.json()
+    assert (answer.status_code, body["revision"], body["conflicts"]) == (200, 2, [])
+    assert [change["before"]["content"] for change in body["changes"]["facts"]] == ["Likes tea."]
+
+
+def test_a_revert_without_a_source_is_refused(call: ApiCall) -> None:
+    assert call("POST", "history/revert", user_id="ada", if_match="*").status_code == 422
+
+
+def test_a_revert_of_a_memory_that_changed_since_is_refused(call: ApiCall, saved: Memory) -> None:
+    """The client has read another revision than the one it would change."""
+    outdated = etag_of(saved.model_copy(update={"revision": saved.revision - 1}))
+
+    answer = call("POST", "history/revert", user_id="ada", thread_id="unknown", if_match=outdated)
+
+    assert answer.status_code == 412
