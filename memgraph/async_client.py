@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import MessageLikeRepresentation
 
+    from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import Episode, Fact, Memory, Revision
     from memgraph.report import Report
@@ -141,6 +142,12 @@ class AsyncMemoryClient:
     ) -> Undo:
         """Undo a revision, also if later ones exist, as a new revision."""
         return await self._run(lambda: self._client.undo(revision, user_id=user_id, relearn=relearn, partial=partial))
+
+    async def revert(
+        self, *, thread_id: str | None = None, since: str | None = None, user_id: str | None = None
+    ) -> Revert:
+        """Take back all that rests only on one conversation, or on the time since a date, as one revision."""
+        return await self._run(lambda: self._client.revert(thread_id=thread_id, since=since, user_id=user_id))
 
     async def why(self, fact_id: str, *, user_id: str | None = None) -> FactHistory:
         """Return why a fact is known: the user's words, what it superseded, and the revisions that changed it."""

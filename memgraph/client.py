@@ -17,6 +17,7 @@ from memgraph.editing import (
     find_fact,
     remove_fact,
     remove_words,
+    revert_source,
     undo_revision,
     update_memory,
 )
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from memgraph.background.execution import UpdateResult
     from memgraph.background.runner import OnUpdate
     from memgraph.editing import Change
+    from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import Episode, Revision
     from memgraph.retrieval.pipeline import RecallPipeline
@@ -319,6 +321,31 @@ class MemoryClient:
         """
         scope, policy = self._scope(user_id), self.settings.policy
         return undo_revision(self.storage, scope, revision, relearn=relearn, partial=partial, policy=policy)
+
+    def revert(self, *, thread_id: str | None = None, since: str | None = None, user_id: str | None = None) -> Revert:
+        """Take back all that rests only on one conversation, or on the time since a date, as one revision.
+
+        A fact with other evidence stays, with less of it; so do what a person wrote, and the episodes.
+
+        Args:
+            thread_id: The conversation.
+            since: A year, month, day or time such as `2026-05`. Exactly one of the two is given.
+            user_id: Whose memory; default: that of the client.
+
+        Returns:
+            The memory after it, what changed, and what may still rest on it.
+
+        Raises:
+            EditError: If both or none are given, or *since* is not a date.
+        """
+        return revert_source(
+            self.storage,
+            self._scope(user_id),
+            thread=thread_id,
+            since=since,
+            timezone=self.settings.timezone,
+            policy=self.settings.policy,
+        )
 
     def why(self, fact_id: str, *, user_id: str | None = None) -> FactHistory:
         """Return why a fact is known: the user's words, what it superseded, and the revisions that changed it.

@@ -205,6 +205,16 @@ def test_an_undone_update_is_learned_again_only_if_asked(tmp_path: Path) -> None
         assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
 
 
+def test_what_a_conversation_taught_can_be_taken_back(client: MemoryClient) -> None:
+    """What was said stays, and the turns stay learned."""
+    client.add("I live in Lisbon", thread_id="t1")
+
+    done = client.revert(thread_id="t1")
+
+    assert ([change.key for change in done.changes.facts], client.facts()) == ([done.changes.facts[0].key], ())
+    assert [episode.thread_id for episode in client.episodes()] == ["t1"]
+
+
 def test_users_are_listed_once_each(client: MemoryClient) -> None:
     for user in ("bob", "ada", "bob"):
         client.remember(f"Is {user} {len(client.facts(user_id=user))}", user_id=user)

@@ -15,7 +15,7 @@ from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from memgraph.history.diff import EntryKind
 from memgraph.history.undo import UndoOutcome
-from memgraph.models import Episode, Fact, PastFact, Quarantined, Revision, Section
+from memgraph.models import Episode, Fact, MemoryChanges, PastFact, Quarantined, Revision, Section
 from memgraph.report import Outcome, Report
 from memgraph.review import Proposal
 from memgraph.text.dates import UtcTime
@@ -111,6 +111,17 @@ class UndoQuery(ScopeQuery):
 
     relearn: bool = Field(default=False, description="Let the next update learn from the same turns again.")
     partial: bool = Field(default=False, description="Undo the rest if not all of it can be undone.")
+
+
+class RevertQuery(ScopeQuery):
+    """What is taken back: give either a thread or a date."""
+
+    thread_id: str | None = Field(default=None, max_length=256, description="What was learned in this conversation.")
+    since: str | None = Field(
+        default=None,
+        max_length=40,
+        description="What was learned since this date, such as `2026-05`, or time; days are in the server's time zone.",
+    )
 
 
 class ImportQuery(ScopeQuery):
@@ -381,6 +392,13 @@ class UndoResponse(RevisionResponse):
 
     outcome: UndoOutcome
     conflicts: list[UndoConflict]
+
+
+class RevertResponse(RevisionResponse):
+    """The result of a revert."""
+
+    changes: MemoryChanges = Field(description="What differs from the memory before.")
+    conflicts: list[UndoConflict] = Field(description="What may still rest on it, and stays as it is.")
 
 
 class FactHistoryResponse(ResponseModel):

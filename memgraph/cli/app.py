@@ -22,6 +22,7 @@ from memgraph.cli import (
     index,
     jobs,
     recall,
+    revert,
     review,
     serve,
     setup,
@@ -77,7 +78,7 @@ app = typer.Typer(
 COMMANDS: Mapping[str, tuple[CommandModule, ...]] = MappingProxyType(
     {
         "Learn and recall": (chat, update, step, recall),
-        "Inspect and correct": (show, episodes, users, fact, history, forget, audit, upkeep, transfer),
+        "Inspect and correct": (show, episodes, users, fact, history, revert, forget, audit, upkeep, transfer),
         "Background updates": (jobs, review, worker),
         "Set up and run": (setup, config, index, serve, draw, bench),
     }

@@ -180,6 +180,9 @@ def show_changes(output: Output, changes: MemoryChanges) -> None:
     from memgraph.cli.format import format_fact
 
     for change in changes.facts:
+        if change.before and change.after and format_fact(change.before) == format_fact(change.after):
+            output.line(f"~ {one_line(change.key)}  {_describe_details(change.after)}", "dim", indent=2)
+            continue
         if change.before and change.before != change.after:
             output.line(f"- {one_line(change.key)}  {format_fact(change.before)}", "red", indent=2)
         if change.after and change.before != change.after:
@@ -192,6 +195,13 @@ def show_changes(output: Output, changes: MemoryChanges) -> None:
             output.line(f"> {one_line(item.key)} became past ({one_line(item.after.reason)})", "dim", indent=2)
     for item in changes.quarantine:
         output.line(f"? {one_line(item.key)} {_kind_of_held(item.before is None)}", "dim", indent=2)
+
+
+def _describe_details(fact: Fact) -> str:
+    """Format a fact that reads as before: its evidence or its dates changed."""
+    from memgraph.cli.format import format_fact, pluralize
+
+    return f"{format_fact(fact)}, which rests on {pluralize(len(fact.evidence), 'quote')}"
 
 
 def _kind_of_held(is_new: bool) -> str:  # noqa: FBT001 - a private choice of two texts

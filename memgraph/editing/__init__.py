@@ -22,7 +22,14 @@ from memgraph.editing.facts import (
     remove_fact,
     unused_evidence,
 )
-from memgraph.editing.history import explain_fact, find_revision, iterate_revisions, load_revision, undo_revision
+from memgraph.editing.history import (
+    explain_fact,
+    find_revision,
+    iterate_revisions,
+    load_revision,
+    revert_source,
+    undo_revision,
+)
 from memgraph.editing.quarantine import accept_quarantined, find_quarantined, reject_quarantined
 from memgraph.editing.update import Change, FactWords, remove_words, update_memory
 
@@ -47,6 +54,7 @@ __all__ = [
     "remove_fact",
     "remove_words",
     "replace_memory",
+    "revert_source",
     "take_episodes",
     "undo_revision",
     "unused_evidence",

@@ -1,4 +1,4 @@
-"""The history of a stored memory: undo a revision, and load an earlier one."""
+"""The history of a stored memory: undo a revision, revert a thread or a time, and load an earlier state."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from memgraph.editing.facts import current_time, find_fact
 from memgraph.editing.update import Change, update_memory
 from memgraph.errors import EditError
+from memgraph.history.revert import Revert, Source, revert
 from memgraph.history.undo import FactHistory, Undo, find_undoable, memory_at, trace_fact, undo
 from memgraph.models import ChangeOrigin, Memory, Revision, Scope
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
+from memgraph.text import dates
 
 _PAGE = 50
 
@@ -75,6 +77,56 @@ def undo_revision(
     origin = ChangeOrigin(by="undo", thread=revision.thread, undoes=revision.revision)
     memory = update_memory(storage, scope, guard(change), origin=origin, policy=policy)
     return done[0]._replace(memory=memory)
+
+
+def revert_source(
+    storage: MemoryStorage,
+    scope: Scope,
+    *,
+    thread: str | None = None,
+    since: str | None = None,
+    timezone: str = "UTC",
+    policy: Policy | None = None,
+    guard: Callable[[Change], Change] = lambda change: change,
+) -> Revert:
+    """Take back what rests only on a thread or a time, as one revision; see `memgraph.history.revert`.
+
+    The episodes stay, so what was said can still be recalled.
+
+    Args:
+        storage: Where the memory is stored.
+        scope: Whose memory.
+        thread: Take back what was learned in this thread.
+        since: Take back what was learned since this date: a year, month, day or time. Exactly one of the two is given.
+        timezone: In which a day of *since* begins, such as `Europe/Lisbon`.
+        policy: The limits of the history.
+        guard: Adds a check to the change, such as that of the revision that a client has read.
+
+    Raises:
+        EditError: If both *thread* and *since* are given, or none, or *since* is not a date.
+        RevisionConflictError: If too many attempts in a row lost the race.
+        StorageError: If the memory cannot be loaded or saved.
+    """
+    source = _source_of(thread, since, timezone)
+    episodes = storage.episodes(scope)
+    done: list[Revert] = []
+
+    def change(memory: Memory) -> Memory:
+        done[:] = [revert(memory, storage.revisions(scope), episodes, source, at=current_time())]
+        return done[0].memory
+
+    origin = ChangeOrigin(by="revert", thread=thread or "")
+    memory = update_memory(storage, scope, guard(change), origin=origin, policy=policy)
+    return done[0]._replace(memory=memory)
+
+
+def _source_of(thread: str | None, since: str | None, timezone: str) -> Source:
+    if bool(thread) == bool(since):
+        raise EditError("name what is taken back: either a thread or a date since when")
+    try:
+        return Source(thread=thread or None, is_since=dates.since(since, timezone) if since else None)
+    except ValueError as error:
+        raise EditError(f"since: {error}") from None
 
 
 def load_revision(storage: MemoryStorage, scope: Scope, number: int) -> Memory:

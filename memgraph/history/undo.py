@@ -58,7 +58,7 @@ def undo(memory: Memory, revision: Revision, *, at: str, relearn: bool = False, 
         partial: Whether to undo the rest if there are conflicts.
     """
     reversal = reverse(memory, revision.changes, with_threads=relearn)
-    undone, returned = _without_repeated(memory, reversal.memory)
+    undone, returned = without_repeated(memory, reversal.memory)
     conflicts = (*reversal.conflicts, *_ended_since(memory, undone, revision), *returned)
     if undone == memory and not conflicts:
         return Undo("nothing", revision, memory)
@@ -68,7 +68,7 @@ def undo(memory: Memory, revision: Revision, *, at: str, relearn: bool = False, 
     return Undo("partly_undone" if conflicts else "undone", revision, undone, conflicts)
 
 
-def _without_repeated(memory: Memory, undone: Memory) -> tuple[Memory, list[EntryConflict]]:
+def without_repeated(memory: Memory, undone: Memory) -> tuple[Memory, list[EntryConflict]]:
     """Return *undone* without facts that return although another states the same now, and these conflicts."""
     known_ids = {fact.id for fact in memory.facts}
     returning = [fact for fact in undone.facts if fact.id not in known_ids]

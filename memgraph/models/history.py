@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from memgraph.models.document import Fact, PastFact, Quarantined, Section, Watermark
 from memgraph.models.values import Count, DocumentModel, Text, Timestamp
 
-Author = Literal["update", "person", "tool", "import", "upkeep", "undo", "delete"]
+Author = Literal["update", "person", "tool", "import", "upkeep", "undo", "revert", "rebuild", "delete"]
 """Who changed a memory.
 
 - update: it was learned from a conversation.
@@ -19,6 +19,8 @@ Author = Literal["update", "person", "tool", "import", "upkeep", "undo", "delete
 - import: a document that was merged or took its place.
 - upkeep: the upkeep of the memory.
 - undo: an earlier revision was reversed.
+- revert: what came from a thread, or since a date, was taken back.
+- rebuild: the memory was learned again from its episodes.
 - delete: the memory was deleted, with its history.
 """
 

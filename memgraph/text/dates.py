@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, time, tzinfo
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator
 
-from memgraph.models import PARTIAL_DATE
+from memgraph.models import PARTIAL_DATE, timestamp
+from memgraph.models.dates import days_of
 
 MIN_MILLISECONDS = 1e11
 """A number of this size or more is milliseconds since 1970: in seconds it would be the year 5138."""
@@ -115,3 +116,26 @@ def local_date(at: str | datetime, timezone: str = "UTC") -> str:
 def shown_date(at: str, timezone: str = "UTC") -> str:
     """Return the day of *at* in *timezone*; a partial date as it is; "" if *at* is neither."""
     return at if PARTIAL_DATE.fullmatch(at) else local_date(at, timezone)
+
+
+def since(date: str, timezone: str = "UTC") -> Callable[[str], bool]:
+    """Return whether a time is on or after *date*.
+
+    Args:
+        date: A time, or a year, month or day such as `2026-05`, of which the first day counts.
+        timezone: In which a day of *date* begins, such as `Europe/Lisbon`.
+
+    Returns:
+        A function from a time in ISO 8601; of an unknown time it returns False.
+
+    Raises:
+        ValueError: If *date* is not a date.
+    """
+    if days := days_of(date):
+        first = days.first.isoformat()
+        return lambda at: local_date(at, timezone) >= first
+    moment = parse_time(date)
+    if moment is None:
+        raise ValueError(f"{date[:40]!r} is not a date: write 2026, 2026-05, 2026-05-03 or 2026-05-03T09:00:00Z")
+    start = timestamp(moment)
+    return lambda at: at >= start

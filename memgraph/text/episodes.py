@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from memgraph.models import Episode, Turn, timestamp
-from memgraph.models.dates import days_of
-from memgraph.text.dates import local_date, parse_time
+from memgraph.models import Episode, Turn
+from memgraph.text import dates
 from memgraph.text.orders import without_orders
 from memgraph.text.secrets import mask
 from memgraph.text.sentences import cut_at_sentence, split_text
@@ -83,13 +82,8 @@ def select_episodes(
         episodes = [episode for episode in episodes if episode.thread_id == thread]
     if since is None:
         return episodes
-    if days := days_of(since):
-        first = days.first.isoformat()
-        return [episode for episode in episodes if local_date(episode.at, timezone) >= first]
-    moment = parse_time(since)
-    if moment is None:
-        raise ValueError(f"{since[:40]!r} is not a date: write 2026, 2026-05, 2026-05-03 or 2026-05-03T09:00:00Z")
-    return [episode for episode in episodes if episode.at >= timestamp(moment)]
+    is_since = dates.since(since, timezone)
+    return [episode for episode in episodes if is_since(episode.at)]
 
 
 def _is_final_answer(turns: Sequence[Turn], index: int) -> bool:

@@ -24,6 +24,7 @@ REQUESTS = [
     ("GET", "history/1/document", None),
     ("GET", "history/facts/{tea}", None),
     ("POST", "history/1/undo", None),
+    ("POST", "history/revert", None),
     ("PATCH", "facts/{tea}", FACT),
     ("DELETE", "facts/{tea}", None),
     ("PUT", "summaries/workContext", {"summary": "Pilot."}),

@@ -92,3 +92,31 @@ def test_a_fact_is_explained(call: ApiCall) -> None:
 
     assert (answer["fact"]["content"], answer["state"]) == ("Has a dog.", "current")
     assert [entry["revision"] for entry in answer["revisions"]] == [2]
+
+
+def learned(content: str, thread: str) -> Fact:
+    return Fact(id=content, content=content, source=thread)
+
+
+def test_what_comes_from_a_thread_is_taken_back(call: ApiCall, storage: MemoryStorage) -> None:
+    storage.save(ME, Memory(facts=(learned("Likes tea.", "t1"), learned("Has a dog.", "t2"))))
+
+    answer = call("POST", "history/revert", user_id="ada", thread_id="t1", if_match="*")
+
+    assert [fact.content for fact in storage.load(ME).facts] == ["Has a dog."]
+    body = answer.json()
+    assert (answer.status_code, body["revision"], body["conflicts"]) == (200, 2, [])
+    assert [change["before"]["content"] for change in body["changes"]["facts"]] == ["Likes tea."]
+
+
+def test_a_revert_without_a_source_is_refused(call: ApiCall) -> None:
+    assert call("POST", "history/revert", user_id="ada", if_match="*").status_code == 422
+
+
+def test_a_revert_of_a_memory_that_changed_since_is_refused(call: ApiCall, saved: Memory) -> None:
+    """The client has read another revision than the one it would change."""
+    outdated = etag_of(saved.model_copy(update={"revision": saved.revision - 1}))
+
+    answer = call("POST", "history/revert", user_id="ada", thread_id="unknown", if_match=outdated)
+
+    assert answer.status_code == 412

@@ -1,4 +1,4 @@
-"""/history: the revisions of a memory; undo one, and show an earlier state or why a fact is known."""
+"""/history: the revisions of a memory; undo one, revert a thread, show an earlier state or why a fact is known."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from memgraph.api.schemas import (
     FactHistoryResponse,
     HistoryPage,
     HistoryQuery,
+    RevertQuery,
+    RevertResponse,
     ScopeQuery,
     UndoConflict,
     UndoQuery,
     UndoResponse,
 )
-from memgraph.editing import explain_fact, find_revision, load_revision, undo_revision
+from memgraph.editing import explain_fact, find_revision, load_revision, revert_source, undo_revision
 from memgraph.errors import EditError
 from memgraph.models import Memory
 
@@ -69,6 +71,28 @@ def read_revision(
         return json_response(load_revision(services.storage, scope, revision))
     except EditError as error:
         raise ProblemError(HTTPStatus.NOT_FOUND, "NotInHistory", str(error)) from None
+
+
+@router.post("/history/revert", response_model=RevertResponse, responses={**etag_header_docs(), **CONDITIONAL_PROBLEMS})
+def revert(
+    query: Annotated[RevertQuery, Query()], services: ServicesDep, principal: PrincipalDep, if_match: IfMatch = None
+) -> Response:
+    """Take back all that rests only on one conversation, or on the time since a date, as one revision.
+
+    A fact with other evidence stays, with less of it; so do what a person wrote, and the episodes.
+    """
+    done = revert_source(
+        services.storage,
+        principal.scope(query.user_id, query.agent_name),
+        thread=query.thread_id,
+        since=query.since,
+        timezone=services.settings.timezone,
+        policy=services.settings.policy,
+        guard=lambda change: require_if_match(if_match, change),
+    )
+    conflicts = [UndoConflict(**conflict._asdict()) for conflict in done.conflicts]
+    answer = RevertResponse(revision=done.memory.revision, changes=done.changes, conflicts=conflicts)
+    return json_response(answer, done.memory)
 
 
 @router.post(
