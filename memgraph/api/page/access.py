@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import urlencode
@@ -52,7 +53,7 @@ class Visit:
             "scope": self.scope,
             "query": scope_query(self.scope),
             "is_admin": principal.is_admin,
-            "others": _others(self.services, principal),
+            "others": partial(_others, self.services, principal),  # read only where the switcher is shown
             "path": self.request.url.path.removeprefix(root_of(self.request)),
         }
 

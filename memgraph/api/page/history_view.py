@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Path, Query, Response
+from fastapi import Form, Path, Query, Response
 
 from memgraph.api.page.access import ChangeDep, VisitDep, changed
 from memgraph.api.page.rendering import render
 from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of, require_if_match
-from memgraph.editing import find_revision, load_revision, replace_memory, update_memory
+from memgraph.editing import find_revision, load_revision, replace_memory, revert_source, update_memory
 from memgraph.history.diff import changes_between
 from memgraph.models import ChangeOrigin, Memory
 
@@ -23,11 +23,14 @@ RevisionNumber = Annotated[int, Path(ge=0, le=2**53)]
 @router.get("/page/history")
 def show_history(visit: VisitDep, before: Annotated[int | None, Query(ge=1, le=2**53)] = None) -> Response:
     """Show the revisions, the newest first."""
-    revisions = visit.services.storage.revisions(visit.chosen, limit=PAGE_SIZE, before=before)
+    storage = visit.services.storage
+    memory, revisions = storage.load(visit.chosen), storage.revisions(visit.chosen, limit=PAGE_SIZE, before=before)
     values = {
         "revisions": revisions,
         "next_before": revisions[-1].revision if len(revisions) == PAGE_SIZE else None,
-        "memory": visit.services.storage.load(visit.chosen),
+        "threads": sorted(
+            {fact.source for fact in visit.services.storage.load(visit.chosen).facts if not fact.is_manual}
+        ),
     }
     return render(visit.request, "history.html" if before is None else "revisions.html", {**visit.values(), **values})
 
@@ -68,3 +71,13 @@ def restore(revision: RevisionNumber, visit: VisitDep, etag: Annotated[str, Quer
         origin=ChangeOrigin(by="person"),
     )
     return changed(visit, "restored", memory)
+
+
+@router.post("/page/revert", dependencies=[ChangeDep])
+def revert(visit: VisitDep, thread: Annotated[str, Form(min_length=1, max_length=256)]) -> Response:
+    """Take back what only a conversation taught, as one revision."""
+    settings = visit.services.settings
+    done = revert_source(
+        visit.services.storage, visit.chosen, thread=thread, timezone=settings.timezone, policy=settings.policy
+    )
+    return changed(visit, "reverted", done.memory)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Annotated
 
 from fastapi import Form, Path, Query, Response
@@ -12,13 +12,14 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep
+from memgraph.api.page.forms import read_decision
 from memgraph.api.page.rendering import HEADERS, render
 from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of, require_if_match
 from memgraph.api.routes.conversations import job_info
 from memgraph.api.routes.reviews import pending_reviews
 from memgraph.editing import accept_quarantined, reject_quarantined, update_memory
-from memgraph.errors import EditError, NotInReviewError
+from memgraph.errors import NotInReviewError
 from memgraph.models import Memory
 from memgraph.review import Decision
 from memgraph.review.models import Verdict
@@ -47,10 +48,12 @@ async def watch(visit: VisitDep) -> Response:
     return StreamingResponse(_events(visit), media_type="text/event-stream", headers=HEADERS)
 
 
-@router.post("/page/waiting/retry", dependencies=[ChangeDep])
-def retry(visit: VisitDep, thread_id: Annotated[str, Query(max_length=256)] = "") -> Response:
-    """Learn at once from what waits or failed."""
-    visit.services.invoker.retry(visit.chosen, thread_id or None)
+@router.post("/page/waiting/learn", dependencies=[ChangeDep])
+def learn_now(visit: VisitDep, thread_id: Annotated[str, Query(max_length=256)] = "") -> Response:
+    """Learn at once from what waits or failed in a thread; the empty one is that of conversations without a thread."""
+    invoker = visit.services.invoker
+    invoker.retry(visit.chosen, thread_id)
+    invoker.flush_nowait(visit.chosen, thread_id)
     return list_waiting(visit)
 
 
@@ -58,9 +61,7 @@ def retry(visit: VisitDep, thread_id: Annotated[str, Query(max_length=256)] = ""
 async def decide(review_id: Annotated[str, Path(max_length=200)], visit: VisitDep) -> Response:
     """Decide on each item of a proposal: the form has a verdict, and perhaps another wording, for each."""
     form = await visit.request.form()
-    answers = {key.removeprefix("verdict:"): str(value) for key, value in form.items() if key.startswith("verdict:")}
-    texts = {key.removeprefix("text:"): str(value) for key, value in form.items() if key.startswith("text:")}
-    return await run_in_threadpool(_decide, visit, review_id, answers, texts)
+    return await run_in_threadpool(_decide, visit, review_id, form)
 
 
 @router.post("/page/quarantine/{change_id}", dependencies=[ChangeDep])
@@ -79,16 +80,12 @@ def decide_quarantined(
     return list_waiting(visit)
 
 
-def _decide(visit: Visit, review_id: str, answers: dict[str, str], texts: dict[str, str]) -> Response:
+def _decide(visit: Visit, review_id: str, form: Mapping[str, object]) -> Response:
     proposals = {review.id: review.proposal for review in pending_reviews(visit.services, visit.chosen)}
     if review_id not in proposals:
         raise NotInReviewError(review_id)
-    shown = {item.id: item.after for item in proposals[review_id].items}
-    edited = {item: text for item, text in texts.items() if answers.get(item) == "accept" and text != shown.get(item)}
-    items = {item: {"after": edited[item]} if item in edited else answer for item, answer in answers.items()}
-    if not items.keys() <= shown.keys():
-        raise EditError("the proposal has no such item")
-    visit.services.invoker.decide(review_id, Decision.model_validate({"items": items}))
+    decision = Decision.model_validate(read_decision(form, proposals[review_id]))
+    visit.services.invoker.decide(review_id, decision)
     return list_waiting(visit)
 
 
