@@ -34,6 +34,12 @@ MAX_SHOWN = 100
 
 @router.get("/page/health")
 def show_health(visit: VisitDep) -> Response:
+    """Show export and import; what takes longer loads itself."""
+    return render(visit.request, "health.html", visit.values())
+
+
+@router.get("/page/health/findings")
+def list_findings(visit: VisitDep) -> Response:
     """Show the findings of the audit and the candidates of an upkeep."""
     settings, memory = visit.services.settings, visit.services.storage.load(visit.chosen)
     candidates = find_candidates(memory, settings.policy, local_day(_now(), settings.timezone) or _now().date())
@@ -43,7 +49,7 @@ def show_health(visit: VisitDep) -> Response:
         "findings": _findings(visit, memory)[:MAX_SHOWN],
         "candidates": candidates[:MAX_SHOWN],
     }
-    return render(visit.request, "health.html", {**visit.values(), **values})
+    return render(visit.request, "findings.html", {**visit.values(), **values})
 
 
 @router.post("/page/health/fix", dependencies=[ChangeDep])
@@ -59,7 +65,7 @@ def fix(visit: VisitDep, index: Annotated[int, Query(ge=0)], etag: Annotated[str
     update_memory(
         visit.services.storage, visit.chosen, require_if_match(etag, change), policy=visit.services.settings.policy
     )
-    return show_health(visit)
+    return list_findings(visit)
 
 
 @router.get("/page/export")

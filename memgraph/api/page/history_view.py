@@ -28,9 +28,7 @@ def show_history(visit: VisitDep, before: Annotated[int | None, Query(ge=1, le=2
     values = {
         "revisions": revisions,
         "next_before": revisions[-1].revision if len(revisions) == PAGE_SIZE else None,
-        "threads": sorted(
-            {fact.source for fact in visit.services.storage.load(visit.chosen).facts if not fact.is_manual}
-        ),
+        "threads": sorted({fact.source for fact in memory.facts if not fact.is_manual}),
     }
     return render(visit.request, "history.html" if before is None else "revisions.html", {**visit.values(), **values})
 
