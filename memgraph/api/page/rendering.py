@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from markupsafe import Markup, escape
@@ -35,13 +35,12 @@ HEADERS = {
 
 def language_of(request: Request) -> Language:
     """Return the language that the browser prefers of those that the page has; English if it names neither."""
-    ranked: list[tuple[float, Language]] = []
+    ranked: list[tuple[float, str]] = []
     for position, item in enumerate(request.headers.get("accept-language", "").split(",")[:20]):
         name, _, quality = item.strip().partition(";q=")
-        found = next((one for one in LANGUAGES if name.lower().partition("-")[0] == one), None)
-        if found:
-            ranked.append((_quality(quality) - position / 1_000, found))
-    return max(ranked, default=(0.0, "en"))[1]
+        ranked.append((_quality(quality) - position / 1_000, name.lower().partition("-")[0]))
+    spoken = [name for _, name in sorted(ranked, reverse=True)]
+    return min(LANGUAGES, key=lambda language: spoken.index(language) if language in spoken else len(spoken))
 
 
 def _quality(text: str) -> float:
@@ -78,8 +77,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["t"] = _translate
-    environment.filters |= {"shown": _shown, "marked": _marked, "at": _at}
+    cast("dict[str, object]", environment.globals)["t"] = _translate
+    cast("dict[str, object]", environment.filters).update(shown=_shown, marked=_marked, at=_at)
     return environment
 
 
