@@ -8,11 +8,16 @@ PORT ?= 2024
 # No telemetry or tracing, and only plain data types in checkpoints.
 SERVER := LANGSMITH_TRACING=false LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true LANGGRAPH_STRICT_MSGPACK=true
 
-.PHONY: demo test mutation chat dev notebook bench bench-quick draw clean
+.PHONY: demo page test mutation chat dev notebook bench bench-quick draw clean
 
 demo: .venv/package ## Learn from conversations weeks apart with the built-in model: what is known, since when, from which words; what a page plants is refused
 	@rm -rf demo-memory
 	@$(BIN)/python examples/demo.py demo-memory
+
+page: .venv/package ## Look at the demo's memory in a browser: what is known, from which words, and what changed
+	@$(PIP) --editable '.[api]'
+	@test -d demo-memory || $(BIN)/python examples/demo.py demo-memory
+	@$(MEMGRAPH) serve --storage file:demo-memory
 
 test: .venv/tests ## Run the linters, type checker, layer check and all tests
 	$(BIN)/ruff check

@@ -43,6 +43,7 @@ PARTS = (
         "agents",
         "attachments",
         "file_memory",
+        "page",
     ),
 )
 LIMIT_SECONDS = 1_800

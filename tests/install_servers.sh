@@ -1,21 +1,30 @@
 #!/bin/sh
-# Install the servers that some tests need, where that can be done; say what was skipped. Doing it again does nothing.
+# Install the servers and the browser that some tests need, where that can be done; say what was skipped.
+# Doing it again does nothing.
 set -eu
 
 has_postgresql() {
     command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1
 }
 
-skip() {
-    echo "PostgreSQL: skipped, $1; its tests will be skipped too, but in CI they fail" >&2
-    exit 0
+has_browser() {
+    command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null
 }
 
-has_postgresql && exit 0
-command -v apt-get >/dev/null || skip "there is no apt-get; install it by other means"
-[ "$(id -u)" = 0 ] || skip "only root can install it: sudo sh $0"
+skip() {
+    echo "$1: skipped, $2; its tests will be skipped too, but in CI they fail" >&2
+}
 
-echo "PostgreSQL: installing Debian's package (once) ..."
-export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null || skip "apt-get could not install it"
-has_postgresql || skip "apt-get installed something else"
+# install NAME PACKAGE CHECK
+install() {
+    "$3" && return
+    command -v apt-get >/dev/null || { skip "$1" "there is no apt-get; install it by other means"; return; }
+    [ "$(id -u)" = 0 ] || { skip "$1" "only root can install it: sudo sh $0"; return; }
+    echo "$1: installing Debian's package (once) ..."
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$2" >/dev/null; } || { skip "$1" "apt-get could not install it"; return; }
+    "$3" || skip "$1" "apt-get installed something else"
+}
+
+install PostgreSQL postgresql has_postgresql
+install Chromium chromium has_browser

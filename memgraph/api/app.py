@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse
 
 from memgraph import __version__
 from memgraph.api.auth import Authenticator, AuthMiddleware
 from memgraph.api.docs import docs_routes
 from memgraph.api.middleware import LocalHostMiddleware, MaxBodySizeMiddleware, NoSniffMiddleware
 from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, prefix_openapi
+from memgraph.api.page import add_page
 from memgraph.api.problem_handlers import install_problem_handlers
 from memgraph.api.problems import ProblemDocument, problem
 from memgraph.api.routes import ROUTERS
@@ -85,18 +87,22 @@ def create_app(
     for router in ROUTERS:
         inner.include_router(router)
     inner.router.routes.extend(docs_routes())
+    authenticator = authenticator or Authenticator.from_settings(settings)
     install_problem_handlers(inner)
     # the middleware that is added last runs first
     inner.add_middleware(MaxBodySizeMiddleware, limit=settings.api_max_body_bytes)
-    inner.add_middleware(AuthMiddleware, authenticator=authenticator or Authenticator.from_settings(settings))
+    inner.add_middleware(AuthMiddleware, authenticator=authenticator)
     if hosts:
         inner.add_middleware(LocalHostMiddleware, hosts=hosts)
+    add_page(inner, authenticator)
     return MountedApp(inner, services)
 
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer requests outside /memory, and paths with a line break, which match no route."""
-    if scope["type"] == "http":
+    if scope["type"] == "http" and scope["path"] in ("/", MOUNT_PATH):
+        await RedirectResponse(f"{MOUNT_PATH}/")(scope, receive, send)
+    elif scope["type"] == "http":
         detail = f"there is nothing here: {MOUNT_PATH}/openapi.json lists the routes"
         await NoSniffMiddleware(problem(HTTPStatus.NOT_FOUND, "NotFound", detail))(scope, receive, send)
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PRINCIPAL_KEY = "memgraph.principal"
 """The key of the principal in the ASGI scope of an authenticated request."""
 PUBLIC_PATHS = frozenset({"/openapi.json", *PAGES})
+PAGE_PREFIX = "/page"
+"""All paths of the page but its first one begin with it. Its views check the cookie of the browser."""
 NO_TOKEN_IS_SET = (
     "no token is configured, so every request is refused: set MEMGRAPH_API_TOKEN in the server's environment, "  # noqa: S105
     "or api_tokens in its memgraph.yaml, and restart it"
@@ -103,13 +105,15 @@ class Authenticator:
         """Return the principal of a request; None if it has no valid credentials."""
         if self.is_open:
             return Principal()
-        return self._by_token(Headers(scope=scope).get("authorization", "")) or _server_user(scope)
+        return self._by_header(Headers(scope=scope).get("authorization", "")) or _server_user(scope)
 
-    def _by_token(self, authorization: str) -> Principal | None:
+    def _by_header(self, authorization: str) -> Principal | None:
         scheme, _, token = authorization.partition(" ")
-        if scheme.lower() != "bearer":
-            return None
-        token_hash = _hash(token.strip())
+        return self.by_token(token.strip()) if scheme.lower() == "bearer" else None
+
+    def by_token(self, token: str) -> Principal | None:
+        """Return the principal that *token* stands for; None if it is not a valid one."""
+        token_hash = _hash(token)
         match: Principal | None = None
         for known_hash, principal in self.principals.items():  # no early exit: the time must not depend on the token
             if hmac.compare_digest(token_hash, known_hash):
@@ -126,7 +130,7 @@ class AuthMiddleware:
 
     async def __call__(self, scope: ConnectionScope, receive: Receive, send: Send) -> None:
         """Forward the request with its principal, or answer 401."""
-        if scope["type"] != "http" or _path(scope) in PUBLIC_PATHS:
+        if scope["type"] != "http" or _path(scope) in PUBLIC_PATHS or _is_page_path(_path(scope)):
             await self._app(scope, receive, send)
             return
         principal = self._authenticator.authenticate(scope)
@@ -136,6 +140,10 @@ class AuthMiddleware:
         detail = WRONG_TOKEN if self._authenticator.principals else NO_TOKEN_IS_SET
         headers = {"WWW-Authenticate": 'Bearer realm="memgraph"'}
         await problem(HTTPStatus.UNAUTHORIZED, "Unauthorized", detail, headers=headers)(scope, receive, send)
+
+
+def _is_page_path(path: str) -> bool:
+    return path in ("", "/") or path.startswith(f"{PAGE_PREFIX}/")
 
 
 def _path(scope: ConnectionScope) -> str:

@@ -57,6 +57,11 @@ INTERNAL_ERROR = "The server failed; stored memories are intact. The server's lo
 logger = logging.getLogger("memgraph.api")
 
 
+def status_of(error: Exception) -> HTTPStatus:
+    """Return the status of a MemgraphError."""
+    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+
+
 def install_problem_handlers(app: FastAPI) -> None:
     """Register the handlers of every error that *app* may raise."""
     app.add_exception_handler(ProblemError, _handle_problem)
@@ -73,7 +78,7 @@ def _handle_problem(_: Request, error: Exception) -> Response:
 
 def _handle_memgraph_error(request: Request, error: Exception) -> Response:
     """Describe the error; details of a server error, which name paths and URLs, are for administrators only."""
-    status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    status = status_of(error)
     if status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return problem(status, type(error).__name__, str(error))
     logger.error("%s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)

@@ -228,11 +228,11 @@ class BackgroundInvoker(Invoker):
         REGISTRY.start(group)
         return group.worker.flush(timeout)
 
-    def flush_nowait(self) -> None:
-        """Run all pending jobs now, without waiting for them."""
+    def flush_nowait(self, scope: Scope | None = None, thread_id: str | None = None) -> None:
+        """Run pending jobs now, all or those of one scope or thread, without waiting for them."""
         if self._group is not None:
             group = self._open()
-            group.runner.outbox.expedite(now=group.runner.now())
+            group.runner.outbox.expedite(now=group.runner.now(), scope=scope, thread_id=thread_id)
             self._wake()
 
     def forget(self, scope: Scope) -> None:

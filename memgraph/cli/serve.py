@@ -115,6 +115,7 @@ def _print_usage(ctx: CommandContext, url: str, token: str | None, *, is_open: b
     line(f"Serving the memories in {ctx.storage.name} at {url} (API documentation: {url}/docs)")
     if token:
         line(f"Generated token: {token}")
+    line(f"See the memories in a browser: {url}/{f'page/sign-in?token={token}' if token else ''}")
     if is_open:
         line("No token is required: any user of this machine can read and change every memory.", "yellow")
     header = "" if is_open else f' -H "Authorization: Bearer {token or "$MEMGRAPH_API_TOKEN"}"'

@@ -114,7 +114,7 @@ def test_content_types_that_any_page_can_send_are_refused(client: TestClient, ki
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "nothing", 404), ("PUT", "document", 405), ("GET", "facts/a%0Ab", 404), ("GET", "../", 404)],
+    [("GET", "nothing", 404), ("PUT", "document", 405), ("GET", "facts/a%0Ab", 404), ("GET", "../elsewhere", 404)],
 )
 def test_unknown_routes_are_answered_with_a_problem(call: ApiCall, method: str, path: str, status: int) -> None:
     response = call(method, path)

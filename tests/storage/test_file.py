@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -549,3 +550,28 @@ def test_a_link_in_place_of_a_temporary_file_is_not_followed(tmp_path: Path) -> 
     replace(path, b"{}")
 
     assert (victim.read_text(), path.read_bytes(), path.is_symlink()) == ("precious", b"{}", False)
+
+
+def test_a_save_between_the_two_files_that_a_reader_opens_is_no_edit(
+    storage: FileStorage, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would get the content of one revision under the number of the next, if the lock is busy."""
+    first = storage.save(ADA, KNOWN)
+    reading = file.read
+    busy = ExitStack()
+
+    def save_meanwhile(path: Path) -> bytes | None:
+        data = reading(path)
+        if path == document:
+            monkeypatch.setattr(file, "read", reading)
+            FileStorage(document.parents[2]).save(ADA, first.with_facts(()))
+            busy.enter_context(locked(document, 1))
+        return data
+
+    monkeypatch.setattr(file, "read", save_meanwhile)
+    monkeypatch.setattr(file, "RECORD_TIMEOUT_SECONDS", 0)
+
+    with busy:
+        loaded = storage.load(ADA)
+
+    assert (loaded.revision, loaded.facts) == (2, ())

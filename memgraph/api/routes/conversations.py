@@ -56,8 +56,8 @@ def list_updates(query: Annotated[ScopeQuery, Query()], services: ServicesDep, p
     """List the pending and failed jobs of a memory, and the reviews that wait for a decision."""
     scope = principal.scope(query.user_id, query.agent_name)
     jobs = JobsResponse(
-        pending=[_job_info(job) for job in services.invoker.pending() if job.key.scope == scope],
-        failed=[_job_info(job) for job in services.invoker.failed() if job.key.scope == scope],
+        pending=[job_info(job) for job in services.invoker.pending() if job.key.scope == scope],
+        failed=[job_info(job) for job in services.invoker.failed() if job.key.scope == scope],
         in_review=pending_reviews(services, scope),
     )
     return json_response(jobs)
@@ -70,7 +70,8 @@ def retry(query: Annotated[RetryQuery, Query()], services: ServicesDep, principa
     return json_response(RetryResponse(put_back=services.invoker.retry(scope, query.thread_id or None)))
 
 
-def _job_info(job: Job) -> JobInfo:
+def job_info(job: Job) -> JobInfo:
+    """Return what is shown of a job."""
     return JobInfo(
         thread_id=job.key.thread_id,
         submissions=job.submissions,

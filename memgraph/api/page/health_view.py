@@ -1,0 +1,108 @@
+"""The health of a memory: findings with their fixes, what an upkeep would look at, export and import."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import File, Query, Response, UploadFile
+
+from memgraph.api.page.access import ChangeDep, Visit, VisitDep, changed
+from memgraph.api.page.rendering import render
+from memgraph.api.page.route import page_router
+from memgraph.api.preconditions import etag_of, require_if_match
+from memgraph.api.responses import document_response
+from memgraph.audit import Finding, apply_fixes, audit
+from memgraph.editing import (
+    merge_memory,
+    missing_episodes,
+    read_document,
+    take_episodes,
+    update_memory,
+    with_episodes,
+)
+from memgraph.errors import EditError
+from memgraph.history.diff import changes_between
+from memgraph.models import ChangeOrigin, Memory
+from memgraph.rules.upkeep_candidates import find_candidates
+from memgraph.text.dates import local_day
+
+router = page_router()
+
+MAX_SHOWN = 100
+
+
+@router.get("/page/health")
+def show_health(visit: VisitDep) -> Response:
+    """Show export and import; what takes longer loads itself."""
+    return render(visit.request, "health.html", visit.values())
+
+
+@router.get("/page/health/findings")
+def list_findings(visit: VisitDep) -> Response:
+    """Show the findings of the audit and the candidates of an upkeep."""
+    settings, memory = visit.services.settings, visit.services.storage.load(visit.chosen)
+    candidates = find_candidates(memory, settings.policy, local_day(_now(), settings.timezone) or _now().date())
+    values = {
+        "memory": memory,
+        "etag": etag_of(memory),
+        "findings": _findings(visit, memory)[:MAX_SHOWN],
+        "candidates": candidates[:MAX_SHOWN],
+    }
+    return render(visit.request, "findings.html", {**visit.values(), **values})
+
+
+@router.post("/page/health/fix", dependencies=[ChangeDep])
+def fix(visit: VisitDep, index: Annotated[int, Query(ge=0)], etag: Annotated[str, Query(max_length=200)]) -> Response:
+    """Apply the fix of one finding."""
+
+    def change(memory: Memory) -> Memory:
+        findings = _findings(visit, memory)
+        if index >= len(findings):
+            raise EditError("there is no such finding any more: reload the page")
+        return apply_fixes(memory, [findings[index]])
+
+    update_memory(
+        visit.services.storage, visit.chosen, require_if_match(etag, change), policy=visit.services.settings.policy
+    )
+    return list_findings(visit)
+
+
+@router.get("/page/export")
+def export(visit: VisitDep) -> Response:
+    """Download the memory with its episodes."""
+    memory = visit.services.storage.load(visit.chosen)
+    exported = with_episodes(memory, visit.services.storage.episodes(visit.chosen))
+    return document_response(memory, exported, **{"Content-Disposition": 'attachment; filename="memory.json"'})
+
+
+@router.post("/page/import", dependencies=[ChangeDep])
+def import_document(
+    visit: VisitDep, document: Annotated[UploadFile, File()], *, apply: Annotated[bool, Query()] = False
+) -> Response:
+    """Show what merging *document* would change; with *apply*, merge it."""
+    storage, policy = visit.services.storage, visit.services.settings.policy
+    imported, episodes = take_episodes(read_document(document.file.read(), document.filename or "the file"))
+    memory = storage.load(visit.chosen)
+    new = missing_episodes(storage.episodes(visit.chosen), episodes, policy)
+    if not apply:
+        changes = changes_between(memory, merge_memory(memory, imported, trusted=False))
+        values = {"changes": changes, "episodes": len(new)}
+        return render(visit.request, "import_preview.html", {**visit.values(), **values})
+    merged = update_memory(
+        storage,
+        visit.chosen,
+        lambda memory: merge_memory(memory, imported, trusted=False),
+        policy=policy,
+        origin=ChangeOrigin(by="import"),
+    )
+    storage.append_episodes(visit.chosen, new, policy)
+    return changed(visit, "imported", merged)
+
+
+def _findings(visit: Visit, memory: Memory) -> list[Finding]:
+    return list(audit(memory, _now(), visit.services.storage.episodes(visit.chosen)))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

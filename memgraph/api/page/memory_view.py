@@ -1,0 +1,236 @@
+"""The memory: summaries and facts to read, search, add to, edit and delete; the user's words; the past."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Annotated, Literal, TypeVar
+
+from fastapi import Form, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from memgraph.api.page.access import ChangeDep, Visit, VisitDep, changed
+from memgraph.api.page.rendering import render
+from memgraph.api.page.route import page_router
+from memgraph.api.preconditions import etag_of, require_if_match
+from memgraph.editing import (
+    add_fact,
+    edit_fact,
+    edit_section,
+    explain_fact,
+    find_any_fact,
+    remove_fact,
+    remove_words,
+    undo_revision,
+    update_memory,
+)
+from memgraph.models import CATEGORIES, SECTIONS, Episode, Fact, Memory, SectionName
+from memgraph.text.dates import local_date
+from memgraph.text.normalize import fold
+
+router = page_router()
+
+PAGE_SIZE = 50
+Item = TypeVar("Item")
+
+Group = Literal["category", "day"]
+State = Literal["", "manual", "learned", "uncertain"]
+UNCERTAIN_BELOW = 0.8
+"""Confidence from which on a fact counts as certain."""
+
+
+class FactFilter(BaseModel):
+    """Which facts are listed, and how."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    q: str = Field(default="", max_length=200)
+    category: str = Field(default="", max_length=100)
+    state: State = ""
+    source: str = Field(default="", max_length=256)
+    group: Group = "category"
+    as_of: str = Field(default="", max_length=10)
+    offset: int = Field(default=0, ge=0, le=1_000_000)
+
+
+FilterDep = Annotated[FactFilter, Query()]
+Etag = Annotated[str, Form(max_length=200)]
+FactId = Annotated[str, Path(max_length=200)]
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+@router.get("/")
+def show_memory(visit: VisitDep, shown: FilterDep) -> Response:
+    """Show the summaries, the facts and the past of the chosen memory."""
+    if visit.scope is None:
+        return render(visit.request, "empty.html", visit.values())
+    return render(visit.request, "memory.html", {**visit.values(), **_memory_values(visit, shown)})
+
+
+@router.get("/page/facts")
+def list_facts(visit: VisitDep, shown: FilterDep) -> Response:
+    """Show the facts that match, or the next ones of them."""
+    return render(visit.request, "facts.html", {**visit.values(), **_memory_values(visit, shown)})
+
+
+@router.get("/page/facts/{fact_id:path}")
+def show_fact(fact_id: FactId, visit: VisitDep) -> Response:
+    """Show what a fact rests on, what it superseded and its revisions."""
+    storage = visit.services.storage
+    found = explain_fact(storage, visit.chosen, fact_id)
+    said = {episode.id: episode for episode in _episodes_of(found.fact, storage.episodes(visit.chosen))}
+    values = {"found": found, "said": said, "etag": etag_of(storage.load(visit.chosen)), "categories": CATEGORIES}
+    return render(visit.request, "fact.html", {**visit.values(), **values})
+
+
+@router.get("/page/episodes")
+def list_episodes(
+    visit: VisitDep,
+    q: Annotated[str, Query(max_length=200)] = "",
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+) -> Response:
+    """Show what the user said, the latest day first."""
+    found = [one for one in visit.services.storage.episodes(visit.chosen) if _contains(one.text, _words(q))]
+    page = found[::-1][offset : offset + PAGE_SIZE]
+    days = _by_day(page, lambda episode: episode.at, visit)
+    values = {"days": days, "total": len(found), "q": q, "next_offset": _next(offset, len(found))}
+    return render(visit.request, "episodes.html" if offset == 0 else "episode_list.html", {**visit.values(), **values})
+
+
+def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
+    memory = visit.services.storage.load(visit.chosen)
+    view = memory.as_of(shown.as_of) if shown.as_of else memory
+    matching = [fact for fact in view.facts if _matches(fact, shown)]
+    ordered = _ordered(matching, shown.group)
+    page = ordered[shown.offset : shown.offset + PAGE_SIZE]
+    times = sorted(filter(None, (fact.said_at or fact.created_at for fact in (*memory.facts, *memory.past))))
+    return {
+        "memory": view,
+        "etag": etag_of(memory),
+        "sections": SECTIONS,
+        "categories": CATEGORIES,
+        "shown": shown,
+        "total": len(matching),
+        "groups": _groups(page, shown.group, visit),
+        "next_offset": _next(shown.offset, len(ordered)),
+        "past": sorted(view.past, key=lambda fact: fact.ended_at, reverse=True)[:PAGE_SIZE],
+        "first_day": local_date(times[0], visit.services.settings.timezone) if times else "",
+        "sources": sorted({fact.source for fact in memory.facts})[:PAGE_SIZE],
+    }
+
+
+def _matches(fact: Fact, shown: FactFilter) -> bool:
+    if shown.category not in ("", fact.category) or shown.source not in ("", fact.source):
+        return False
+    if shown.state == "uncertain" and fact.confidence >= UNCERTAIN_BELOW:
+        return False
+    if shown.state in ("manual", "learned") and fact.is_manual is not (shown.state == "manual"):
+        return False
+    return _contains(" ".join((fact.content, *(item.quote for item in fact.evidence))), _words(shown.q))
+
+
+def _words(query: str) -> Sequence[str]:
+    return fold(query).split()
+
+
+def _contains(text: str, words: Sequence[str]) -> bool:
+    if not words:
+        return True
+    folded = fold(text)
+    return all(word in folded for word in words)
+
+
+def _ordered(facts: Sequence[Fact], group: Group) -> list[Fact]:
+    latest = sorted(facts, key=lambda fact: fact.said_at or fact.created_at, reverse=True)
+    if group == "day":
+        return latest
+    order = {category: position for position, category in enumerate(CATEGORIES)}
+    return sorted(latest, key=lambda fact: order.get(fact.category, len(order)))
+
+
+def _groups(facts: Iterable[Fact], group: Group, visit: Visit) -> list[tuple[str, list[Fact]]]:
+    if group == "day":
+        return _by_day(facts, lambda fact: fact.said_at or fact.created_at, visit)
+    return [(name, list(found)) for name, found in groupby(facts, key=lambda fact: fact.category)]
+
+
+def _by_day(items: Iterable[Item], time_of: Callable[[Item], str], visit: Visit) -> list[tuple[str, list[Item]]]:
+    zone = visit.services.settings.timezone
+    return [(day, list(found)) for day, found in groupby(items, key=lambda item: local_date(time_of(item), zone))]
+
+
+def _next(offset: int, total: int) -> int | None:
+    end = offset + PAGE_SIZE
+    return end if end < total else None
+
+
+def _episodes_of(fact: Fact, episodes: Iterable[Episode]) -> list[Episode]:
+    rested_on = {item.episode for item in fact.evidence}
+    return [episode for episode in episodes if episode.id in rested_on]
+
+
+# -- changing --------------------------------------------------------------------------------------
+
+
+@router.post("/page/facts", dependencies=[ChangeDep])
+def create_fact(
+    visit: VisitDep, content: Annotated[str, Form()] = "", category: Annotated[str, Form()] = "context"
+) -> Response:
+    """Add a manual fact."""
+    memory = _change(visit, lambda memory: add_fact(memory, content, category=category), etag="*")
+    return changed(visit, "added", memory)
+
+
+@router.post("/page/facts/{fact_id:path}", dependencies=[ChangeDep])
+def change_fact(
+    fact_id: FactId,
+    visit: VisitDep,
+    etag: Etag,
+    content: Annotated[str, Form()] = "",
+    category: Annotated[str, Form()] = "context",
+) -> Response:
+    """Change a fact, which becomes a manual one."""
+    memory = _change(visit, lambda memory: edit_fact(memory, fact_id, content=content, category=category), etag=etag)
+    return changed(visit, "changed", memory)
+
+
+@router.delete("/page/facts/{fact_id:path}", dependencies=[ChangeDep])
+def delete_fact(fact_id: FactId, visit: VisitDep, etag: Annotated[str, Query(max_length=200)]) -> Response:
+    """Delete a fact and the words that only it rests on."""
+    removed: list[Fact] = []
+
+    def change(memory: Memory) -> Memory:
+        removed[:] = [find_any_fact(memory, fact_id)]
+        return remove_fact(memory, fact_id)
+
+    memory = _change(visit, change, etag=etag)
+    remove_words(visit.services.storage, visit.chosen, memory, removed[0])
+    return changed(visit, "deleted", memory)
+
+
+@router.post("/page/summaries/{name}", dependencies=[ChangeDep])
+def write_summary(
+    name: SectionName, visit: VisitDep, etag: Etag, summary: Annotated[str, Form(max_length=20_000)] = ""
+) -> Response:
+    """Rewrite a summary."""
+    memory = _change(visit, lambda memory: edit_section(memory, name, summary), etag=etag)
+    return changed(visit, "changed", memory)
+
+
+@router.post("/page/undo/{revision}", dependencies=[ChangeDep])
+def undo(revision: Annotated[int, Path(ge=1, le=2**53)], visit: VisitDep) -> Response:
+    """Undo a revision; what cannot be undone cleanly is listed, and stays."""
+    done = undo_revision(visit.services.storage, visit.chosen, revision, policy=visit.services.settings.policy)
+    if done.conflicts:
+        return render(
+            visit.request, "conflicts.html", {**visit.values(), "conflicts": done.conflicts, "revision": revision}
+        )
+    return changed(visit, "undone", done.memory)
+
+
+def _change(visit: Visit, change: Callable[[Memory], Memory], *, etag: str) -> Memory:
+    return update_memory(
+        visit.services.storage, visit.chosen, require_if_match(etag, change), policy=visit.services.settings.policy
+    )

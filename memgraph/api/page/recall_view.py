@@ -1,0 +1,57 @@
+"""What the agent sees: the text that a question would inject, what is in it and why, and what just is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import Query, Response
+from langchain_core.messages import HumanMessage
+
+from memgraph.api.page.access import VisitDep
+from memgraph.api.page.rendering import render
+from memgraph.api.page.route import page_router
+from memgraph.retrieval.results import RecallResult
+from memgraph.text.tokens import count_tokens
+
+router = page_router()
+
+MAX_TOKENS = 8_000
+NEAR_MISSES = 10
+"""How many facts and episodes are listed that a larger budget would add."""
+
+
+@router.get("/page/recall")
+def show_recall(visit: VisitDep) -> Response:
+    """Show the question box and the budget."""
+    values = {"budget": visit.services.settings.max_injection_tokens, "max_tokens": MAX_TOKENS}
+    return render(visit.request, "recall.html", {**visit.values(), **values})
+
+
+@router.get("/page/recall/result")
+def show_result(
+    visit: VisitDep,
+    q: Annotated[str, Query(max_length=4_000)] = "",
+    budget: Annotated[int, Query(ge=50, le=MAX_TOKENS)] = 2_000,
+) -> Response:
+    """Show the text within *budget* tokens for the question *q*."""
+    result, larger = _recall(visit, q, budget), _recall(visit, q, min(2 * budget, 2 * MAX_TOKENS))
+    inside = {item.fact.id for item in result.facts} | {item.episode.id for item in result.episodes}
+    values = {
+        "result": result,
+        "budget": budget,
+        "parts": [(line, count_tokens(line)) for line in result.text.splitlines() if line.strip()],
+        "missed_facts": [item for item in larger.facts if item.fact.id not in inside][:NEAR_MISSES],
+        "missed_episodes": [item for item in larger.episodes if item.episode.id not in inside][:NEAR_MISSES],
+    }
+    return render(visit.request, "recall_result.html", {**visit.values(), **values})
+
+
+def _recall(visit: VisitDep, question: str, max_tokens: int) -> RecallResult:
+    pipeline, storage, scope = visit.services.recall_pipeline, visit.services.storage, visit.chosen
+    return replace(pipeline, max_tokens=max_tokens).recall(
+        storage.load(scope),
+        [HumanMessage(question)] if question.strip() else (),
+        episodes=storage.episodes(scope),
+        vectors=storage.vectors(scope),
+    )

@@ -1,0 +1,114 @@
+"""Rendering of the page: templates, texts in the reader's language, and filters that make hidden characters visible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from markupsafe import Markup, escape
+from starlette.responses import HTMLResponse
+
+from memgraph._yaml import load_yaml
+from memgraph.text.hidden import show_hidden
+
+if TYPE_CHECKING:
+    from fastapi import Request
+    from jinja2.runtime import Context
+
+_FOLDER = Path(__file__).parent
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+HEADERS = {
+    "Cache-Control": "private, no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+"""No inline script or style, no other host, and no frame of another site around the page."""
+
+
+def language_of(request: Request) -> Language:
+    """Return the language that the browser prefers of those that the page has; English if it names neither."""
+    ranked: list[tuple[float, str]] = []
+    for position, item in enumerate(request.headers.get("accept-language", "").split(",")[:20]):
+        name, _, quality = item.strip().partition(";q=")
+        ranked.append((_quality(quality) - position / 1_000, name.lower().partition("-")[0]))
+    spoken = [name for _, name in sorted(ranked, reverse=True)]
+    return min(LANGUAGES, key=lambda language: spoken.index(language) if language in spoken else len(spoken))
+
+
+def _quality(text: str) -> float:
+    try:
+        return float(text) if text else 1.0
+    except ValueError:
+        return 0.0
+
+
+@cache
+def texts(language: Language) -> Mapping[str, str]:
+    """Return the texts of the page by their key."""
+    return load_yaml((_FOLDER / "texts" / f"{language}.yaml").read_text("utf-8"))
+
+
+def render(request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> HTMLResponse:
+    """Return the page or fragment *template* with *values* in the language of *request*."""
+    language = language_of(request)
+    page = _environment().get_template(template).render(values, language=language, root=root_of(request))
+    return HTMLResponse(page, status, headers={**HEADERS, "Content-Language": language, "Vary": "Accept-Language"})
+
+
+def root_of(request: Request) -> str:
+    """Return the path that the page is mounted at."""
+    return str(request.scope.get("root_path", ""))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    cast("dict[str, object]", environment.globals)["t"] = _translate
+    cast("dict[str, object]", environment.filters).update(shown=_shown, marked=_marked, at=_at)
+    return environment
+
+
+@pass_context
+def _translate(context: Context, key: str, **values: object) -> str:
+    """Return the text of *key* in the language of the page, with *values* in its braces."""
+    return texts(context["language"])[key].format(**values)
+
+
+def _shown(text: str) -> str:
+    """Return what a user wrote, with hidden characters visible; Jinja escapes it."""
+    return show_hidden(text)
+
+
+def _marked(text: str, words: tuple[str, ...]) -> Markup:
+    """Return *text* escaped, with each of *words* marked."""
+    pieces: list[Markup] = []
+    rest = show_hidden(text)
+    lowered = [word.casefold() for word in words if word]
+    while rest:
+        folded = rest.casefold()
+        found = min(((folded.find(word), -len(word)) for word in lowered if word in folded), default=None)
+        if found is None or len(folded) != len(rest):
+            break
+        start, end = found[0], found[0] - found[1]
+        pieces += [escape(rest[:start]), Markup("<mark>{}</mark>").format(rest[start:end])]
+        rest = rest[end:]
+    return Markup("").join([*pieces, escape(rest)])
+
+
+def _at(time: str) -> Markup:
+    """Return a time as an element that the script shows in the reader's zone; without the script it is UTC."""
+    return Markup('<time datetime="{0}">{1}</time>').format(time, time[:16].replace("T", " ")) if time else Markup("")

@@ -1,0 +1,183 @@
+"""Try: an update of a pasted conversation, node by node, with each stage before and after; saved only on demand."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import File, Form, Path, Request, Response, UploadFile
+from starlette.concurrency import run_in_threadpool
+
+from memgraph.api.page.access import ChangeDep, Visit, VisitDep
+from memgraph.api.page.forms import read_decision
+from memgraph.api.page.rendering import render
+from memgraph.api.page.route import page_router
+from memgraph.config import make_context
+from memgraph.context import Context
+from memgraph.errors import EditError
+from memgraph.graph import build_graph
+from memgraph.importers.conversation import read_conversation
+from memgraph.review import Proposal
+from memgraph.stepper import Step, Stepper, as_json
+
+router = page_router()
+
+MAX_TRIALS = 32
+"""How many updates are kept open at a time; the one that was not used for longest is discarded."""
+NODES = (
+    *("filter_messages", "detect_signals", "load_memory", "build_prompt", "call_model"),
+    *("parse_update", "apply_update", "scrub_uploads", "save_memory"),
+)
+TrialId = Annotated[str, Path(max_length=100)]
+
+
+@dataclass
+class Trial:
+    """One update that a browser steps through."""
+
+    stepper: Stepper
+    owner: str
+    """The user and agent whose memory it would change."""
+    steps: list[Step] = field(default_factory=list[Step])
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Trials:
+    """The open updates of an app, in RAM: at most MAX_TRIALS."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._trials: OrderedDict[str, Trial] = OrderedDict()
+
+    def add(self, trial: Trial) -> str:
+        """Keep *trial*, and return its id."""
+        trial_id = secrets.token_urlsafe(16)
+        with self._lock:
+            self._trials[trial_id] = trial
+            while len(self._trials) > MAX_TRIALS:
+                self._trials.popitem(last=False)
+        return trial_id
+
+    def find(self, trial_id: str, owner: str) -> Trial:
+        """Return the trial of *owner*.
+
+        Raises:
+            EditError: If it does not exist, or is another memory's.
+        """
+        with self._lock:
+            trial = self._trials.get(trial_id)
+            if trial is None or trial.owner != owner:
+                raise EditError("this update is not open any more: begin again")
+            self._trials.move_to_end(trial_id)
+            return trial
+
+    def discard(self, trial_id: str) -> None:
+        """Forget a trial."""
+        with self._lock:
+            self._trials.pop(trial_id, None)
+
+
+@router.get("/page/try")
+def show_try(visit: VisitDep) -> Response:
+    """Show the form for a conversation."""
+    return render(visit.request, "try.html", {**visit.values(), "nodes": NODES})
+
+
+@router.post("/page/try", dependencies=[ChangeDep])
+def begin(
+    visit: VisitDep,
+    text: Annotated[str, Form(max_length=1_000_000)] = "",
+    file: Annotated[UploadFile | None, File()] = None,
+) -> Response:
+    """Open an update of the pasted text or of the file, before its first node."""
+    data, name = (file.file.read(), file.filename) if file and file.filename else (text.encode(), "the text")
+    graph = build_graph(defaults=make_context(visit.services.settings, storage=visit.services.storage))
+    context = Context(user_id=visit.chosen.user_id, agent_name=visit.chosen.agent_name)
+    trial = Trial(Stepper(graph, read_conversation(data, name), context), str(visit.chosen))
+    return _show(visit, _trials(visit.request).add(trial), trial)
+
+
+@router.post("/page/try/{trial_id}/next", dependencies=[ChangeDep])
+def run_next(trial_id: TrialId, visit: VisitDep) -> Response:
+    """Run the next node. The last one, save_memory, saves."""
+    trial = _trials(visit.request).find(trial_id, str(visit.chosen))
+    with trial.lock:
+        if trial.stepper.next_node:
+            trial.steps.append(trial.stepper.next())
+        return _show(visit, trial_id, trial)
+
+
+@router.post("/page/try/{trial_id}/answer", dependencies=[ChangeDep])
+async def answer(trial_id: TrialId, visit: VisitDep) -> Response:
+    """Decide on the proposal that the update stopped for."""
+    trial = _trials(visit.request).find(trial_id, str(visit.chosen))
+    form = await visit.request.form()
+
+    def resume() -> Response:
+        with trial.lock:
+            proposal = Proposal.model_validate(trial.stepper.question)
+            trial.steps.append(trial.stepper.answer(read_decision(form, proposal)))
+            return _show(visit, trial_id, trial)
+
+    return await run_in_threadpool(resume)
+
+
+@router.post("/page/try/{trial_id}/back", dependencies=[ChangeDep])
+def go_back(trial_id: TrialId, visit: VisitDep) -> Response:
+    """Undo the last step or edit."""
+    trial = _trials(visit.request).find(trial_id, str(visit.chosen))
+    with trial.lock:
+        trial.stepper.back()
+        del trial.steps[-1:]
+        return _show(visit, trial_id, trial)
+
+
+@router.post("/page/try/{trial_id}/edit/{stage}", dependencies=[ChangeDep])
+def edit(
+    trial_id: TrialId,
+    stage: Annotated[str, Path(max_length=100)],
+    visit: VisitDep,
+    value: Annotated[str, Form(max_length=1_000_000)],
+) -> Response:
+    """Replace a stage with the JSON *value*."""
+    trial = _trials(visit.request).find(trial_id, str(visit.chosen))
+    try:
+        document = json.loads(value)
+    except ValueError as error:
+        raise EditError(f"the stage {stage} is not JSON: {error}") from error
+    with trial.lock:
+        trial.stepper.edit(stage, document)
+        return _show(visit, trial_id, trial)
+
+
+@router.post("/page/try/{trial_id}/discard", dependencies=[ChangeDep])
+def discard(trial_id: TrialId, visit: VisitDep) -> Response:
+    """End the update without saving."""
+    _trials(visit.request).discard(trial_id)
+    return render(visit.request, "try_form.html", {**visit.values(), "nodes": NODES})
+
+
+def _trials(request: Request) -> Trials:
+    return request.app.state.trials
+
+
+def _show(visit: Visit, trial_id: str, trial: Trial) -> Response:
+    stepper = trial.stepper
+    values = {
+        "trial_id": trial_id,
+        "nodes": NODES,
+        "done": [step.node for step in trial.steps],
+        "next_node": stepper.next_node,
+        "proposal": Proposal.model_validate(stepper.question) if stepper.question else None,
+        "steps": [(step.node, {name: _json(value) for name, value in step.wrote.items()}) for step in trial.steps],
+        "saved": stepper.saved,
+    }
+    return render(visit.request, "trial.html", {**visit.values(), **values})
+
+
+def _json(stage: object) -> str:
+    return json.dumps(as_json(stage), ensure_ascii=False, indent=2)

@@ -1,0 +1,127 @@
+"""The memory on the page: read, search, add, edit, delete and undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from conftest_page import ADA, Site, Visitor, learn
+from playwright.sync_api import expect
+
+from memgraph.editing import add_fact, update_memory
+
+Visit = Callable[..., Visitor]
+
+
+def contents(site: Site) -> list[str]:
+    return [fact.content for fact in site.storage.load(ADA).facts]
+
+
+def test_a_fact_is_added_by_typing_it(site: Site, visit: Visit) -> None:
+    page = visit().open()
+    page.get_by_label("Add a fact").first.fill("Prefers tea to coffee.")
+    page.get_by_role("button", name="Add a fact").click()
+
+    expect(page.locator(".facts .content")).to_have_text(["Prefers tea to coffee."])
+    assert contents(site) == ["Prefers tea to coffee."]
+
+
+def test_facts_are_searched_while_typing(site: Site, visit: Visit) -> None:
+    for content in ("Lives in Lisbon.", "Plays the cello.", "住在杭州"):
+        update_memory(site.storage, ADA, lambda memory, content=content: add_fact(memory, content))
+    page = visit().open()
+
+    page.get_by_label("Search").first.press_sequentially("cel")
+
+    expect(page.locator(".facts .content")).to_have_text(["Plays the cello."])
+    expect(page.locator(".facts mark")).to_have_text(["cel"])
+
+
+def test_a_fact_unfolds_to_the_words_it_rests_on(site: Site, visit: Visit) -> None:
+    learn(site, "I live in Lisbon.", thread="holiday")
+    page = visit().open()
+
+    page.locator(".facts summary").first.click()
+
+    expect(page.locator(".fact q")).to_have_text(["I live in Lisbon"])
+    expect(page.locator(".fact")).to_contain_text("holiday")
+    expect(page.locator(".fact")).to_contain_text("Revisions")
+
+
+def test_an_edited_fact_is_saved_as_a_persons(site: Site, visit: Visit) -> None:
+    learn(site, "I live in Lisbon.")
+    page = visit().open()
+    page.locator(".facts summary").first.click()
+
+    page.locator(".fact").get_by_label("Edit").fill("Lives in Porto.")
+    page.locator(".fact").get_by_role("button", name="Save").click()
+
+    expect(page.locator(".facts .content")).to_have_text(["Lives in Porto."])
+    assert [fact.is_manual for fact in site.storage.load(ADA).facts] == [True]
+
+
+def test_a_deleted_fact_comes_back_by_the_undo_of_the_message(site: Site, visit: Visit) -> None:
+    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    page = visit().open()
+    page.locator(".facts summary").first.click()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator(".facts .content")).to_have_count(0)
+
+    page.locator("#toasts").get_by_role("button", name="Undo").click()
+
+    expect(page.locator(".facts .content")).to_have_text(["Likes tea."])
+    assert contents(site) == ["Likes tea."]
+
+
+def test_a_summary_is_edited_in_place(site: Site, visit: Visit) -> None:
+    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    page = visit().open()
+    page.get_by_label("Work", exact=True).fill("Builds bridges.")
+
+    page.get_by_role("button", name="Save").first.click()
+
+    expect(page.locator("#toasts")).to_contain_text("Saved.")
+    assert site.storage.load(ADA).user.work_context.summary == "Builds bridges."
+
+
+@pytest.mark.parametrize(("choice", "expected"), [("Overwrite", "Mine."), ("Reload", "Theirs.")])
+def test_an_edit_of_a_memory_that_changed_meanwhile_asks(site: Site, visit: Visit, choice: str, expected: str) -> None:
+    """Two users in two windows: the one who saves last decides."""
+    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    mine, theirs = visit().open(), visit().open()
+    for page, text in ((mine, "Mine."), (theirs, "Theirs.")):
+        page.get_by_label("Work", exact=True).fill(text)
+    theirs.get_by_role("button", name="Save").first.click()
+    expect(theirs.locator("#toasts")).to_contain_text("Saved.")
+
+    mine.get_by_role("button", name="Save").first.click()
+    mine.get_by_role("button", name=choice).click()
+
+    expect(mine.get_by_label("Work", exact=True)).to_have_value(expected)
+    expect(mine.locator(".toast.error")).to_have_count(0)
+    assert site.storage.load(ADA).user.work_context.summary == expected
+
+
+def test_the_slider_shows_the_memory_as_of_a_day(site: Site, visit: Visit) -> None:
+    learn(site, "I live in Lisbon.", at="2024-03-02T10:00:00Z")
+    learn(site, "I moved to Porto.", at="2026-04-02T10:00:00Z")
+    page = visit().open()
+    expect(page.locator(".facts .content")).to_contain_text(["Porto"])
+
+    slider = page.get_by_label("As of")
+    slider.focus()
+    slider.press("Home")
+
+    expect(page.locator(".facts .content")).to_contain_text(["Lisbon"])
+
+
+def test_what_was_said_is_listed_by_day_and_searched(site: Site, visit: Visit) -> None:
+    learn(site, "I live in Lisbon.", at="2024-03-02T10:00:00Z")
+    learn(site, "The fog was thick on the ridge.", at="2024-05-07T10:00:00Z")
+    page = visit().open()
+    expect(page.locator(".episodes li")).to_have_count(2)
+
+    page.get_by_label("Search").nth(1).press_sequentially("fog")
+
+    expect(page.locator(".episodes li")).to_have_count(1)
+    expect(page.get_by_role("heading", name="2024-05-07")).to_be_visible()

@@ -1,0 +1,126 @@
+"""Who may see the page, and that nothing on it runs or leaves the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest_page import ADA, ADA_TOKEN, ADMIN, Site, Visitor
+from playwright.sync_api import expect
+
+from memgraph.api.page.session import COOKIE
+from memgraph.editing import add_fact, update_memory
+from memgraph.models import Fact
+
+Visit = Callable[..., Visitor]
+HOSTILE = (
+    *("<script>document.title='owned'</script>", "<img src=x onerror=\"document.title='owned'\">"),
+    *("<svg onload=document.title='owned'>", "javascript:document.title='owned'", "{{ 7*7 }}", "{% raw %}x"),
+    *(
+        "<a href=\"javascript:document.title='owned'\">x</a>",
+        "<iframe srcdoc='<script>parent.document.title=1</script>'>",
+    ),
+    *(
+        "\" autofocus onfocus=\"document.title='owned'",
+        "' onmouseover='document.title=1",
+        "</textarea><script>1</script>",
+    ),
+    *("</title><script>1</script>", "<div hx-get='/memory/page/history' hx-trigger='load'>x</div>", "&lt;b&gt;"),
+    *("<style>body{display:none}</style>", "<base href='http://evil.example/'>", "<form action='http://evil.example'>"),
+    *("\u202eevil\u202c", "zero\u200bwidth", "<meta http-equiv=refresh content='0;url=http://evil.example'>"),
+)
+PATHS = ("/", "/page/recall", "/page/waiting", "/page/try", "/page/history", "/page/health")
+
+
+def test_a_wrong_token_is_refused_in_words(site: Site) -> None:
+    answer = httpx.post(f"{site.url}/page/sign-in", data={"token": "wrong"})
+
+    assert answer.status_code == 401
+    assert "not a valid token" in answer.text
+    assert COOKIE not in answer.cookies
+
+
+def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(site: Site) -> None:
+    answer = httpx.post(f"{site.url}/page/sign-in", data={"token": ADMIN})
+
+    flags = answer.headers["set-cookie"].lower()
+    assert "httponly" in flags
+    assert "samesite=strict" in flags
+    assert ADMIN not in flags
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_browser_that_is_not_signed_in_is_asked_to(site: Site, path: str) -> None:
+    answer = httpx.get(f"{site.url}{path}")
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/memory/page/sign-in")
+
+
+def test_a_forged_cookie_is_not_a_session(site: Site) -> None:
+    answer = httpx.get(f"{site.url}/", headers={"Cookie": f"{COOKIE}=bnVsbA.aaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbb"})
+
+    assert answer.status_code == 303
+
+
+def test_a_change_without_the_token_of_the_page_is_refused(site: Site) -> None:
+    """Another site can make a browser send a form."""
+    with httpx.Client(base_url=site.url) as client:
+        client.get("/page/sign-in", params={"token": ADMIN})
+        answer = client.post("/page/facts?user_id=ada", data={"content": "Likes tea."})
+
+    assert answer.status_code == 403
+    assert site.storage.load(ADA).facts == ()
+
+
+def test_the_cookie_does_not_open_the_http_api(site: Site) -> None:
+    with httpx.Client(base_url=site.url) as client:
+        client.get("/page/sign-in", params={"token": ADMIN})
+        assert client.get("/document?user_id=ada").status_code == 401
+
+
+def test_a_user_sees_only_their_own_memory(site: Site, visit: Visit) -> None:
+    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    page = visit(ADA_TOKEN).page
+    expect(page.locator(".facts .content")).to_have_text(["Likes tea."])
+    expect(page.get_by_label("User")).to_have_count(0)
+
+    page.goto(f"{site.url}/?user_id=bob")
+
+    expect(page.get_by_role("alert")).to_contain_text("ada")
+
+
+def test_hostile_facts_are_text(site: Site, visit: Visit) -> None:
+    """On every view, and with hidden characters visible."""
+    facts = tuple(Fact(id=f"f{number}", content=text, source=text[:100]) for number, text in enumerate(HOSTILE))
+    update_memory(site.storage, ADA, lambda memory: memory.with_facts(facts))
+    visitor = visit()
+    for path in PATHS:
+        page = visitor.open(path)
+        expect(page).to_have_title(path and page.title())
+        assert "owned" not in page.title()
+        assert page.locator("main script, main iframe, main img, main style, main form[action^='http']").count() == 0
+
+    page = visitor.open()
+    assert page.locator(".facts .content").count() == len(HOSTILE)
+    expect(page.locator(".facts")).to_contain_text(["<U+202E>evil"])
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_view_fits_a_phone_and_can_be_used_without_eyes(site: Site, visit: Visit, path: str) -> None:
+    """360 pixels without scrolling sideways, and no serious finding of axe-core."""
+    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea. " * 20))
+    page = visit(width=360).open(path)
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+
+
+def test_a_chinese_browser_gets_chinese(site: Site, visit: Visit) -> None:
+    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+    page = visit(locale="zh-CN").open()
+
+    expect(page.get_by_role("heading", name="事实")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", "zh")

@@ -1,0 +1,50 @@
+"""The texts of the page: every language has the same ones, and every template finds what it names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from starlette.requests import Request
+
+import memgraph.api.page
+from memgraph.api.page.rendering import LANGUAGES, Language, language_of, texts
+
+TEMPLATES = Path(memgraph.api.page.__file__).parent / "templates"
+NAMED = re.compile(r'\bt\("([^"]+)"(?: ~)?')
+
+
+def fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_the_same_texts_with_the_same_values(language: Language) -> None:
+    assert {key: fields(text) for key, text in texts(language).items()} == {
+        key: fields(text) for key, text in texts("en").items()
+    }
+
+
+def test_every_text_that_a_template_names_exists() -> None:
+    named = {key for template in TEMPLATES.glob("*.html") for key in NAMED.findall(template.read_text("utf-8"))}
+
+    missing = {key for key in named if not any(known == key or known.startswith(key) for known in texts("en"))}
+    assert missing == set()
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("", "en"),
+        ("zh-CN,zh;q=0.9,en;q=0.8", "zh"),
+        ("en;q=0.8,zh;q=0.9", "zh"),
+        ("fr,de;q=0.5", "en"),
+        ("en,zh", "en"),
+    ],
+)
+def test_the_language_is_the_one_that_the_browser_prefers(header: str, expected: str) -> None:
+    request = Request({"type": "http", "headers": [(b"accept-language", header.encode())]})
+
+    assert language_of(request) == expected

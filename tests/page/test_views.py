@@ -1,0 +1,178 @@
+"""The other views: what the agent sees, what waits, trying an update, the history and the health."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from conftest_page import ADA, Site, Visitor, learn
+from langchain_core.messages import HumanMessage
+from playwright.sync_api import expect
+
+from memgraph.editing import add_fact, update_memory
+from memgraph.models import Fact, Memory, Quarantined
+
+Visit = Callable[..., Visitor]
+
+
+def add(site: Site, *contents: str) -> None:
+    for content in contents:
+        update_memory(site.storage, ADA, lambda memory, content=content: add_fact(memory, content))
+
+
+# -- what the agent sees -----------------------------------------------------------------------------
+
+
+def test_the_injected_text_is_shown_with_its_tokens_and_scores(site: Site, visit: Visit) -> None:
+    add(site, "Lives in Lisbon.", "Plays the cello.")
+    page = visit().open("/page/recall")
+
+    page.get_by_label("Question").fill("Where does she live? In Lisbon?")
+
+    expect(page.locator("#result .parts")).to_contain_text("Lives in Lisbon.")
+    expect(page.locator("#result table").nth(1)).to_contain_text("lisbon")
+    expect(page.locator("#result .meta").first).to_contain_text("tokens")
+
+
+def test_a_small_budget_names_what_does_not_get_in(site: Site, visit: Visit) -> None:
+    add(site, *(f"Plays the cello at concert number {number} in the old town hall." for number in range(12)))
+    page = visit().open("/page/recall")
+    slider = page.get_by_label("Budget in tokens")
+    slider.focus()
+
+    slider.press("Home")
+
+    expect(page.get_by_role("heading", name="Facts that a larger budget would add")).to_be_visible()
+
+
+# -- what waits --------------------------------------------------------------------------------------
+
+
+def test_a_submitted_conversation_appears_by_itself_and_is_learned_on_demand(site: Site, visit: Visit) -> None:
+    page = visit().open("/page/waiting")
+    expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
+
+    site.services.invoker.submit([HumanMessage("I live in Lisbon.")], ADA, "t1")
+    expect(page.locator(".jobs li")).to_contain_text("t1")
+    page.get_by_role("button", name="Learn now").click()
+
+    expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
+    assert [fact.content for fact in site.storage.load(ADA).facts]
+
+
+def test_a_change_in_quarantine_is_accepted(site: Site, visit: Visit) -> None:
+    held = Quarantined(id="q1", at="2026-01-01T00:00:00Z", reason="it is an order", facts=(Fact(content="Likes tea."),))
+    update_memory(site.storage, ADA, lambda memory: memory.model_copy(update={"quarantine": (held,)}))
+    page = visit().open("/page/waiting")
+
+    page.get_by_role("button", name="Accept").click()
+
+    expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
+    assert [fact.content for fact in site.storage.load(ADA).facts] == ["Likes tea."]
+
+
+# -- trying an update --------------------------------------------------------------------------------
+
+
+def begin(visit: Visit) -> Visitor:
+    visitor = visit()
+    page = visitor.open("/page/try")
+    page.get_by_label("Conversation").fill("User: I live in Lisbon.\nAssistant: Nice!")
+    page.get_by_role("button", name="Begin").click()
+    return visitor
+
+
+def test_an_update_runs_node_by_node_and_saves_at_the_end(site: Site, visit: Visit) -> None:
+    page = begin(visit).page
+    for node in (
+        *("filter_messages", "detect_signals", "load_memory", "build_prompt", "call_model"),
+        *("parse_update", "apply_update", "scrub_uploads"),
+    ):
+        page.get_by_role("button", name=f"Run {node}").click()
+        expect(page.locator(".graph .done").last).to_have_text(node)
+        assert site.storage.load(ADA) == Memory()
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_text("Saved as revision 1.")).to_be_visible()
+    assert [fact.content for fact in site.storage.load(ADA).facts] == ["Lives in Lisbon."]
+
+
+def test_going_back_and_discarding_save_nothing(site: Site, visit: Visit) -> None:
+    page = begin(visit).page
+    page.get_by_role("button", name="Run filter_messages").click()
+    page.get_by_role("button", name="Back").click()
+    expect(page.get_by_role("button", name="Run filter_messages")).to_be_visible()
+
+    page.get_by_role("button", name="Discard").click()
+
+    expect(page.get_by_role("button", name="Begin")).to_be_visible()
+    assert site.storage.load(ADA) == Memory()
+
+
+# -- history -----------------------------------------------------------------------------------------
+
+
+def test_a_revision_shows_both_sides_and_is_undone(site: Site, visit: Visit) -> None:
+    add(site, "Likes tea.", "Plays the cello.")
+    page = visit().open("/page/history")
+    page.locator("#r1 summary").click()
+    expect(page.locator("#r1 ins")).to_have_text(["Likes tea."])
+
+    page.locator("#r1").get_by_role("button", name="Undo").click()
+
+    expect(page.locator("#toasts")).to_contain_text("Undone.")
+    assert [fact.content for fact in site.storage.load(ADA).facts] == ["Plays the cello."]
+
+
+def test_an_earlier_state_is_restored(site: Site, visit: Visit) -> None:
+    add(site, "Likes tea.", "Plays the cello.")
+    page = visit().open("/page/history")
+    page.locator("#r1 summary").click()
+
+    page.locator("#r1").get_by_role("button", name="Restore").click()
+
+    expect(page.locator("#toasts")).to_contain_text("Restored.")
+    assert [fact.content for fact in site.storage.load(ADA).facts] == ["Likes tea."]
+
+
+def test_what_only_one_conversation_taught_is_taken_back(site: Site, visit: Visit) -> None:
+    learn(site, "I live in Lisbon.", thread="holiday")
+    add(site, "Likes tea.")
+    page = visit().open("/page/history")
+
+    page.get_by_label("Take back a conversation").select_option("holiday")
+    page.get_by_role("button", name="Take back").click()
+
+    expect(page.locator("#toasts")).to_contain_text("taken back")
+    assert [fact.content for fact in site.storage.load(ADA).facts] == ["Likes tea."]
+
+
+# -- health ------------------------------------------------------------------------------------------
+
+
+def test_a_finding_is_fixed_by_one_click(site: Site, visit: Visit) -> None:
+    learned = Fact(id="f1", content="Uploaded report.pdf.", created_at="2026-01-01T00:00:00Z", source="t1")
+    update_memory(site.storage, ADA, lambda memory: memory.with_facts((learned,)))
+    page = visit().open("/page/health")
+    expect(page.locator(".findings li")).to_have_count(1)
+
+    page.get_by_role("button", name="Fix").click()
+
+    expect(page.get_by_text("The audit finds nothing.")).to_be_visible()
+    assert site.storage.load(ADA).facts == ()
+
+
+def test_a_document_is_imported_after_a_preview(site: Site, visit: Visit, tmp_path: Path) -> None:
+    document = tmp_path / "memory.json"
+    document.write_text(json.dumps({"facts": [{"content": "Likes tea."}]}), "utf-8")
+    page = visit().open("/page/health")
+    page.get_by_label("A memory document").set_input_files(document)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview ins")).to_have_text(["Likes tea."])
+    assert site.storage.load(ADA).facts == ()
+
+    page.get_by_role("button", name="Import", exact=True).click()
+
+    expect(page.locator("#toasts")).to_contain_text("Imported.")
+    assert [fact.content for fact in site.storage.load(ADA).facts] == ["Likes tea."]
