@@ -48,6 +48,14 @@ def main(folder: Path) -> None:
                 print(f"   {line}")
         for line in homes("\n".join(fact.content for fact in memory.get(user_id="maya", as_of="2026-03").facts)):
             print(f"   In March: {line}")
+        print("\n8. Every change is in the history, and can be undone: here the last one.")
+        for revision in memory.history(user_id="maya"):
+            print(f"   {revision.revision}: {revision.by} from {revision.thread}")
+        undone = memory.undo(user_id="maya")
+        for change in undone.revision.changes.facts:
+            if change.after:
+                print(f"   - {change.after.content}")
+        print(f"   That is revision {undone.memory.revision}, which can be undone, too.")
     print(f"\nThe memories are JSON files in {folder}, which you can read and edit.")
     print("Now you: make chat")
 

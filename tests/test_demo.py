@@ -76,6 +76,14 @@ def test_a_question_tells_what_holds_now_from_what_held_before_and_until_when(st
     assert "In March: Lives in Gothenburg." in before
 
 
+def test_the_last_conversation_is_undone(story: str) -> None:
+    scene = story.split("\n8. ")[1].split("\n\n", maxsplit=1)[0]
+
+    assert "3: update from maya_2026-04-20" in scene
+    assert "- Drinks tea without milk." in scene
+    assert "That is revision 4" in scene
+
+
 def test_make_demo_runs_it() -> None:
     makefile = (ROOT / "Makefile").read_text()
 

@@ -421,6 +421,12 @@ class HistoryPage(ResponseModel):
     next_before: int | None = Field(description="Send it as `before` for the next page; null on the last one.")
 
 
+class DiffResponse(ResponseModel):
+    """What differs between two revisions."""
+
+    changes: MemoryChanges
+
+
 class UndoConflict(ResponseModel):
     """What an undo leaves as it is, and why."""
 

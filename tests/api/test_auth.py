@@ -22,6 +22,7 @@ REQUESTS = [
     ("GET", "facts/{tea}", None),
     ("GET", "history", None),
     ("GET", "history/1/document", None),
+    ("GET", "history/0/diff/1", None),
     ("GET", "history/facts/{tea}", None),
     ("POST", "history/1/undo", None),
     ("POST", "history/revert", None),

@@ -35,6 +35,7 @@ def test_revisions_are_listed_in_pages_the_newest_first(call: ApiCall) -> None:
     [
         ("GET", "history"),
         ("GET", "history/1/document"),
+        ("GET", "history/1/diff/2"),
         ("GET", "history/facts/tea"),
         ("POST", "history/1/undo"),
     ],
@@ -48,6 +49,18 @@ def test_an_earlier_document_is_shown(call: ApiCall) -> None:
     document = call("GET", "history/1/document", user_id="ada").json()
 
     assert (document["revision"], [fact["id"] for fact in document["facts"]]) == (1, ["tea"])
+
+
+@pytest.mark.usefixtures("saved")
+def test_two_revisions_are_compared(call: ApiCall) -> None:
+    changes = call("GET", "history/1/diff/2", user_id="ada").json()["changes"]
+
+    assert [change["after"]["content"] for change in changes["facts"]] == ["Has a dog."]
+
+
+@pytest.mark.usefixtures("saved")
+def test_a_revision_that_there_never_was_cannot_be_compared(call: ApiCall) -> None:
+    assert call("GET", "history/1/diff/9", user_id="ada").status_code == 404
 
 
 def test_a_revision_is_undone(call: ApiCall, storage: MemoryStorage, saved: Memory) -> None:

@@ -12,6 +12,7 @@ from memgraph.api.preconditions import require_if_match
 from memgraph.api.problems import ProblemError, problem_docs
 from memgraph.api.responses import CONDITIONAL_PROBLEMS, etag_header_docs, json_response
 from memgraph.api.schemas import (
+    DiffResponse,
     FactHistoryResponse,
     HistoryPage,
     HistoryQuery,
@@ -24,6 +25,7 @@ from memgraph.api.schemas import (
 )
 from memgraph.editing import explain_fact, find_revision, load_revision, revert_source, undo_revision
 from memgraph.errors import EditError
+from memgraph.history.diff import changes_between
 from memgraph.models import Memory
 
 router = APIRouter(tags=["history"])
@@ -93,6 +95,23 @@ def revert(
     conflicts = [UndoConflict(**conflict._asdict()) for conflict in done.conflicts]
     answer = RevertResponse(revision=done.memory.revision, changes=done.changes, conflicts=conflicts)
     return json_response(answer, done.memory)
+
+
+@router.get("/history/{revision}/diff/{other}", response_model=DiffResponse, responses=NOT_IN_HISTORY)
+def compare(
+    revision: RevisionNumber,
+    other: RevisionNumber,
+    query: Annotated[ScopeQuery, Query()],
+    services: ServicesDep,
+    principal: PrincipalDep,
+) -> Response:
+    """Return what differs in the memory between two revisions."""
+    scope = principal.scope(query.user_id, query.agent_name)
+    try:
+        before, after = (load_revision(services.storage, scope, number) for number in (revision, other))
+    except EditError as error:
+        raise ProblemError(HTTPStatus.NOT_FOUND, "NotInHistory", str(error)) from None
+    return json_response(DiffResponse(changes=changes_between(before, after)))
 
 
 @router.post(
