@@ -302,6 +302,35 @@ def test_http_api_is_served_with_the_graphs(server: Any, client: SyncLangGraphCl
     assert "Lives in Lisbon." in answer.text
 
 
+def test_the_page_is_served_with_the_graphs(server: Any, client: SyncLangGraphClient) -> None:
+    """Without blocking the server's event loop, whose log says so otherwise; an error is shown in words."""
+    conversation: Any = make_input("I live in Lisbon.")
+    client.runs.wait(None, UPDATE, input=conversation, context=make_context("graphs-page"))
+
+    with httpx.Client(base_url=f"{server.url}/memory", follow_redirects=True) as browser:
+        form = browser.get("/")
+        page = browser.get("/page/sign-in", params={"token": server.token})
+        memory = browser.get("/", params={"user_id": "graphs-page"})
+        script = browser.get("/page/static/page.js")
+        error = browser.get("/page/history/99", params={"user_id": "graphs-page"})
+
+    assert "Sign in" in form.text
+    assert [answer.status_code for answer in (page, memory, script, error)] == [200, 200, 200, 422]
+    assert "Lives in Lisbon." in memory.text
+    assert "there is no revision 99" in error.text
+    assert "Blocking" not in server.log
+
+
+def test_upkeep_of_a_memory_without_candidates_calls_no_model(client: SyncLangGraphClient) -> None:
+    conversation: Any = make_input("I live in Lisbon.")
+    who: Any = {"user_id": "graphs-upkeep"}
+    client.runs.wait(None, UPDATE, input=conversation, context=make_context("graphs-upkeep"))
+
+    kept = client.runs.wait(None, "memory_upkeep", input={}, context=who)
+
+    assert kept["outcome"] == "nothing_new"
+
+
 def test_log_has_no_warnings(server: Any, client: SyncLangGraphClient) -> None:
     """Reused threads cause no warnings about unregistered types or blocking calls.
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 
 from memgraph._validation import field_errors
 from memgraph.api.auth import PAGE_PREFIX
@@ -38,11 +39,12 @@ class PageRoute(APIRoute):
             except SignInRequiredError:
                 return _ask_to_sign_in(request)
             except ProblemError as error:
-                return _show(request, str(error), int(error.status))
+                detail, status = str(error), int(error.status)
             except MemgraphError as error:
-                return _show(request, str(error), status_of(error))
+                detail, status = str(error), int(status_of(error))
             except RequestValidationError as error:
-                return _show(request, "; ".join(map(str, field_errors(error)[:3])), HTTPStatus.UNPROCESSABLE_ENTITY)
+                detail, status = "; ".join(map(str, field_errors(error)[:3])), int(HTTPStatus.UNPROCESSABLE_ENTITY)
+            return await run_in_threadpool(_show, request, detail, status)  # templates are files
 
         return handle_rendered
 
