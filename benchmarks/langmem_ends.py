@@ -153,7 +153,7 @@ def kill_rows(learned: Mapping[str, Sequence[int]], conversations: int, moments:
     """Return one row per moment."""
     return [
         Row(
-            f"killed {after:g} s after {conversations} were handed over, learned in the end: {kind}",
+            f"killed {after:g} s after {conversations} were submitted, learned in the end: {kind}",
             count,
             bound=at_least(conversations) if kind == "memgraph" else None,
         )

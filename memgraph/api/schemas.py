@@ -169,6 +169,12 @@ class RetryQuery(ScopeQuery):
     thread_id: ThreadId | None = Field(default=None, description="Only this conversation.")
 
 
+class RebuildQuery(ScopeQuery):
+    """Which memory to rebuild."""
+
+    dry_run: bool = Field(default=False, description="Replace nothing. The next rebuild does, without learning again.")
+
+
 class UpkeepQuery(ScopeQuery):
     """Which memory to keep up."""
 
@@ -440,6 +446,14 @@ class UndoResponse(RevisionResponse):
 
     outcome: UndoOutcome
     conflicts: list[UndoConflict]
+
+
+class RebuildResponse(RevisionResponse):
+    """The result of a rebuild."""
+
+    replaced: bool = Field(description="False: nothing differs, or it was a dry run.")
+    episodes: int = Field(description="How many episodes were learned from.")
+    changes: MemoryChanges = Field(description="What differs from the memory before.")
 
 
 class RevertResponse(RevisionResponse):

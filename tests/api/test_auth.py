@@ -26,6 +26,7 @@ REQUESTS = [
     ("GET", "history/facts/{tea}", None),
     ("POST", "history/1/undo", None),
     ("POST", "history/revert", None),
+    ("POST", "rebuild", None),
     ("PATCH", "facts/{tea}", FACT),
     ("DELETE", "facts/{tea}", None),
     ("PUT", "summaries/workContext", {"summary": "Pilot."}),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from api_tokens import BOB, ApiCall
 
-from memgraph import Fact, Memory, MemoryStorage, Scope
+from memgraph import Fact, Memory, MemoryStorage, Policy, Scope
 from memgraph.api.preconditions import etag_of
+from memgraph.models import Episode
 
 ME = Scope("ada")
 TEA = Fact(id="tea", content="Likes tea.")
@@ -133,3 +134,28 @@ def test_a_revert_of_a_memory_that_changed_since_is_refused(call: ApiCall, saved
     answer = call("POST", "history/revert", user_id="ada", thread_id="unknown", if_match=outdated)
 
     assert answer.status_code == 412
+
+
+def test_an_import_that_replaced_a_memory_is_undone(call: ApiCall, storage: MemoryStorage, saved: Memory) -> None:
+    document = {"facts": [{"content": "Plays the cello."}]}
+    call("POST", "import", user_id="ada", mode="replace", json=document, if_match=etag_of(saved))
+    replaced = storage.load(ME)
+    entry = call("GET", "history", user_id="ada").json()["revisions"][0]
+
+    call("POST", f"history/{entry['revision']}/undo", user_id="ada", if_match=etag_of(replaced))
+
+    assert ([fact.content for fact in replaced.facts], entry["by"]) == (["Plays the cello."], "import")
+    assert storage.load(ME).facts == saved.facts
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_memory_is_rebuilt_from_what_was_said(call: ApiCall, storage: MemoryStorage, *, dry_run: bool) -> None:
+    """A dry run shows the difference only."""
+    said = Episode(id="e1", thread_id="t1", message_id="m1", at="2026-05-01T10:00:00Z", text="I live in Lisbon.")
+    storage.append_episodes(ME, [said], Policy())
+
+    answer = call("POST", "rebuild", user_id="ada", dry_run=str(dry_run).lower()).json()
+
+    assert (answer["replaced"], answer["episodes"]) == (not dry_run, 1)
+    assert [change["after"]["content"] for change in answer["changes"]["facts"]] == ["Lives in Lisbon."]
+    assert [fact.content for fact in storage.load(ME).facts] == ([] if dry_run else ["Lives in Lisbon."])

@@ -32,11 +32,18 @@ TIMEOUT_MS = 60_000
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
+def review() -> str:
+    """When the server asks for a decision; a test overrides it by `parametrize`."""
+    return "never"
+
+
+@pytest.fixture
+def site(tmp_path: Path, review: str) -> Iterator[Site]:
     """A server with an empty memory, on which nothing is learned unless a test does."""
     storage = open_storage("memory:")
     settings = Settings(
         model_name="offline",
+        review=review,  # pyright: ignore[reportArgumentType]
         outbox="memory:",
         debounce_seconds=3_600,
         max_wait_seconds=3_600,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 from string import Formatter
@@ -48,3 +49,17 @@ def test_the_language_is_the_one_that_the_browser_prefers(header: str, expected:
     request = Request({"type": "http", "headers": [(b"accept-language", header.encode())]})
 
     assert language_of(request) == expected
+
+
+def test_the_scripts_are_small() -> None:
+    """Compressed, as a server sends them."""
+    scripts = (TEMPLATES.parent / "static").glob("*.js")
+
+    assert sum(len(gzip.compress(script.read_bytes())) for script in scripts) < 60_000
+
+
+def test_no_template_has_a_script_or_a_style_of_its_own() -> None:
+    """The content security policy would block it."""
+    texts_of_templates = [template.read_text("utf-8") for template in TEMPLATES.glob("*.html")]
+
+    assert not any(re.search(r"<script(?! src)|<style|\sstyle=|\son[a-z]+=", text) for text in texts_of_templates)

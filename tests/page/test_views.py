@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from conftest_page import ADA, Site, Visitor, learn
 from langchain_core.messages import HumanMessage
 from playwright.sync_api import expect
@@ -72,6 +74,25 @@ def test_a_change_in_quarantine_is_accepted(site: Site, visit: Visit) -> None:
     assert [fact.content for fact in site.storage.load(ADA).facts] == ["Likes tea."]
 
 
+@pytest.mark.parametrize("review", ["always"])
+def test_a_proposal_is_decided_item_by_item_with_another_wording(site: Site, visit: Visit) -> None:
+    site.services.invoker.submit([HumanMessage("I live in Lisbon. I am vegetarian.")], ADA, "t1")
+    site.services.invoker.flush()
+    page = visit().open("/page/waiting")
+    items = page.locator("fieldset")
+    expect(items).to_have_count(2)
+    home = items.filter(has=page.locator("input[value='Lives in Lisbon.']"))
+    diet = items.filter(has_not=page.locator("input[value='Lives in Lisbon.']"))
+
+    home.get_by_label("New text").fill("Lives in Lisbon, in the Alfama.")
+    home.get_by_label("Accept").check()
+    diet.get_by_label("Reject").check()
+    page.get_by_role("button", name="Decide").click()
+
+    expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
+    assert [fact.content for fact in site.storage.load(ADA).facts] == ["Lives in Lisbon, in the Alfama."]
+
+
 # -- trying an update --------------------------------------------------------------------------------
 
 
@@ -108,6 +129,25 @@ def test_going_back_and_discarding_save_nothing(site: Site, visit: Visit) -> Non
 
     expect(page.get_by_role("button", name="Begin")).to_be_visible()
     assert site.storage.load(ADA) == Memory()
+
+
+def test_an_edited_stage_is_what_the_rest_of_the_update_works_with(site: Site, visit: Visit) -> None:
+    page = begin(visit).page
+    for node in ("filter_messages", "detect_signals", "load_memory", "build_prompt", "call_model", "parse_update"):
+        page.get_by_role("button", name=f"Run {node}").click()
+        expect(page.locator(".graph .done").last).to_have_text(node)
+    stage = page.get_by_label("changes")
+    stage.fill(stage.input_value().replace("Lives in Lisbon.", "Lives in Lisbon, in the Alfama."))
+    page.get_by_role("button", name="Use this stage").first.click()
+    expect(page.get_by_label("changes")).to_have_value(re.compile("Alfama"))
+
+    for node in ("apply_update", "scrub_uploads"):
+        page.get_by_role("button", name=f"Run {node}").click()
+        expect(page.locator(".graph .done").last).to_have_text(node)
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_text("Saved as revision 1.")).to_be_visible()
+    assert [fact.content for fact in site.storage.load(ADA).facts] == ["Lives in Lisbon, in the Alfama."]
 
 
 # -- history -----------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_an_empty_list_is_a_whole_answer(answer: str) -> None:
     """Most conversations hold nothing new."""
     assert read(answer).model_dump(exclude={"at", "thread", "message_ids"}) == {
         "rewrites": (), "additions": (), "removals": (), "merges": (), "refused": (), "quarantined": (),
-        "asked": None,
+        "asked": None, "decisions": (),
     }  # fmt: skip
 
 

@@ -257,8 +257,8 @@ class Cut(PostgresStorage):
 
     cuts = 1
 
-    def _write(self, db: Connection, scope: Scope, memory: Memory) -> Memory | None:
-        written = super()._write(db, scope, memory)
+    def _write(self, db: Connection, scope: Scope, memory: Memory, known: Memory | None) -> Memory | None:
+        written = super()._write(db, scope, memory, known)
         if self.cuts:
             self.cuts -= 1
             db.execute("SELECT pg_terminate_backend(pg_backend_pid())")

@@ -15,7 +15,7 @@ from memgraph.api.auth import Principal
 from memgraph.api.dependencies import ServicesDep
 from memgraph.api.page.rendering import render, root_of
 from memgraph.api.page.route import SignInRequiredError
-from memgraph.api.page.session import CSRF_HEADER, Session, Sessions, is_valid_csrf
+from memgraph.api.page.session import CSRF_HEADER, BrowserSession, Sessions, is_valid_csrf
 from memgraph.api.problems import ProblemError
 from memgraph.api.services import Services
 from memgraph.models import Memory, Scope
@@ -30,7 +30,7 @@ class Visit:
 
     request: Request
     services: Services
-    session: Session
+    session: BrowserSession
     scope: Scope | None
     """None: an administrator has not chosen a user yet, and there is none."""
 
@@ -64,7 +64,7 @@ def scope_query(scope: Scope | None) -> str:
     return urlencode({name: value for name, value in parts.items() if value})
 
 
-async def _session(request: Request) -> Session:
+async def _session(request: Request) -> BrowserSession:
     sessions: Sessions = request.app.state.sessions
     session = sessions.read(request)
     if session is None:
@@ -75,7 +75,7 @@ async def _session(request: Request) -> Session:
 def _visit(
     request: Request,
     services: ServicesDep,
-    session: Annotated[Session, Depends(_session)],
+    session: Annotated[BrowserSession, Depends(_session)],
     user_id: Annotated[str, Query(max_length=256)] = "",
     agent_name: Annotated[str, Query(max_length=64)] = "",
 ) -> Visit:
@@ -95,7 +95,7 @@ def _others(services: Services, principal: Principal) -> list[Scope]:
     return sorted(scopes, key=lambda scope: (scope.user_id, scope.agent_name or ""))[:MAX_USERS]
 
 
-async def _check_change(request: Request, session: Annotated[Session, Depends(_session)]) -> None:
+async def _check_change(request: Request, session: Annotated[BrowserSession, Depends(_session)]) -> None:
     """Refuse a change that no page of this session sent.
 
     Raises:

@@ -22,7 +22,7 @@ CSRF_HEADER = "X-CSRF-Token"
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class BrowserSession:
     """A signed-in browser."""
 
     principal: Principal
@@ -51,7 +51,7 @@ class Sessions:
         principal = self._authenticator.by_token(token)
         return self._serializer.dumps(_to_state(principal)) if principal else None
 
-    def read(self, request: Request) -> Session | None:
+    def read(self, request: Request) -> BrowserSession | None:
         """Return the session of *request*; None if the browser has to sign in.
 
         Without tokens, or behind a server that authenticates users itself, no cookie is needed. Its CSRF token then
@@ -61,7 +61,7 @@ class Sessions:
         principal = self._principal_of(cookie)
         if principal is None:
             cookie, principal = "", self._authenticator.authenticate(request.scope)
-        return Session(principal, self._csrf(cookie, principal)) if principal else None
+        return BrowserSession(principal, self._csrf(cookie, principal)) if principal else None
 
     def _principal_of(self, cookie: str) -> Principal | None:
         try:
@@ -82,7 +82,7 @@ def set_cookie(response: Response, cookie: str, *, path: str, secure: bool) -> N
     )
 
 
-def is_valid_csrf(session: Session, sent: str) -> bool:
+def is_valid_csrf(session: BrowserSession, sent: str) -> bool:
     """Return whether a change was *sent* by a page of this session."""
     return hmac.compare_digest(session.csrf.encode(), sent.encode("utf-8", "replace"))
 

@@ -6,6 +6,7 @@ import json
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -173,10 +174,18 @@ def _show(visit: Visit, trial_id: str, trial: Trial) -> Response:
         "done": [step.node for step in trial.steps],
         "next_node": stepper.next_node,
         "proposal": Proposal.model_validate(stepper.question) if stepper.question else None,
-        "steps": [(step.node, {name: _json(value) for name, value in step.wrote.items()}) for step in trial.steps],
+        "steps": [(step.node, _stages(step, stepper.stages)) for step in trial.steps],
         "saved": stepper.saved,
     }
     return render(visit.request, "trial.html", {**visit.values(), **values})
+
+
+def _stages(step: Step, current: Mapping[str, object]) -> dict[str, tuple[str, str]]:
+    """Return the stages that a node wrote, as JSON before it and now; before is empty for a new stage."""
+    return {
+        name: (_json(step.before[name]) if name in step.before else "", _json(current.get(name, wrote)))
+        for name, wrote in step.wrote.items()
+    }
 
 
 def _json(stage: object) -> str:

@@ -16,6 +16,8 @@ from memgraph.api.schemas import (
     FactHistoryResponse,
     HistoryPage,
     HistoryQuery,
+    RebuildQuery,
+    RebuildResponse,
     RevertQuery,
     RevertResponse,
     ScopeQuery,
@@ -147,3 +149,32 @@ def undo(
     conflicts = [UndoConflict(**conflict._asdict()) for conflict in done.conflicts]
     answer = UndoResponse(revision=done.memory.revision, outcome=done.outcome, conflicts=conflicts)
     return json_response(answer, done.memory)
+
+
+@router.post(
+    "/rebuild",
+    response_model=RebuildResponse,
+    responses=problem_docs(HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY),
+)
+def rebuild(query: Annotated[RebuildQuery, Query()], services: ServicesDep, principal: PrincipalDep) -> Response:
+    """Learn a memory again from its episodes with the server's model, and replace it by the result, as one revision.
+
+    It takes as long as the model needs for all conversations. If the connection ends before, send the request again: it
+    continues.
+    """
+    from memgraph.background.rebuild import Rebuilder  # LangGraph takes long to import
+
+    scope = principal.scope(query.user_id, query.agent_name)
+    if not services.settings.enabled:
+        raise ProblemError(HTTPStatus.CONFLICT, "MemoryOff", "memory is off (enabled: false): nothing is learned")
+    rebuilder = Rebuilder(services.storage, scope, services.settings)
+    learned = rebuilder.learn()
+    is_replaced = learned.changes.has_content and not query.dry_run
+    if is_replaced:
+        learned = rebuilder.replace()
+    elif not learned.changes.has_content:
+        rebuilder.discard()
+    answer = RebuildResponse(
+        revision=learned.memory.revision, replaced=is_replaced, episodes=learned.episodes, changes=learned.changes
+    )
+    return json_response(answer, learned.memory)
