@@ -12,7 +12,7 @@ has_browser() {
 }
 
 skip() {
-    echo "$1: skipped, $2; its tests will be skipped too, but in CI they fail" >&2
+    echo "$1: skipped, $2; its tests will be skipped too (those of PostgreSQL fail in CI)" >&2
 }
 
 # install NAME PACKAGE CHECK
