@@ -24,6 +24,19 @@ TOKEN = "token-of-the-benchmark"  # noqa: S105 - of a server on loopback that en
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
 
+SEARCH = """word => new Promise(done => {
+  const began = performance.now();
+  new MutationObserver((_, observer) => {
+    if (!document.querySelector(".facts mark")) return;
+    observer.disconnect();
+    done(performance.now() - began);
+  }).observe(document.querySelector("#facts"), {childList: true, subtree: true});
+  const search = document.querySelector("#filters input[type=search]");
+  search.value = word;
+  search.dispatchEvent(new Event("input", {bubbles: true}));
+})"""
+"""Types a word, and returns the milliseconds until its facts are on the page. The clock is the browser's."""
+
 
 @contextmanager
 def serving(facts: int, episodes: int) -> Iterator[str]:
@@ -82,11 +95,8 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
             page.goto(f"{url}/?user_id=ada")
             page.locator(".facts .content").first.wait_for()
             views.append(1_000 * (time.perf_counter() - began))
-            search = page.get_by_label("Search").first
-            began = time.perf_counter()
-            search.fill(f"word{number + 10}")
-            page.locator(".facts mark").first.wait_for()
-            searches.append(1_000 * (time.perf_counter() - began))
+            page.locator(".episodes li").first.wait_for()  # a person begins to type when the page is there
+            searches.append(page.evaluate(SEARCH, f"word{number + 10}"))
         browser.close()
     return Measurement(
         "The page with a large memory",

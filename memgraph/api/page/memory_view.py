@@ -92,7 +92,8 @@ def list_episodes(
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
     """Show what the user said, the latest day first."""
-    found = [one for one in visit.services.storage.episodes(visit.chosen) if _contains(one.text, _words(q))]
+    words = _words(q)
+    found = [one for one in visit.services.storage.episodes(visit.chosen) if _contains(one.text, words)]
     page = found[::-1][offset : offset + PAGE_SIZE]
     days = _by_day(page, lambda episode: episode.at, visit)
     values = {"days": days, "total": len(found), "q": q, "next_offset": _next(offset, len(found))}
@@ -102,7 +103,8 @@ def list_episodes(
 def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
     memory = visit.services.storage.load(visit.chosen)
     view = memory.as_of(shown.as_of) if shown.as_of else memory
-    matching = [fact for fact in view.facts if _matches(fact, shown)]
+    words = _words(shown.q)
+    matching = [fact for fact in view.facts if _matches(fact, shown, words)]
     ordered = _ordered(matching, shown.group)
     page = ordered[shown.offset : shown.offset + PAGE_SIZE]
     times = sorted(filter(None, (fact.said_at or fact.created_at for fact in (*memory.facts, *memory.past))))
@@ -121,14 +123,14 @@ def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
     }
 
 
-def _matches(fact: Fact, shown: FactFilter) -> bool:
+def _matches(fact: Fact, shown: FactFilter, words: Sequence[str]) -> bool:
     if shown.category not in ("", fact.category) or shown.source not in ("", fact.source):
         return False
     if shown.state == "uncertain" and fact.confidence >= UNCERTAIN_BELOW:
         return False
     if shown.state in ("manual", "learned") and fact.is_manual is not (shown.state == "manual"):
         return False
-    return _contains(" ".join((fact.content, *(item.quote for item in fact.evidence))), _words(shown.q))
+    return _contains(" ".join((fact.content, *(item.quote for item in fact.evidence))), words)
 
 
 def _words(query: str) -> Sequence[str]:
