@@ -9,11 +9,10 @@ import typer
 
 from memgraph.cli.command import CommandContext, UserOption, add_command
 from memgraph.errors import MemgraphError, StorageError
-from memgraph.models import Scope
 
 if TYPE_CHECKING:
     from memgraph.editing import MemorySummary
-    from memgraph.models import Memory
+    from memgraph.models import Memory, Scope
     from memgraph.storage import MemoryStorage
 
 MAX_NAMED = 10
@@ -64,6 +63,7 @@ def agents(ctx: CommandContext, *, user: UserOption) -> None:
     memgraph agents --user ada
     """
     from memgraph.editing import list_users, summarize_memories
+    from memgraph.models import Scope
 
     known = list_users(ctx.storage)
     if user not in known:

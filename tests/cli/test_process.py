@@ -23,8 +23,16 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return inherited | {"PYTHONPATH": root, "MEMGRAPH_STORAGE_PATH": str(tmp_path / "memories")}
 
 
-@pytest.mark.parametrize("module", ["langchain_core", "langgraph", "tiktoken", "sklearn", "openai"])
-@pytest.mark.parametrize("arguments", [["--help"], ["show", "-u", "ada"]])
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [
+        *((["--help"], module) for module in ("langgraph", "openai", "pydantic")),
+        *(
+            (["show", "-u", "ada"], module)
+            for module in ("langchain_core", "langgraph", "tiktoken", "sklearn", "openai")
+        ),
+    ],
+)
 def test_heavy_packages_are_not_imported(environment: dict[str, str], arguments: list[str], module: str) -> None:
     """A command that only reads does not wait for LangGraph to be imported."""
     code = "import sys; from memgraph.cli.app import start; start(sys.argv[2:]); sys.exit(sys.argv[1] in sys.modules)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from conftest_page import ADA, Site, Visitor, learn
+from conftest_page import ADA, ADA_TOKEN, Site, Visitor, learn
 from playwright.sync_api import expect
 
 from memgraph.editing import add_fact, update_memory
@@ -86,9 +86,9 @@ def test_a_summary_is_edited_in_place(site: Site, visit: Visit) -> None:
 
 @pytest.mark.parametrize(("choice", "expected"), [("Overwrite", "Mine."), ("Reload", "Theirs.")])
 def test_an_edit_of_a_memory_that_changed_meanwhile_asks(site: Site, visit: Visit, choice: str, expected: str) -> None:
-    """Two users in two windows: the one who saves last decides."""
+    """Two users in two windows, the administrator and Ada: the one who saves last decides."""
     update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
-    mine, theirs = visit().open(), visit().open()
+    mine, theirs = visit(ADA_TOKEN).open(), visit().open()
     for page, text in ((mine, "Mine."), (theirs, "Theirs.")):
         page.get_by_label("Work", exact=True).fill(text)
     theirs.get_by_role("button", name="Save").first.click()
@@ -125,3 +125,29 @@ def test_what_was_said_is_listed_by_day_and_searched(site: Site, visit: Visit) -
 
     expect(page.locator(".episodes li")).to_have_count(1)
     expect(page.get_by_role("heading", name="2024-05-07")).to_be_visible()
+
+
+def test_what_was_said_is_narrowed_to_a_conversation(site: Site, visit: Visit) -> None:
+    learn(site, "I live in Lisbon.", thread="home")
+    learn(site, "The fog was thick on the ridge.", thread="hike")
+    page = visit().open()
+    expect(page.locator(".episodes li")).to_have_count(2)
+
+    page.get_by_label("Conversation").select_option("hike")
+
+    expect(page.locator(".episodes li")).to_have_count(1)
+    expect(page.locator(".episodes li")).to_contain_text("fog")
+
+
+def test_a_fact_is_added_and_unfolded_by_the_keyboard_alone(site: Site, visit: Visit) -> None:
+    page = visit().open()
+    page.get_by_label("Add a fact").first.focus()
+    page.keyboard.type("Prefers tea to coffee.")
+    page.keyboard.press("Enter")
+    expect(page.locator(".facts .content")).to_have_text(["Prefers tea to coffee."])
+
+    page.locator(".facts summary").first.focus()
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".fact dl")).to_be_visible()
+    assert contents(site) == ["Prefers tea to coffee."]

@@ -109,13 +109,15 @@ def test_hostile_facts_are_text(site: Site, visit: Visit) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_every_view_fits_a_phone_and_can_be_used_without_eyes(site: Site, visit: Visit, path: str) -> None:
-    """360 pixels without scrolling sideways, and no serious finding of axe-core."""
+    """360 pixels without scrolling sideways, and no serious finding of axe-core, light and dark."""
     update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea. " * 20))
     page = visit(width=360).open(path)
 
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    found = Axe().run(page).response["violations"]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
 
 
 def test_a_chinese_browser_gets_chinese(site: Site, visit: Visit) -> None:

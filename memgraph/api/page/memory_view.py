@@ -31,6 +31,8 @@ from memgraph.text.normalize import fold
 router = page_router()
 
 PAGE_SIZE = 50
+MAX_THREADS = 200
+"""Maximum number of conversations to choose from, the latest ones."""
 Item = TypeVar("Item")
 
 Group = Literal["category", "day"]
@@ -89,14 +91,21 @@ def show_fact(fact_id: FactId, visit: VisitDep) -> Response:
 def list_episodes(
     visit: VisitDep,
     q: Annotated[str, Query(max_length=200)] = "",
+    thread: Annotated[str, Query(max_length=256)] = "",
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
     """Show what the user said, the latest day first."""
-    words = _words(q)
-    found = [one for one in visit.services.storage.episodes(visit.chosen) if _contains(one.text, words)]
+    said, words = visit.services.storage.episodes(visit.chosen), _words(q)
+    found = [one for one in said if thread in ("", one.thread_id) and _contains(one.text, words)]
     page = found[::-1][offset : offset + PAGE_SIZE]
-    days = _by_day(page, lambda episode: episode.at, visit)
-    values = {"days": days, "total": len(found), "q": q, "next_offset": _next(offset, len(found))}
+    values = {
+        "days": _by_day(page, lambda episode: episode.at, visit),
+        "total": len(found),
+        "q": q,
+        "thread": thread,
+        "threads": list(dict.fromkeys(one.thread_id for one in reversed(said)))[:MAX_THREADS],
+        "next_offset": _next(offset, len(found)),
+    }
     return render(visit.request, "episodes.html" if offset == 0 else "episode_list.html", {**visit.values(), **values})
 
 
