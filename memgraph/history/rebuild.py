@@ -147,12 +147,13 @@ def rebuilt_memory(
     names = _Names(memory, learned)
     stay = {fact.id: fact for fact in memory.facts if fact not in learnable}
     removed = decided.removed_keys - {fact_key(fact.content) for fact in memory.facts}
+    gone = removed - {fact_key(fact.content) for fact in memory.past}
     excluded = removed | {fact_key(fact.content) for fact in stay.values()}
     taught = [fact for fact in learned.facts if fact.id not in stay and fact_key(fact.content) not in excluded]
     by_id = {fact.id: fact for fact in map(names.renamed, taught)} | stay
     known = [by_id[fact.id] for fact in memory.facts if fact.id in by_id]
     facts = {fact.id: fact for fact in (*known, *by_id.values())}
-    ended = [fact for fact in learned.past if fact.id not in stay and fact_key(fact.content) not in removed]
+    ended = [fact for fact in learned.past if fact.id not in stay and fact_key(fact.content) not in gone]
     past = [*(fact for fact in memory.past if fact not in learnable), *map(names.renamed_past, ended)]
     rebuilt = memory.model_copy(update={"facts": tuple(facts.values()), "past": ()})
     rebuilt = rebuilt.with_past((fact for fact in past if fact.id not in facts), limit)

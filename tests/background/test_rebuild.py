@@ -157,6 +157,20 @@ def test_what_was_undone_or_reverted_does_not_return(talks: Conversations) -> No
     assert talks.contents == ["I have a dog."]
 
 
+def test_what_a_revert_made_current_and_its_undo_ended_again_stays_past(talks: Conversations) -> None:
+    """It was moved, not removed."""
+    talks.say("may", "I live in Gothenburg.", day=1)
+    talks.say("june", "I live in Malmö now.", day=20)
+    revert_source(talks.storage, ADA, thread="june")
+    undo_revision(talks.storage, ADA)
+    before = talks.memory
+
+    talks.rebuild()
+
+    assert [fact.content for fact in before.past] == ["I live in Gothenburg."]
+    assert talks.memory.past == before.past
+
+
 def test_a_summary_that_a_person_wrote_stays_and_others_are_replaced(talks: Conversations) -> None:
     talks.say("t1", "I like tea.")
     talks.edit(lambda memory: edit_section(memory, "work_context", "Baker."))
