@@ -7,9 +7,10 @@ text of users for the life of the process.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -45,6 +46,7 @@ class LRUCache(Generic[K, V]):
         self._sizes: dict[K, int] = {}
         self._bytes = 0
         self._lock = threading.Lock()
+        _CACHES[id(self)] = self
 
     def __len__(self) -> int:
         return len(self._values)
@@ -128,6 +130,17 @@ class LRUCache(Generic[K, V]):
     def _evict(self, key: K) -> None:
         del self._values[key]
         self._bytes -= self._sizes.pop(key, 0)
+
+
+_CACHES = weakref.WeakValueDictionary[int, LRUCache[Any, Any]]()
+"""The caches of this process, so that an erasure reaches those of objects that it does not know."""
+
+
+def clear_caches() -> None:
+    """Clear all caches of this process. What they had is read or made again."""
+    for reference in _CACHES.valuerefs():
+        if cache := reference():
+            cache.clear()
 
 
 class ResourceCache(Generic[T]):

@@ -12,8 +12,10 @@ from memgraph.errors import MemgraphError, StorageError
 from memgraph.storage.atomic_file import create_private, locked, make_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Collection, Generator, Mapping, Sequence
     from pathlib import Path
+
+    from memgraph.storage.traces import TraceCount
 
 IN_MEMORY = ":memory:"
 BUSY_TIMEOUT_SECONDS = 10.0
@@ -211,6 +213,16 @@ class Database:
             with suppress(sqlite3.OperationalError):
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._db.execute(f"PRAGMA busy_timeout = {round(self._busy_timeout * 1000)}")
+
+    def find_traces(self, fragments: Collection[str]) -> TraceCount:
+        """Search the file, or the rows in RAM, for texts that were deleted; see `find_in_sqlite`."""
+        from memgraph.storage.traces import TraceCount, find_in_rows, find_in_sqlite
+
+        if self.path:
+            with self._wrap_errors():
+                return find_in_sqlite(self.path, fragments)
+        with self.reading() as db:
+            return TraceCount(of_others=len(find_in_rows(db, fragments))) if db else TraceCount()
 
     def exists(self) -> bool:
         """Whether there is a file; a database in RAM exists from its first use on."""

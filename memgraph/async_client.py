@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import MessageLikeRepresentation
 
+    from memgraph.background.rebuild import Rebuild
+    from memgraph.erasure import ErasureReceipt
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import Episode, Fact, Memory, Revision
@@ -149,6 +151,12 @@ class AsyncMemoryClient:
         """Take back all that rests only on one conversation, or on the time since a date, as one revision."""
         return await self._run(lambda: self._client.revert(thread_id=thread_id, since=since, user_id=user_id))
 
+    async def rebuild(
+        self, model: str | BaseChatModel | None = None, *, user_id: str | None = None, dry_run: bool = False
+    ) -> Rebuild:
+        """Learn the memory again from what the user said, and replace it by the result, as one revision."""
+        return await self._run(lambda: self._client.rebuild(model, user_id=user_id, dry_run=dry_run))
+
     async def why(self, fact_id: str, *, user_id: str | None = None) -> FactHistory:
         """Return why a fact is known: the user's words, what it superseded, and the revisions that changed it."""
         return await self._run(lambda: self._client.why(fact_id, user_id=user_id))
@@ -156,6 +164,10 @@ class AsyncMemoryClient:
     async def forget(self, *, user_id: str | None = None) -> None:
         """Delete the memory of the user, what they said, and what waits to be learned."""
         await self._run(lambda: self._client.forget(user_id=user_id))
+
+    async def erase(self, *, user_id: str | None = None) -> ErasureReceipt:
+        """Erase everything that is kept of a user, in all places; it cannot be undone."""
+        return await self._run(lambda: self._client.erase(user_id=user_id))
 
     async def users(self) -> list[str]:
         """Return the ids of the users that have a memory, in alphabetical order."""

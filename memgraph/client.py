@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.execution import UpdateResult
+    from memgraph.background.rebuild import Rebuild
     from memgraph.background.runner import OnUpdate
     from memgraph.editing import Change
+    from memgraph.erasure import ErasureReceipt
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import Episode, Revision
@@ -281,6 +283,26 @@ class MemoryClient:
         """Delete the memory of the user, what they said, and what waits to be learned."""
         self._open_invoker().forget(self._scope(user_id))
 
+    def erase(self, *, user_id: str | None = None) -> ErasureReceipt:
+        """Erase everything that is kept of a user, in all places; it cannot be undone.
+
+        That is every memory of the user, also those of agents, with episodes, history and vectors; conversations that
+        wait, failed or are in review; backups; and items of the attachable memories of the settings. All caches of
+        this process are cleared, and the stored bytes are searched for the erased texts.
+
+        Returns:
+            The receipt: places, counts, the result of the search, and what is out of reach.
+
+        Raises:
+            IdentityError: If no user is named, or the id is invalid.
+            ConfigError: If the settings name a place that cannot be opened.
+        """
+        from memgraph.erasure import erase_user, open_places
+
+        owner = self._scope(user_id).user_id
+        with open_places(self.settings, self.storage, outbox=self._open_invoker().outbox) as places:
+            return erase_user(owner, places)
+
     # -- history --
 
     def history(self, *, user_id: str | None = None, limit: int = 20, before: int | None = None) -> Sequence[Revision]:
@@ -346,6 +368,33 @@ class MemoryClient:
             timezone=self.settings.timezone,
             policy=self.settings.policy,
         )
+
+    def rebuild(
+        self, model: str | BaseChatModel | None = None, *, user_id: str | None = None, dry_run: bool = False
+    ) -> Rebuild:
+        """Learn the memory again from what the user said, and replace it by the result, as one revision.
+
+        What a person wrote, edited or removed stays so. It is stored as it goes on, so a rebuild that was stopped
+        continues with the next call.
+
+        Args:
+            model: The chat model, or its name; default: that of the client.
+            user_id: Whose memory; default: that of the client.
+            dry_run: Replace nothing yet. The next call with the same model does, without learning again.
+
+        Returns:
+            The memory with the result, what differs, and how many episodes were learned from.
+
+        Raises:
+            ModelError: If the model failed. What was learned before is kept.
+            RevisionConflictError: If another rebuild of the same memory runs.
+            StorageError: If the memory cannot be read or written.
+        """
+        from memgraph.background.rebuild import Rebuilder
+
+        rebuilder = Rebuilder(self.storage, self._scope(user_id), self.settings, model or self._model)
+        learned = rebuilder.learn()
+        return learned if dry_run else rebuilder.replace()._replace(report=learned.report)
 
     def why(self, fact_id: str, *, user_id: str | None = None) -> FactHistory:
         """Return why a fact is known: the user's words, what it superseded, and the revisions that changed it.

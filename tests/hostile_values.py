@@ -230,6 +230,7 @@ OTHERS: Mapping[str, Value] = {
     "Policy": lambda _: Policy(),
     "MemoryStorage": lambda _: open_storage("memory:"),
     "Scope": lambda _: Scope("ada"),
+    "Sequence[Scope]": lambda _: [Scope("ada"), Scope("ada", "coder")],
     "Signals": lambda _: load_signals(),
     **dict.fromkeys(("datetime", "datetime | None"), lambda _: datetime(2026, 1, 1, tzinfo=UTC)),
     **dict.fromkeys(("date", "date | None"), lambda _: date(2026, 1, 1)),

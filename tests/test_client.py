@@ -26,6 +26,7 @@ from memgraph import (
     Settings,
     open_storage,
 )
+from memgraph._cache import LRUCache
 from memgraph.testing import ScriptedModel, update_answer
 
 LISBON = {"quote": "I live in Lisbon", "content": "Lives in Lisbon.", "category": "context", "turn": 1}
@@ -215,6 +216,20 @@ def test_what_a_conversation_taught_can_be_taken_back(client: MemoryClient) -> N
     assert [episode.thread_id for episode in client.episodes()] == ["t1"]
 
 
+def test_a_memory_is_learned_again_by_another_model(tmp_path: Path) -> None:
+    """A dry run changes nothing, and what it learned is not learned again."""
+    with client_in(tmp_path, update_answer(LISBON)) as client:
+        client.add("I live in Lisbon", thread_id="t1")
+        better = ScriptedModel(update_answer({**LISBON, "content": "Home: Lisbon."}))
+
+        assert client.rebuild(better, dry_run=True).episodes == 1
+        assert [fact.content for fact in client.facts()] == ["Lives in Lisbon."]
+
+        client.rebuild(better)
+
+        assert ([fact.content for fact in client.facts()], len(better.asked)) == (["Home: Lisbon."], 1)
+
+
 def test_users_are_listed_once_each(client: MemoryClient) -> None:
     for user in ("bob", "ada", "bob"):
         client.remember(f"Is {user} {len(client.facts(user_id=user))}", user_id=user)
@@ -279,3 +294,28 @@ def test_the_memory_of_a_date_is_read_and_recalled(client: MemoryClient) -> None
     assert client.context("Where do I live?", as_of="2024") == ""
     with pytest.raises(EditError, match="is not a date"):
         client.get(as_of="spring")
+
+
+def test_erase_removes_everything_and_returns_a_receipt(tmp_path: Path) -> None:
+    """Facts, episodes, history, and what waits to be learned from."""
+    with client_in(tmp_path) as client:
+        client.add("I live in Lisbon, near the river.")
+        client.add("I work for Acme as a gardener.", background=True)
+
+        receipt = client.erase()
+
+        removed = {kind: count for place in receipt.places for kind, count in place.removed.items()}
+        assert (removed["facts"], removed["episodes"], removed["submissions"]) == (1, 2, 1)
+        assert (receipt.is_complete, client.facts(), client.episodes(), client.users()) == (True, (), (), [])
+        assert client.erase().removed == 0
+
+
+def test_erase_clears_every_cache_of_the_process(client: MemoryClient) -> None:
+    """Also those of objects that the client does not know, such as an agent's middleware."""
+    cache: LRUCache[str, str] = LRUCache(1)
+    client.add("I live in Lisbon")
+    cache.put("ada", "Lives in Lisbon.")
+
+    client.erase()
+
+    assert len(cache) == 0

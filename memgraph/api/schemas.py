@@ -99,6 +99,23 @@ class EpisodeQuery(PageQuery):
     )
 
 
+class UserQuery(RequestModel):
+    """Which user."""
+
+    user_id: str | None = Field(
+        default=None,
+        max_length=256,
+        description="1-256 characters without control characters. Optional with a user's own token.",
+    )
+
+
+class UserPageQuery(RequestModel):
+    """A page of the users."""
+
+    limit: int = Field(default=50, ge=1, le=500, description="Maximum number of users.")
+    offset: int = Field(default=0, ge=0, le=1_000_000, description="Number of users to skip.")
+
+
 class HistoryQuery(ScopeQuery):
     """Which revisions to list."""
 
@@ -370,6 +387,31 @@ class QuarantineResponse(RevisionResponse):
     """The change that was decided."""
 
     decided: Quarantined
+
+
+class MemoryInfo(ResponseModel):
+    """The size of a memory, and when it last changed."""
+
+    agent_name: str | None = Field(description="The agent that has it; null is the memory that all agents share.")
+    facts: int
+    episodes: int
+    revision: int
+    last_updated: str
+    is_damaged: bool = Field(description="Whether the document cannot be read.")
+
+
+class UserInfo(ResponseModel):
+    """A user and the memories of that user."""
+
+    user_id: str
+    memories: list[MemoryInfo]
+
+
+class UserPage(ResponseModel):
+    """A page of the users, in alphabetical order."""
+
+    users: list[UserInfo]
+    total: int = Field(description="The number of all users.")
 
 
 class HistoryPage(ResponseModel):

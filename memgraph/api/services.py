@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import threading
 import time
@@ -10,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memgraph.api.backups import Backups
 from memgraph.config import make_storage
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.settings import Settings
-from memgraph.storage.paths import absolute, default_folder
+from memgraph.storage.backups import Backups, backup_folder
 
 if TYPE_CHECKING:
     from memgraph.background import Outbox
@@ -115,13 +113,5 @@ def _open(settings: Settings, storage: MemoryStorage | None) -> OpenServices:
     # backups of memories that end with the process end with it too
     is_temporary = storage.name.startswith(_IN_MEMORY) and not settings.api_backups
     folder = tempfile.TemporaryDirectory(prefix="memgraph-backups-") if is_temporary else None
-    backups = Backups(Path(folder.name) if folder else _backup_folder(settings, storage))
+    backups = Backups(Path(folder.name) if folder else backup_folder(storage.name, settings.api_backups))
     return OpenServices(storage, outbox, invoker, backups, folder)
-
-
-def _backup_folder(settings: Settings, storage: MemoryStorage) -> Path:
-    """Return the configured folder, else one for each storage."""
-    if settings.api_backups:
-        return absolute(settings.api_backups)
-    digest = hashlib.sha256(storage.name.encode("utf-8", "replace")).hexdigest()[:8]
-    return default_folder() / f"backups-{digest}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -13,6 +14,9 @@ from memgraph.attachments.database import MemoryDatabase, file_of
 from memgraph.attachments.item import format_timestamp, item_source, owner_key, truncate
 from memgraph.attachments.item_store import ITEMS, ItemStore, NewItem
 from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult, relay
+
+if TYPE_CHECKING:
+    from memgraph.storage.traces import TraceCount
 
 KIND = 0x6D676262  # "mgbb"
 
@@ -74,6 +78,15 @@ class BlackboardMemory(MemoryStore):
             summary, None, output, exchange.metadata_of(shared=self._config.shared), format_timestamp(self._now())
         )
         self._items.add(owner_key(exchange.scope, shared=self._config.shared), item)
+
+    def texts_of(self, user_id: str) -> list[list[str]]:
+        return self._items.texts_of(user_id)
+
+    def delete_user(self, user_id: str) -> None:
+        self._items.delete_user(user_id)
+
+    def find_traces(self, fragments: Collection[str]) -> TraceCount:
+        return self._database.find_traces(fragments)
 
     def close(self) -> None:
         self._database.close()

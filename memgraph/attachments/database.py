@@ -57,6 +57,7 @@ class MemoryDatabase(Database):
             migrations=(f"PRAGMA application_id = {kind};{migrations[0]}", *migrations[1:]),
             error_class=MemoryStoreError,
             busy_timeout=BUSY_TIMEOUT_SECONDS,
+            secure_delete=True,
         )
         self.opened = 0
         """How often it was opened: rows read before the last time may be of a deleted file."""

@@ -145,6 +145,11 @@ class FileMemory(MemoryStore):
         del exchange
         raise MemoryStoreError(f"the file memory {self.name!r} is read-only")
 
+    def texts_of(self, user_id: str) -> list[list[str]]:
+        """Return nothing: documents are not a user's."""
+        del user_id
+        return []
+
     def close(self) -> None:
         with self._lock:
             self._vectors = None

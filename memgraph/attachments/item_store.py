@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph.attachments.item import MemoryItem, Snapshot
 from memgraph.errors import MemoryStoreError
+from memgraph.storage.traces import texts_in
+from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
     import sqlite3
@@ -66,6 +68,14 @@ SELECT_FIRST = "SELECT id FROM item WHERE owner = ? ORDER BY id LIMIT ?"
 SELECT_ITEM_MEDIA = f"SELECT DISTINCT sha256 FROM held WHERE item IN {_VALUES}"
 DELETE_ITEMS = f"DELETE FROM item WHERE id IN {_VALUES}"
 DECREMENT_OWNER = "UPDATE owner SET items = items - ? WHERE id = ?"
+# a user's own items, and those of a shared memory that were written for the user; %s is one of the columns
+_SELECT_USERS = """
+    SELECT item.id, owner, %s FROM item JOIN owner ON owner.id = owner WHERE name = :user_id
+    OR (name = '' AND json_extract(document, '$.metadata.user_id') = :author) ORDER BY item.id
+"""
+SELECT_USERS_DOCUMENTS = _SELECT_USERS % "document"
+SELECT_USERS_ITEMS = _SELECT_USERS % "''"
+DELETE_OWNER = "DELETE FROM owner WHERE name = :user_id"
 DELETE_UNUSED_DATA = f"""
     DELETE FROM data WHERE sha256 IN {_VALUES}
     AND NOT EXISTS (SELECT 1 FROM held WHERE held.sha256 = data.sha256)
@@ -152,6 +162,29 @@ class ItemStore:
         rows = self._rows(SELECT_OLDEST, (owner,))
         return rows[0][0] if rows else None
 
+    def texts_of(self, user_id: str) -> list[list[str]]:
+        """Return the texts of each item of a user, also of those written for the user in a shared memory."""
+        with self._database.reading() as db:
+            rows = db.execute(SELECT_USERS_DOCUMENTS, _user(user_id)).fetchall() if db else []
+        return [texts_in(json.loads(document)) for _, _, document in rows]
+
+    def delete_user(self, user_id: str) -> None:
+        """Delete the items whose texts `texts_of` returns, with their media data and vectors, also from the log.
+
+        Raises:
+            MemoryStoreError: If they cannot be deleted.
+        """
+        if not self._database.exists():
+            return
+        with self._database.writing() as db:
+            items: dict[int, list[int]] = {}
+            for item, owner, _ in db.execute(SELECT_USERS_ITEMS, _user(user_id)).fetchall():
+                items.setdefault(owner, []).append(item)
+            for owner, numbers in items.items():
+                _delete(db, owner, numbers)
+            db.execute(DELETE_OWNER, _user(user_id))
+        self._database.truncate_log()
+
     def check(self) -> None:
         """Open the file and read from it.
 
@@ -184,13 +217,22 @@ class ItemStore:
 
 
 def _evict(db: sqlite3.Connection, owner: int, excess: int) -> None:
-    """Delete the oldest *excess* items of *owner*, and the media data that no other item has."""
-    numbers = json.dumps([row[0] for row in db.execute(SELECT_FIRST, (owner, excess))])
+    """Delete the oldest *excess* items of *owner*."""
+    _delete(db, owner, [row[0] for row in db.execute(SELECT_FIRST, (owner, excess))])
+
+
+def _delete(db: sqlite3.Connection, owner: int, items: Sequence[int]) -> None:
+    """Delete *items* of *owner*, and the media data that no other item has."""
+    numbers = json.dumps(items)
     digests = [row[0] for row in db.execute(SELECT_ITEM_MEDIA, (numbers,))]
     db.execute(DELETE_ITEMS, (numbers,))
-    db.execute(DECREMENT_OWNER, (excess, owner))
+    db.execute(DECREMENT_OWNER, (len(items), owner))
     if digests:
         db.execute(DELETE_UNUSED_DATA, (json.dumps(digests),))
+
+
+def _user(user_id: str) -> dict[str, str]:
+    return {"user_id": user_id, "author": clean(user_id)}
 
 
 def _document(new: NewItem) -> str:

@@ -129,6 +129,15 @@ class ProfileMemory(MemoryStore):
             self._own_invoker = self._own_invoker or BackgroundInvoker(settings=self._settings, storage=self._storage)
             return self._own_invoker
 
+    def open_storage(self) -> MemoryStorage:
+        """Return the storage of the user's memory, opened.
+
+        Raises:
+            ConfigError: If it cannot be opened.
+        """
+        self.load()
+        return self._storage
+
     def _scope(self, scope: Scope | None) -> Scope | None:
         if scope is None:
             if not self._has_warned:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memgraph.attachments.item import MemoryItem
     from memgraph.attachments.search_index import SearchHit
     from memgraph.retrieval.embeddings import Vector
+    from memgraph.storage.traces import TraceCount
 
 KIND = 0x6D677369  # "mgsi"
 _log = logging.getLogger("memgraph.attachments")
@@ -144,6 +145,16 @@ class SimpleMemory(MemoryStore):
         number = self._items.add(owner_key(exchange.scope, shared=self._config.shared), item)
         if number is not None and self._sync:
             self._sync.embed(number, summary)
+
+    def texts_of(self, user_id: str) -> list[list[str]]:
+        return self._items.texts_of(user_id)
+
+    def delete_user(self, user_id: str) -> None:
+        self._items.delete_user(user_id)
+        self._indexes.clear()
+
+    def find_traces(self, fragments: Collection[str]) -> TraceCount:
+        return self._database.find_traces(fragments)
 
     def close(self) -> None:
         self._database.close()

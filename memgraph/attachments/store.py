@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from memgraph.models import Scope
+    from memgraph.storage.traces import TraceCount
 
 ANSWER_SEPARATOR = "\n→ "
 """Between question and answer in a summary."""
@@ -155,6 +156,29 @@ class MemoryStore(ABC):
             MemoryStoreError: If it cannot be written.
             EmbeddingError: If its embedding model does not answer.
         """
+
+    def texts_of(self, user_id: str) -> list[list[str]] | None:  # noqa: ARG002
+        """Return the texts of each item of a user, for a search after their deletion; None if it cannot delete them.
+
+        Raises:
+            MemoryStoreError: If they cannot be read.
+        """
+        return None
+
+    def delete_user(self, user_id: str) -> None:  # noqa: B027 - a custom memory may not know its users
+        """Delete the items of a user, also those written for the user in a memory that users share.
+
+        Raises:
+            MemoryStoreError: If they cannot be deleted.
+        """
+
+    def find_traces(self, fragments: Collection[str]) -> TraceCount | None:  # noqa: ARG002
+        """Search the stored bytes for texts that were deleted; None if that is not possible.
+
+        Raises:
+            MemoryStoreError: If they cannot be read.
+        """
+        return None
 
     def save(self) -> None:  # noqa: B027 - most updates are durable at once
         """Write what `update` has buffered."""

@@ -20,6 +20,7 @@ from memgraph.background.serialization import dump_submission, validate_key, val
 from memgraph.background.shared import REGISTRY, AgentModel, Client, WorkerConfig, WorkerGroup
 from memgraph.background.upkeep import UpkeepSchedule
 from memgraph.config import default_model, make_storage
+from memgraph.editing import discard_rebuild
 from memgraph.errors import ConfigError, NotInReviewError, OutboxError
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope
@@ -143,6 +144,11 @@ class BackgroundInvoker(Invoker):
         """The storage of the memories; None if it is not known, or the invoker is disabled."""
         return self._group.storage if self._group else None
 
+    @property
+    def outbox(self) -> Outbox | None:
+        """The outbox of the jobs; None if memory is disabled."""
+        return self._group and self._open().runner.outbox
+
     def start(self) -> None:
         """Start the threads that run jobs, instead of with the first submission.
 
@@ -243,6 +249,7 @@ class BackgroundInvoker(Invoker):
             raise ConfigError(
                 "forget needs the storage of the graph: pass it, as in BackgroundInvoker(graph, storage=...)"
             )
+        discard_rebuild(group.storage, scope)
         tombstone = group.storage.delete(scope)
         # in this order: after a crash in between, whichever worker runs the jobs sees that the memory was deleted
         discard_forgotten(group.runner, scope, tombstone)

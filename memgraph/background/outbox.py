@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from memgraph.background.schedule import DebouncePolicy
+    from memgraph.storage.traces import TraceCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,15 @@ class PendingSubmissions(NamedTuple):
     submissions: tuple[Submission, ...]
     deletion: str
     """As in `Claim`."""
+
+
+class UserTexts(NamedTuple):
+    """What an outbox holds of a user, in the order of submission."""
+
+    submissions: tuple[str, ...]
+    """Messages as JSON, those of dead letters included."""
+    reviews: tuple[str, ...]
+    """Proposals."""
 
 
 class LeaseLostError(OutboxError):
@@ -339,6 +349,21 @@ class Outbox(ABC):
         Returns:
             The number of the last forgotten submission; 0 if there is none.
         """
+
+    @abstractmethod
+    def texts_of(self, user_id: str) -> UserTexts:
+        """Return what it holds of a user and of all agents' jobs for that user."""
+
+    @abstractmethod
+    def delete_user(self, user_id: str) -> None:
+        """Delete the jobs of a user and of all agents, dead letters and jobs in review included, with their leases.
+
+        A worker that runs one of them loses it. What was recorded of deletions stays.
+        """
+
+    @abstractmethod
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        """Search the stored bytes for texts of a user whose jobs were deleted."""
 
     def close(self) -> None:  # noqa: B027 - not every outbox has connections
         """Close connections. A closed outbox is not used again."""

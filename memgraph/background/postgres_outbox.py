@@ -14,6 +14,7 @@ from memgraph.background.outbox import (
     Outbox,
     PendingSubmissions,
     Submission,
+    UserTexts,
 )
 from memgraph.background.postgres_steps import (
     adopt_job,
@@ -36,6 +37,7 @@ from memgraph.background.postgres_steps import (
 from memgraph.background.schedule import NEVER
 from memgraph.errors import OutboxError, QueueFullError, StorageError
 from memgraph.storage.postgres_pool import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
+from memgraph.storage.postgres_traces import find_in_postgres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from memgraph.background.schedule import DebouncePolicy
     from memgraph.models import Scope
     from memgraph.storage.postgres_pool import Connection
+    from memgraph.storage.traces import TraceCount
 
 T = TypeVar("T")
 
@@ -260,6 +263,32 @@ class PostgresOutbox(Outbox):
             return max((number for (number,) in numbers), default=0)
 
         return self._step(record)
+
+    def texts_of(self, user_id: str) -> UserTexts:
+        row = {"user_id": user_id, "storage": self.storage}
+        submissions, reviews = self._step(
+            lambda db, _: (
+                db.execute(sql.SELECT_USER_MESSAGES, row).fetchall(),
+                db.execute(sql.SELECT_USER_REVIEWS, row).fetchall(),
+            )
+        )
+        return UserTexts(tuple(text for (text,) in submissions), tuple(text for (text,) in reviews))
+
+    def delete_user(self, user_id: str) -> None:
+        def delete(db: Connection, _: object) -> None:
+            row = {"user_id": user_id, "storage": self.storage}
+            jobs = {"ids": [job_id for (job_id,) in db.execute(sql.LOCK_USER_JOBS, row).fetchall()]}
+            db.execute(sql.DELETE_USER_LEASES, row)
+            db.execute(sql.DELETE_SUBMISSIONS, jobs)
+            db.execute(sql.DELETE_JOBS, jobs)  # and their reviews
+
+        self._step(delete)
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        try:
+            return find_in_postgres(self._database, user_id, fragments)
+        except StorageError as error:
+            raise OutboxError(str(error)) from error
 
     def close(self) -> None:
         self._database.close()

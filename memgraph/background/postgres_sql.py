@@ -97,6 +97,22 @@ _UNDER_LEASE = f"""
     )
 """
 
+# -- users --
+
+_IS_USERS = f"user_id = %(user_id)s AND {_IS_OURS}"
+LOCK_USER_JOBS = f"SELECT id FROM memgraph_job WHERE {_IS_USERS} ORDER BY aside, id FOR UPDATE"
+SELECT_USER_MESSAGES = f"""
+    SELECT messages FROM memgraph_submission JOIN memgraph_job AS job ON job.id = job_id WHERE {_IS_USERS}
+    ORDER BY number
+"""
+SELECT_USER_REVIEWS = f"""
+    SELECT held FROM memgraph_review AS review JOIN memgraph_job AS job ON job.id = job_id WHERE {_IS_USERS}
+    ORDER BY review.at
+"""
+DELETE_SUBMISSIONS = "DELETE FROM memgraph_submission WHERE job_id = ANY(%(ids)s)"
+DELETE_JOBS = "DELETE FROM memgraph_job WHERE id = ANY(%(ids)s)"
+DELETE_USER_LEASES = f"DELETE FROM memgraph_lease WHERE {_IS_USERS}"
+
 # -- jobs --
 
 LOCK_JOB = f"""

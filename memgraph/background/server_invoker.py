@@ -35,6 +35,7 @@ from memgraph.background.serialization import (
     validate_messages,
     with_submission_time,
 )
+from memgraph.editing import discard_rebuild
 from memgraph.errors import ConfigError, NotInReviewError
 from memgraph.models import Scope
 from memgraph.settings import Settings
@@ -185,6 +186,7 @@ class ServerInvoker(Invoker):
             raise ConfigError("forget needs the storage of the server: pass it, as in ServerInvoker(url, storage=...)")
         threads = self._threads(self._metadata(scope), (None,))
         cancelled = [self._client.run(self._protocol.cancel(thread)) for thread in threads]
+        discard_rebuild(self._storage, scope)
         self._storage.delete(scope)
         for key, messages in itertools.chain.from_iterable(cancelled):
             contextvars.Context().run(_mark_as_learned, self._storage, key, messages)

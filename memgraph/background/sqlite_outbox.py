@@ -20,6 +20,7 @@ from memgraph.background.outbox import (
     PendingSubmissions,
     ReviewDecision,
     Submission,
+    UserTexts,
 )
 from memgraph.background.schedule import NEVER
 from memgraph.errors import ConfigError, OutboxError, QueueFullError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memgraph.background.schedule import DebouncePolicy
+    from memgraph.storage.traces import TraceCount
 
 FILE = "outbox.db"
 
@@ -247,6 +249,27 @@ class SqliteOutbox(Outbox):
             db.execute(sql.INSERT_DELETION, {**params, "at": deletion})
             db.execute(sql.FORGET_SUBMISSIONS, params)
             return db.execute(sql.SELECT_LAST_FORGOTTEN, params).fetchone()[0] or 0
+
+    def texts_of(self, user_id: str) -> UserTexts:
+        row = {"user_id": user_id, "storage": self.storage}
+        with self._quick.reading() as db:
+            if db is None:
+                return UserTexts((), ())
+            submissions, reviews = (
+                tuple(text for (text,) in db.execute(query, row).fetchall())
+                for query in (sql.SELECT_USER_MESSAGES, sql.SELECT_USER_REVIEWS)
+            )
+            return UserTexts(submissions, reviews)
+
+    def delete_user(self, user_id: str) -> None:
+        row = {"user_id": user_id, "storage": self.storage}
+        with self._durable.writing() as db:
+            db.execute(sql.DELETE_USER_JOBS, row)
+            db.execute(sql.DELETE_USER_LEASES, row)
+        self._durable.truncate_log()
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
+        return self._durable.find_traces(fragments)
 
     def close(self) -> None:
         self._durable.close()

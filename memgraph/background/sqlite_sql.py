@@ -238,6 +238,14 @@ SELECT_DELETION = """
     SELECT at FROM deletion WHERE user_id = :user_id AND agent_name = :agent_name AND storage = :storage
 """
 
+_IS_USERS = f"user_id = :user_id AND {_IS_OURS}"
+SELECT_USER_MESSAGES = f"""
+    SELECT messages FROM submission JOIN job ON job.id = job_id WHERE {_IS_USERS} ORDER BY number
+"""
+SELECT_USER_REVIEWS = f"SELECT held FROM review JOIN job ON job.id = job_id WHERE {_IS_USERS} ORDER BY review.at"
+DELETE_USER_JOBS = f"DELETE FROM job WHERE {_IS_USERS}"
+DELETE_USER_LEASES = f"DELETE FROM lease WHERE {_IS_USERS}"
+
 INSERT_REVIEW = """
     INSERT INTO review (job_id, id, at, held) VALUES (:job_id, :id, :at, :held)
     ON CONFLICT (job_id) DO UPDATE SET id = excluded.id, at = excluded.at, held = excluded.held, decision = NULL

@@ -16,11 +16,13 @@ from memgraph.cli import (
     config,
     draw,
     episodes,
+    erase,
     fact,
     forget,
     history,
     index,
     jobs,
+    rebuild,
     recall,
     revert,
     review,
@@ -78,7 +80,10 @@ app = typer.Typer(
 COMMANDS: Mapping[str, tuple[CommandModule, ...]] = MappingProxyType(
     {
         "Learn and recall": (chat, update, step, recall),
-        "Inspect and correct": (show, episodes, users, fact, history, revert, forget, audit, upkeep, transfer),
+        "Inspect and correct": (
+            *(show, episodes, users, fact, history, revert, rebuild),
+            *(forget, erase, audit, upkeep, transfer),
+        ),
         "Background updates": (jobs, review, worker),
         "Set up and run": (setup, config, index, serve, draw, bench),
     }

@@ -38,6 +38,7 @@ def forget(
     from memgraph.background.drain import forget_submissions
     from memgraph.background.planning import last_deletion
     from memgraph.cli.format import format_scope
+    from memgraph.editing import discard_rebuild
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
@@ -45,6 +46,7 @@ def forget(
     if not yes and not _confirm(ctx, scope):
         ctx.output.line("Nothing was deleted.")
         return
+    discard_rebuild(storage, scope)
     deletion = storage.delete(scope)
     with open_outbox(ctx, outbox) as opened:
         forget_submissions(opened.for_storage(storage.name), scope, last_deletion(deletion), now=time.time())

@@ -1,16 +1,19 @@
-"""memgraph users: list whose memories a storage has; and the error for a user without one."""
+"""memgraph users and agents: list whose memories a storage has; and the error for a user without one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memgraph.cli.command import CommandContext, add_command
+from memgraph.cli.command import CommandContext, UserOption, add_command
 from memgraph.errors import MemgraphError, StorageError
+from memgraph.models import Scope
 
 if TYPE_CHECKING:
-    from memgraph.models import Memory, Scope
+    from memgraph.editing import MemorySummary
+    from memgraph.models import Memory
     from memgraph.storage import MemoryStorage
 
 MAX_NAMED = 10
@@ -29,32 +32,65 @@ class UnknownUserError(MemgraphError):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
+    """Add the commands to *app*."""
     add_command(app, users)
+    add_command(app, agents)
 
 
 def users(ctx: CommandContext) -> None:
-    """List the users with a memory, and the agents that have a separate memory of them.
+    """List the users with a memory, the agents that have a separate memory of them, its size and last change.
 
     memgraph users
     memgraph users --storage sqlite:memory.db --json
     """
     from memgraph.cli.output import one_line
+    from memgraph.editing import list_users, summarize_memories
 
-    found: dict[str, list[str]] = {}
-    for scope in sorted(ctx.storage.scopes(), key=lambda scope: (scope.user_id, scope.agent_name or "")):
-        found.setdefault(scope.user_id, []).extend([scope.agent_name] if scope.agent_name else [])
-    for user, agents in found.items():
-        others = f" (agents: {', '.join(agents)})" if agents else ""
-        ctx.output.line(f"{one_line(user)}{others}")
-    if not found:
+    rows: list[dict[str, Any]] = []
+    for user, scopes in list_users(ctx.storage).items():
+        memories = list(summarize_memories(ctx.storage, scopes))
+        names = [memory.scope.agent_name for memory in memories if memory.scope.agent_name]
+        others = f" (agents: {', '.join(names)})" if names else ""
+        ctx.output.line(f"{one_line(user)}{others}: {_describe(memories)}")
+        rows.append({"user_id": user, "agents": names, "memories": list(map(_dump, memories))})
+    if not rows:
         ctx.output.line(f"No memories in {ctx.storage.name}.")
-    ctx.output.result(
-        {
-            "storage": ctx.storage.name,
-            "users": [{"user_id": user, "agents": agents} for user, agents in found.items()],
-        }
-    )
+    ctx.output.result({"storage": ctx.storage.name, "users": rows})
+
+
+def agents(ctx: CommandContext, *, user: UserOption) -> None:
+    """List the memories of a user: the one that all agents share, and those of agents.
+
+    memgraph agents --user ada
+    """
+    from memgraph.editing import list_users, summarize_memories
+
+    known = list_users(ctx.storage)
+    if user not in known:
+        raise UnknownUserError(Scope(user), list(known))
+    memories = list(summarize_memories(ctx.storage, known[user]))
+    for memory in memories:
+        ctx.output.line(f"{memory.scope.agent_name or 'shared by all agents'}: {_describe([memory])}")
+    ctx.output.result({"user_id": user, "memories": list(map(_dump, memories))})
+
+
+def _describe(memories: list[MemorySummary]) -> str:
+    """Format sizes: `12 facts, 1 episode, last changed 2026-05-03T09:00:00Z`."""
+    from memgraph.cli.format import pluralize
+
+    if any(memory.is_damaged for memory in memories):
+        return "a document cannot be read"
+    facts = pluralize(sum(memory.facts for memory in memories), "fact")
+    episodes = pluralize(max(memory.episodes for memory in memories), "episode")
+    changed = max(memory.last_updated for memory in memories)
+    return ", ".join(filter(None, [facts, episodes, changed and f"last changed {changed}"]))
+
+
+def _dump(memory: MemorySummary) -> dict[str, Any]:
+    """Return a summary as JSON, with the agent instead of the scope."""
+    values = asdict(memory)
+    values.pop("scope")
+    return {"agent_name": memory.scope.agent_name, **values}
 
 
 def load_existing(storage: MemoryStorage, scope: Scope) -> Memory:

@@ -23,6 +23,7 @@ from memgraph.editing.facts import (
     unused_evidence,
 )
 from memgraph.editing.history import (
+    discard_rebuild,
     explain_fact,
     find_revision,
     iterate_revisions,
@@ -32,12 +33,15 @@ from memgraph.editing.history import (
 )
 from memgraph.editing.quarantine import accept_quarantined, find_quarantined, reject_quarantined
 from memgraph.editing.update import Change, FactWords, remove_words, update_memory
+from memgraph.editing.users import MemorySummary, list_users, summarize_memories
 
 __all__ = [
     "Change",
     "FactWords",
+    "MemorySummary",
     "accept_quarantined",
     "add_fact",
+    "discard_rebuild",
     "edit_fact",
     "edit_section",
     "explain_fact",
@@ -46,6 +50,7 @@ __all__ = [
     "find_quarantined",
     "find_revision",
     "iterate_revisions",
+    "list_users",
     "load_revision",
     "merge_memory",
     "missing_episodes",
@@ -55,6 +60,7 @@ __all__ = [
     "remove_words",
     "replace_memory",
     "revert_source",
+    "summarize_memories",
     "take_episodes",
     "undo_revision",
     "unused_evidence",

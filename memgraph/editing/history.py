@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from memgraph.editing.facts import current_time, find_fact
 from memgraph.editing.update import Change, update_memory
 from memgraph.errors import EditError
+from memgraph.history.rebuild import progress_of, rebuild_scope
 from memgraph.history.revert import Revert, Source, revert
 from memgraph.history.undo import FactHistory, Undo, find_undoable, memory_at, trace_fact, undo
 from memgraph.models import ChangeOrigin, Memory, Revision, Scope
@@ -125,8 +126,19 @@ def _source_of(thread: str | None, since: str | None, timezone: str) -> Source:
         raise EditError("name what is taken back: either a thread or a date since when")
     try:
         return Source(thread=thread or None, is_since=dates.since(since, timezone) if since else None)
-    except ValueError as error:
+    except EditError as error:
         raise EditError(f"since: {error}") from None
+
+
+def discard_rebuild(storage: MemoryStorage, scope: Scope) -> None:
+    """Delete what an unfinished rebuild of the memory of *scope* has learned, if there is one.
+
+    Raises:
+        StorageError: If it cannot be read or deleted.
+    """
+    place = rebuild_scope(scope)
+    if progress_of(storage.load(place)):
+        storage.delete(place)
 
 
 def load_revision(storage: MemoryStorage, scope: Scope, number: int) -> Memory:

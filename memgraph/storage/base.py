@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from memgraph.policy import Policy
     from memgraph.retrieval.vector_store import VectorStore
+    from memgraph.storage.traces import TraceCount
 
 logger = logging.getLogger(__name__)
 
@@ -205,6 +206,18 @@ class MemoryStorage(ABC):
             StorageError: If this storage cannot list them, which is the default.
         """
         raise StorageError(f"{self.name} cannot list its memories")
+
+    def scopes_of(self, user_id: str) -> list[Scope]:
+        """Return the scopes of a user of which anything is stored, also what is only left over; see `scopes`."""
+        return [scope for scope in self.scopes() if scope.user_id == user_id]
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount | None:  # noqa: ARG002
+        """Search the stored bytes for texts of a user whose memories were deleted; None if that is not possible.
+
+        Raises:
+            StorageError: If they cannot be read.
+        """
+        return None
 
     def close(self) -> None:  # noqa: B027 - most storages hold nothing open
         """Close connections and files. A closed storage must not be used again."""

@@ -28,6 +28,7 @@ from memgraph.storage.document import (
 from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.paths import Layout, absolute, path_of_url
 from memgraph.storage.revisions import current_recording, edited_entry, next_entry
+from memgraph.storage.traces import TraceCount, find_in_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -182,6 +183,21 @@ class FileStorage(MemoryStorage):
             for scope in self._layout.scopes():
                 if self._has_document(self._layout.document(scope)) or self._read_episodes(scope):
                     yield scope
+
+    def scopes_of(self, user_id: str) -> list[Scope]:
+        with wrap_os_errors(self._layout.base):
+            return [scope for scope in self._layout.scopes_of(user_id) if self._has_content(scope)]
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        with wrap_os_errors(self._layout.base):
+            paths = [path for scope in self._layout.scopes_of(user_id) for path in self._layout.files_of(scope)]
+        return TraceCount(len(find_in_files(paths, fragments)))
+
+    def _has_content(self, scope: Scope) -> bool:
+        """Whether there is a document, episodes, or the last good version of a document that was removed manually."""
+        path = self._layout.document(scope)
+        last_good = path if path.exists() else _last_good(path)
+        return self._has_document(last_good) or bool(self._read_episodes(scope))
 
     def _has_document(self, path: Path) -> bool:
         data = read(path)

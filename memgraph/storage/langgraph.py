@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, cast
@@ -24,6 +25,7 @@ from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.langgraph_episodes import ROOT, namespace_of
 from memgraph.storage.langgraph_locks import exclusive
 from memgraph.storage.revisions import next_entry
+from memgraph.storage.traces import TraceCount, find_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -142,6 +144,15 @@ class LangGraphStorage(MemoryStorage):
         with self._open() as store:
             found = list(self._scopes(store))
         yield from found
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        """Search the items of the user. What the store keeps of deleted ones is not known here."""
+        prefix, offset, found = namespace_of(Scope(user_id))[:2], 0, set[str]()
+        with self._open() as store:
+            while page := store.search(prefix, limit=PAGE, offset=offset, refresh_ttl=False):
+                found |= find_in_bytes(json.dumps([item.value for item in page]).encode(), fragments)
+                offset += len(page)
+        return TraceCount(len(found))
 
     def _locked(self, scope: Scope, change: Callable[[BaseStore], T]) -> T:
         with self._open() as opened, exclusive(opened, ".".join(namespace_of(scope))) as store:

@@ -22,6 +22,7 @@ from memgraph.storage.document import (
 )
 from memgraph.storage.episodes import EpisodeCache, merge_episodes, storable, within_limits
 from memgraph.storage.revisions import current_recording, decode_revision, encode_revision, horizon, next_entry
+from memgraph.storage.traces import TraceCount, find_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -101,6 +102,19 @@ class InMemoryStorage(MemoryStorage):
         for scope in {**self._documents, **self._stored_episodes}:
             if self._own_episodes(scope) or not is_deleted(partial(self._read, scope)):
                 yield scope
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        found = [
+            text
+            for scope in {**self._documents, **self._stored_episodes, **self._history}
+            if scope.user_id == user_id
+            for text in self._stored_texts(scope)
+        ]
+        return TraceCount(len(find_in_bytes("\n".join(found).encode(), fragments)))
+
+    def _stored_texts(self, scope: Scope) -> list[str]:
+        episodes = [episode.text for episode in self._own_episodes(scope)]
+        return [self._documents.get(scope, b"").decode(), *episodes, *self._history.get(scope, ())]
 
     def _own_episodes(self, scope: Scope) -> tuple[Episode, ...]:
         return self._stored_episodes.get(scope, ())

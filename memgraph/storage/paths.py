@@ -131,21 +131,31 @@ class Layout:
 
     def scopes(self) -> Iterator[Scope]:
         """Yield the scope of every file of a document or of episodes, sorted; other files are ignored."""
-        yield from self._scopes_below(DEFAULT_USER, self.base)
+        yield from self._scopes_below(DEFAULT_USER)
         for home in _folders(self.base / "users"):
             user_id = _stored_id(home) if is_shortened(home.name) else user_id_of(home.name)
             if user_id is not None and user_id != DEFAULT_USER:
-                yield from self._scopes_below(user_id, home)
+                yield from self._scopes_below(user_id)
 
-    def _scopes_below(self, user_id: str, home: Path) -> Iterator[Scope]:
+    def scopes_of(self, user_id: str) -> list[Scope]:
+        """Return the scope of the user, and of every agent that has a folder below the user's."""
+        home = self.document(Scope(user_id)).parent
         agents = (folder.name for folder in _folders(home / "agents") if _AGENT.fullmatch(folder.name))
-        for agent in (None, *agents):
-            try:
-                scope = Scope(user_id, agent)
-            except IdentityError:
-                return
-            if self.document(scope).is_file() or self.episodes(scope).is_file():
-                yield scope
+        return [Scope(user_id, agent) for agent in (None, *agents)]
+
+    def files_of(self, scope: Scope) -> list[Path]:
+        """Return the files of a document and of what is kept next to it, those that a killed process left included."""
+        paths = (self.document(scope), self.episodes(scope), self.history(scope), self.vectors(scope))
+        names = tuple(path.name for path in paths)
+        folder = paths[0].parent
+        return [path for path in folder.iterdir() if path.name.startswith(names)] if folder.is_dir() else []
+
+    def _scopes_below(self, user_id: str) -> Iterator[Scope]:
+        try:
+            scopes = self.scopes_of(user_id)
+        except IdentityError:
+            return
+        yield from (each for each in scopes if self.document(each).is_file() or self.episodes(each).is_file())
 
 
 def _folders(parent: Path) -> list[Path]:

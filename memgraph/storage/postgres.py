@@ -21,6 +21,7 @@ from memgraph.storage.document import (
 from memgraph.storage.episode_sql import EpisodeTable
 from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.postgres_pool import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
+from memgraph.storage.postgres_traces import find_in_postgres
 from memgraph.storage.revision_sql import RevisionTable
 from memgraph.storage.revisions import next_entry
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from memgraph.policy import Policy
     from memgraph.storage.episode_sql import EpisodeVersion, Execute
     from memgraph.storage.postgres_pool import Connection
+    from memgraph.storage.traces import TraceCount
 
 MIGRATIONS = (
     # json keeps the text unchanged, \u0000 included; jsonb would reorder keys and reject \u0000
@@ -194,6 +196,9 @@ class PostgresStorage(MemoryStorage):
             if not document or not is_deleted(read):
                 found.add((user_id, agent_name))
         yield from (Scope(*pair) for pair in sorted(found))
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        return find_in_postgres(self._database, user_id, fragments)
 
     def close(self) -> None:
         self._database.close()

@@ -26,6 +26,7 @@ from memgraph.storage.episodes import EpisodeCache
 from memgraph.storage.paths import VECTORS, absolute, default_folder, path_of_url
 from memgraph.storage.revision_sql import RevisionTable
 from memgraph.storage.revisions import next_entry
+from memgraph.storage.traces import TraceCount, find_in_sqlite
 
 if TYPE_CHECKING:
     import sqlite3
@@ -225,6 +226,10 @@ class SqliteStorage(MemoryStorage):
             stored = set(db.execute(SELECT_SCOPES)) - found
             found |= {pair for pair in stored if not is_deleted(partial(self._read, db, Scope(*pair)))}
         yield from (Scope(*pair) for pair in sorted(found))
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
+        with wrap_errors(self._path, StorageError):
+            return find_in_sqlite(self._path, fragments)
 
     def _read(self, db: sqlite3.Connection, scope: Scope) -> Memory | None:
         row = db.execute(SELECT, _key(scope)).fetchone()

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator
 
+from memgraph.errors import EditError
 from memgraph.models import PARTIAL_DATE, timestamp
 from memgraph.models.dates import days_of
 
@@ -129,13 +130,13 @@ def since(date: str, timezone: str = "UTC") -> Callable[[str], bool]:
         A function from a time in ISO 8601; of an unknown time it returns False.
 
     Raises:
-        ValueError: If *date* is not a date.
+        EditError: If *date* is not a date; it is a ValueError, too.
     """
     if days := days_of(date):
         first = days.first.isoformat()
         return lambda at: local_date(at, timezone) >= first
     moment = parse_time(date)
     if moment is None:
-        raise ValueError(f"{date[:40]!r} is not a date: write 2026, 2026-05, 2026-05-03 or 2026-05-03T09:00:00Z")
+        raise EditError(f"{date[:40]!r} is not a date: write 2026, 2026-05, 2026-05-03 or 2026-05-03T09:00:00Z")
     start = timestamp(moment)
     return lambda at: at >= start

@@ -40,6 +40,7 @@ REQUESTS = [
     ("POST", "upkeep", None),
     ("GET", "reviews", None),
     ("POST", "reviews/1", "accept"),
+    ("POST", "erase", None),
     ("GET", "quarantine", None),
     ("POST", "quarantine/1", "accept"),
 ]
@@ -53,6 +54,7 @@ def test_every_route_about_a_user_is_in_the_list(client: TestClient) -> None:
     routes = {(method.upper(), path) for path, item in paths.items() for method in item} - {
         ("GET", "/status"),
         ("GET", "/config"),
+        ("GET", "/users"),
     }
 
     assert len(routes) == len(REQUESTS)

@@ -978,3 +978,29 @@ def test_waiting_submissions_of_another_storage_are_not_read(outbox: Outbox) -> 
     enqueue(outbox.for_storage("file:one"))
 
     assert outbox.for_storage("file:other").submissions(KEY) == ((), "")
+
+
+def test_what_is_kept_of_a_user_is_listed_and_deleted(outbox: Outbox) -> None:
+    """Pending, failed and reviewed jobs of all agents; those of others stay."""
+    for number, key in enumerate((KEY, OTHER, ConversationKey(BOT), ConversationKey(BOB))):
+        enqueue(outbox, f'["{key}"]', key, now=number)
+    failed, reviewed = claim(outbox, scope=ADA)[0], claim(outbox, scope=BOT)[0]
+    outbox.dead_letter(failed, error="no answer", timing=TIMING)
+    outbox.hold_for_review(reviewed, "a proposal", now=100)
+
+    before = outbox.texts_of("ada")
+    outbox.delete_user("ada")
+
+    assert (len(before.submissions), before.reviews) == (3, ("a proposal",))
+    assert (outbox.texts_of("ada"), len(outbox.texts_of("bob").submissions)) == (((), ()), 1)
+    assert (outbox.dead_letters(), outbox.in_review()) == ((), ())
+
+
+def test_a_worker_whose_job_was_deleted_with_its_user_has_lost_it(outbox: Outbox) -> None:
+    enqueue(outbox)
+    claimed = claim(outbox)[0]
+
+    outbox.delete_user("ada")
+
+    assert not outbox.dead_letter(claimed, error="no answer", timing=TIMING)
+    assert outbox.dead_letters() == ()

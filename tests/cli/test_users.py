@@ -22,11 +22,31 @@ def with_users(memgraph: Any) -> Any:
     return memgraph
 
 
+def first_words(out: str) -> list[str]:
+    """Each line up to the size of the memory."""
+    return [line.rsplit(": ", 1)[0] for line in out.splitlines()]
+
+
 def test_users_are_listed_with_their_agents(with_users: Any) -> None:
-    assert with_users("users").out.splitlines() == ["ada", "bob (agents: coder)"]
-    assert with_users("users", "--json").json["users"] == [
-        {"user_id": "ada", "agents": []},
-        {"user_id": "bob", "agents": ["coder"]},
+    listed = with_users("users", "--json").json["users"]
+
+    assert first_words(with_users("users").out) == ["ada", "bob (agents: coder)"]
+    assert [(user["user_id"], user["agents"]) for user in listed] == [("ada", []), ("bob", ["coder"])]
+
+
+def test_users_are_listed_with_the_size_of_their_memories_and_their_last_change(with_users: Any) -> None:
+    changed = make_storage(load_settings()).load(Scope("ada")).last_updated
+
+    assert with_users("users").out.splitlines()[0] == f"ada: 1 fact, 0 episodes, last changed {changed}"
+
+
+def test_agents_lists_each_memory_of_a_user(with_users: Any) -> None:
+    found = with_users("agents", "-u", "bob", "--json").json["memories"]
+
+    assert first_words(with_users("agents", "-u", "bob").out) == ["shared by all agents", "coder"]
+    assert [(memory["agent_name"], memory["facts"], memory["revision"]) for memory in found] == [
+        (None, 1, 1),
+        ("coder", 2, 1),
     ]
 
 
@@ -36,7 +56,7 @@ def test_an_empty_storage_has_no_users(memgraph: Any) -> None:
     assert (result.code, result.out.split(" in ")[0]) == (0, "No memories")
 
 
-@pytest.mark.parametrize("command", ["show", "export", "audit", "recall"])
+@pytest.mark.parametrize("command", ["show", "export", "audit", "recall", "agents"])
 def test_an_unknown_user_is_an_error_that_names_the_known_ones(with_users: Any, command: str) -> None:
     """Nothing looks like an empty memory because of a typing mistake."""
     result = with_users(command, *(["Tea?"] if command == "recall" else []), "--user", "typo")
@@ -49,7 +69,7 @@ def test_a_user_who_only_said_something_is_listed_and_named(with_users: Any) -> 
     """Facts follow later, or never."""
     make_storage(load_settings()).append_episodes(Scope("eve"), [Episode(id="e", text="Hello.")], Policy())
 
-    assert with_users("users").out.splitlines() == ["ada", "bob (agents: coder)", "eve"]
+    assert first_words(with_users("users").out) == ["ada", "bob (agents: coder)", "eve"]
     assert with_users("show", "-u", "typo").err.endswith(" Known users: ada, bob, eve.\n")
     assert with_users("recall", "Hello?", "-u", "eve").code == 0
 

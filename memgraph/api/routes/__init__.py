@@ -15,6 +15,7 @@ from memgraph.api.routes import (
     summaries,
     transfer,
     upkeep,
+    users,
 )
 
 ROUTERS = tuple(
@@ -31,6 +32,7 @@ ROUTERS = tuple(
         reviews,
         quarantine,
         history,
+        users,
         service,
     )
 )

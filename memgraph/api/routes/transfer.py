@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from memgraph.api.backups import new_name
 from memgraph.api.dependencies import IfMatch, JsonBody, PrincipalDep, ServicesDep
 from memgraph.api.preconditions import require_if_match
 from memgraph.api.problems import ProblemError, problem_docs
@@ -24,6 +23,7 @@ from memgraph.editing import (
 )
 from memgraph.models import ChangeOrigin, Memory
 from memgraph.report import diff
+from memgraph.storage.backups import new_name
 
 router = APIRouter(tags=["transfer"])
 

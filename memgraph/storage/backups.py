@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from memgraph.models import Memory, Scope
 from memgraph.storage.atomic_file import make_folder, read, replace, wrap_os_errors
 from memgraph.storage.document import serialize
-from memgraph.storage.paths import Layout
+from memgraph.storage.paths import Layout, absolute, default_folder
 
 MAX_BACKUPS = 20
 """Backups of one memory; older ones are deleted."""
@@ -35,6 +36,7 @@ class Backups:
     """
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._layout = Layout(folder)
 
     def save(self, scope: Scope, memory: Memory, name: str) -> None:
@@ -63,6 +65,22 @@ class Backups:
         with wrap_os_errors(path):
             return read(path)
 
+    def scopes_of(self, user_id: str) -> list[Scope]:
+        """Return the scope of a user, and of each agent that may have backups."""
+        with wrap_os_errors(self.folder):
+            return self._layout.scopes_of(user_id)
+
+    def files_of(self, scope: Scope) -> list[Path]:
+        """Return all files in the folder of the backups of a memory."""
+        folder = self._folder(scope)
+        with wrap_os_errors(folder):
+            return sorted(folder.iterdir()) if folder.is_dir() else []
+
+    def documents(self, scope: Scope) -> list[bytes]:
+        """Return the documents of all backups of a memory, the newest first."""
+        with wrap_os_errors(self._folder(scope)):
+            return [path.read_bytes() for path in self._files(scope)]
+
     def delete(self, scope: Scope) -> None:
         """Delete every backup of a memory."""
         folder = self._folder(scope)
@@ -77,6 +95,14 @@ class Backups:
 
     def _folder(self, scope: Scope) -> Path:
         return self._layout.document(scope).parent / "backups"
+
+
+def backup_folder(storage_name: str, configured: str | None) -> Path:
+    """Return the *configured* folder, else one for each storage."""
+    if configured:
+        return absolute(configured)
+    digest = hashlib.sha256(storage_name.encode("utf-8", "replace")).hexdigest()[:8]
+    return default_folder() / f"backups-{digest}"
 
 
 def new_name() -> str:

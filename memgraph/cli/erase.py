@@ -1,0 +1,86 @@
+"""memgraph erase: remove everything that is kept of a user, with a receipt."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memgraph.cli.command import CommandContext, UserOption, add_command
+from memgraph.cli.jobs import OutboxOption
+
+if TYPE_CHECKING:
+    from memgraph.cli.output import Output
+    from memgraph.erasure import ErasedPlace, ErasureReceipt
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    add_command(app, erase)
+
+
+def erase(
+    ctx: CommandContext,
+    *,
+    user: UserOption,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    outbox: OutboxOption = None,
+) -> None:
+    """Erase everything that is kept of a user, in all places, and print a receipt.
+
+    That is every memory of USER, also those of agents, with episodes, history and vectors; pending, failed and
+    reviewed conversations; backups; and items of attachable memories. Then the stored bytes are searched for the
+    erased texts. The receipt names what is out of reach. It cannot be undone.
+
+        memgraph erase --user ada
+        memgraph erase --user ada --yes --json > receipt.json
+    """
+    from memgraph.cli.errors import FAILURE
+    from memgraph.erasure import erase_user, open_places
+
+    if not yes and not _confirm(ctx, user):
+        ctx.output.line("Nothing was erased.")
+        return
+    with open_places(ctx.settings, ctx.storage, outbox=outbox) as places:
+        receipt = erase_user(user, places)
+    show_receipt(ctx.output, receipt)
+    ctx.output.result(receipt.model_dump(mode="json"))
+    if not receipt.is_complete:
+        ctx.output.notice("Not everything was erased. The places above have the reason; then run the command again.")
+        raise typer.Exit(FAILURE)
+
+
+def show_receipt(output: Output, receipt: ErasureReceipt) -> None:
+    """Show what was removed, one line per place."""
+    from memgraph.cli.format import pluralize
+    from memgraph.cli.output import one_line
+
+    output.line(f"Erased user {one_line(receipt.user_id)}: {pluralize(receipt.removed, 'entry')}.", "bold")
+    for place in receipt.places:
+        output.line(format_place(place), "red" if place.error or place.remaining else "", indent=2)
+    output.line(f"The bytes were searched for {pluralize(receipt.searched_texts, 'erased text')}.")
+    output.line(f"Kept: {receipt.kept}.", "dim")
+    output.line("Out of reach:", "dim")
+    for each in receipt.out_of_reach:
+        output.line(each, "dim", indent=2)
+
+
+def format_place(place: ErasedPlace) -> str:
+    """Format a place on one line: `sqlite:/data/memory.db: facts 12, episodes 40; erased texts left: 0`."""
+    from memgraph.cli.output import one_line
+
+    removed = ", ".join(f"{kind} {count:,}" for kind, count in place.removed.items()) or "nothing"
+    left = "not searched" if place.remaining is None else f"erased texts left: {place.remaining:,}"
+    others = f", {place.of_others:,} of them in entries of others" if place.of_others else ""
+    error = f"; {one_line(place.error)}" if place.error else ""
+    return f"{one_line(place.name)}: {removed}; {left}{others}{error}"
+
+
+def _confirm(ctx: CommandContext, user: str) -> bool:
+    from memgraph.cli.output import one_line
+    from memgraph.errors import EditError
+
+    if ctx.output.as_json or not sys.stdin.isatty():
+        raise EditError("erase asks for confirmation at a terminal; add --yes to erase without asking")
+    return typer.confirm(f"Erase everything that is kept of user {one_line(user)}? It cannot be undone.")
