@@ -216,3 +216,18 @@ def test_a_document_is_imported_after_a_preview(site: Site, visit: Visit, tmp_pa
 
     expect(page.locator("#toasts")).to_contain_text("Imported.")
     assert [fact.content for fact in site.storage.load(ADA).facts] == ["Likes tea."]
+
+
+def test_a_user_is_erased_after_typing_their_id(site: Site, visit: Visit) -> None:
+    add(site, "Lives in a lighthouse on the island of Vinga.")
+    page = visit().open("/page/health")
+    page.get_by_label("Type ada to confirm").fill("bob")
+    page.get_by_role("button", name="Erase").click()
+    expect(page.locator("#toasts")).to_contain_text("type the user's id to confirm")
+    assert site.storage.load(ADA).facts
+
+    page.get_by_label("Type ada to confirm").fill("ada")
+    page.get_by_role("button", name="Erase").click()
+
+    expect(page.locator("#receipt")).to_contain_text("Erased.")
+    assert site.storage.load(ADA).facts == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import File, Query, Response, UploadFile
+from fastapi import File, Form, Query, Response, UploadFile
 
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep, changed
 from memgraph.api.page.rendering import render
@@ -21,6 +21,7 @@ from memgraph.editing import (
     update_memory,
     with_episodes,
 )
+from memgraph.erasure import erase_user, open_places
 from memgraph.errors import EditError
 from memgraph.history.diff import changes_between
 from memgraph.models import ChangeOrigin, Memory
@@ -98,6 +99,18 @@ def import_document(
     )
     storage.append_episodes(visit.chosen, new, policy)
     return changed(visit, "imported", merged)
+
+
+@router.post("/page/erase", dependencies=[ChangeDep])
+def erase(visit: VisitDep, confirmation: Annotated[str, Form(max_length=256)] = "") -> Response:
+    """Erase the user in all places, if they typed the user's id, and show the receipt."""
+    owner = visit.chosen.user_id
+    if confirmation != owner:
+        raise EditError("nothing was erased: type the user's id to confirm")
+    opened = visit.services.open()
+    with open_places(visit.services.settings, opened.storage, outbox=opened.outbox, backups=opened.backups) as places:
+        receipt = erase_user(owner, places)
+    return render(visit.request, "receipt.html", {**visit.values(), "receipt": receipt})
 
 
 def _findings(visit: Visit, memory: Memory) -> list[Finding]:
