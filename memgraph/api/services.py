@@ -5,16 +5,21 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memgraph.config import make_storage
 from memgraph.retrieval.recall import make_recall_pipeline
+from memgraph.retrieval.results import RecallResult
 from memgraph.settings import Settings
 from memgraph.storage.backups import Backups, backup_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from langchain_core.messages import AnyMessage
+
     from memgraph.background import Outbox
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.models import Scope
@@ -87,6 +92,27 @@ class Services:
             opened.storage.close()
         if opened.folder:
             opened.folder.cleanup()
+
+    def recall(
+        self,
+        scope: Scope,
+        messages: Sequence[AnyMessage],
+        *,
+        max_tokens: int | None = None,
+        as_of: str | None = None,
+    ) -> RecallResult:
+        """Return the memory text for a prompt; it is empty if `enabled` or `injection_enabled` is false.
+
+        Raises:
+            EditError: If *as_of* is not a date.
+            StorageError: If the memory cannot be read.
+        """
+        if not (self.settings.enabled and self.settings.injection_enabled):
+            return RecallResult(text="", tokens=0)
+        pipeline = replace(self.recall_pipeline, max_tokens=max_tokens) if max_tokens else self.recall_pipeline
+        storage = self.storage
+        memory, episodes, vectors = storage.load(scope), storage.episodes(scope), storage.vectors(scope)
+        return pipeline.recall(memory, messages, episodes=episodes, vectors=vectors, as_of=as_of)
 
     def discard_pending(self, scope: Scope, deletion: str) -> None:
         """Run the pending, failed and reviewed jobs of a deleted memory at once.

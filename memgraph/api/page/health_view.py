@@ -11,7 +11,9 @@ from memgraph.api.page.access import ChangeDep, Visit, VisitDep, changed
 from memgraph.api.page.rendering import render
 from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of, require_if_match
-from memgraph.api.responses import document_response
+from memgraph.api.routes import transfer
+from memgraph.api.routes.users import erase_everywhere
+from memgraph.api.schemas import ImportQuery, ScopeQuery
 from memgraph.audit import Finding, apply_fixes, audit
 from memgraph.editing import (
     merge_memory,
@@ -19,12 +21,10 @@ from memgraph.editing import (
     read_document,
     take_episodes,
     update_memory,
-    with_episodes,
 )
-from memgraph.erasure import erase_user, open_places
 from memgraph.errors import EditError
 from memgraph.history.diff import changes_between
-from memgraph.models import ChangeOrigin, Memory
+from memgraph.models import Memory
 from memgraph.rules.upkeep_candidates import find_candidates
 from memgraph.text.dates import local_day
 
@@ -72,9 +72,7 @@ def fix(visit: VisitDep, index: Annotated[int, Query(ge=0)], etag: Annotated[str
 @router.get("/page/export")
 def export(visit: VisitDep) -> Response:
     """Download the memory with its episodes."""
-    memory = visit.services.storage.load(visit.chosen)
-    exported = with_episodes(memory, visit.services.storage.episodes(visit.chosen))
-    return document_response(memory, exported, **{"Content-Disposition": 'attachment; filename="memory.json"'})
+    return transfer.export(ScopeQuery(**visit.chosen.model_dump()), visit.services, visit.session.principal)
 
 
 @router.post("/page/import", dependencies=[ChangeDep])
@@ -82,23 +80,17 @@ def import_document(
     visit: VisitDep, document: Annotated[UploadFile, File()], *, apply: Annotated[bool, Query()] = False
 ) -> Response:
     """Show what merging *document* would change; with *apply*, merge it."""
-    storage, policy = visit.services.storage, visit.services.settings.policy
-    imported, episodes = take_episodes(read_document(document.file.read(), document.filename or "the file"))
-    memory = storage.load(visit.chosen)
-    new = missing_episodes(storage.episodes(visit.chosen), episodes, policy)
-    if not apply:
-        changes = changes_between(memory, merge_memory(memory, imported, trusted=False))
-        values = {"changes": changes, "episodes": len(new)}
-        return render(visit.request, "import_preview.html", {**visit.values(), **values})
-    merged = update_memory(
-        storage,
-        visit.chosen,
-        lambda memory: merge_memory(memory, imported, trusted=False),
-        policy=policy,
-        origin=ChangeOrigin(by="import"),
-    )
-    storage.append_episodes(visit.chosen, new, policy)
-    return changed(visit, "imported", merged)
+    data, storage, scope = document.file.read(), visit.services.storage, visit.chosen
+    if apply:
+        transfer.import_document(data, ImportQuery(**scope.model_dump()), visit.services, visit.session.principal)
+        return changed(visit, "imported", storage.load(scope))
+    imported, episodes = take_episodes(read_document(data, document.filename or "the file"))
+    memory = storage.load(scope)
+    values = {
+        "changes": changes_between(memory, merge_memory(memory, imported, trusted=False)),
+        "episodes": len(missing_episodes(storage.episodes(scope), episodes, visit.services.settings.policy)),
+    }
+    return render(visit.request, "import_preview.html", {**visit.values(), **values})
 
 
 @router.post("/page/erase", dependencies=[ChangeDep])
@@ -107,9 +99,7 @@ def erase(visit: VisitDep, confirmation: Annotated[str, Form(max_length=256)] = 
     owner = visit.chosen.user_id
     if confirmation != owner:
         raise EditError("nothing was erased: type the user's id to confirm")
-    opened = visit.services.open()
-    with open_places(visit.services.settings, opened.storage, outbox=opened.outbox, backups=opened.backups) as places:
-        receipt = erase_user(owner, places)
+    receipt = erase_everywhere(visit.services, owner)
     return render(visit.request, "receipt.html", {**visit.values(), "receipt": receipt})
 
 

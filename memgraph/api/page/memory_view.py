@@ -13,14 +13,13 @@ from memgraph.api.page.access import ChangeDep, Visit, VisitDep, changed
 from memgraph.api.page.rendering import render
 from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of, require_if_match
+from memgraph.api.routes import facts
+from memgraph.api.schemas import FactDeleteQuery
 from memgraph.editing import (
     add_fact,
     edit_fact,
     edit_section,
     explain_fact,
-    find_any_fact,
-    remove_fact,
-    remove_words,
     undo_revision,
     update_memory,
 )
@@ -210,15 +209,9 @@ def change_fact(
 @router.delete("/page/facts/{fact_id:path}", dependencies=[ChangeDep])
 def delete_fact(fact_id: FactId, visit: VisitDep, etag: Annotated[str, Query(max_length=200)]) -> Response:
     """Delete a fact and the words that only it rests on."""
-    removed: list[Fact] = []
-
-    def change(memory: Memory) -> Memory:
-        removed[:] = [find_any_fact(memory, fact_id)]
-        return remove_fact(memory, fact_id)
-
-    memory = _change(visit, change, etag=etag)
-    remove_words(visit.services.storage, visit.chosen, memory, removed[0])
-    return changed(visit, "deleted", memory)
+    query = FactDeleteQuery(**visit.chosen.model_dump())
+    facts.delete_fact(fact_id, query, visit.services, visit.session.principal, etag)
+    return changed(visit, "deleted", visit.services.storage.load(visit.chosen))
 
 
 @router.post("/page/summaries/{name}", dependencies=[ChangeDep])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Query, Response
@@ -11,7 +10,6 @@ from langchain_core.messages import HumanMessage
 from memgraph.api.page.access import VisitDep
 from memgraph.api.page.rendering import render
 from memgraph.api.page.route import page_router
-from memgraph.retrieval.results import RecallResult
 from memgraph.text.tokens import count_tokens
 
 router = page_router()
@@ -35,7 +33,10 @@ def show_result(
     budget: Annotated[int, Query(ge=50, le=MAX_TOKENS)] = 2_000,
 ) -> Response:
     """Show the text within *budget* tokens for the question *q*."""
-    result, larger = _recall(visit, q, budget), _recall(visit, q, min(2 * budget, 2 * MAX_TOKENS))
+    messages = [HumanMessage(q)] if q.strip() else []
+    result, larger = (
+        visit.services.recall(visit.chosen, messages, max_tokens=tokens) for tokens in (budget, 2 * budget)
+    )
     inside = {item.fact.id for item in result.facts} | {item.episode.id for item in result.episodes}
     values = {
         "result": result,
@@ -45,13 +46,3 @@ def show_result(
         "missed_episodes": [item for item in larger.episodes if item.episode.id not in inside][:NEAR_MISSES],
     }
     return render(visit.request, "recall_result.html", {**visit.values(), **values})
-
-
-def _recall(visit: VisitDep, question: str, max_tokens: int) -> RecallResult:
-    pipeline, storage, scope = visit.services.recall_pipeline, visit.services.storage, visit.chosen
-    return replace(pipeline, max_tokens=max_tokens).recall(
-        storage.load(scope),
-        [HumanMessage(question)] if question.strip() else (),
-        episodes=storage.episodes(scope),
-        vectors=storage.vectors(scope),
-    )

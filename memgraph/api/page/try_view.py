@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -13,6 +12,7 @@ from typing import Annotated
 from fastapi import File, Form, Path, Request, Response, UploadFile
 from starlette.concurrency import run_in_threadpool
 
+from memgraph._cache import LRUCache
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep
 from memgraph.api.page.forms import read_decision
 from memgraph.api.page.rendering import render
@@ -48,19 +48,15 @@ class Trial:
 
 
 class Trials:
-    """The open updates of an app, in RAM: at most MAX_TRIALS."""
+    """The open updates of an app, in RAM: at most MAX_TRIALS. An erasure clears them, since they have users' words."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._trials: OrderedDict[str, Trial] = OrderedDict()
+        self._trials = LRUCache[str, Trial](MAX_TRIALS)
 
     def add(self, trial: Trial) -> str:
         """Keep *trial*, and return its id."""
         trial_id = secrets.token_urlsafe(16)
-        with self._lock:
-            self._trials[trial_id] = trial
-            while len(self._trials) > MAX_TRIALS:
-                self._trials.popitem(last=False)
+        self._trials.put(trial_id, trial)
         return trial_id
 
     def find(self, trial_id: str, owner: str) -> Trial:
@@ -69,17 +65,16 @@ class Trials:
         Raises:
             EditError: If it does not exist, or is another memory's.
         """
-        with self._lock:
-            trial = self._trials.get(trial_id)
-            if trial is None or trial.owner != owner:
-                raise EditError("this update is not open any more: begin again")
-            self._trials.move_to_end(trial_id)
-            return trial
+        trial = self._trials.get(trial_id)
+        if trial is None or trial.owner != owner:
+            raise EditError("this update is not open any more: begin again")
+        return trial
 
-    def discard(self, trial_id: str) -> None:
-        """Forget a trial."""
-        with self._lock:
-            self._trials.pop(trial_id, None)
+    def discard(self, trial_id: str, owner: str) -> None:
+        """Remove the trial of *owner*, if it is open."""
+        trial = self._trials.get(trial_id)
+        if trial and trial.owner == owner:
+            self._trials.pop(trial_id)
 
 
 @router.get("/page/try")
@@ -158,7 +153,7 @@ def edit(
 @router.post("/page/try/{trial_id}/discard", dependencies=[ChangeDep])
 def discard(trial_id: TrialId, visit: VisitDep) -> Response:
     """End the update without saving."""
-    _trials(visit.request).discard(trial_id)
+    _trials(visit.request).discard(trial_id, str(visit.chosen))
     return render(visit.request, "try_form.html", {**visit.values(), "nodes": NODES})
 
 

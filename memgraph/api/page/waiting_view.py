@@ -16,7 +16,7 @@ from memgraph.api.page.forms import read_decision
 from memgraph.api.page.rendering import HEADERS, render
 from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of, require_if_match
-from memgraph.api.routes.conversations import job_info
+from memgraph.api.routes.conversations import jobs_of
 from memgraph.api.routes.reviews import pending_reviews
 from memgraph.editing import accept_quarantined, reject_quarantined, update_memory
 from memgraph.errors import NotInReviewError
@@ -90,12 +90,11 @@ def _decide(visit: Visit, review_id: str, form: Mapping[str, object]) -> Respons
 
 
 def _values(visit: Visit) -> dict[str, object]:
-    services, scope = visit.services, visit.chosen
-    memory = services.storage.load(scope)
+    memory, jobs = visit.services.storage.load(visit.chosen), jobs_of(visit.services, visit.chosen)
     return {
-        "pending": [job_info(job) for job in services.invoker.pending() if job.key.scope == scope],
-        "failed": [job_info(job) for job in services.invoker.failed() if job.key.scope == scope],
-        "reviews": pending_reviews(services, scope),
+        "pending": jobs.pending,
+        "failed": jobs.failed,
+        "reviews": jobs.in_review,
         "quarantine": memory.quarantine,
         "etag": etag_of(memory),
     }

@@ -23,7 +23,9 @@ from memgraph.api.schemas import (
 )
 
 if TYPE_CHECKING:
+    from memgraph.api.services import Services
     from memgraph.background.outbox import Job
+    from memgraph.models import Scope
 
 router = APIRouter(tags=["learning"])
 
@@ -55,12 +57,7 @@ def submit(
 def list_updates(query: Annotated[ScopeQuery, Query()], services: ServicesDep, principal: PrincipalDep) -> Response:
     """List the pending and failed jobs of a memory, and the reviews that wait for a decision."""
     scope = principal.scope(query.user_id, query.agent_name)
-    jobs = JobsResponse(
-        pending=[job_info(job) for job in services.invoker.pending() if job.key.scope == scope],
-        failed=[job_info(job) for job in services.invoker.failed() if job.key.scope == scope],
-        in_review=pending_reviews(services, scope),
-    )
-    return json_response(jobs)
+    return json_response(jobs_of(services, scope))
 
 
 @router.post("/updates/retry", response_model=RetryResponse)
@@ -70,8 +67,16 @@ def retry(query: Annotated[RetryQuery, Query()], services: ServicesDep, principa
     return json_response(RetryResponse(put_back=services.invoker.retry(scope, query.thread_id or None)))
 
 
-def job_info(job: Job) -> JobInfo:
-    """Return what is shown of a job."""
+def jobs_of(services: Services, scope: Scope) -> JobsResponse:
+    """Return what waits for learning or a decision, or failed, in a memory."""
+    return JobsResponse(
+        pending=[_job_info(job) for job in services.invoker.pending() if job.key.scope == scope],
+        failed=[_job_info(job) for job in services.invoker.failed() if job.key.scope == scope],
+        in_review=pending_reviews(services, scope),
+    )
+
+
+def _job_info(job: Job) -> JobInfo:
     return JobInfo(
         thread_id=job.key.thread_id,
         submissions=job.submissions,

@@ -25,10 +25,11 @@ from memgraph.api.schemas import (
     UndoQuery,
     UndoResponse,
 )
+from memgraph.api.services import Services
 from memgraph.editing import explain_fact, find_revision, load_revision, revert_source, undo_revision
 from memgraph.errors import EditError
 from memgraph.history.diff import changes_between
-from memgraph.models import Memory
+from memgraph.models import Memory, Scope
 
 router = APIRouter(tags=["history"])
 
@@ -71,10 +72,7 @@ def read_revision(
 ) -> Response:
     """Return the memory as it was at a revision."""
     scope = principal.scope(query.user_id, query.agent_name)
-    try:
-        return json_response(load_revision(services.storage, scope, revision))
-    except EditError as error:
-        raise ProblemError(HTTPStatus.NOT_FOUND, "NotInHistory", str(error)) from None
+    return json_response(_memory_at(services, scope, revision))
 
 
 @router.post("/history/revert", response_model=RevertResponse, responses={**etag_header_docs(), **CONDITIONAL_PROBLEMS})
@@ -109,10 +107,7 @@ def compare(
 ) -> Response:
     """Return what differs in the memory between two revisions."""
     scope = principal.scope(query.user_id, query.agent_name)
-    try:
-        before, after = (load_revision(services.storage, scope, number) for number in (revision, other))
-    except EditError as error:
-        raise ProblemError(HTTPStatus.NOT_FOUND, "NotInHistory", str(error)) from None
+    before, after = (_memory_at(services, scope, number) for number in (revision, other))
     return json_response(DiffResponse(changes=changes_between(before, after)))
 
 
@@ -178,3 +173,10 @@ def rebuild(query: Annotated[RebuildQuery, Query()], services: ServicesDep, prin
         revision=learned.memory.revision, replaced=is_replaced, episodes=learned.episodes, changes=learned.changes
     )
     return json_response(answer, learned.memory)
+
+
+def _memory_at(services: Services, scope: Scope, revision: int) -> Memory:
+    try:
+        return load_revision(services.storage, scope, revision)
+    except EditError as error:
+        raise ProblemError(HTTPStatus.NOT_FOUND, "NotInHistory", str(error)) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -25,13 +24,4 @@ def recall(
     """
     scope = principal.scope(query.user_id, query.agent_name)
     messages = to_messages(body.messages)
-    is_enabled = services.settings.enabled and services.settings.injection_enabled
-    pipeline = services.recall_pipeline
-    if body.max_tokens:
-        pipeline = replace(pipeline, max_tokens=body.max_tokens)
-    if not is_enabled:
-        return json_response(RecallResult(text="", tokens=0))
-    storage = services.storage
-    memory, episodes, vectors = storage.load(scope), storage.episodes(scope), storage.vectors(scope)
-    recalled = pipeline.recall(memory, messages, episodes=episodes, vectors=vectors, as_of=query.as_of)
-    return json_response(recalled)
+    return json_response(services.recall(scope, messages, max_tokens=body.max_tokens, as_of=query.as_of))

@@ -12,6 +12,7 @@ from memgraph.api.dependencies import PrincipalDep, ServicesDep
 from memgraph.api.problems import problem_docs
 from memgraph.api.responses import json_response
 from memgraph.api.schemas import MemoryInfo, UserInfo, UserPage, UserPageQuery, UserQuery
+from memgraph.api.services import Services
 from memgraph.editing import MemorySummary, list_users, summarize_memories
 from memgraph.erasure import ErasureReceipt, erase_user, open_places
 
@@ -39,9 +40,14 @@ def erase(query: Annotated[UserQuery, Query()], services: ServicesDep, principal
     then send the request again.
     """
     owner = principal.scope(query.user_id, None).user_id
+    return json_response(erase_everywhere(services, owner))
+
+
+def erase_everywhere(services: Services, user_id: str) -> ErasureReceipt:
+    """Erase a user in the places of the app and of its settings."""
     opened = services.open()
     with open_places(services.settings, opened.storage, outbox=opened.outbox, backups=opened.backups) as places:
-        return json_response(erase_user(owner, places))
+        return erase_user(user_id, places)
 
 
 def _to_info(memory: MemorySummary) -> MemoryInfo:
