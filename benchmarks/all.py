@@ -40,6 +40,7 @@ PARTS = (
         "erase",
         "storages",
         "servers",
+        "scale",
         "agents",
         "attachments",
         "file_memory",

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -17,8 +17,11 @@ SOURCE = HERE.parent / "tests/postgres_server.py"
 
 
 @contextmanager
-def postgres_url() -> Iterator[str]:
+def postgres_url(options: Mapping[str, str] | None = None) -> Iterator[str]:
     """Start a server and yield the URL of an empty database; the environment has its user and password meanwhile.
+
+    Args:
+        options: Server settings, in addition to those of the tests.
 
     Raises:
         Skipped: If PostgreSQL or its client library is not installed.
@@ -27,7 +30,7 @@ def postgres_url() -> Iterator[str]:
     if (programs := tests._programs()) is None:  # noqa: SLF001
         raise Skipped("needs PostgreSQL: as root, on Debian, `sh tests/install_servers.sh`")
     folder = Path(tempfile.mkdtemp(prefix="memgraph-", dir="/tmp"))
-    server, before = tests.PostgresServer(programs, folder), dict(os.environ)
+    server, before = tests.PostgresServer(programs, folder, options or {}), dict(os.environ)
     try:
         server.make()
         server.start()

@@ -1,12 +1,16 @@
 """A fake OpenAI-compatible server whose chat model makes one fact of each new turn.
 
-Each fact has a nonce, so that a turn which is learned twice shows as two facts.
+    python benchmarks/provider.py SECONDS   # prints its URL, and serves until it is stopped
+
+Each fact has a nonce, so that a turn which is learned twice shows as two facts; from the command line it has none, so
+that the gates of the default settings accept it.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
+import sys
 import threading
 import time
 from collections import Counter
@@ -24,12 +28,14 @@ class Provider(ThreadingHTTPServer):
 
     Args:
         seconds: Latency of each response.
+        is_unique: Whether a fact gets a nonce.
     """
 
     daemon_threads = True
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, *, is_unique: bool = True) -> None:
         super().__init__(("127.0.0.1", 0), Completions)
+        self.is_unique = is_unique
         self.seconds = seconds
         self.active: Counter[str] = Counter()
         self.requests: Counter[str] = Counter()
@@ -64,7 +70,9 @@ class Completions(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.active[key] -= 1
         turns = [turn.text for turn in read_turns(prompt) if turn.is_new]
-        answer = update_answer(*(f"{turn} #{secrets.token_hex(4)}" for turn in turns))
+        answer = update_answer(
+            *(f"{turn} #{secrets.token_hex(4)}" if self.server.is_unique else turn for turn in turns)
+        )
         self._stream(answer) if request.get("stream") else self._answer(answer)
 
     def log_message(self, *_: object) -> None:
@@ -102,3 +110,9 @@ def provider(seconds: float) -> Iterator[Provider]:
             yield serving
         finally:
             serving.shutdown()
+
+
+if __name__ == "__main__":
+    with Provider(float(sys.argv[1]), is_unique=False) as endless:
+        print(endless.url, flush=True)
+        endless.serve_forever()

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +20,20 @@ USER = "memgraph"
 UNTIL_TOLD = 'folder=$1; shift; "$@" & read -r told; kill -INT $!; wait $!; test "$told" || rm -rf "$folder"'
 """A shell that stops the server when it is told to; also when the tests were killed: then nobody holds its input."""
 
-SETTINGS = ("listen_addresses=127.0.0.1", "shared_buffers=16MB", "max_connections=60")
+SETTINGS = {"listen_addresses": "127.0.0.1", "shared_buffers": "16MB", "max_connections": "60"}
 STARTING_SECONDS = 60
 
 
 class PostgresServer:
     """A cluster of its own. Root may not run one, so there it is the user that Debian's package made."""
 
-    def __init__(self, programs: Path, folder: Path) -> None:
+    def __init__(self, programs: Path, folder: Path, options: Mapping[str, str] | None = None) -> None:
         self.password = secrets.token_hex(16)
         self.port = _free_port()
         self.url = f"postgresql://127.0.0.1:{self.port}/postgres"
         self._programs = programs
         self._folder = folder
+        self._options = {**SETTINGS, **(options or {})}
         self._shell: subprocess.Popen[bytes] | None = None
 
     def make(self) -> None:
@@ -49,7 +50,11 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        settings = [part for setting in (*SETTINGS, f"port={self.port}") for part in ("-c", setting)]
+        settings = [
+            part
+            for setting in {**self._options, "port": self.port}.items()
+            for part in ("-c", "=".join(map(str, setting)))
+        ]
         serve = [self._programs / "postgres", "-D", self._data, "-k", self._folder, *settings]
         self._shell = self._run(["sh", "-c", UNTIL_TOLD, "sh", self._folder, *serve])
         _wait_for(self._answers)
