@@ -107,10 +107,11 @@ def validate_config(model: type[ModelT], value: object, location: str) -> ModelT
     except ValidationError as error:
         # every member of a union reports an error; the one that got furthest into the value is the intended one
         deepest = max(field_errors(error), key=lambda found: len(found.loc))
-        raise _to_config_error(deepest, model, location) from None  # pydantic's message may quote a secret
+        raise describe_field_error(deepest, model, location) from None  # pydantic's message may quote a secret
 
 
-def _to_config_error(error: FieldError, model: type[BaseModel], location: str) -> ConfigError:
+def describe_field_error(error: FieldError, model: type[BaseModel], location: str) -> ConfigError:
+    """Return the error about a value of *model*, which is configured at *location*."""
     path, parent, field = _resolve_path(error.loc, model, location)
     key = str(error.loc[-1]) if error.loc else ""
     if error.type == "extra_forbidden":

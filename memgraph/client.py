@@ -245,7 +245,10 @@ class MemoryClient:
         Raises:
             EditError: If *content* is invalid, or is known already.
         """
-        memory = self._edit(user_id, lambda memory: add_fact(memory, content, category=category))
+        memory = self._edit(
+            user_id,
+            lambda memory: add_fact(memory, content, category=category, categories=self.settings.policy.category_names),
+        )
         return memory.facts[-1]
 
     def update(
@@ -264,7 +267,14 @@ class MemoryClient:
         """
         memory = self._edit(
             user_id,
-            lambda memory: edit_fact(memory, fact_id, content=content, category=category, confidence=confidence),
+            lambda memory: edit_fact(
+                memory,
+                fact_id,
+                content=content,
+                category=category,
+                confidence=confidence,
+                categories=self.settings.policy.category_names,
+            ),
         )
         return find_fact(memory, fact_id)
 

@@ -8,8 +8,9 @@ from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from memgraph.categories import DEFAULT_CATEGORIES, Categories
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
-from memgraph.models import CATEGORIES
+from memgraph.models import CATEGORIES, Fact
 
 LANGUAGES = ChoiceLabels(auto="the language of the user's messages", en="English", zh="Chinese")
 
@@ -103,6 +104,9 @@ class Policy(FieldSpecMixin, BaseModel):
     summaries: Annotated[Summaries, SUMMARIES] = "update"
     """When the summaries are written: by an `update` that has news for one, or by the `upkeep` only, which makes the
     prompt and the answers of updates shorter."""
+    categories: Categories = DEFAULT_CATEGORIES
+    """The categories of facts. A category of your own has a `name`, a `description` for the model, and perhaps
+    `stale_days`; a built-in one can be listed by its name alone. `context` and `correction` are always among them."""
     stale_days: StaleDays = Field(default_factory=lambda: dict(STALE_DAYS))
     """Days by category after which the upkeep asks whether a fact that was not repeated still holds; corrections and
     manual facts never become stale."""
@@ -132,6 +136,22 @@ class Policy(FieldSpecMixin, BaseModel):
     """Number of revisions kept in the history of a memory, the latest ones; 0 keeps no history."""
     max_races: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Maximum number of conflicts with other writers before an update fails."""
+
+    @property
+    def category_names(self) -> tuple[str, ...]:
+        """The names of the categories, in their order."""
+        return tuple(category.name for category in self.categories)
+
+    def category_of(self, fact: Fact) -> str:
+        """Return the category of *fact* as it is shown: "context" if it is neither configured nor built in."""
+        return fact.category if fact.category in self.category_names else fact.effective_category
+
+    def days_until_stale(self, fact: Fact) -> int | None:
+        """Return the days after which the upkeep asks about *fact*; None if it never becomes stale."""
+        name = self.category_of(fact)
+        if name in CATEGORIES:
+            return self.stale_days.get(cast("AgingCategory", name))
+        return next((category.stale_days for category in self.categories if category.name == name), None)
 
     @property
     def kept_words(self) -> str:

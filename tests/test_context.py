@@ -206,6 +206,7 @@ def test_the_json_schema_has_every_field_that_json_can_express() -> None:
         "allowed",
         "model_params",
         "stale_days",
+        "categories",
     }
 
     assert set(Context.model_json_schema()["properties"]) == expected

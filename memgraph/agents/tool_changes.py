@@ -145,7 +145,14 @@ def update_tool_fact(
     """
     before = check_confirmed(memory, fact_id, confirmed)
     caller.check_writes(min(caller.policy.max_tool_writes, damage_limit(memory)))
-    edited = edit_fact(memory, fact_id, content=content, category=category, confidence=confidence)
+    edited = edit_fact(
+        memory,
+        fact_id,
+        content=content,
+        category=category,
+        confidence=confidence,
+        categories=caller.policy.category_names,
+    )
     if before.is_manual:
         return ToolResult(edited, "Done.")
     after = find_fact(edited, fact_id)

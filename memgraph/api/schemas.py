@@ -20,7 +20,15 @@ from memgraph.report import Outcome, Report
 from memgraph.review import Proposal
 from memgraph.text.dates import UtcTime
 
-Category = Literal["preference", "knowledge", "context", "behavior", "goal", "correction"]
+CategoryName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=40,
+        description="A category of the setting `categories`; by default preference, knowledge, context, behavior, goal "
+        "or correction. GET /status lists them.",
+    ),
+]
 Text = Annotated[str, Field(min_length=1, max_length=2_000)]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 ThreadId = Annotated[str, Field(max_length=256)]
@@ -194,7 +202,7 @@ class FactCreate(BodyModel):
     """A fact to add."""
 
     content: Text = Field(description="The fact, in 1 to 2,000 characters.")
-    category: Category = cast("Category", DEFAULT_CATEGORY)
+    category: CategoryName = DEFAULT_CATEGORY
     confidence: Confidence = DEFAULT_CONFIDENCE
     source_error: Text | None = Field(default=None, description="The corrected mistake; corrections only.")
 
@@ -205,7 +213,7 @@ class FactUpdate(BodyModel):
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     content: Text | None = None
-    category: Category | None = None
+    category: CategoryName | None = None
     confidence: Confidence | None = None
     source_error: Text | None = None
 
@@ -509,6 +517,7 @@ class StatusResponse(ResponseModel):
     version: str
     enabled: bool = Field(description="False: learning and recall are off.")
     injection_enabled: bool
+    categories: list[str] = Field(description="The categories that a fact may have.")
     user_id: str | None = Field(description="The user whose memory the token gives access to; null: every user.")
     service: ServiceInfo | None = Field(description="Only for the administrator's token.")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memgraph.models import Fact, Memory
 
 FactId = Annotated[str, typer.Argument(metavar="ID", help="Id of the fact, as listed by `memgraph show`.")]
-CATEGORY_HELP = "preference, knowledge, context, behavior, goal or correction."
+CATEGORY_HELP = "preference, knowledge, context, behavior, goal or correction, unless the settings list others."
 CONFIDENCE_HELP = "Confidence from 0 to 1."
 AVOID_HELP = "The mistake to avoid; only with category correction."
 
@@ -48,7 +48,14 @@ def add(
     added: list[Fact] = []
 
     def change(memory: Memory) -> Memory:
-        changed = add_fact(memory, content, category=category, confidence=confidence, source_error=avoid)
+        changed = add_fact(
+            memory,
+            content,
+            category=category,
+            confidence=confidence,
+            source_error=avoid,
+            categories=ctx.settings.policy.category_names,
+        )
         added[:] = changed.facts[-1:]
         return changed
 
@@ -74,7 +81,15 @@ def edit(
     from memgraph.editing import edit_fact, find_fact
 
     def change(memory: Memory) -> Memory:
-        return edit_fact(memory, fact_id, content=content, category=category, confidence=confidence, source_error=avoid)
+        return edit_fact(
+            memory,
+            fact_id,
+            content=content,
+            category=category,
+            confidence=confidence,
+            source_error=avoid,
+            categories=ctx.settings.policy.category_names,
+        )
 
     memory = _edit(ctx, user, agent, change)
     _show(ctx, "Updated", find_fact(memory, fact_id), memory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
@@ -11,7 +11,6 @@ from memgraph.cli.format import TITLES, pluralize
 from memgraph.cli.output import Output, one_line
 from memgraph.cli.prompts import prompt_edit, prompt_line
 from memgraph.errors import EditError
-from memgraph.models import CATEGORIES
 from memgraph.review import Proposal, ReviewItem, Verdict, parse_decision
 
 _STYLES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -139,7 +138,7 @@ def _edit(output: Output, proposal: Proposal, item: ReviewItem) -> Mapping[str, 
         output.notice("This change cannot be edited: accept or reject it.")
         return None
     try:
-        edit = dict(_prompt_values(item))
+        edit = dict(_prompt_values(item, proposal.categories))
         if edit:
             parse_decision(proposal.model_copy(update={"items": (item,)}), {"items": {item.key: edit}})
     except EditError as error:
@@ -148,13 +147,13 @@ def _edit(output: Output, proposal: Proposal, item: ReviewItem) -> Mapping[str, 
     return edit or None
 
 
-def _prompt_values(item: ReviewItem) -> Iterator[tuple[str, object]]:
+def _prompt_values(item: ReviewItem, categories: Sequence[str]) -> Iterator[tuple[str, object]]:
     """Yield the fields that were changed; an empty line keeps the current value."""
     if text := prompt_edit("text", item.after):
         yield "after", text
     if item.kind != "add":
         return
-    category = prompt_edit(f"category ({', '.join(CATEGORIES)})", item.category or "")
+    category = prompt_edit(f"category ({', '.join(categories)})", item.category or "")
     if category:
         yield "category", category
     if confidence := prompt_edit("confidence (0 to 1)", f"{item.confidence or 0.0:g}"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from memgraph._validation import describe_constraint, field_errors, invalid_value, is_secret
+from memgraph._validation import describe_constraint, describe_field_error, field_errors, invalid_value, is_secret
+from memgraph.categories import Category
 from memgraph.config.sources import ROOT_KEYS, SettingValue, from_call, from_environment, from_file
 from memgraph.errors import ConfigError
 from memgraph.settings import Settings
@@ -29,6 +31,8 @@ class LoadedSettings:
     """The file that was read."""
 
 
+_LISTED: Mapping[str, type[BaseModel]] = MappingProxyType({"categories": Category})
+"""Settings that are lists, and what is in them: an error names the entry."""
 _MUST_BE = "must be "
 """What the message of a validator starts with that describes the allowed values."""
 
@@ -81,5 +85,7 @@ def _validate(values: Mapping[str, SettingValue]) -> Settings:
 def _to_config_error(error: ValidationError, values: Mapping[str, SettingValue]) -> ConfigError:
     first = field_errors(error)[0]
     value, field = values[str(first.loc[0])], Settings.model_fields[str(first.loc[0])]
+    if entry := _LISTED.get(str(first.loc[0])):
+        return describe_field_error(replace(first, loc=first.loc[1:]), entry, value.source)
     allowed = first.reason.removeprefix(_MUST_BE) if first.reason.startswith(_MUST_BE) else describe_constraint(field)
     return invalid_value(value.source, "***" if is_secret(field) else value.raw, allowed)

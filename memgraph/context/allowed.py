@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from memgraph.context.context import Context
 
 _SHOWN_CHARS = 40
+_INSTRUCTIONS = frozenset({"categories"})
+"""Fields of the policy whose texts are part of the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,14 @@ class AllowedChoices:
         `enabled` is dropped if it would switch on a memory that *defaults* switch off.
 
         Raises:
-            ConfigError: If a string in it is neither allowed nor the graph's own, in *defaults*.
+            ConfigError: If a string in it is neither allowed nor the graph's own, in *defaults*, or if it sets what
+                the model is instructed to look for.
         """
+        if run.policy and (given := _INSTRUCTIONS & run.policy.model_fields_set):
+            raise ConfigError(
+                f"context: {', '.join(sorted(given))} cannot be set in a run over HTTP: the texts are part of the "
+                "instructions; they are set on the server, in memgraph.yaml"
+            )
         models = {name: name for name in (*self.models, defaults.model or "offline") if isinstance(name, str)}
         return run.model_copy(
             update={

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from datetime import UTC, datetime
 
 from memgraph.errors import EditError
-from memgraph.models import MANUAL, Evidence, Fact, Memory, Section, SectionName, new_fact_id, timestamp
+from memgraph.models import CATEGORIES, MANUAL, Evidence, Fact, Memory, Section, SectionName, new_fact_id, timestamp
 from memgraph.rules.add import merge_evidence
 from memgraph.rules.validation import (
     validate_category,
@@ -31,16 +31,18 @@ def add_fact(
     confidence: float = DEFAULT_CONFIDENCE,
     source_error: str | None = None,
     evidence: Sequence[Evidence] = (),
+    categories: Collection[str] = tuple(CATEGORIES),
 ) -> Memory:
     """Return *memory* with a manual fact appended.
 
     Args:
         memory: The memory to change.
         content: 1-2,000 characters.
-        category: One of CATEGORIES.
+        category: One of *categories*.
         confidence: From 0 to 1.
         source_error: What went wrong; for corrections only.
         evidence: The user's own words, if the fact is taken from a message.
+        categories: The categories that the policy has.
 
     Raises:
         EditError: If an argument is invalid, or another fact has the same content.
@@ -48,7 +50,7 @@ def add_fact(
     fact = Fact(
         id=unique_fact_id({fact.id for fact in memory.facts}),
         content=_validate_content(content, memory),
-        category=validate_category(category),
+        category=validate_category(category, categories),
         confidence=validate_confidence(confidence),
         created_at=current_time(),
         source=MANUAL,
@@ -66,8 +68,11 @@ def edit_fact(
     category: str | None = None,
     confidence: float | None = None,
     source_error: str | None = None,
+    categories: Collection[str] = tuple(CATEGORIES),
 ) -> Memory:
     """Return *memory* with the given fields of the fact *fact_id* changed; the fact is manual from then on.
+
+    Its category is one of *categories*, or stays: one that is no longer configured is kept.
 
     Raises:
         EditError: If there is no such fact, no field is given, or a field is invalid.
@@ -75,7 +80,9 @@ def edit_fact(
     if content is None and category is None and confidence is None and source_error is None:
         raise EditError(f"nothing to change in {fact_id}: give a content, a category, a confidence or what went wrong")
     fact = find_fact(memory, fact_id)
-    new_category = fact.category if category is None else validate_category(category)
+    new_category = fact.category
+    if category not in (None, fact.category):
+        new_category = validate_category(category, categories)
     edited = fact.model_copy(
         update={
             "content": fact.content if content is None else _validate_content(content, memory, ignored_id=fact_id),

@@ -146,7 +146,9 @@ def _is_openai(model: BaseChatModel) -> bool:
 
 def update_schema(policy: Policy) -> SchemaFactory:
     """Return the schema of an update, as *policy* asks for it."""
-    return lambda strict: answer_schema(strict=strict, summaries=policy.summaries == "update")
+    return lambda strict: answer_schema(
+        strict=strict, summaries=policy.summaries == "update", categories=policy.category_names
+    )
 
 
 class _Attempts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -71,6 +71,8 @@ class AskedAbout:
     """Returns the id of the episode that keeps these words of a turn; empty if none does."""
     timezone: str = "UTC"
     """Of the days on which turns were written."""
+    categories: Collection[str] = tuple(CATEGORIES)
+    """The names of the categories of facts."""
 
     @cached_property
     def quotes(self) -> QuoteFinder:
@@ -267,7 +269,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     return Addition(
         id=fact_id,
         content=name_dates(content.strip(), day),
-        category=category if category in CATEGORIES else "context",
+        category=category if category in asked.categories else "context",
         confidence=_confidence(fields.get("confidence"), item),
         source_error=_text(fields.get("sourceError")) or None,
         durable=_bool(fields.get("durable"), default=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic.alias_generators import to_camel
@@ -20,12 +20,7 @@ SchemaFactory = Callable[[bool], JsonSchema]
 
 _TEXT: JsonSchema = {"type": "string"}
 # the quote first: a small model that has copied the user's words invents less
-_REQUIRED: JsonSchema = {
-    "turn": {"type": "integer"},
-    "quote": _TEXT,
-    "content": _TEXT,
-    "category": {"type": "string", "enum": list(CATEGORIES)},
-}
+_REQUIRED: JsonSchema = {"turn": {"type": "integer"}, "quote": _TEXT, "content": _TEXT}
 _OPTIONAL: JsonSchema = {
     "date": _TEXT,
     "until": _TEXT,
@@ -37,16 +32,18 @@ _OPTIONAL: JsonSchema = {
 _SUMMARY: JsonSchema = {"section": {"type": "string", "enum": [to_camel(name) for name in SECTIONS]}, "text": _TEXT}
 
 
-@cache
-def answer_schema(*, strict: bool, summaries: bool) -> JsonSchema:
+@lru_cache(maxsize=64)
+def answer_schema(*, strict: bool, summaries: bool, categories: tuple[str, ...] = tuple(CATEGORIES)) -> JsonSchema:
     """Return the schema of an answer.
 
     Args:
         strict: As OpenAI's strict mode requires: every property is required, and null stands for none. Otherwise a
             property without a value is left out, which saves a local model a quarter of the tokens.
         summaries: Whether summaries are asked for.
+        categories: The names of the categories of facts.
     """
-    new_facts = {"type": "array", "items": _object(_REQUIRED, _OPTIONAL, strict=strict)}
+    required = {**_REQUIRED, "category": {"type": "string", "enum": list(categories)}}
+    new_facts = {"type": "array", "items": _object(required, _OPTIONAL, strict=strict)}
     rewritten = {"type": "array", "items": _object(_SUMMARY, {}, strict=strict)}
     return {
         "title": "memory_update",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from functools import cache
 from importlib.resources import files
@@ -13,6 +14,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from memgraph._yaml import load_yaml
+from memgraph.categories import Category
 from memgraph.errors import ConfigError
 from memgraph.models import PromptExample
 
@@ -40,9 +42,13 @@ class TemplateExample(BaseModel):
     new_facts: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_with_text_dates)]
     summaries: tuple[dict[str, str], ...] = ()
 
-    def answer(self, *, summaries: bool) -> str:
-        """Return the answer as compact JSON, with the summaries if they are asked for."""
-        found: dict[str, object] = {"newFacts": self.new_facts}
+    def answer(self, *, summaries: bool, categories: Collection[str]) -> str:
+        """Return the answer as compact JSON, with the summaries if they are asked for.
+
+        A fact of a category that is not one of *categories* is of "context".
+        """
+        facts = [fact if fact["category"] in categories else {**fact, "category": "context"} for fact in self.new_facts]
+        found: dict[str, object] = {"newFacts": facts}
         if summaries and self.summaries:
             found["summaries"] = self.summaries
         return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
@@ -54,7 +60,13 @@ class Template(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
-    """Static rules; contains {slots} and {summaries}."""
+    """Static rules; contains {categories}, {slots} and {summaries}."""
+    categories: Mapping[str, str]
+    """What the rules call the built-in categories."""
+    choice: str
+    """What the rules call others; contains {name} and {description}."""
+    separator: str
+    """Between the categories."""
     summaries: str
     """The rule about summaries; omitted if they are not asked for."""
     human: str
@@ -66,6 +78,15 @@ class Template(BaseModel):
     examples: tuple[TemplateExample, ...]
     example_words: tuple[str, ...]
     """Made-up names that occur only in the examples."""
+
+    def render_categories(self, categories: Iterable[Category]) -> str:
+        """Return *categories* as the rules list them."""
+        return self.separator.join(
+            self.categories[category.name]
+            if category.is_built_in
+            else substitute(self.choice, name=category.name, description=category.description)
+            for category in categories
+        )
 
 
 class UpkeepTemplate(BaseModel):

@@ -21,11 +21,12 @@ import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
-from functools import cache
+from functools import lru_cache
 from typing import Literal, NamedTuple, cast
 
 from pydantic.alias_generators import to_camel
 
+from memgraph.categories import DEFAULT_CATEGORIES, Category
 from memgraph.models import Fact, Memory, Prompt, PromptExample, Turn
 from memgraph.policy import Policy
 from memgraph.prompts.template import (
@@ -119,7 +120,11 @@ def update_prompt(
     template = load_template(language)
     has_summaries = policy.summaries == "update"
     names = slots.prompted if slots else None
-    given = parse_instructions(instructions) if instructions else packaged_instructions(language, has_summaries, names)
+    given = (
+        parse_instructions(instructions)
+        if instructions
+        else packaged_instructions(language, has_summaries, names, policy.categories)
+    )
     facts = select_facts(memory.facts, new, policy.prompt_facts_tokens)
     human = substitute(
         template.human,
@@ -137,34 +142,44 @@ def update_prompt(
     )
 
 
-@cache
+@lru_cache(maxsize=64)
 def packaged_instructions(
     language: Language,
     has_summaries: bool,  # noqa: FBT001 - a setting
     slots: tuple[str, ...] | None = None,
+    categories: tuple[Category, ...] = DEFAULT_CATEGORIES,
 ) -> Instructions:
     """Return the packaged rules and examples, with or without those about summaries; they are rendered once.
 
     *slots* are the names that the rules offer, by default those of the packaged table.
     """
+    offered = frozenset(category.name for category in categories)
     names = packaged_slots().prompted if slots is None else slots
     template = load_template(language)
     return Instructions(
         system=substitute(
-            template.system, slots=", ".join(names), summaries=template.summaries if has_summaries else ""
+            template.system,
+            categories=template.render_categories(categories),
+            slots=", ".join(names),
+            summaries=template.summaries if has_summaries else "",
         ),
-        examples=tuple(_render_example(example, template, has_summaries) for example in template.examples),
+        examples=tuple(_render_example(example, template, has_summaries, offered) for example in template.examples),
     )
 
 
-def _render_example(example: TemplateExample, template: Template, has_summaries: bool) -> PromptExample:  # noqa: FBT001
+def _render_example(
+    example: TemplateExample,
+    template: Template,
+    has_summaries: bool,  # noqa: FBT001 - a setting
+    categories: AbstractSet[str],
+) -> PromptExample:
     human = substitute(
         template.human.partition("\n")[2],  # today's date would only cost tokens
         memory=_block("known_facts", example.facts),
         conversation=example.conversation,
         hints="",
     )
-    return PromptExample(human=human, ai=example.answer(summaries=has_summaries))
+    return PromptExample(human=human, ai=example.answer(summaries=has_summaries, categories=categories))
 
 
 def correction_request(prompt: Prompt, problem: str) -> str:
@@ -175,7 +190,7 @@ def correction_request(prompt: Prompt, problem: str) -> str:
 def _memory_block(memory: Memory, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
     """Return what still holds of the summaries, if they may be rewritten, and the known *facts*."""
     summaries = render_summaries(memory) if policy.summaries == "update" else []
-    lines = "\n".join(render_fact(fact, timezone=timezone) for fact in facts)
+    lines = "\n".join(render_fact(fact, policy.category_of(fact), timezone=timezone) for fact in facts)
     return _block("summaries", "\n".join(summaries)) + _block("known_facts", lines)
 
 
@@ -250,10 +265,10 @@ def render_day(day: date | None) -> str:
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-def render_fact(fact: Fact, *, timezone: str = "UTC") -> str:
-    """Render *fact* as one escaped line with its id."""
+def render_fact(fact: Fact, category: str, *, timezone: str = "UTC") -> str:
+    """Render *fact* as one escaped line with its id and its *category*."""
     month = local_date(fact.said_at or fact.created_at, timezone)[: len("2026-04")]
-    label = f"{fact.effective_category}, {month}" if month else fact.effective_category
+    label = f"{category}, {month}" if month else category
     return escape(f"[{fact.id}] ({label}) {single_line(remove_hidden(fact.content))}")
 
 

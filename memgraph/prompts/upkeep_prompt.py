@@ -47,7 +47,7 @@ def upkeep_prompt(
     """
     known = {fact.id: fact for fact in memory.facts}
     shown = [[known[fact_id] for fact_id in one.ids if fact_id in known] for one in candidates]
-    render = partial(_render, timezone=timezone)
+    render = partial(_render, policy=policy, timezone=timezone)
     groups = [render("group", facts) for one, facts in zip(candidates, shown, strict=True) if one.kind == "alike"]
     old, learned = (
         [fact for one, facts in zip(candidates, shown, strict=True) if one.kind == kind for fact in facts]
@@ -76,9 +76,9 @@ def upkeep_prompt(
     )
 
 
-def _render(tag: str, facts: Sequence[Fact], timezone: str) -> str:
+def _render(tag: str, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
     """Return the lines of *facts* in a tag; nothing without facts."""
-    lines = "\n".join(render_fact(fact, timezone=timezone) for fact in facts)
+    lines = "\n".join(render_fact(fact, policy.category_of(fact), timezone=timezone) for fact in facts)
     return f"<{tag}>\n{lines}\n</{tag}>\n" if lines else ""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
-from memgraph.models import ChangeModel, Quarantined, Refusal
+from memgraph.models import CATEGORIES, ChangeModel, Quarantined, Refusal
 from memgraph.policy import Review
 
 Verdict = Literal["accept", "reject"]
@@ -33,6 +33,10 @@ class ReviewModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _are_built_in(categories: tuple[str, ...]) -> bool:
+    return categories == tuple(CATEGORIES)
+
+
 class FactRef(ReviewModel):
     """A known fact that would be removed."""
 
@@ -52,7 +56,7 @@ class ReviewItem(ReviewModel):
     after: str = ""
     """The new text; empty for a removal."""
     category: str | None = None
-    """For facts: one of CATEGORIES."""
+    """For facts: one of the categories of the proposal."""
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     """For facts: how certain the model is."""
     source_error: str | None = None
@@ -86,6 +90,8 @@ class Proposal(ReviewModel):
     """What goes into quarantine in any case, to be decided there."""
     how: str = INSTRUCTIONS
     """How to answer."""
+    categories: Annotated[tuple[str, ...], Field(exclude_if=_are_built_in)] = tuple(CATEGORIES)
+    """The categories that an edit may choose; left out if they are the built-in ones."""
     problem: str | None = None
     """What was wrong with the previous answer, if it was invalid."""
 

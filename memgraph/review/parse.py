@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import cast
 
@@ -46,7 +46,9 @@ def parse_decision(proposal: Proposal, answer: object) -> Mapping[str, Verdict |
         raise EditError(
             f'no decision about {_join_keys(undecided)}: list every item, or add "others": "accept" or "reject"'
         )
-    decisions: dict[str, Verdict | Edit] = {item.key: _decide_item(item, decision) for item in proposal.items}
+    decisions: dict[str, Verdict | Edit] = {
+        item.key: _decide_item(item, decision, proposal.categories) for item in proposal.items
+    }
     _check_distinct(proposal, decisions)
     return decisions
 
@@ -91,17 +93,17 @@ def _join_keys(items: Sequence[ReviewItem]) -> str:
     return ", ".join(item.key for item in items) or "none"
 
 
-def _decide_item(item: ReviewItem, decision: Decision) -> Verdict | Edit:
+def _decide_item(item: ReviewItem, decision: Decision, categories: Collection[str]) -> Verdict | Edit:
     answer = decision.items.get(item.key)
     if not isinstance(answer, Edit):
         return cast("Verdict", answer or decision.others)  # parse_decision checked that one of them is given
     try:
-        return _complete_edit(item, answer)
+        return _complete_edit(item, answer, categories)
     except EditError as error:
         raise EditError(f"{item.key}: {error}") from error
 
 
-def _complete_edit(item: ReviewItem, edit: Edit) -> Verdict | Edit:
+def _complete_edit(item: ReviewItem, edit: Edit, categories: Collection[str]) -> Verdict | Edit:
     """Return *edit* with all fields, validated. An edit that changes nothing means "accept"."""
     if not edit.model_fields_set:
         raise EditError("an edit needs at least one field to change")
@@ -112,7 +114,7 @@ def _complete_edit(item: ReviewItem, edit: Edit) -> Verdict | Edit:
         raise EditError("it can only be accepted or rejected, not edited")
     if item.kind == "rewrite":
         return _complete_summary_edit(edit, changed)
-    return _complete_fact_edit(item, edit)
+    return _complete_fact_edit(item, edit, categories)
 
 
 def _complete_summary_edit(edit: Edit, changed: AbstractSet[str]) -> Edit:
@@ -121,8 +123,8 @@ def _complete_summary_edit(edit: Edit, changed: AbstractSet[str]) -> Edit:
     return Edit(after=validate_summary(edit.after))
 
 
-def _complete_fact_edit(item: ReviewItem, edit: Edit) -> Edit:
-    category = validate_category(edit.category or item.category or "context")
+def _complete_fact_edit(item: ReviewItem, edit: Edit, categories: Collection[str]) -> Edit:
+    category = validate_category(edit.category or item.category or "context", categories)
     kept_error = item.source_error if category == "correction" else None
     return Edit(
         after=validate_text(item.after if edit.after is None else edit.after, "a fact"),

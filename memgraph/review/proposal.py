@@ -70,6 +70,7 @@ def make_proposal(
         user_id=scope.user_id,
         agent_name=scope.agent_name,
         thread_id=thread_id,
+        categories=policy.category_names,
         items=items,
         evicted=tuple(_ref(fact) for fact in gone.values() if fact.id in evicted),
         quarantined=quarantined,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memgraph.models import CATEGORIES, MANUAL, MAX_QUOTE_CHARS, Addition, Evidence, Fact, learned_source
+from memgraph.models import MANUAL, MAX_QUOTE_CHARS, Addition, Evidence, Fact, learned_source
 from memgraph.models.dates import days_of, is_before
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
@@ -71,7 +71,7 @@ def _add_fact(draft: Draft, addition: Addition) -> Draft:
 
 def make_fact(addition: Addition, draft: Draft) -> Fact:
     """Return the fact that *addition* is, at the time and from the thread of *draft*."""
-    category = addition.category if addition.category in CATEGORIES else "context"
+    category = addition.category if addition.category in draft.policy.category_names else "context"
     evidence = merge_evidence((), addition.evidence)
     valid_from, valid_until = _valid_dates(addition)
     return Fact(

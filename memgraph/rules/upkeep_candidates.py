@@ -7,11 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from itertools import accumulate, chain, pairwise, takewhile
-from typing import cast
 
 from memgraph.models import Candidate, Fact, Memory
 from memgraph.models.dates import days_of
-from memgraph.policy import AgingCategory, Policy
+from memgraph.policy import Policy
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.evict import last_said
 from memgraph.rules.limit_damage import damage_limit
@@ -141,7 +140,8 @@ def _words(text: str) -> frozenset[str]:
 def _stale(memory: Memory, policy: Policy, today: date) -> Iterator[Candidate]:
     """Yield the learned facts that were not confirmed for longer than their kind lives, the oldest first."""
     # the date alone shows of most facts that they are not stale, and is read faster than a time
-    latest = (today - timedelta(days=min(policy.stale_days.values()) - 1)).isoformat()
+    days = (*policy.stale_days.values(), *filter(None, (category.stale_days for category in policy.categories)))
+    latest = (today - timedelta(days=min(days) - 1)).isoformat()
     old = [fact for fact in memory.facts if last_said(fact) < latest]
     for fact in sorted(old, key=last_said):
         if periods := stale_periods(fact, policy, today):
@@ -151,13 +151,14 @@ def _stale(memory: Memory, policy: Policy, today: date) -> Iterator[Candidate]:
 def stale_periods(fact: Fact, policy: Policy, today: date) -> int:
     """Return how many times the life of its kind has passed since *fact* was last said; 0 if it is not stale.
 
-    Corrections and manual facts never become stale, nor does a fact before its end, or of which the time is unknown.
+    Corrections, manual facts and those of a category without `stale_days` never become stale, nor does a fact before
+    its end, or of which the time is unknown.
     """
     seen, end = local_day(last_said(fact)), days_of(fact.valid_until)
-    if fact.is_manual or seen is None or fact.category == "correction" or (end and end.last >= today):
+    days = policy.days_until_stale(fact)
+    if fact.is_manual or seen is None or days is None or (end and end.last >= today):
         return 0
-    category = cast("AgingCategory", fact.effective_category)
-    return max(0, (today - seen).days // policy.stale_days[category])
+    return max(0, (today - seen).days // days)
 
 
 # -- summaries --------------------------------------------------------------------------------------

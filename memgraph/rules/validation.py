@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 from memgraph.errors import EditError
 from memgraph.models import CATEGORIES
@@ -33,10 +34,10 @@ def validate_summary(text: str) -> str:
     return text
 
 
-def validate_category(category: str) -> str:
-    """Return *category* if it exists."""
-    if category not in CATEGORIES:
-        raise EditError(f"there is no category {category[:80]!r}; there are {', '.join(CATEGORIES)}")
+def validate_category(category: str, categories: Collection[str] = tuple(CATEGORIES)) -> str:
+    """Return *category* if it is one of *categories*."""
+    if category not in categories:
+        raise EditError(f"there is no category {category[:80]!r}; there are {', '.join(categories)}")
     return category
 
 

@@ -33,6 +33,16 @@ def facts(memgraph: Any, user: str = "ada") -> list[dict[str, Any]]:
     return memgraph("show", "-u", user, "--json").json["facts"]
 
 
+def test_a_fact_has_a_configured_category(memgraph: Any, tmp_path: Path) -> None:
+    (tmp_path / "memgraph.yaml").write_text("memory:\n  categories: [{name: allergy, description: foods to avoid}]\n")
+
+    memgraph("fact", "add", "Allergic to nuts.", "-u", "ada", "--category", "allergy")
+    refused = memgraph("fact", "add", "Wants to sail.", "-u", "ada", "--category", "goal")
+
+    assert [fact["category"] for fact in facts(memgraph)] == ["allergy"]
+    assert "there is no category 'goal'; there are allergy, context, correction" in refused.err
+
+
 def test_help_is_shown_without_a_command(memgraph: Any) -> None:
     result = memgraph()
 

@@ -19,6 +19,7 @@ from conftest_page import ADA_TOKEN, ADMIN, Site, Visitor  # importable since th
 
 from memgraph import Settings, open_storage
 from memgraph.api import create_app
+from memgraph.categories import DEFAULT_CATEGORIES, Category
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 INSTALL = "no Chromium is installed, so the page is NOT TESTED; as root, on Debian: sh tests/install_servers.sh"
@@ -37,13 +38,20 @@ def review() -> str:
 
 
 @pytest.fixture
-def site(tmp_path: Path, review: str) -> Iterator[Site]:
+def categories() -> tuple[Category, ...]:
+    """The categories of facts; a test overrides them by `parametrize`."""
+    return DEFAULT_CATEGORIES
+
+
+@pytest.fixture
+def site(tmp_path: Path, review: str, categories: tuple[Category, ...]) -> Iterator[Site]:
     """A server with an empty memory, on which nothing is learned unless a test does."""
     storage = open_storage("memory:")
     settings = Settings(
         model_name="offline",
         review=review,  # pyright: ignore[reportArgumentType]
         outbox="memory:",
+        categories=categories,
         debounce_seconds=3_600,
         max_wait_seconds=3_600,
         api_token=ADMIN,  # pyright: ignore[reportArgumentType] - pydantic wraps it

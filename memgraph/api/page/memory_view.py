@@ -23,7 +23,7 @@ from memgraph.editing import (
     undo_revision,
     update_memory,
 )
-from memgraph.models import CATEGORIES, SECTIONS, Episode, Fact, Memory, SectionName
+from memgraph.models import SECTIONS, Episode, Fact, Memory, SectionName
 from memgraph.text.dates import local_date
 from memgraph.text.normalize import fold
 
@@ -82,7 +82,12 @@ def show_fact(fact_id: FactId, visit: VisitDep) -> Response:
     storage = visit.services.storage
     found = explain_fact(storage, visit.chosen, fact_id)
     said = {episode.id: episode for episode in _episodes_of(found.fact, storage.episodes(visit.chosen))}
-    values = {"found": found, "said": said, "etag": etag_of(storage.load(visit.chosen)), "categories": CATEGORIES}
+    values = {
+        "found": found,
+        "said": said,
+        "etag": etag_of(storage.load(visit.chosen)),
+        "categories": _categories(visit, found.fact.category),
+    }
     return render(visit.request, "fact.html", {**visit.values(), **values})
 
 
@@ -113,14 +118,15 @@ def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
     view = memory.as_of(shown.as_of) if shown.as_of else memory
     words = _words(shown.q)
     matching = [fact for fact in view.facts if _matches(fact, shown, words)]
-    ordered = _ordered(matching, shown.group)
+    ordered = _ordered(matching, shown.group, visit)
     page = ordered[shown.offset : shown.offset + PAGE_SIZE]
     times = sorted(filter(None, (fact.said_at or fact.created_at for fact in (*memory.facts, *memory.past))))
     return {
         "memory": view,
         "etag": etag_of(memory),
         "sections": SECTIONS,
-        "categories": CATEGORIES,
+        "categories": _categories(visit, *(fact.category for fact in memory.facts)),
+        "new_categories": _categories(visit),
         "shown": shown,
         "total": len(matching),
         "groups": _groups(page, shown.group, visit),
@@ -129,6 +135,11 @@ def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
         "first_day": local_date(times[0], visit.services.settings.timezone) if times else "",
         "sources": sorted({fact.source for fact in memory.facts})[:PAGE_SIZE],
     }
+
+
+def _categories(visit: Visit, *kept: str) -> Sequence[str]:
+    """Return the names of the categories; those of facts that are no longer configured come last."""
+    return tuple(dict.fromkeys((*visit.services.settings.policy.category_names, *sorted(set(kept)))))
 
 
 def _matches(fact: Fact, shown: FactFilter, words: Sequence[str]) -> bool:
@@ -152,12 +163,14 @@ def _contains(text: str, words: Sequence[str]) -> bool:
     return all(word in folded for word in words)
 
 
-def _ordered(facts: Sequence[Fact], group: Group) -> list[Fact]:
+def _ordered(facts: Sequence[Fact], group: Group, visit: Visit) -> list[Fact]:
     latest = sorted(facts, key=lambda fact: fact.said_at or fact.created_at, reverse=True)
     if group == "day":
         return latest
-    order = {category: position for position, category in enumerate(CATEGORIES)}
-    return sorted(latest, key=lambda fact: order.get(fact.category, len(order)))
+    order = {category: position for position, category in enumerate(visit.services.settings.policy.category_names)}
+    return sorted(
+        latest, key=lambda fact: (order.get(fact.category, len(order)), "" if fact.category in order else fact.category)
+    )
 
 
 def _groups(facts: Iterable[Fact], group: Group, visit: Visit) -> list[tuple[str, list[Fact]]]:
@@ -189,7 +202,9 @@ def create_fact(
     visit: VisitDep, content: Annotated[str, Form()] = "", category: Annotated[str, Form()] = "context"
 ) -> Response:
     """Add a manual fact."""
-    memory = _change(visit, lambda memory: add_fact(memory, content, category=category), etag="*")
+    memory = _change(
+        visit, lambda memory: add_fact(memory, content, category=category, categories=_categories(visit)), etag="*"
+    )
     return changed(visit, "added", memory)
 
 
@@ -202,7 +217,11 @@ def change_fact(
     category: Annotated[str, Form()] = "context",
 ) -> Response:
     """Change a fact, which becomes a manual one."""
-    memory = _change(visit, lambda memory: edit_fact(memory, fact_id, content=content, category=category), etag=etag)
+    memory = _change(
+        visit,
+        lambda memory: edit_fact(memory, fact_id, content=content, category=category, categories=_categories(visit)),
+        etag=etag,
+    )
     return changed(visit, "changed", memory)
 
 

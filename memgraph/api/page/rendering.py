@@ -77,7 +77,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    cast("dict[str, object]", environment.globals)["t"] = _translate
+    cast("dict[str, object]", environment.globals).update(t=_translate, category_title=_category_title)
     cast("dict[str, object]", environment.filters).update(shown=_shown, marked=_marked, at=_at)
     return environment
 
@@ -86,6 +86,12 @@ def _environment() -> Environment:
 def _translate(context: Context, key: str, **values: object) -> str:
     """Return the text of *key* in the language of the page, with *values* in its braces."""
     return texts(context["language"])[key].format(**values)
+
+
+@pass_context
+def _category_title(context: Context, name: str) -> str:
+    """Return the title of a category; one of the user's own has its name."""
+    return texts(context["language"]).get(f"category.{name}") or show_hidden(name)
 
 
 def _shown(text: str) -> str:

@@ -74,7 +74,7 @@ def create_fact(
     scope = principal.scope(query.user_id, query.agent_name)
 
     def change(memory: Memory) -> Memory:
-        return add_fact(memory, **body.model_dump())
+        return add_fact(memory, **body.model_dump(), categories=services.settings.policy.category_names)
 
     memory = update_memory(
         services.storage, scope, require_if_match(if_match, change, needed=False), policy=services.settings.policy
@@ -124,7 +124,7 @@ def change_fact(
 
     def change(memory: Memory) -> Memory:
         _require_fact(memory, fact_id)
-        return edit_fact(memory, fact_id, **body.model_dump())
+        return edit_fact(memory, fact_id, **body.model_dump(), categories=services.settings.policy.category_names)
 
     memory = update_memory(
         services.storage,

@@ -26,6 +26,7 @@ def status(services: ServicesDep, principal: PrincipalDep) -> Response:
             version=__version__,
             enabled=services.settings.enabled,
             injection_enabled=services.settings.injection_enabled,
+            categories=list(services.settings.policy.category_names),
             user_id=principal.user_id,
             service=_service(services) if principal.is_admin else None,
         )

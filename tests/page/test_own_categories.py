@@ -1,0 +1,44 @@
+"""Categories of one's own on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from conftest_page import ADA, Site, Visitor
+from playwright.sync_api import expect
+
+from memgraph.categories import Category
+from memgraph.models import Fact, Memory
+
+OWN = (Category(name="allergy", description="foods and drugs to avoid"),)
+
+
+@pytest.mark.parametrize("categories", [OWN])
+def test_a_fact_is_added_and_filtered_by_a_configured_category(site: Site, visit: Callable[..., Visitor]) -> None:
+    site.storage.save(ADA, Memory(facts=(Fact(content="Likes tea.", category="preference"),)))
+    page = visit().open("/")
+    form = page.locator("form.add")
+
+    form.get_by_role("textbox").fill("Allergic to nuts.")
+    form.get_by_label("Category").select_option("allergy")
+    form.get_by_role("button").click()
+    expect(page.locator("#facts h3")).to_have_text(["allergy", "Preferences"])
+    page.locator("#filters").get_by_label("Category").select_option("allergy")
+
+    expect(page.locator("#facts .content")).to_have_text(["Allergic to nuts."])
+    assert site.storage.load(ADA).facts[-1].category == "allergy"
+
+
+def test_an_edited_fact_keeps_a_category_that_is_no_longer_configured(
+    site: Site, visit: Callable[..., Visitor]
+) -> None:
+    site.storage.save(ADA, Memory(facts=(Fact(content="Allergic to nuts.", category="allergy"),)))
+    page = visit().open("/")
+
+    page.get_by_text("Allergic to nuts.").click()
+    page.get_by_label("Edit").fill("Allergic to all nuts.")
+    page.locator(".fact").get_by_role("button", name="Save").click()
+
+    expect(page.locator("#facts .content")).to_have_text(["Allergic to all nuts."])
+    assert site.storage.load(ADA).facts[0].category == "allergy"
