@@ -8,7 +8,6 @@ from api_tokens import ApiCall
 from memgraph import Settings
 from memgraph.categories import Category
 
-
 REFUSAL = "there is no category 'goal'; there are allergy, context, correction"
 
 
