@@ -33,13 +33,6 @@ class NullInvoker:
         """Discard the conversation."""
 
 
-class ToolModel(ScriptedModel):
-    """A scripted model that accepts tools."""
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> ToolModel:  # noqa: ARG002, ANN401 - LangChain's signature
-        return self
-
-
 def warm_middleware() -> MemoryMiddleware:
     """Return a middleware over a memory of 100 facts."""
     storage = open_storage("memory:")
@@ -82,7 +75,7 @@ def agent_cpu(middleware: Sequence[Any], calls: int, rounds: int) -> list[float]
         call = ToolCall(name="look_up", args={"query": "x"}, id=f"c{count}")
         return AIMessage("", tool_calls=[call]) if count < calls - 1 else AIMessage("Done.")
 
-    agent = create_agent(ToolModel(answer), [look_up], middleware=middleware)
+    agent = create_agent(ScriptedModel(answer), [look_up], middleware=middleware)
     config: Any = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
 
     def turn() -> None:

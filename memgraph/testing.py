@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
@@ -18,6 +18,11 @@ Answer = str | AIMessage | BaseException | Callable[[Sequence[BaseMessage]], "st
 
 class ScriptedModel(BaseChatModel):
     """A chat model that returns scripted answers, one per call; the last one is repeated.
+
+        model = ScriptedModel(update_answer("I live in Lisbon"), TimeoutError())
+        graph = build_graph(model=model, storage="memory:")
+
+    It works in an agent with tools, too: an answer that calls one is an `AIMessage` with `tool_calls`.
 
     Args:
         answers: The answers in order; at least one.
@@ -39,6 +44,10 @@ class ScriptedModel(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "memgraph-scripted"
+
+    def bind_tools(self, tools: Sequence[object], **kwargs: object) -> Self:  # noqa: ARG002 - LangChain's signature
+        """Return this model: which tools it calls is in its answers. An agent with tools needs the method."""
+        return self
 
     def _generate(
         self,

@@ -19,10 +19,7 @@ IN_T1: Any = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
 
 
 class AgentModel(ScriptedModel):
-    """A scripted model that accepts tools."""
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> AgentModel:
-        return self
+    """A scripted model with the system message of each call."""
 
     @property
     def systems(self) -> list[str]:
