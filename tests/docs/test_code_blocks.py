@@ -6,8 +6,9 @@ How a page is written:
   or a key, with warnings as errors. Then it runs again in the same folder, as a reader would.
 - `<!-- continues -->` above a block: it runs after the block before it, in the same folder and with the same names.
 - `title="agent.yaml"` after the language: the block is saved as that file, for the blocks that continue.
-- Comment lines directly below a `print` are what it prints. The lines without `$ ` of a `console` block, or a `text`
-  block directly below a block, are all that it prints. `...` is any text. Only the first of the two runs is compared.
+- The comment after a `print`, or the comment lines directly below it, are what it prints. The lines without `$ ` of a
+  `console` block, or a `text` block directly below a block, are all that it prints. `...` is any text. Only the first
+  of the two runs is compared.
 - `<!-- not run: REASON -->` above a block: it is only read. Few blocks are.
 - `json` and `yaml` blocks are parsed. `pip install` must name extras that exist, and `make` a target.
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 import ast
 import doctest
 import io
+import itertools
 import json
 import os
 import re
@@ -57,6 +59,7 @@ LIMIT_SECONDS = 120
 _FENCES = RawFencedCodeBlockLexer(re.compile(r"(?P<language>\w*)(?P<attributes>[^\n]*)\n"))
 _TITLE = re.compile(r'\btitle="([^"]+)"')
 _MARK = re.compile(r"<!-- (continues|not run: (?P<reason>\S[^>]*)) -->\s*\Z")
+_COMMENT = re.compile(r"^\s*# ?")
 _ONLY_NAMES = re.compile(r"(?:python -m )?pip install |make ")
 
 
@@ -173,18 +176,18 @@ class LineOutput(io.StringIO):
 
 
 def read_shown_prints(source: str) -> Iterator[tuple[range, str]]:
-    """Yield the lines of each print statement with the comment lines directly below it."""
+    """Yield the lines of each print statement with the comment after it, or the comment lines directly below it."""
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.Expr(value=ast.Call(func=ast.Name(id="print")), lineno=first, end_lineno=int(last)):
-                shown = ""
-                for line in lines[last:]:
-                    if not line.lstrip().startswith("#"):
-                        break
-                    shown += line.lstrip().removeprefix("#").removeprefix(" ") + "\n"
+            case ast.Expr(
+                value=ast.Call(func=ast.Name(id="print")), lineno=first, end_lineno=int(last), end_col_offset=int(end)
+            ):
+                rest = lines[last - 1].encode()[end:].decode()
+                below = itertools.takewhile(lambda line: line.lstrip().startswith("#"), lines[last:])
+                shown = [rest] if rest.strip() else list(below)
                 if shown:
-                    yield range(first, last + 1), shown
+                    yield range(first, last + 1), "".join(f"{_COMMENT.sub('', line)}\n" for line in shown)
 
 
 def assert_output(place: str, shown: str, printed: str) -> None:
@@ -330,6 +333,7 @@ def run_page(text: str, machine: Path, monkeypatch: pytest.MonkeyPatch, capfd: p
     ("text", "error"),
     [
         ("```python\nprint(1 + 1)\n# 3\n```", AssertionError),
+        ("```python\nprint(1 + 1)  # 3\n```", AssertionError),
         ("```python\nprint(1)\n```\n\n```text\n2\n```", AssertionError),
         ("```python\nopen('new', 'x').close()\n```", FileExistsError),
         ("```python\na = 1\n```\n```python\nprint(a)\n```", NameError),
@@ -339,7 +343,18 @@ def run_page(text: str, machine: Path, monkeypatch: pytest.MonkeyPatch, capfd: p
         ("```console\n$ memgraph config --json | grep nothing_such\n```", subprocess.CalledProcessError),
         ("```bash\npip install 'langgraph-memgraph[none]'\n```", AssertionError),
     ],
-    ids=["print", "text", "second run", "rests on another", "warning", "network", "command", "pipe", "extra"],
+    ids=[
+        "print",
+        "print beside",
+        "text",
+        "second run",
+        "rests on another",
+        "warning",
+        "network",
+        "command",
+        "pipe",
+        "extra",
+    ],
 )
 def test_wrong_page_fails(
     text: str,
