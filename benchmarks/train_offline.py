@@ -1,6 +1,6 @@
 """Train the classifier of the offline model on the labelled sentences that are not held out.
 
-    python benchmarks/train_offline.py            # writes memgraph/llm/offline/weights.npz
+    python benchmarks/train_offline.py            # writes memgraph/text/lasting.npz
     python benchmarks/train_offline.py --errors   # prints the worst errors of the cross-validation instead
 
 The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv. Everything is chosen by cross-validation on the
@@ -22,11 +22,11 @@ from sets.statements import Labelled, read_labelled, statements_of
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from memgraph.llm.offline.classifier import KINDS, WEIGHTS
-from memgraph.llm.offline.features import BUCKETS, hashed_features
-from memgraph.llm.offline.patterns import LANGUAGES
+from memgraph.text.lasting import KINDS, WEIGHTS
+from memgraph.text.sentence_features import BUCKETS, hashed_features
+from memgraph.text.words import LANGUAGES
 
-OUTPUT = Path(__file__).parent.parent / "memgraph" / "llm" / "offline" / WEIGHTS
+OUTPUT = Path(__file__).parent.parent / "memgraph" / "text" / WEIGHTS
 PRECISION = {"en": 0.94, "zh": 0.96}
 """Precision of the kept sentences in the cross-validation, from which the thresholds follow."""
 FOLDS = 10

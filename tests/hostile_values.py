@@ -41,6 +41,7 @@ from memgraph.retrieval.render import DATED, FACTS, Line
 from memgraph.retrieval.terms import extract_terms
 from memgraph.review import make_proposal
 from memgraph.rules.draft import Draft
+from memgraph.text.lasting import load_weights
 from memgraph.text.marks import MarkedPart
 from memgraph.text.message import MessageText, read_message
 from memgraph.text.signals import load_signals
@@ -222,6 +223,8 @@ OTHERS: Mapping[str, Value] = {
     "Sequence[Conflict]": lambda _: (Conflict(known_id="f1", addition_id="a1"),),
     "Mapping[Conflict, Verdict]": lambda _: {Conflict(known_id="f1", addition_id="a1"): "replaces"},
     "Callable[[str], str]": lambda _: str.upper,
+    "Weights": lambda _: load_weights(),
+    "Language": lambda _: "en",
     "Similarities": lambda _: lambda pairs: [0.5] * len(pairs),
     "TokenCounter": lambda _: lambda texts: [len(text) for text in texts],
     "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},

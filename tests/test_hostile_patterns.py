@@ -22,7 +22,7 @@ from memgraph.audit import pairs
 from memgraph.audit.content import ABOUT_ASSISTANT, FOR_ASSISTANT
 from memgraph.cli.command import _EXAMPLE
 from memgraph.importers.conversation import _TURN
-from memgraph.llm.offline.patterns import LANGUAGES, _patterns, pattern
+from memgraph.llm.offline.patterns import _patterns, pattern
 from memgraph.llm.offline.sentences import _PASTED_LINE
 from memgraph.llm.offline.slot_statements import _BARE_FIRM, _NATIONALITY, _compiled, _table
 from memgraph.prompts.json_text import _ENDS_ENTRY
@@ -31,6 +31,7 @@ from memgraph.text.lexicon import load_lexicon
 from memgraph.text.requests import _QUESTION
 from memgraph.text.slots import packaged_slots
 from memgraph.text.uploads import IN_GENERAL
+from memgraph.text.words import LANGUAGES
 
 LENGTHS = (1_000, 8_000)
 """Lengths of the runs. The longer ones are for patterns that the shorter ones leave in doubt."""

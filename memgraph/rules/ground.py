@@ -20,6 +20,7 @@ from memgraph.text.dates import local_day
 from memgraph.text.normalize import HAN, fold
 from memgraph.text.polarity import states_opposite
 from memgraph.text.quotes import FoundQuote, QuoteFinder
+from memgraph.text.remarks import is_passing_remark, mentions_user
 from memgraph.text.sentences import sentences
 from memgraph.text.signals import detect, load_signals
 from memgraph.text.spans import own_words
@@ -32,6 +33,8 @@ MIN_QUOTE_CHARACTERS = 4
 MAX_ANSWER_WORDS = 8
 """Words, or Chinese characters, of an answer that the words of its question complete."""
 
+_OF_REMARKS = frozenset({"context", "knowledge"})
+"""Categories of which a fact may be a passing remark; the others are about what the user wants or does."""
 _CONFIRMABLE = frozenset({"correction", "behavior", "preference"})
 _HAN_CHARACTER = re.compile(f"[{HAN}]")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\s[-–—]+\s|\b(?:and|but|so)\b")
@@ -123,7 +126,10 @@ class SaidWords:
             quoted = self._latest_mention(addition)
         if quoted and states_opposite(addition.content, quoted.words, own_words(quoted.turn)):
             return Judgement("its quote states the opposite", quoted)
-        return Judgement(self._missing(addition, quoted, self._asked(quoted), mode), quoted)
+        problem = self._missing(addition, quoted, self._asked(quoted), mode)
+        if problem is None and quoted and addition.category in _OF_REMARKS and self._is_remark(quoted):
+            problem = "a passing remark, not something about the user that lasts"
+        return Judgement(problem, quoted)
 
     def quote_problem(self, quote: str) -> str | None:
         """Return why *quote* is not a quote of the user that is long enough; None if it is."""
@@ -165,6 +171,17 @@ class SaidWords:
             if Support([own_words(turn)]).share(addition.content) >= share:
                 return FoundQuote(turn, "")
         return None
+
+    def _is_remark(self, quoted: FoundQuote) -> bool:
+        """Return whether a quote is a passing remark: it answers no question, nor goes on about the user."""
+        before = self._previous.get(quoted.turn.id)
+        if not quoted.words or (before and before.role == "ai" and asks(own_words(before))):
+            return False
+        said = sentences(own_words(quoted.turn))
+        place = next((place for place, sentence in enumerate(said) if quoted.words in sentence), None)
+        if place is None or (place and mentions_user(said[place - 1])):
+            return False
+        return is_passing_remark(said[place])
 
     # -- answers to the assistant -----------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.evict import last_said
 from memgraph.rules.limit_damage import damage_limit
 from memgraph.text.dates import local_day
+from memgraph.text.lexicon import load_lexicon
 from memgraph.text.normalize import HAN, fact_key
 from memgraph.text.similarity import Profile
 from memgraph.text.tokens import count_tokens
@@ -23,6 +24,8 @@ MAX_GROUP = 10
 """Maximum number of facts of a group; the others form further groups when these are merged."""
 MIN_SIMILARITY = 0.5
 """Minimum similarity of two facts about which the model is asked: it may decide what an update must not."""
+MIN_OVERLAP = 0.5
+"""Likewise the minimum `Profile.overlap`, of facts that the rules do not take for the same."""
 MAX_COMPARED = 16
 """Maximum number of facts with the same word with which one is compared."""
 MAX_SHARE = 0.1
@@ -89,8 +92,8 @@ def alike_groups(facts: Sequence[Fact]) -> list[list[Fact]]:
     for one, other in _pairs_with_common_words([fact.content for fact in facts]):
         for index in {one, other} - profiles.keys():
             profiles[index] = Profile(facts[index].content)
-        score = profiles[one].score(profiles[other])
-        if score >= MIN_SIMILARITY or fact_key(facts[one].content) == fact_key(facts[other].content):
+        score = _likeness(profiles[one], profiles[other])
+        if score or fact_key(facts[one].content) == fact_key(facts[other].content):
             alike.append((-score, one, other))
     group_of: dict[int, list[int]] = {}
     for _, one, other in sorted(alike):  # the most similar first
@@ -100,6 +103,15 @@ def alike_groups(facts: Sequence[Fact]) -> list[list[Fact]]:
             group_of.update(dict.fromkeys(merged, merged))
     groups = {group[0]: group for group in group_of.values()}
     return [[facts[index] for index in groups[first]] for first in sorted(groups)]
+
+
+def _likeness(one: Profile, other: Profile) -> float:
+    """Return how alike two facts are if a model should be asked about them, the surest first; else 0."""
+    score = one.score(other)
+    if score >= MIN_SIMILARITY:
+        return 1 + score
+    overlap = one.overlap(other)
+    return overlap if overlap >= MIN_OVERLAP else 0.0
 
 
 def _pairs_with_common_words(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -127,10 +139,10 @@ def _pairs_with_common_words(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the beginnings of the words of *text*, and the pairs of its Chinese characters."""
+    """Return the beginnings of the words of *text* that mean something, and the pairs of its Chinese characters."""
     found = _WORD.findall(text.casefold())
     if text.isascii():
-        return frozenset(found)
+        return frozenset(found) - load_lexicon().light
     return frozenset(one + other if _IS_HAN.match(one) else one for one, other in pairwise([*found, ""]))
 
 

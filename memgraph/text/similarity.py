@@ -334,6 +334,20 @@ class Profile:
             return 0.0
         return max(0.0, min(1.0, score))
 
+    def overlap(self, other: Profile) -> float:
+        """Return the share of the words of both that they have in common, in [0, 1]: a model may know what that means.
+
+        Sentences about other people, times, numbers or names have 0, and those of which one denies the other.
+        Other verbs, roles and values count as any other word.
+        """
+        if not self.units or not other.units or not self.is_comparable(other):
+            return 0.0
+        first, second = (self, other) if self._text <= other._text else (other, self)
+        match = _match(first.units, second.units)
+        if match.opposed >= OPPOSED_SHARE * match.same:
+            return 0.0
+        return match.same / (self.weight + other.weight - match.same)
+
     def _has_other_values(self, other: Profile) -> bool:
         """Return whether both fill a slot with different values, or have their numbers in other order."""
         one, two = self._number_order, other._number_order

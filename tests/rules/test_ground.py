@@ -220,6 +220,29 @@ def test_what_a_reviewer_wrote_needs_no_quote() -> None:
     assert is_kept(grounded((), "Likes tea.", edited_by_user=True))
 
 
+@pytest.mark.parametrize("category", ["context", "knowledge"])
+def test_a_passing_remark_is_refused(category: str) -> None:
+    result = grounded(
+        talk("The tram was late today."), "The tram was late.", quote="The tram was late", category=category
+    )
+
+    assert (is_kept(result), reason(result)) == (False, "a passing remark, not something about the user that lasts")
+
+
+@pytest.mark.parametrize(
+    ("turns", "fields"),
+    [
+        (talk("The tram was late today."), {"category": "preference"}),
+        (talk("I take the tram. The tram was late today."), {}),
+        (talk(("ai", "How was your way to work?"), "The tram was late today."), {}),
+        (talk("My tram was late today."), {}),
+    ],
+)
+def test_a_remark_may_be_a_wish_or_go_on_about_the_user(turns: tuple[Turn, ...], fields: dict[str, object]) -> None:
+    """Also if it answers a question."""
+    assert is_kept(grounded(turns, "The tram was late.", quote="tram was late", **fields))
+
+
 def test_the_users_words_become_the_evidence() -> None:
     """As the user wrote them, not as the model quotes them; evidence that names its episode stays."""
     turns = talk("I live in OSLO!")

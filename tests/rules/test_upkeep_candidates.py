@@ -32,6 +32,25 @@ def test_facts_that_say_the_same_are_a_group() -> None:
     assert (group.kind, group.ids) == ("alike", ("a", "c"))
 
 
+def test_facts_with_most_words_in_common_are_a_group_for_the_model_to_judge() -> None:
+    """The rules do not take them for the same: another verb, or another role."""
+    (group,) = found(fact("Drives an old Volvo V70.", id="a"), fact("Owns an old Volvo V70 car.", id="b"))
+
+    assert group.ids == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Has two old Volvo cars.", "Has three old Volvo cars."),
+        ("His sister drives an old Volvo.", "Drives an old Volvo."),
+        ("Likes old Volvo cars.", "Does not like old Volvo cars."),
+    ],
+)
+def test_facts_about_other_numbers_and_people_or_with_a_denial_are_no_group(one: str, other: str) -> None:
+    assert found(fact(one, id="a"), fact(other, id="b")) == ()
+
+
 def test_a_group_has_one_manual_fact_at_most() -> None:
     """Two of them would both stay."""
     manual = [fact("Has a cat.", id=name, source="manual") for name in "mn"]

@@ -7,7 +7,7 @@ from cpu_time import cpu_seconds, takes_less
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.text.similarity import SimilarityIndex, text_similarity
+from memgraph.text.similarity import Profile, SimilarityIndex, text_similarity
 
 WORDS = "lives in Oslo sister no longer likes tea 2 两 妹妹 不 喜欢 茶 , . Rita"
 SENTENCES = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join))
@@ -158,3 +158,10 @@ def test_a_search_does_not_compare_a_text_with_each_of_two_thousand() -> None:
 )
 def test_codes_that_differ_in_one_character_are_different(one: str, other: str) -> None:
     assert text_similarity(one, other) == 0
+
+
+@given(SENTENCES, SENTENCES)
+def test_the_overlap_is_a_share_and_the_same_from_both_sides(one: str, other: str) -> None:
+    first, second = Profile(one), Profile(other)
+
+    assert 0 <= first.overlap(second) == second.overlap(first) <= 1

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memgraph.llm.offline.classifier import predict
-from memgraph.llm.offline.patterns import language_of, matches, pattern
+from memgraph.llm.offline.patterns import matches, pattern
 from memgraph.llm.offline.replies import Correction, read_correction
 from memgraph.llm.offline.sentences import BLANK, Sentence, read_sentences, read_verbatim
 from memgraph.llm.offline.slot_statements import Filled, read_end, read_slot
 from memgraph.llm.offline.statements import Statement, read_remembered, read_statements
 from memgraph.prompts.update_prompt import ShownTurn
+from memgraph.text.lasting import predict
 from memgraph.text.turns import is_acknowledgement
+from memgraph.text.words import language_of
 
 CERTAIN, LIKELY = 0.95, 0.85
 _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet you)\b|[你您家]好|嗨", re.IGNORECASE)

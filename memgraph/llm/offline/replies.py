@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memgraph.llm.offline.patterns import language_of, matches, pattern, words
+from memgraph.llm.offline.patterns import matches, pattern
 from memgraph.llm.offline.sentences import BLANK, MAX_CHARS, Sentence, split
 from memgraph.llm.offline.slot_statements import Filled, read_slot
 from memgraph.retrieval.terms import extract_terms
+from memgraph.text.words import language_of, words
 
 MAX_SENTENCES = 3  # a correction is at the beginning of a reply
 MAX_QUOTE = 200  # characters of a correction, and of what went wrong

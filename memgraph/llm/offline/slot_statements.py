@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from memgraph.llm.offline.patterns import compiled, language_of, read, words
+from memgraph.llm.offline.patterns import compiled, read
 from memgraph.text.slots import find_slot
+from memgraph.text.words import language_of, words
 
 CONTRACTIONS = (
     (re.compile(r"\b(?:I'm|im)\b", re.IGNORECASE), "I am"),

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memgraph.llm.offline.patterns import LANGUAGES, Language, language_of, matches, pattern
+from memgraph.llm.offline.patterns import matches, pattern
 from memgraph.llm.offline.sentences import BLANK, Sentence
 from memgraph.text.uploads import mentions_upload
+from memgraph.text.words import LANGUAGES, Language, language_of
 
 MAX_OPENINGS = 4
 MIN_CHARS: dict[Language, int] = {"en": 6, "zh": 3}

@@ -7,15 +7,15 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from memgraph.llm.offline.classifier import KINDS, WEIGHTS, load_weights, predict
-from memgraph.llm.offline.features import BUCKETS, hashed_features
 from memgraph.models import CATEGORIES
 from memgraph.policy import Policy
+from memgraph.text.lasting import KINDS, WEIGHTS, load_weights, predict
+from memgraph.text.sentence_features import BUCKETS, hashed_features
 
 
 def test_the_weights_are_shipped_and_take_less_than_100_kilobytes() -> None:
     """The package is installed for its memory, not for its model."""
-    assert len(files("memgraph.llm.offline").joinpath(WEIGHTS).read_bytes()) < 100_000
+    assert len(files("memgraph.text").joinpath(WEIGHTS).read_bytes()) < 100_000
 
 
 def test_what_is_kept_is_confident_enough_for_the_policy() -> None:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph.llm.offline.features import hashed_features
-from memgraph.llm.offline.patterns import LANGUAGES, Language
+from memgraph.text.sentence_features import hashed_features
+from memgraph.text.words import LANGUAGES, Language
 
-WEIGHTS = "weights.npz"
+WEIGHTS = "lasting.npz"
 KINDS = ("behavior", "context", "goal", "knowledge", "preference")
 """The categories that the classifier distinguishes, in the order of their weights."""
 
@@ -70,5 +70,5 @@ def scores(text: str, weights: Weights) -> tuple[float, NDArray[np.float64]]:
 @cache
 def load_weights() -> Weights:
     """Read the packaged weights, once."""
-    with files("memgraph.llm.offline").joinpath(WEIGHTS).open("rb") as file, np.load(file) as stored:
+    with files("memgraph.text").joinpath(WEIGHTS).open("rb") as file, np.load(file) as stored:
         return Weights(**{name: stored[name] for name in Weights._fields})

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 
-from memgraph.llm.offline.patterns import language_of, word_classes, words
 from memgraph.text.normalize import HAN, fold
+from memgraph.text.words import language_of, word_classes, words
 
 BUCKETS = 1 << 15  # into which features are hashed
 MAX_TOKENS = 80

@@ -1,0 +1,71 @@
+"""Passing remarks: sentences of a user about the moment, such as the weather, and not about their life."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from memgraph.text.lasting import predict
+from memgraph.text.slots import find_slot
+from memgraph.text.words import language_of, word_classes, words
+
+MAX_PROBABILITY = 0.03
+"""Probability of being worth remembering up to which a sentence about the moment is a passing remark."""
+MAX_PROBABILITY_OF_OTHERS = 0.01
+"""The same of a sentence without a word for the moment."""
+MIN_ENGLISH_WORDS = 2
+"""Different English words that tell an English sentence from one of another language in the same script."""
+LASTING_CLASSES = frozenset(
+    {"FAMILY", "PET", "FRIEND", "CONDITION", "JOB", "LANGUAGE", "HOME", "REGULAR", "PLAN", "NUMBER", "DATE"}
+)
+"""Classes of words that a remark has none of."""
+
+_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
+_KANA = re.compile("[\u3040-\u30ff]")
+
+
+def is_passing_remark(text: str) -> bool:
+    """Return whether the sentence *text* of a user is about neither the user nor anything that may last.
+
+    Any doubt makes it False: a word for the user, their people, animals, health, work, plans or an event that changes a
+    life, a number, or a language other than English and Chinese. The rest is for the classifier to decide, see
+    `lasting.py`; benchmarks/fifty_days.py measures it.
+    """
+    lower, tokens = _tokens(text)
+    language = language_of(text)
+    if _KANA.search(text) or (language == "en" and len(tokens & words("english")) < MIN_ENGLISH_WORDS):
+        return False
+    if any(map(str.isdecimal, text)) or _mentions(lower, tokens, _lasting_words()) or find_slot(text):
+        return False
+    is_of_the_moment = _mentions(lower, tokens, _moment_words())
+    limit = MAX_PROBABILITY if is_of_the_moment else MAX_PROBABILITY_OF_OTHERS
+    return predict(text, language).confidence <= limit
+
+
+def mentions_user(text: str) -> bool:
+    """Return whether *text* has a word for the user, such as I and my."""
+    return _mentions(*_tokens(text), words("about_user"))
+
+
+def _tokens(text: str) -> tuple[str, frozenset[str]]:
+    lower = text.casefold().replace("’", "'")
+    return lower, frozenset(_WORD.findall(lower))
+
+
+def _mentions(text: str, tokens: frozenset[str], listed: frozenset[str]) -> bool:
+    """Return whether one of the words *listed* occurs: an English one as a whole, a Chinese one anywhere."""
+    return not tokens.isdisjoint(listed) or any(word in text for word in listed if not word.isascii())
+
+
+@cache
+def _lasting_words() -> frozenset[str]:
+    return words("about_user") | words("life_events") | _of_classes(LASTING_CLASSES)
+
+
+@cache
+def _moment_words() -> frozenset[str]:
+    return words("moment") | _of_classes(frozenset({"MOMENT"}))
+
+
+def _of_classes(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for word, name in word_classes().items() if name in names)
