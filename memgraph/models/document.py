@@ -82,17 +82,21 @@ class Fact(DocumentModel):
     """One thing known about the user."""
 
     id: Text = Field(default_factory=new_fact_id)
+    """Unique in its memory."""
     content: Text = ""
+    """One sentence, in the user's language."""
     category: Text = "context"
     """One of CATEGORIES; an unknown one is kept and ranks as "context"."""
     confidence: Confidence = 0.5
     """How certain the fact is, in [0, 1]."""
     created_at: Timestamp = ""
+    """When it was learned or written: ISO 8601 in UTC, as all times of the document."""
     source: Text = UNKNOWN_THREAD
     """The thread it was learned in, or "manual" if a person wrote it."""
     source_error: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=not_)
     """On corrections: what went wrong."""
     last_confirmed_at: Timestamp = Field(default="", exclude_if=not_)
+    """When it was last repeated; empty if never."""
     confirmations: Count = Field(default=0, exclude_if=not_)
     """How often it was repeated."""
     replaces: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
@@ -100,9 +104,9 @@ class Fact(DocumentModel):
     said_at: Timestamp = Field(default="", exclude_if=not_)
     """When the user said it, which may be long before it was learned; empty if unknown."""
     valid_from: PartialDate = Field(default="", exclude_if=not_)
-    """When it became true, or when it happened."""
+    """When it became true, or when it happened: a year, month or day; empty if not stated."""
     valid_until: PartialDate = Field(default="", exclude_if=not_)
-    """When it ceases to be true."""
+    """When it ceases to be true: a year, month or day; empty if not stated."""
     evidence: Annotated[tuple[Evidence, ...], BeforeValidator(_read_evidence)] = Field(default=(), exclude_if=not_)
     """What the user said, at most 3 quotes; a fact that others were merged into keeps all of theirs."""
     slot: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=not_)
@@ -110,6 +114,7 @@ class Fact(DocumentModel):
 
     @property
     def is_manual(self) -> bool:
+        """Whether a person wrote or edited it; no update removes, rewrites or evicts it then."""
         return self.source == MANUAL
 
     @property
@@ -163,7 +168,9 @@ class Quarantined(DocumentModel):
     """A change that a person has to accept first. It is never recalled, shown to a model or counted as known."""
 
     id: Text = ""
+    """Unique in its memory."""
     at: Timestamp = ""
+    """When it was proposed."""
     reason: Text = ""
     """Why it was not applied."""
     facts: tuple[Fact, ...] = ()
@@ -192,7 +199,9 @@ class Section(DocumentModel):
     """One of the six summaries."""
 
     summary: Text = ""
+    """Some sentences; empty if there is nothing to summarize."""
     updated_at: Timestamp = ""
+    """When it was last changed."""
 
     @model_validator(mode="before")
     @classmethod
@@ -242,7 +251,9 @@ class Watermark(DocumentModel):
     """How far a conversation was learned from."""
 
     last_message_id: Text = ""
+    """The last message learned from."""
     at: Timestamp = ""
+    """When it was learned from."""
     message_ids: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
     """The last messages learned from, the newest last."""
     gaps: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
@@ -258,13 +269,16 @@ class Deletion(DocumentModel):
     """A deletion of the memory: nothing loaded before *revision* may be saved any more."""
 
     revision: Count
+    """The revision that was deleted."""
     at: Timestamp
+    """When it was deleted."""
 
 
 class Upkeep(DocumentModel):
     """The last upkeep that changed the memory."""
 
     at: Timestamp = ""
+    """When it was saved."""
     revision: Count = 0
     """The revision that it saved."""
     asked: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
@@ -275,12 +289,17 @@ class Memory(DocumentModel):
     """The memory document of one scope."""
 
     version: Text = "1.0"
+    """The format of the document."""
     revision: Count = 0
     """How often it was saved; 0 means never."""
     last_updated: Timestamp = ""
+    """When it was last saved."""
     user: UserSections = UserSections()
+    """Three summaries of the user's current situation."""
     history: HistorySections = HistorySections()
+    """Three summaries of the user's past."""
     facts: tuple[Fact, ...] = ()
+    """What is known now, the earliest learned first."""
     past: tuple[PastFact, ...] = Field(default=(), exclude_if=not_)
     """What was superseded, removed, expired, evicted or merged, the earliest first."""
     unreadable_facts: tuple[object, ...] = Field(default=(), exclude_if=not_)

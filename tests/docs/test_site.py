@@ -1,22 +1,34 @@
-"""The documentation: it builds strictly, needs no network, and documents every public name."""
+"""The documentation: it builds strictly, needs no network, and has every public name, setting, command and route."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from html import unescape
 from pathlib import Path
 
 import pytest
+import typer
 
 import memgraph
+from memgraph import Settings, create_app
+from memgraph.cli.app import app
 
 ROOT = Path(__file__).parents[2]
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source|video)\b[^>]*\ssrc=[\"']?([^\"'\s>]+)|<link\b[^>]*\shref=[\"']?([^\"'\s>]+)"
+)
+LINKED = re.compile(r"<a\b[^>]*\shref=[\"']?([^\"'\s>]+)")
+ANCHOR = re.compile(r"\sid=[\"']?([^\"'\s>]+)")
+EXTERNAL = re.compile(r"(?:[a-z]+:)?//|mailto:|data:")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site. The build is strict: a warning, such as a broken link or anchor, fails it."""
+    """The built site. The build is strict: a warning, such as a broken link or anchor in a page, fails it."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -24,18 +36,113 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_public_name_is_on_the_reference_page(site: Path) -> None:
-    page = (site / "reference" / "python.html").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def pages(site: Path) -> Mapping[Path, str]:
+    """The HTML of every page, by its file."""
+    return {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
 
+
+def _headings(page: str) -> set[str]:
+    """The code in the headings of the third level."""
+    return {unescape(code) for code in re.findall(r"<h3[^>]*><code>(.*?)</code>", page)}
+
+
+def _text(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", "", html)).split())
+
+
+def test_every_public_name_is_explained_on_the_reference_page(site: Path, pages: Mapping[Path, str]) -> None:
+    """Its heading is there, and the first sentence of its docstring."""
+    page = pages[site / "reference" / "python.html"]
+    text = _text(page)
     headings = set(re.findall(r'<h3 id="memgraph\.(\w+)"', page))
 
+    summaries = {
+        name: re.sub(r"[`*]", "", (inspect.getdoc(getattr(memgraph, name)) or "?").split("\n\n")[0])
+        for name in memgraph.__all__
+    }
+
     assert headings == set(memgraph.__all__)
+    assert [name for name, summary in summaries.items() if " ".join(summary.split()) not in text] == []
 
 
-def test_no_page_loads_anything_from_another_host(site: Path) -> None:
+def test_every_setting_is_on_its_page(site: Path, pages: Mapping[Path, str]) -> None:
+    assert _headings(pages[site / "reference" / "settings.html"]) == set(Settings.model_fields)
+
+
+def test_every_command_is_on_its_page(site: Path, pages: Mapping[Path, str]) -> None:
+    headings = _headings(pages[site / "reference" / "cli.html"])
+
+    assert {re.split(r" \[?[A-Z]", heading)[0] for heading in headings} == set(_commands())
+
+
+def test_every_route_is_on_its_page(site: Path, pages: Mapping[Path, str]) -> None:
+    headings = _headings(pages[site / "reference" / "http.html"])
+
+    routes = {
+        f"{method.upper()} {path}"
+        for path, operations in create_app(Settings()).openapi()["paths"].items()
+        for method in operations
+    }
+
+    assert {heading for heading in headings if " " in heading} == routes
+
+
+def test_no_page_loads_anything_from_another_host(site: Path, pages: Mapping[Path, str]) -> None:
     """The site can be read without a network, and no other host learns who reads it."""
-    loaded = re.compile(
-        r"""<(?:script|img|iframe|source)[^>]*\bsrc=["'](?:https?:)?//|<link[^>]*\bhref=["'](?:https?:)?//"""
-    )
+    loaded = {url for page in pages.values() for found in LOADED.findall(page) for url in found if url}
+    styles = {
+        url
+        for path in site.rglob("*.css")
+        for url in re.findall(r"(?:url\(|@import )[\"']?([^\"')]+)", path.read_text())
+    }
 
-    assert [page.name for page in site.rglob("*.html") if loaded.search(page.read_text(encoding="utf-8"))] == []
+    assert {url for url in loaded | styles if re.match(r"(?:https?:)?//", url)} == set()
+
+
+def test_no_page_needs_what_the_theme_would_load_later(pages: Mapping[Path, str]) -> None:
+    """Its script loads Mermaid for diagrams, and the stars of a repository, from other hosts."""
+    assert [
+        path.name for path, page in pages.items() if re.search(r'class="mermaid"|data-md-component="?source', page)
+    ] == []
+
+
+def test_every_internal_link_resolves(site: Path, pages: Mapping[Path, str]) -> None:
+    """Also those that are made from docstrings, which the strict build does not check."""
+    anchors = {path: set(ANCHOR.findall(page)) for path, page in pages.items()}
+
+    assert [*_broken_links(site, pages, anchors)] == []
+
+
+def _broken_links(site: Path, pages: Mapping[Path, str], anchors: Mapping[Path, set[str]]) -> Iterator[str]:
+    for path, page in pages.items():
+        for link in {*LINKED.findall(page), *(url for found in LOADED.findall(page) for url in found if url)}:
+            target, _, anchor = unescape(link).partition("#")
+            if EXTERNAL.match(link) or path.name == "404.html":  # the server shows 404.html below any path
+                continue
+            file = (path.parent / target).resolve() if target else path
+            file = file / "index.html" if file.is_dir() else file
+            if not file.is_file() or (anchor and file in anchors and anchor not in anchors[file] | {"__top"}):
+                yield f"{path.relative_to(site)}: {link}"
+
+
+def _commands() -> Iterator[str]:
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        yield from (
+            (f"memgraph {name} {inner}" for inner in command.commands)
+            if hasattr(command, "commands")
+            else [f"memgraph {name}"]
+        )
+
+
+def test_pages_name_only_commands_that_exist() -> None:
+    """In code, such as `memgraph show --user ada`."""
+    known = {command.split()[1] for command in _commands()}
+    named = {
+        (path.name, name)
+        for path in (ROOT / "docs").rglob("*.md")
+        for name in re.findall(r"(?:`|^(?:\$ )?)memgraph ([a-z]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+
+    assert {(page, name) for page, name in named if name not in known} == set()
