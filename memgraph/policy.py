@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from memgraph.categories import DEFAULT_CATEGORIES, Categories
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
 from memgraph.models import CATEGORIES, Fact
+from memgraph.sections import DEFAULT_SECTIONS, Sections
 
 LANGUAGES = ChoiceLabels(auto="the language of the user's messages", en="English", zh="Chinese")
 
@@ -107,6 +108,9 @@ class Policy(FieldSpecMixin, BaseModel):
     categories: Categories = DEFAULT_CATEGORIES
     """The categories of facts. A category of your own has a `name`, a `description` for the model, and perhaps
     `stale_days`; a built-in one can be listed by its name alone. `context` and `correction` are always among them."""
+    sections: Sections = DEFAULT_SECTIONS
+    """The summaries that are kept up to date. One of your own has a `name`, an `instruction` for the model, and perhaps
+    `max_tokens`; a built-in one can be listed by its name alone."""
     stale_days: StaleDays = Field(default_factory=lambda: dict(STALE_DAYS))
     """Days by category after which the upkeep asks whether a fact that was not repeated still holds; corrections and
     manual facts never become stale."""
@@ -141,6 +145,16 @@ class Policy(FieldSpecMixin, BaseModel):
     def category_names(self) -> tuple[str, ...]:
         """The names of the categories, in their order."""
         return tuple(category.name for category in self.categories)
+
+    @property
+    def section_names(self) -> tuple[str, ...]:
+        """The names of the summaries, as `Memory.section` takes them."""
+        return tuple(section.section for section in self.sections)
+
+    def summary_tokens(self, name: str) -> int:
+        """Return the maximum tokens of the summary *name*."""
+        sizes = {section.section: section.max_tokens for section in self.sections}
+        return sizes.get(name) or self.max_summary_tokens
 
     def category_of(self, fact: Fact) -> str:
         """Return the category of *fact* as it is shown: "context" if it is neither configured nor built in."""

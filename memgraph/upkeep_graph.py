@@ -167,7 +167,7 @@ def _assemble(resolver: ContextResolver, output: type[Any]) -> StateGraph[Upkeep
     graph.add_node("load_upkeep", bound(load_upkeep))
     graph.add_node("find_candidates", bound(find_candidates))
     graph.add_node("build_upkeep_prompt", bound(build_upkeep_prompt))
-    add_common_nodes(graph, resolver, "parse_upkeep", parse_upkeep)
+    add_common_nodes(graph, resolver, "parse_upkeep", bound(parse_upkeep))
 
     graph.add_edge(START, "load_upkeep")
     graph.add_conditional_edges("load_upkeep", after_load)

@@ -207,6 +207,7 @@ def test_the_json_schema_has_every_field_that_json_can_express() -> None:
         "model_params",
         "stale_days",
         "categories",
+        "sections",
     }
 
     assert set(Context.model_json_schema()["properties"]) == expected

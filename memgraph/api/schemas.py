@@ -518,6 +518,7 @@ class StatusResponse(ResponseModel):
     enabled: bool = Field(description="False: learning and recall are off.")
     injection_enabled: bool
     categories: list[str] = Field(description="The categories that a fact may have.")
+    sections: list[str] = Field(description="The keys of the summaries that are kept up to date.")
     user_id: str | None = Field(description="The user whose memory the token gives access to; null: every user.")
     service: ServiceInfo | None = Field(description="Only for the administrator's token.")
 

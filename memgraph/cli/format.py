@@ -8,6 +8,7 @@ from typing import Any
 
 from memgraph.cli.output import one_line
 from memgraph.models import Fact, Memory, Scope, SectionName
+from memgraph.sections import section_title
 from memgraph.text.dates import local_date
 
 TITLES: Mapping[SectionName, str] = MappingProxyType(
@@ -20,7 +21,12 @@ TITLES: Mapping[SectionName, str] = MappingProxyType(
         "long_term_background": "Long-term background",
     }
 )
-"""Display names of the summaries."""
+"""Display names of the built-in summaries."""
+
+
+def title_of(section: SectionName) -> str:
+    """Return the display name of a summary."""
+    return TITLES.get(section) or one_line(section_title(section))
 
 
 def format_fact(fact: Fact) -> str:

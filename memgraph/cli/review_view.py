@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
-from memgraph.cli.format import TITLES, pluralize
+from memgraph.cli.format import pluralize, title_of
 from memgraph.cli.output import Output, one_line
 from memgraph.cli.prompts import prompt_edit, prompt_line
 from memgraph.errors import EditError
@@ -58,7 +58,7 @@ def _describe(item: ReviewItem) -> str:
 
 
 def _format_title(item: ReviewItem) -> str:
-    return next((title for section, title in TITLES.items() if section == item.id), item.id)
+    return title_of(item.id)
 
 
 def show_rejected(output: Output, proposal: Proposal) -> None:

@@ -52,7 +52,7 @@ def show(
 
 
 def _show(ctx: CommandContext, scope: Scope, memory: Memory, as_of: str | None) -> None:
-    from memgraph.cli.format import TITLES, format_dates, format_fact, format_scope, pluralize
+    from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize, title_of
 
     line = ctx.output.line
     if memory.is_empty and not memory.quarantine and not memory.past:
@@ -73,7 +73,7 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory, as_of: str | None) 
     for name, section in memory.sections():
         if section.summary:
             line()
-            line(TITLES[name], "cyan")
+            line(title_of(name), "cyan")
             line(section.summary, indent=2)
     if memory.facts:
         line()

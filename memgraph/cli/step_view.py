@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from memgraph.cli.format import TITLES, format_fact, pluralize
+from memgraph.cli.format import format_fact, pluralize, title_of
 from memgraph.cli.output import one_line
 from memgraph.cli.review_view import show_proposal
 from memgraph.cli.update_view import NOTES, show_result
@@ -97,7 +97,7 @@ def _format_changes(report: Report) -> list[str]:
 
 
 def _format_rewritten(section: RewrittenSection) -> list[str]:
-    title = TITLES[section.section]
+    title = title_of(section.section)
     if not section.before:
         return [f"~ {title}: {truncate(section.after)}"]
     return [f"~ {title}, before: {truncate(section.before)}", f"~ {title}, after: {truncate(section.after)}"]
@@ -127,7 +127,7 @@ def _format_update(_stage: str, before: Before, changes: MemoryUpdate) -> StageV
             f"- {truncate(facts.get(removal.id, removal.id))} ({truncate(removal.reason)})"
             for removal in changes.removals
         ),
-        *(f"~ {TITLES[rewrite.section]}: {truncate(rewrite.summary)}" for rewrite in changes.rewrites),
+        *(f"~ {title_of(rewrite.section)}: {truncate(rewrite.summary)}" for rewrite in changes.rewrites),
         *_format_refused(changes.refused),
     ]
     return StageView(f"{pluralize(len(lines), 'change')} proposed", lines)

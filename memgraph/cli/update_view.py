@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from memgraph.cli.format import TITLES, dump_fact, format_fact, pluralize
+from memgraph.cli.format import dump_fact, format_fact, pluralize, title_of
 from memgraph.cli.output import Output, one_line
 from memgraph.report import Report, Usage
 
@@ -216,7 +216,7 @@ def show_changes(output: Output, report: Report) -> None:
     for removed in report.removed:
         output.line(f"- {format_fact(removed.fact)} (removed: {one_line(removed.why)})", "red", indent=2)
     for section in report.rewritten:
-        output.line(f"~ {TITLES[section.section]}: {one_line(section.after)}", "cyan", indent=2)
+        output.line(f"~ {title_of(section.section)}: {one_line(section.after)}", "cyan", indent=2)
     for refusal in report.refused:
         output.line(f"x {one_line(refusal.item)} (not saved: {one_line(refusal.reason)})", "dim", indent=2)
 

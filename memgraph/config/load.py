@@ -14,6 +14,7 @@ from memgraph._validation import describe_constraint, describe_field_error, fiel
 from memgraph.categories import Category
 from memgraph.config.sources import ROOT_KEYS, SettingValue, from_call, from_environment, from_file
 from memgraph.errors import ConfigError
+from memgraph.sections import SummarySection
 from memgraph.settings import Settings
 
 CONFIG_VARIABLE = "MEMGRAPH_CONFIG"
@@ -31,7 +32,7 @@ class LoadedSettings:
     """The file that was read."""
 
 
-_LISTED: Mapping[str, type[BaseModel]] = MappingProxyType({"categories": Category})
+_LISTED: Mapping[str, type[BaseModel]] = MappingProxyType({"categories": Category, "sections": SummarySection})
 """Settings that are lists, and what is in them: an error names the entry."""
 _MUST_BE = "must be "
 """What the message of a validator starts with that describes the allowed values."""

@@ -6,8 +6,21 @@ import difflib
 from collections.abc import Collection, Container, Sequence
 from datetime import UTC, datetime
 
+from pydantic.alias_generators import to_camel
+
 from memgraph.errors import EditError
-from memgraph.models import CATEGORIES, MANUAL, Evidence, Fact, Memory, Section, SectionName, new_fact_id, timestamp
+from memgraph.models import (
+    CATEGORIES,
+    MANUAL,
+    SECTIONS,
+    Evidence,
+    Fact,
+    Memory,
+    Section,
+    SectionName,
+    new_fact_id,
+    timestamp,
+)
 from memgraph.rules.add import merge_evidence
 from memgraph.rules.validation import (
     validate_category,
@@ -140,14 +153,19 @@ def find_fact(memory: Memory, fact_id: str) -> Fact:
     raise EditError(f"there is no fact {fact_id[:80]!r}; {hint}")
 
 
-def edit_section(memory: Memory, name: SectionName, summary: str) -> Memory:
+def edit_section(
+    memory: Memory, name: SectionName, summary: str, *, sections: Collection[str] = tuple(SECTIONS)
+) -> Memory:
     """Return *memory* with the summary *name* replaced; an empty text removes the summary.
 
-    An update whose model saw the old text will not overwrite the new one.
+    An update whose model saw the old text will not overwrite the new one. The name is one of *sections*, those that
+    the policy has, or that of a summary which the memory has.
 
     Raises:
-        EditError: If *summary* contains hidden characters, or more than 1,000 tokens.
+        EditError: If there is no such summary, or *summary* contains hidden characters, or more than 1,000 tokens.
     """
+    if name not in sections and not memory.section(name).summary:
+        raise EditError(f"there is no summary {name[:80]!r}; there are {', '.join(map(to_camel, sections))}")
     text = validate_summary(summary) if summary.strip() else ""
     section = memory.section(name)
     if text == section.summary:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic.alias_generators import to_camel
-
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import EditError
-from memgraph.models import SECTIONS, Fact, Memory, Quarantined, Section
+from memgraph.models import Fact, Memory, Quarantined, Section
 from memgraph.policy import Policy
 from memgraph.rules.past import end_facts
+from memgraph.sections import section_name
 from memgraph.text.normalize import fact_key
 
 
@@ -40,8 +39,9 @@ def accept_quarantined(memory: Memory, change_id: str) -> Memory:
         memory = end_facts(memory, held, "superseded", at=since, by=fact.id, limit=Policy().max_past_facts)
     kept = tuple(fact for fact in memory.facts if fact.id not in removes)
     accepted = memory.with_facts((*kept, *_new_facts(change, kept)))
-    for name in SECTIONS:
-        if summary := change.summaries.get(to_camel(name)):
+    for key, summary in change.summaries.items():
+        if summary:
+            name = section_name(key)
             section = Section.model_validate(
                 accepted.section(name).model_dump() | {"summary": summary, "updated_at": at}
             )

@@ -97,6 +97,9 @@ def reverse(memory: Memory, changes: MemoryChanges, *, with_threads: bool = True
     for name in SECTIONS:
         if sections[name] != memory.section(name):
             before = before.with_section(name, sections[name])
+    custom = {name: section for name, section in sections.items() if name not in SECTIONS}
+    if list(custom.items()) != list(memory.custom_sections.items()):
+        before = before.model_copy(update={"custom_sections": custom})
     conflicts = [*fact_conflicts, *past_conflicts, *section_conflicts, *quarantine_conflicts]
     for parent in _PARENTS:
         own = [change for change in changes.keys if change.parent == parent]

@@ -112,7 +112,7 @@ def _without_sentences(memory: Memory, change: EntryChange[Section]) -> tuple[Me
     """Return *memory* without the sentences that *change* added to a summary, and whether all of them were there."""
     before, after = (_sentences(part.summary) if part else [] for part in (change.before, change.after))
     added = frozenset(after) - frozenset(before)
-    name, section = next(item for item in memory.sections() if item[0] == change.key)
+    name, section = change.key, memory.section(change.key)
     current = _sentences(section.summary)
     kept = [sentence for sentence in current if sentence not in added]
     if len(kept) < len(current):

@@ -147,7 +147,10 @@ def _is_openai(model: BaseChatModel) -> bool:
 def update_schema(policy: Policy) -> SchemaFactory:
     """Return the schema of an update, as *policy* asks for it."""
     return lambda strict: answer_schema(
-        strict=strict, summaries=policy.summaries == "update", categories=policy.category_names
+        strict=strict,
+        summaries=policy.summaries == "update",
+        categories=policy.category_names,
+        sections=policy.section_names,
     )
 
 

@@ -196,7 +196,7 @@ def _is_change(item: object) -> bool:
 
 
 class Section(DocumentModel):
-    """One of the six summaries."""
+    """A summary."""
 
     summary: Text = ""
     """Some sentences; empty if there is nothing to summarize."""
@@ -231,9 +231,8 @@ class HistorySections(DocumentModel):
     """Stable background."""
 
 
-SectionName = Literal[
-    "work_context", "personal_context", "top_of_mind", "recent_months", "earlier_context", "long_term_background"
-]
+SectionName = str
+"""The name of a summary: one of SECTIONS, or the key of a custom summary."""
 SECTIONS: Mapping[SectionName, Literal["user", "history"]] = MappingProxyType(
     {
         "work_context": "user",
@@ -244,7 +243,7 @@ SECTIONS: Mapping[SectionName, Literal["user", "history"]] = MappingProxyType(
         "long_term_background": "history",
     }
 )
-"""The six summaries in reading order, and which part of the document contains each."""
+"""The six built-in summaries in reading order, and which part of the document contains each."""
 
 
 class Watermark(DocumentModel):
@@ -298,6 +297,8 @@ class Memory(DocumentModel):
     """Three summaries of the user's current situation."""
     history: HistorySections = HistorySections()
     """Three summaries of the user's past."""
+    custom_sections: Mapping[str, Section] = Field(default_factory=dict[str, Section], exclude_if=not_)
+    """Summaries that are not built in, by name, also those that are no longer configured."""
     facts: tuple[Fact, ...] = ()
     """What is known now, the earliest learned first."""
     past: tuple[PastFact, ...] = Field(default=(), exclude_if=not_)
@@ -315,7 +316,7 @@ class Memory(DocumentModel):
     forgotten: Deletion | None = Field(default=None, exclude_if=not_)
     """The last deletion, if any."""
 
-    @field_validator("user", "history", "threads", mode="before")
+    @field_validator("user", "history", "custom_sections", "threads", mode="before")
     @classmethod
     def _read_missing(cls, value: object) -> object:
         return {} if value is None else value
@@ -360,15 +361,20 @@ class Memory(DocumentModel):
         return tuple(cast("list[object]", value)) if isinstance(value, list | tuple) else (value,)
 
     def section(self, name: SectionName) -> Section:
-        """The summary named *name*."""
+        """The summary named *name*, an empty one if there is none."""
+        if name not in SECTIONS:
+            return self.custom_sections.get(name, Section())
         return getattr(getattr(self, SECTIONS[name]), name)
 
     def sections(self) -> tuple[tuple[SectionName, Section], ...]:
-        """The six summaries in reading order, with their names."""
-        return tuple((name, self.section(name)) for name in SECTIONS)
+        """The six built-in summaries in reading order, then the others, with their names."""
+        names = (*SECTIONS, *(name for name in self.custom_sections if name not in SECTIONS))
+        return tuple((name, self.section(name)) for name in names)
 
     def with_section(self, name: SectionName, section: Section) -> Memory:
         """A copy in which the summary named *name* is *section*."""
+        if name not in SECTIONS:
+            return self.model_copy(update={"custom_sections": {**self.custom_sections, name: section}})
         part = SECTIONS[name]
         parent: UserSections | HistorySections = getattr(self, part)
         return self.model_copy(update={part: parent.model_copy(update={name: section})})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -53,7 +54,8 @@ async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) 
 
 def _schema(state: CallModelInput, policy: Policy) -> SchemaFactory:
     if "second_look" not in state:
-        return upkeep_schema if state["prompt"].answer == "upkeep" else update_schema(policy)
+        is_upkeep = state["prompt"].answer == "upkeep"
+        return partial(upkeep_schema, sections=policy.section_names) if is_upkeep else update_schema(policy)
     schema = verdict_schema(len(state.get("likely_conflicts", ())))
     return lambda _strict: schema
 

@@ -117,4 +117,5 @@ def _asked_about(state: ParseInput, context: RunContext) -> AskedAbout:
         episode_of=lambda turn, words: find_episode(turn, words, thread=state["origin"].thread, policy=context.policy),
         timezone=context.timezone,
         categories=context.policy.category_names,
+        sections=context.policy.section_names,
     )

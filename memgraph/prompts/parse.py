@@ -45,7 +45,6 @@ DEFAULT_CONFIDENCE = 0.8
 _FACT_KEYS = ("newFacts", "new_facts", "facts")
 _FACT_KEY = re.compile(r"""(?:newFacts|new_facts|facts)["']?\s*:""")
 _CONTENT_KEYS = ("content", "fact", "text")
-_SECTION_NAMES: Mapping[str, SectionName] = {spelling: name for name in SECTIONS for spelling in (to_camel(name), name)}
 
 T = TypeVar("T")
 
@@ -73,6 +72,8 @@ class AskedAbout:
     """Of the days on which turns were written."""
     categories: Collection[str] = tuple(CATEGORIES)
     """The names of the categories of facts."""
+    sections: Collection[SectionName] = tuple(SECTIONS)
+    """The names of the summaries."""
 
     @cached_property
     def quotes(self) -> QuoteFinder:
@@ -205,12 +206,14 @@ def read_rewrites(found: JsonObject, asked: AskedAbout, refused: list[Refusal]) 
     """Return the rewritten summaries of an answer; invalid ones are added to *refused*."""
     return tuple(
         rewrite
-        for name, section in _sections(found, refused)
+        for name, section in _sections(found, asked.sections, refused)
         if (rewrite := _collect(lambda name=name, section=section: _rewrite(name, section, asked), refused))
     )
 
 
-def _sections(found: JsonObject, refused: list[Refusal]) -> list[tuple[SectionName, object]]:
+def _sections(
+    found: JsonObject, known: Collection[SectionName], refused: list[Refusal]
+) -> list[tuple[SectionName, object]]:
     """Return the summaries in `summaries`, a list or an object, and in `user` and `history`, as older prompts ask."""
     named = [*_named(found.get("user")), *_named(found.get("history"))]
     summaries = found.get("summaries")
@@ -221,9 +224,10 @@ def _sections(found: JsonObject, refused: list[Refusal]) -> list[tuple[SectionNa
     else:
         named += _named(summaries)
     sections = {name: section for name, section in named if section is not None}
-    unknown = [name for name in sections if name not in _SECTION_NAMES]
+    names = {spelling: name for name in known for spelling in (to_camel(name), name)}
+    unknown = [name for name in sections if name not in names]
     refused.extend(Refusal(item=preview(name), reason="it is not the name of a summary") for name in unknown)
-    return [(_SECTION_NAMES[name], section) for name, section in sections.items() if name in _SECTION_NAMES]
+    return [(names[name], section) for name, section in sections.items() if name in names]
 
 
 def _named(value: object) -> list[tuple[str, object]]:

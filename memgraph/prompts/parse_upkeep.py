@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
-from memgraph.models import Answer, Candidate, Fact, Memory, MemoryUpdate, Merge, Refusal, Removal
+from memgraph.models import (
+    SECTIONS,
+    Answer,
+    Candidate,
+    Fact,
+    Memory,
+    MemoryUpdate,
+    Merge,
+    Refusal,
+    Removal,
+    SectionName,
+)
 from memgraph.prompts.json_text import MAX_READ, find_last
 from memgraph.prompts.parse import (
     AskedAbout,
@@ -23,7 +34,13 @@ _MIN_MERGED = 2
 
 
 def parse_upkeep_answer(
-    answer: Answer, memory: Memory, candidates: Sequence[Candidate], *, at: str, thread: str
+    answer: Answer,
+    memory: Memory,
+    candidates: Sequence[Candidate],
+    *,
+    at: str,
+    thread: str,
+    sections: Collection[SectionName] = tuple(SECTIONS),
 ) -> MemoryUpdate:
     """Return the changes that the model proposed: which facts are one, which no longer hold, and summaries.
 
@@ -33,6 +50,7 @@ def parse_upkeep_answer(
         candidates: What was asked about.
         at: When it answered, ISO 8601 in UTC.
         thread: The thread of the run, or "unknown".
+        sections: The names of the summaries that may be rewritten.
 
     Raises:
         UnreadableError: If the answer contains no such object, or was cut off before its end.
@@ -58,7 +76,7 @@ def parse_upkeep_answer(
         else:
             refused.append(Refusal(item=preview(item), reason="it is not one of the old facts"))
     asks_for_summaries = any(one.kind == "summaries" for one in candidates)
-    rewrites = read_rewrites(found, AskedAbout(memory), refused) if asks_for_summaries else ()
+    rewrites = read_rewrites(found, AskedAbout(memory, sections=sections), refused) if asks_for_summaries else ()
     return MemoryUpdate(
         at=at,
         thread=thread,

@@ -29,11 +29,16 @@ _OPTIONAL: JsonSchema = {
     "sourceError": _TEXT,
     "confidence": {"type": "number"},
 }
-_SUMMARY: JsonSchema = {"section": {"type": "string", "enum": [to_camel(name) for name in SECTIONS]}, "text": _TEXT}
 
 
 @lru_cache(maxsize=64)
-def answer_schema(*, strict: bool, summaries: bool, categories: tuple[str, ...] = tuple(CATEGORIES)) -> JsonSchema:
+def answer_schema(
+    *,
+    strict: bool,
+    summaries: bool,
+    categories: tuple[str, ...] = tuple(CATEGORIES),
+    sections: tuple[str, ...] = tuple(SECTIONS),
+) -> JsonSchema:
     """Return the schema of an answer.
 
     Args:
@@ -41,10 +46,11 @@ def answer_schema(*, strict: bool, summaries: bool, categories: tuple[str, ...] 
             property without a value is left out, which saves a local model a quarter of the tokens.
         summaries: Whether summaries are asked for.
         categories: The names of the categories of facts.
+        sections: The names of the summaries.
     """
     required = {**_REQUIRED, "category": {"type": "string", "enum": list(categories)}}
     new_facts = {"type": "array", "items": _object(required, _OPTIONAL, strict=strict)}
-    rewritten = {"type": "array", "items": _object(_SUMMARY, {}, strict=strict)}
+    rewritten = {"type": "array", "items": _object(_summary(sections), {}, strict=strict)}
     return {
         "title": "memory_update",
         "description": "What is new about the user.",
@@ -52,16 +58,23 @@ def answer_schema(*, strict: bool, summaries: bool, categories: tuple[str, ...] 
     }
 
 
-def upkeep_schema(strict: bool) -> JsonSchema:  # noqa: FBT001 - a SchemaFactory
-    """Return the schema of an answer to the upkeep."""
+def upkeep_schema(
+    strict: bool,  # noqa: FBT001 - a SchemaFactory
+    sections: tuple[str, ...] = tuple(SECTIONS),
+) -> JsonSchema:
+    """Return the schema of an answer to the upkeep; *sections* are the names of the summaries."""
     merge: JsonSchema = {"ids": {"type": "array", "items": _TEXT}, "content": _TEXT}
-    rewritten = {"type": "array", "items": _object(_SUMMARY, {}, strict=strict)}
+    rewritten = {"type": "array", "items": _object(_summary(sections), {}, strict=strict)}
     merges = {"type": "array", "items": _object(merge, {}, strict=strict)}
     return {
         "title": "memory_upkeep",
         "description": "Which facts are one, which no longer hold, and the summaries that change.",
         **_object({"merge": merges, "end": {"type": "array", "items": _TEXT}}, {"summaries": rewritten}, strict=strict),
     }
+
+
+def _summary(sections: tuple[str, ...]) -> JsonSchema:
+    return {"section": {"type": "string", "enum": [to_camel(name) for name in sections]}, "text": _TEXT}
 
 
 def _object(required: JsonSchema, optional: JsonSchema, *, strict: bool) -> JsonSchema:

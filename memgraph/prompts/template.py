@@ -17,6 +17,7 @@ from memgraph._yaml import load_yaml
 from memgraph.categories import Category
 from memgraph.errors import ConfigError
 from memgraph.models import PromptExample
+from memgraph.sections import SummarySection
 
 Language = Literal["en", "zh"]
 
@@ -42,15 +43,15 @@ class TemplateExample(BaseModel):
     new_facts: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_with_text_dates)]
     summaries: tuple[dict[str, str], ...] = ()
 
-    def answer(self, *, summaries: bool, categories: Collection[str]) -> str:
-        """Return the answer as compact JSON, with the summaries if they are asked for.
+    def answer(self, *, sections: Collection[str], categories: Collection[str]) -> str:
+        """Return the answer as compact JSON, with the summaries whose keys are in *sections*.
 
         A fact of a category that is not one of *categories* is of "context".
         """
         facts = [fact if fact["category"] in categories else {**fact, "category": "context"} for fact in self.new_facts]
         found: dict[str, object] = {"newFacts": facts}
-        if summaries and self.summaries:
-            found["summaries"] = self.summaries
+        if summaries := [summary for summary in self.summaries if summary["section"] in sections]:
+            found["summaries"] = summaries
         return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -66,9 +67,11 @@ class Template(BaseModel):
     choice: str
     """What the rules call others; contains {name} and {description}."""
     separator: str
-    """Between the categories."""
+    """Between the categories, and between the summaries."""
     summaries: str
-    """The rule about summaries; omitted if they are not asked for."""
+    """The rule about summaries; omitted if they are not asked for. Contains {sections}."""
+    sections: Mapping[str, str]
+    """What the rule calls the built-in summaries."""
     human: str
     """Contains {today}, {memory}, {conversation} and {hints}."""
     hints: str
@@ -88,6 +91,15 @@ class Template(BaseModel):
             for category in categories
         )
 
+    def render_sections(self, sections: Iterable[SummarySection]) -> str:
+        """Return the names of the summaries *sections* as the rules list them."""
+        return self.separator.join(
+            substitute(self.choice, name=section.name, description=section.instruction)
+            if section.instruction
+            else self.sections[section.name]
+            for section in sections
+        )
+
 
 class UpkeepTemplate(BaseModel):
     """The parts of the prompt of the upkeep."""
@@ -99,7 +111,7 @@ class UpkeepTemplate(BaseModel):
     human: str
     """Contains {today}, {groups}, {stale} and {summaries}."""
     summaries: str
-    """The rule about summaries; omitted if they are not asked for."""
+    """The rule about summaries; omitted if they are not asked for. Contains {sections}."""
     examples: tuple[PromptExample, ...]
 
 

@@ -18,7 +18,7 @@ A tag has no names of attributes, and a day stands before its first turn: small 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
 from functools import lru_cache
@@ -40,6 +40,7 @@ from memgraph.prompts.template import (
 )
 from memgraph.retrieval.lexical import bm25
 from memgraph.retrieval.summary_facts import with_current_summaries
+from memgraph.sections import DEFAULT_SECTIONS, SummarySection
 from memgraph.text.dates import local_date, local_day
 from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import escape, language_of, single_line, unescape
@@ -123,7 +124,7 @@ def update_prompt(
     given = (
         parse_instructions(instructions)
         if instructions
-        else packaged_instructions(language, has_summaries, names, policy.categories)
+        else packaged_instructions(language, has_summaries, names, policy.categories, policy.sections)
     )
     facts = select_facts(memory.facts, new, policy.prompt_facts_tokens)
     human = substitute(
@@ -148,12 +149,14 @@ def packaged_instructions(
     has_summaries: bool,  # noqa: FBT001 - a setting
     slots: tuple[str, ...] | None = None,
     categories: tuple[Category, ...] = DEFAULT_CATEGORIES,
+    sections: tuple[SummarySection, ...] = DEFAULT_SECTIONS,
 ) -> Instructions:
     """Return the packaged rules and examples, with or without those about summaries; they are rendered once.
 
     *slots* are the names that the rules offer, by default those of the packaged table.
     """
     offered = frozenset(category.name for category in categories)
+    rewritten = frozenset(section.name for section in sections if has_summaries)
     names = packaged_slots().prompted if slots is None else slots
     template = load_template(language)
     return Instructions(
@@ -161,17 +164,19 @@ def packaged_instructions(
             template.system,
             categories=template.render_categories(categories),
             slots=", ".join(names),
-            summaries=template.summaries if has_summaries else "",
+            summaries=substitute(template.summaries, sections=template.render_sections(sections))
+            if has_summaries
+            else "",
         ),
-        examples=tuple(_render_example(example, template, has_summaries, offered) for example in template.examples),
+        examples=tuple(_render_example(example, template, offered, rewritten) for example in template.examples),
     )
 
 
 def _render_example(
     example: TemplateExample,
     template: Template,
-    has_summaries: bool,  # noqa: FBT001 - a setting
     categories: AbstractSet[str],
+    sections: AbstractSet[str],
 ) -> PromptExample:
     human = substitute(
         template.human.partition("\n")[2],  # today's date would only cost tokens
@@ -179,7 +184,7 @@ def _render_example(
         conversation=example.conversation,
         hints="",
     )
-    return PromptExample(human=human, ai=example.answer(summaries=has_summaries, categories=categories))
+    return PromptExample(human=human, ai=example.answer(sections=sections, categories=categories))
 
 
 def correction_request(prompt: Prompt, problem: str) -> str:
@@ -189,17 +194,17 @@ def correction_request(prompt: Prompt, problem: str) -> str:
 
 def _memory_block(memory: Memory, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
     """Return what still holds of the summaries, if they may be rewritten, and the known *facts*."""
-    summaries = render_summaries(memory) if policy.summaries == "update" else []
+    summaries = render_summaries(memory, policy.section_names) if policy.summaries == "update" else []
     lines = "\n".join(render_fact(fact, policy.category_of(fact), timezone=timezone) for fact in facts)
     return _block("summaries", "\n".join(summaries)) + _block("known_facts", lines)
 
 
-def render_summaries(memory: Memory) -> list[str]:
-    """Return a line for each summary, with what still holds of it."""
+def render_summaries(memory: Memory, names: Collection[str]) -> list[str]:
+    """Return a line for each summary in *names*, with what still holds of it."""
     return [
         f"{to_camel(name)}: {escape(single_line(remove_hidden(section.summary)))}"
         for name, section in with_current_summaries(memory).sections()
-        if section.summary.strip()
+        if name in names and section.summary.strip()
     ]
 
 

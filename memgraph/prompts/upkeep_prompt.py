@@ -24,7 +24,7 @@ from functools import partial
 
 from memgraph.models import Candidate, Fact, Memory, Prompt
 from memgraph.policy import Policy
-from memgraph.prompts.template import load_upkeep_template, substitute
+from memgraph.prompts.template import load_template, load_upkeep_template, substitute
 from memgraph.prompts.update_prompt import ShownFact, read_fact_lines, render_day, render_fact, render_summaries
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import language_of, unescape
@@ -54,15 +54,16 @@ def upkeep_prompt(
         for kind in ("stale", "summaries")
     )
     asks_for_summaries = any(one.kind == "summaries" for one in candidates)
-    written = "\n".join(render_summaries(memory)) if asks_for_summaries else ""
+    written = "\n".join(render_summaries(memory, policy.section_names)) if asks_for_summaries else ""
     summaries = f"<summaries>\n{written}\n</summaries>\n" if written else ""
     language = policy.prompt_language
     if language == "auto":
         language = language_of(fact.content for facts in shown for fact in facts)
     template = load_upkeep_template(language)
     today = render_day(local_day(now, timezone))
+    sections = load_template(language).render_sections(policy.sections)
     return Prompt(
-        system=template.system + (template.summaries if asks_for_summaries else ""),
+        system=template.system + (substitute(template.summaries, sections=sections) if asks_for_summaries else ""),
         examples=template.examples,
         human=substitute(
             template.human,

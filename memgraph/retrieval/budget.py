@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from memgraph.models import Memory, SectionName
+from memgraph.models import SECTIONS, Memory, SectionName
 from memgraph.retrieval.render import (
     CLOSING,
     MIN_LINE_TOKENS,
     OPENING,
-    SUMMARY_TITLES,
     CountedLine,
     is_unbroken,
     summary_line,
+    summary_titles,
     to_lines,
     today_line,
 )
@@ -23,11 +23,8 @@ from memgraph.text.tokens import count_tokens
 
 SUMMARIES_SHARE = 0.5
 """Share of the budget that the summaries may take."""
-SUMMARY_PRIORITY: tuple[SectionName, ...] = (
-    *("top_of_mind", "work_context"),
-    *("personal_context", "recent_months", "earlier_context", "long_term_background"),
-)
-"""The order in which summaries take their share of the budget."""
+_FIRST: tuple[SectionName, ...] = ("top_of_mind", "work_context")
+_LAST: tuple[SectionName, ...] = ("personal_context", "recent_months", "earlier_context", "long_term_background")
 MAX_ENTITY_CHARS = 5
 """Length of `&amp;`."""
 MAX_MISSES = 32
@@ -57,6 +54,12 @@ class Summaries:
     """Whether their tokens may differ next to other lines."""
 
 
+def summary_priority(memory: Memory) -> tuple[SectionName, ...]:
+    """Return the order in which the summaries of *memory* take their share of the budget."""
+    custom = (name for name, section in memory.sections() if name not in SECTIONS and section.summary)
+    return (*_FIRST, *custom, *_LAST)
+
+
 def fit_summaries(memory: Memory, max_tokens: int) -> Summaries:
     """Return the summaries of *memory* that fit, in order of priority; the last may be cut at a sentence end.
 
@@ -65,21 +68,18 @@ def fit_summaries(memory: Memory, max_tokens: int) -> Summaries:
         max_tokens: Maximum tokens of the summaries with their headings and the frame of the block.
     """
     texts, tokens = dict[SectionName, str](), frame_tokens()
-    summaries = to_lines(memory.section(name).summary for name in SUMMARY_PRIORITY)
+    priority = summary_priority(memory)
+    summaries = to_lines(memory.section(name).summary for name in priority)
+    titles = summary_titles(priority)
     used_headings = set[str]()
-    for name, summary in zip(SUMMARY_PRIORITY, summaries, strict=True):
-        heading, title = _HEADING_AND_TITLE[name]
+    for name, summary in zip(priority, summaries, strict=True):
+        heading, title = titles[name]
         spent = tokens + (0 if heading in used_headings else count_tokens(heading))
         if text := _cut_summary(title, summary, max_tokens - spent):
             texts[name] = text
             used_headings.add(heading)
             tokens = spent + count_tokens(summary_line(title, text))
     return Summaries(texts, tokens, may_miscount=any(map(is_unbroken, texts.values())))
-
-
-_HEADING_AND_TITLE: Mapping[SectionName, tuple[str, str]] = {
-    name: (heading, title) for heading, titles in SUMMARY_TITLES.items() for name, title in titles.items()
-}
 
 
 def _cut_summary(title: str, text: str, max_tokens: int) -> str:

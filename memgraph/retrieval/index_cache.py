@@ -233,7 +233,7 @@ class IndexCache:
 
     def summaries(self, memory: Memory, max_tokens: int) -> Summaries:
         """Return the summaries of *memory* that hold and fit *max_tokens*: see `fit_summaries`."""
-        key = (max_tokens, tuple((section.summary, section.updated_at) for _, section in memory.sections()))
+        key = (max_tokens, tuple((name, section.summary, section.updated_at) for name, section in memory.sections()))
         if not memory.past:
             return self._summaries.get(key, lambda: fit_summaries(memory, max_tokens))
         by_id = (key, id(memory.facts), id(memory.past))

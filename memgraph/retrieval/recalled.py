@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from memgraph.models import Memory, Span, Turn
+from memgraph.models import SECTIONS, Memory, Span, Turn
 from memgraph.retrieval.render import GROUPS, OPENING, QUOTES, SUMMARY_TITLES
 from memgraph.retrieval.terms import STOP_WORDS, extract_all_terms
+from memgraph.sections import section_title
 from memgraph.text.cues import cues
 from memgraph.text.normalize import HAN, words_of
 from memgraph.text.sentences import sentences
@@ -42,9 +43,7 @@ _FRAMES = tuple(text.strip() for text in (OPENING.partition("\n")[2], QUOTES))
 """Lines that only memory renders."""
 _HEADINGS = frozenset(heading.strip() for heading in (*SUMMARY_TITLES, *GROUPS) if heading)
 _FRAME_LINE = re.compile(r"[ \t]*(?:</?memory>|Today is \d{4}-\d\d-\d\d\.|\d{4}(?:-\d\d){0,2}:)?[ \t]*")
-_TITLES = "|".join(title for titles in SUMMARY_TITLES.values() for title in titles.values())
-_TITLE = re.compile(rf"(?:{_TITLES}):[ \t]*")
-_TITLED = re.compile(rf"^[ \t]*(?:{_TITLES}):", re.MULTILINE)
+_TITLES = tuple(title for titles in SUMMARY_TITLES.values() for title in titles.values())
 _PAST = re.compile(r"(?:until|said) \d{4}(?:-\d\d)?: ")
 _SINCE = re.compile(r"(?<=\S) \(since \d{4}(?:-\d\d)?\)$")
 _NOTES = re.compile(r"(?<=\S) (?:\((?:uncertain|avoid: [^()\n]{0,500})\) ?){1,2}$")
@@ -81,6 +80,21 @@ class Entries:
             _is_repeated(own, terms) and numbers <= set(_NUMBER.findall(entry))
             for terms, entry in zip(others, near, strict=True)
         )
+
+    @cached_property
+    def title(self) -> re.Pattern[str]:
+        """The title of a summary."""
+        return re.compile(rf"(?:{self._titles}):[ \t]*")
+
+    @cached_property
+    def titled(self) -> re.Pattern[str]:
+        """A line with the title of a summary."""
+        return re.compile(rf"^[ \t]*(?:{self._titles}):", re.MULTILINE)
+
+    @property
+    def _titles(self) -> str:
+        custom = (section_title(name) for name, _ in self._memory.sections() if name not in SECTIONS)
+        return "|".join((*_TITLES, *map(re.escape, custom)))
 
     @cached_property
     def past(self) -> Entries:
@@ -164,10 +178,10 @@ def find_recalled(text: str, entries: Entries) -> tuple[Span, ...]:
     lines = list(_LINE.finditer(text))
     bullets = [line for line in lines if _BULLET.match(line[0])]
     found = [*_rendered(lines), *_past_items(bullets, entries)]
-    if bullets or _TITLED.search(text) or _has_third_person(text):
-        listed = [line for line in bullets[:MAX_COMPARED] if entries.contain(_content(line[0]))]
+    if bullets or entries.titled.search(text) or _has_third_person(text):
+        listed = [line for line in bullets[:MAX_COMPARED] if entries.contain(_content(line[0], entries.title))]
         found += [line.span() for line in listed] if len(listed) >= MIN_BULLETS else []
-        stated = [place for line in lines for place in _about_user(line) if _can_be_compared(place[2])]
+        stated = [place for line in lines for place in _about_user(line, entries.title) if _can_be_compared(place[2])]
         found += [(start, end) for start, end, content in stated[:MAX_COMPARED] if entries.contain(content)]
     return merge_spans(Span(start=start, end=end, origin="recalled") for start, end in found) if found else ()
 
@@ -202,12 +216,12 @@ def _has_third_person(text: str) -> bool:
     return any(about_user.match(text, begin.end()) for begin in _BEGIN.finditer(text))
 
 
-def _content(item: str) -> str:
+def _content(item: str, title: re.Pattern[str]) -> str:
     """Return what an item of a list states, without the notes and titles with which memory is rendered."""
-    return _TITLE.sub("", _NOTES.sub("", _BULLET.sub("", item, count=1)[:MAX_CHARS]).strip(), count=1)
+    return title.sub("", _NOTES.sub("", _BULLET.sub("", item, count=1)[:MAX_CHARS]).strip(), count=1)
 
 
-def _about_user(line: re.Match[str]) -> Iterator[tuple[int, int, str]]:
+def _about_user(line: re.Match[str], title: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
     """Yield the sentences of *line* that speak of the user in the third person, with their positions."""
     bullet = _BULLET.match(line[0])
     start = line.start() + (bullet.end() if bullet else 0)
@@ -216,8 +230,8 @@ def _about_user(line: re.Match[str]) -> Iterator[tuple[int, int, str]]:
     parts = sentences(stated)
     for number, part in enumerate(parts, 1):
         end = line.end() if number == len(parts) else start + len(part)
-        is_titled = _TITLE.match(part.lstrip()) is not None
-        content = _content(part)
+        is_titled = title.match(part.lstrip()) is not None
+        content = _content(part, title)
         if is_titled or cues("recalled", "third_person").match(content):
             yield start, end, content
         start = end

@@ -12,6 +12,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from memgraph.models import Episode, Fact, PastFact, SectionName
+from memgraph.sections import section_title
 from memgraph.text.dates import shown_date
 from memgraph.text.hidden import remove_hidden
 from memgraph.text.normalize import clean, escape
@@ -25,7 +26,10 @@ SUMMARY_TITLES: Mapping[str, Mapping[SectionName, str]] = MappingProxyType(
         "History:\n": {"recent_months": "Recent", "earlier_context": "Earlier", "long_term_background": "Background"},
     }
 )
-"""Titles of the summaries in reading order, under their headings."""
+"""Titles of the built-in summaries in reading order, under their headings; the others follow under the first."""
+
+CUSTOM_HEADING = next(iter(SUMMARY_TITLES))
+"""The heading of the summaries that are not built in."""
 
 PREFERENCES = "Preferences:\n"
 CORRECTIONS = "Corrections:\n"
@@ -220,6 +224,14 @@ def today_line(today: str) -> str:
     return f"Today is {today}.\n"
 
 
+def summary_titles(names: Iterable[str]) -> dict[SectionName, tuple[str, str]]:
+    """Return the heading and the title of each built-in summary, and of others in *names*, in reading order."""
+    built_in = {name: (heading, title) for heading, titles in SUMMARY_TITLES.items() for name, title in titles.items()}
+    custom = [name for name in names if name not in built_in]
+    titles = to_lines(map(section_title, custom))
+    return built_in | {name: (CUSTOM_HEADING, title) for name, title in zip(custom, titles, strict=True)}
+
+
 def summary_line(title: str, summary: str) -> str:
     """Return the line of a summary that is escaped and on one line already."""
     return f"- {title}: {summary}\n"
@@ -237,7 +249,9 @@ def render(summaries: Mapping[SectionName, str], lines: Iterable[Line], *, today
     if not summaries and not body:
         return ""
     parts = [OPENING, today_line(today)]
-    for heading, titles in SUMMARY_TITLES.items():
-        group = [summary_line(title, summaries[name]) for name, title in titles.items() if name in summaries]
+    titles = summary_titles(summaries)
+    for heading in SUMMARY_TITLES:
+        own = ((name, title) for name, (under, title) in titles.items() if under == heading and name in summaries)
+        group = [summary_line(title, summaries[name]) for name, title in own]
         parts.extend([heading, *group] if group else [])
     return "".join([*parts, body, CLOSING])

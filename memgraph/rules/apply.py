@@ -75,9 +75,14 @@ def apply(
     for rule in RULES:
         draft = rule(draft)
     after = draft.memory.with_quarantined(*changes.quarantined, *draft.quarantined)
-    if (after.facts, after.past, after.user, after.history) != (memory.facts, memory.past, memory.user, memory.history):
+    if _content(after) != _content(memory):
         after = after.model_copy(update={"last_updated": changes.at})
     return ApplyResult(after, draft.removed, draft.refused)
+
+
+def _content(memory: Memory) -> tuple[object, ...]:
+    """Return what a change dates the memory by."""
+    return memory.facts, memory.past, memory.user, memory.history, memory.custom_sections
 
 
 def _leave_replaced(changes: MemoryUpdate) -> MemoryUpdate:

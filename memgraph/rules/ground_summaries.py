@@ -52,7 +52,7 @@ class _Sources:
         near = self._said.support([before, *self._accepted])
         kept: list[str] = []
         dropped: list[str] = []
-        for sentence in sentences(cut_summary(rewrite.summary, self._policy)):
+        for sentence in sentences(cut_summary(rewrite.summary, self._policy.summary_tokens(rewrite.section))):
             is_supported = self._supports(near, sentence) or self._supports(self._known, sentence)
             (kept if is_supported else dropped).append(sentence)
         return kept, dropped

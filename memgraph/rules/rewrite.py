@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memgraph.models import Rewrite, Section
-from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
 from memgraph.text.normalize import is_placeholder
 from memgraph.text.sentences import cut_at_sentence
@@ -21,11 +20,13 @@ def rewrite(draft: Draft) -> Draft:
 
 def _rewrite_section(draft: Draft, change: Rewrite) -> Draft:
     current = draft.memory.section(change.section)
+    if change.section not in draft.policy.section_names and not change.edited_by_user:
+        return draft.with_refusal(change.section, "it is not one of the summaries")
     summary = change.summary.strip()
     if not change.edited_by_user:
         if is_placeholder(summary):
             return draft.with_refusal(change.section, "the new summary says nothing")
-        summary = cut_summary(summary, draft.policy)
+        summary = cut_summary(summary, draft.policy.summary_tokens(change.section))
     if not summary or summary == current.summary:
         return draft
     if current.summary != change.base:
@@ -34,6 +35,6 @@ def _rewrite_section(draft: Draft, change: Rewrite) -> Draft:
     return replace(draft, memory=draft.memory.with_section(change.section, section))
 
 
-def cut_summary(summary: str, policy: Policy) -> str:
-    """Return *summary* cut at the end of a sentence, if possible, to at most `max_summary_tokens` tokens."""
-    return cut_at_sentence(summary.strip(), policy.max_summary_tokens, count_tokens).strip()
+def cut_summary(summary: str, max_tokens: int) -> str:
+    """Return *summary* cut at the end of a sentence, if possible, to at most *max_tokens* tokens."""
+    return cut_at_sentence(summary.strip(), max_tokens, count_tokens).strip()

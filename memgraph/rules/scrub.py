@@ -28,7 +28,8 @@ def scrub(before: Memory, after: Memory, *, edited_by_user: Container[SectionNam
     dropped = [fact for fact in after.facts if _is_new_and_learned(fact, known) and mentions_upload(fact.content)]
     scrubbed = _undo_replacements(after, dropped, known) if dropped else after
     refused = [Refusal(item=fact.content, reason=REASON) for fact in dropped]
-    for (name, section), (_, old) in zip(after.sections(), before.sections(), strict=True):
+    for name, section in after.sections():
+        old = before.section(name)
         if section.summary == old.summary or name in edited_by_user:
             continue
         summary = without_uploads(section.summary)

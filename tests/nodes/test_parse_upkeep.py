@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from update_values import fact, origin
+from update_values import fact, origin, runtime
 
-from memgraph import Memory, UnreadableAnswerError
+from memgraph import Memory, UnreadableAnswerError, open_storage
 from memgraph.models import Answer, Candidate
 from memgraph.nodes.parse_upkeep import parse_upkeep
 from memgraph.report import Usage
-from memgraph.state import UpkeepParseInput
+from memgraph.state import UpkeepParsed, UpkeepParseInput
+
+
+def parse(given: UpkeepParseInput) -> UpkeepParsed:
+    return parse_upkeep(given, runtime(open_storage("memory:")))
 
 
 def state(text: str, attempt: int = 1) -> UpkeepParseInput:
@@ -25,7 +29,7 @@ def state(text: str, attempt: int = 1) -> UpkeepParseInput:
 
 def test_the_changes_are_written() -> None:
     """With the thread of the run."""
-    changes = parse_upkeep(state('{"merge": [{"ids": ["a", "b"], "content": "Has a cat."}], "end": []}')).get("changes")
+    changes = parse(state('{"merge": [{"ids": ["a", "b"], "content": "Has a cat."}], "end": []}')).get("changes")
 
     assert changes is not None
     assert (len(changes.merges), changes.thread, changes.asked) == (1, "t1", ("d1",))
@@ -33,6 +37,6 @@ def test_the_changes_are_written() -> None:
 
 def test_an_unreadable_answer_is_a_problem_once() -> None:
     """The second ends the run."""
-    assert "merge and end" in parse_upkeep(state("?")).get("problem", "")
+    assert "merge and end" in parse(state("?")).get("problem", "")
     with pytest.raises(UnreadableAnswerError):
-        parse_upkeep(state("?", attempt=2))
+        parse(state("?", attempt=2))

@@ -20,6 +20,7 @@ from conftest_page import ADA_TOKEN, ADMIN, Site, Visitor  # importable since th
 from memgraph import Settings, open_storage
 from memgraph.api import create_app
 from memgraph.categories import DEFAULT_CATEGORIES, Category
+from memgraph.sections import DEFAULT_SECTIONS, SummarySection
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 INSTALL = "no Chromium is installed, so the page is NOT TESTED; as root, on Debian: sh tests/install_servers.sh"
@@ -44,7 +45,15 @@ def categories() -> tuple[Category, ...]:
 
 
 @pytest.fixture
-def site(tmp_path: Path, review: str, categories: tuple[Category, ...]) -> Iterator[Site]:
+def sections() -> tuple[SummarySection, ...]:
+    """The summaries; a test overrides them by `parametrize`."""
+    return DEFAULT_SECTIONS
+
+
+@pytest.fixture
+def site(
+    tmp_path: Path, review: str, categories: tuple[Category, ...], sections: tuple[SummarySection, ...]
+) -> Iterator[Site]:
     """A server with an empty memory, on which nothing is learned unless a test does."""
     storage = open_storage("memory:")
     settings = Settings(
@@ -52,6 +61,7 @@ def site(tmp_path: Path, review: str, categories: tuple[Category, ...]) -> Itera
         review=review,  # pyright: ignore[reportArgumentType]
         outbox="memory:",
         categories=categories,
+        sections=sections,
         debounce_seconds=3_600,
         max_wait_seconds=3_600,
         api_token=ADMIN,  # pyright: ignore[reportArgumentType] - pydantic wraps it

@@ -8,8 +8,9 @@ import pytest
 
 from memgraph.models import Prompt
 from memgraph.prompts.copies import PromptTexts, leaked_example_words
-from memgraph.prompts.template import Language, load_template
+from memgraph.prompts.template import Language, load_template, substitute
 from memgraph.prompts.update_prompt import packaged_instructions
+from memgraph.sections import DEFAULT_SECTIONS
 
 LANGUAGES = get_args(Language)
 
@@ -34,9 +35,10 @@ def test_every_fact_of_the_examples_is_recognised(language: Language) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_rule_is_recognised(language: Language) -> None:
     """A line of the rules is not a fact."""
-    texts = PromptTexts(prompt("I live in Oslo.", language))
+    template, texts = load_template(language), PromptTexts(prompt("I live in Oslo.", language))
+    rules = substitute(template.summaries, sections=template.render_sections(DEFAULT_SECTIONS))
 
-    assert all(texts.is_copied(line.strip("- ")) for line in load_template(language).summaries.splitlines())
+    assert all(texts.is_copied(line.strip("- ")) for line in rules.splitlines())
 
 
 def test_a_name_that_the_user_says_is_not_a_copy() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from memgraph import Fact, Memory, rank_facts, recall
 from memgraph.models import Episode, Section, SectionName
-from memgraph.retrieval.budget import SUMMARY_PRIORITY, Summaries, fit_summaries, frame_tokens
+from memgraph.retrieval.budget import Summaries, fit_summaries, frame_tokens, summary_priority
 from memgraph.retrieval.render import (
     CLOSING,
     FACTS,
@@ -78,8 +78,8 @@ def test_every_summary_has_a_title_and_a_priority() -> None:
         "earlier_context": "Earlier",
         "long_term_background": "Background",
     }
-    assert sorted(SUMMARY_PRIORITY) == sorted(titles)
-    assert SUMMARY_PRIORITY[:2] == ("top_of_mind", "work_context")
+    assert sorted(summary_priority(Memory())) == sorted(titles)
+    assert summary_priority(Memory())[:2] == ("top_of_mind", "work_context")
 
 
 def test_summaries_that_fit_are_whole_and_counted_exactly() -> None:
@@ -130,7 +130,7 @@ def test_summaries_take_room_in_order_of_priority() -> None:
         needed = fit_summaries(memory_of(**dict.fromkeys(names[:count], "One thing is said here.")), 1_000)
         assert needed.tokens == tokens(needed)
         assert fit_summaries(memory, needed.tokens) == needed
-        assert tuple(needed.texts) == SUMMARY_PRIORITY[:count]
+        assert tuple(needed.texts) == summary_priority(Memory())[:count]
 
 
 @pytest.mark.parametrize("limit", range(FRAME_TOKENS, FRAME_TOKENS + 80))

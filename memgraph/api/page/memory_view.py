@@ -23,7 +23,7 @@ from memgraph.editing import (
     undo_revision,
     update_memory,
 )
-from memgraph.models import SECTIONS, Episode, Fact, Memory, SectionName
+from memgraph.models import Episode, Fact, Memory, SectionName
 from memgraph.text.dates import local_date
 from memgraph.text.normalize import fold
 
@@ -57,6 +57,7 @@ class FactFilter(BaseModel):
 FilterDep = Annotated[FactFilter, Query()]
 Etag = Annotated[str, Form(max_length=200)]
 FactId = Annotated[str, Path(max_length=200)]
+SummaryName = Annotated[SectionName, Path(max_length=200)]
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -124,7 +125,7 @@ def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
     return {
         "memory": view,
         "etag": etag_of(memory),
-        "sections": SECTIONS,
+        "sections": _sections(visit, view),
         "categories": _categories(visit, *(fact.category for fact in memory.facts)),
         "new_categories": _categories(visit),
         "shown": shown,
@@ -140,6 +141,12 @@ def _memory_values(visit: Visit, shown: FactFilter) -> Mapping[str, object]:
 def _categories(visit: Visit, *kept: str) -> Sequence[str]:
     """Return the names of the categories; those of facts that are no longer configured come last."""
     return tuple(dict.fromkeys((*visit.services.settings.policy.category_names, *sorted(set(kept)))))
+
+
+def _sections(visit: Visit, memory: Memory) -> Sequence[SectionName]:
+    """Return the names of the summaries; those that are no longer configured come last, if there is one."""
+    kept = (name for name, section in memory.sections() if section.summary)
+    return tuple(dict.fromkeys((*visit.services.settings.policy.section_names, *kept)))
 
 
 def _matches(fact: Fact, shown: FactFilter, words: Sequence[str]) -> bool:
@@ -235,10 +242,11 @@ def delete_fact(fact_id: FactId, visit: VisitDep, etag: Annotated[str, Query(max
 
 @router.post("/page/summaries/{name}", dependencies=[ChangeDep])
 def write_summary(
-    name: SectionName, visit: VisitDep, etag: Etag, summary: Annotated[str, Form(max_length=20_000)] = ""
+    name: SummaryName, visit: VisitDep, etag: Etag, summary: Annotated[str, Form(max_length=20_000)] = ""
 ) -> Response:
     """Rewrite a summary."""
-    memory = _change(visit, lambda memory: edit_section(memory, name, summary), etag=etag)
+    names = visit.services.settings.policy.section_names
+    memory = _change(visit, lambda memory: edit_section(memory, name, summary, sections=names), etag=etag)
     return changed(visit, "changed", memory)
 
 

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from memgraph._yaml import load_yaml
+from memgraph.sections import section_title
 from memgraph.text.hidden import show_hidden
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    cast("dict[str, object]", environment.globals).update(t=_translate, category_title=_category_title)
+    cast("dict[str, object]", environment.globals).update(
+        t=_translate, category_title=_category_title, section_title=_section_title
+    )
     cast("dict[str, object]", environment.filters).update(shown=_shown, marked=_marked, at=_at)
     return environment
 
@@ -92,6 +95,12 @@ def _translate(context: Context, key: str, **values: object) -> str:
 def _category_title(context: Context, name: str) -> str:
     """Return the title of a category; one of the user's own has its name."""
     return texts(context["language"]).get(f"category.{name}") or show_hidden(name)
+
+
+@pass_context
+def _section_title(context: Context, name: str) -> str:
+    """Return the title of a summary; one of the user's own is named by its key."""
+    return texts(context["language"]).get(f"section.{name}") or show_hidden(section_title(name))
 
 
 def _shown(text: str) -> str:

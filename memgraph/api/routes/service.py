@@ -27,6 +27,7 @@ def status(services: ServicesDep, principal: PrincipalDep) -> Response:
             enabled=services.settings.enabled,
             injection_enabled=services.settings.injection_enabled,
             categories=list(services.settings.policy.category_names),
+            sections=[section.name for section in services.settings.policy.sections],
             user_id=principal.user_id,
             service=_service(services) if principal.is_admin else None,
         )

@@ -1,37 +1,31 @@
-"""/summaries: rewrite one of the six summaries of a memory."""
+"""/summaries: rewrite a summary of a memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from http import HTTPStatus
-from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from memgraph.api.dependencies import IfMatch, PrincipalDep, ServicesDep
 from memgraph.api.preconditions import require_if_match
 from memgraph.api.responses import CONDITIONAL_PROBLEMS, etag_header_docs, json_response
 from memgraph.api.schemas import ScopeQuery, SummaryResponse, SummaryUpdate
 from memgraph.editing import edit_section, update_memory
-from memgraph.models import Memory, SectionName
+from memgraph.models import Memory
+from memgraph.sections import section_name
 
 router = APIRouter(tags=["summaries"])
 
-SummaryKey = Literal[
-    "workContext", "personalContext", "topOfMind", "recentMonths", "earlierContext", "longTermBackground"
+SummaryKey = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=40,
+        description="A summary of the setting `sections`, or one that the memory has; by default workContext, "
+        "personalContext, topOfMind, recentMonths, earlierContext or longTermBackground.",
+    ),
 ]
-SECTIONS: Mapping[SummaryKey, SectionName] = MappingProxyType(
-    {
-        "workContext": "work_context",
-        "personalContext": "personal_context",
-        "topOfMind": "top_of_mind",
-        "recentMonths": "recent_months",
-        "earlierContext": "earlier_context",
-        "longTermBackground": "long_term_background",
-    }
-)
-"""The attributes of Memory by their keys in the document."""
 
 
 @router.put(
@@ -50,15 +44,15 @@ def write_summary(
     if_match: IfMatch = None,
 ) -> Response:
     """Replace the text of a summary."""
-    section = SECTIONS[name]
+    section, policy = section_name(name), services.settings.policy
 
     def change(memory: Memory) -> Memory:
-        return edit_section(memory, section, body.summary)
+        return edit_section(memory, section, body.summary, sections=policy.section_names)
 
     memory = update_memory(
         services.storage,
         principal.scope(query.user_id, query.agent_name),
         require_if_match(if_match, change),
-        policy=services.settings.policy,
+        policy=policy,
     )
     return json_response(SummaryResponse(revision=memory.revision, name=name, section=memory.section(section)), memory)

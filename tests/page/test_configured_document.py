@@ -1,4 +1,4 @@
-"""Categories of one's own on the page."""
+"""Custom categories and summaries on the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from conftest_page import ADA, Site, Visitor
 from playwright.sync_api import expect
 
 from memgraph.categories import Category
-from memgraph.models import Fact, Memory
+from memgraph.models import Fact, Memory, Section
+from memgraph.sections import SummarySection
 
 OWN = (Category(name="allergy", description="foods and drugs to avoid"),)
 
@@ -42,3 +43,18 @@ def test_an_edited_fact_keeps_a_category_that_is_no_longer_configured(
 
     expect(page.locator("#facts .content")).to_have_text(["Allergic to all nuts."])
     assert site.storage.load(ADA).facts[0].category == "allergy"
+
+
+@pytest.mark.parametrize("sections", [(SummarySection(name="petNotes", instruction="animals at home"),)])
+def test_a_custom_summary_is_written_and_others_are_shown_if_they_have_a_text(
+    site: Site, visit: Callable[..., Visitor]
+) -> None:
+    site.storage.save(ADA, Memory().with_section("top_of_mind", Section(summary="Moves house.")))
+    page = visit().open("/")
+    expect(page.locator("form.card h3")).to_have_text(["Pet notes", "Top of mind"])
+
+    page.get_by_label("Pet notes").fill("Has a cat.")
+    page.locator("form.card").first.get_by_role("button", name="Save").click()
+
+    expect(page.locator("#toasts")).to_contain_text("Saved")
+    assert site.storage.load(ADA).section("petNotes").summary == "Has a cat."
