@@ -16,11 +16,14 @@ MAX_PROBABILITY_OF_OTHERS = 0.01
 MIN_ENGLISH_WORDS = 2
 """Different English words that tell an English sentence from one of another language in the same script."""
 LASTING_CLASSES = frozenset(
-    {"FAMILY", "PET", "FRIEND", "CONDITION", "JOB", "LANGUAGE", "HOME", "REGULAR", "PLAN", "NUMBER", "DATE"}
+    {"FAMILY", "PET", "FRIEND", "OTHERS", "CONDITION", "JOB", "LANGUAGE", "HOME", "REGULAR", "PLAN", "NUMBER", "DATE"}
+    | {"LIKE", "DISLIKE"}
 )
 """Classes of words that a remark has none of."""
 
 _WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
+_ITEM = re.compile(r"\s*[-*•·]")
+"""An item of a list, which the text before it completes."""
 _KANA = re.compile("[\u3040-\u30ff]")
 
 
@@ -35,7 +38,12 @@ def is_passing_remark(text: str) -> bool:
     language = language_of(text)
     if _KANA.search(text) or (language == "en" and len(tokens & words("english")) < MIN_ENGLISH_WORDS):
         return False
-    if any(map(str.isdecimal, text)) or _mentions(lower, tokens, _lasting_words()) or find_slot(text):
+    if (
+        _ITEM.match(text)
+        or any(map(str.isdecimal, text))
+        or _mentions(lower, tokens, _lasting_words())
+        or find_slot(text)
+    ):
         return False
     is_of_the_moment = _mentions(lower, tokens, _moment_words())
     limit = MAX_PROBABILITY if is_of_the_moment else MAX_PROBABILITY_OF_OTHERS

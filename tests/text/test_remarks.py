@@ -40,6 +40,7 @@ def test_a_sentence_about_the_moment_alone_is_a_passing_remark(text: str) -> Non
         "我的电车今天又晚了。",
         "孩子今天又感冒了。",
         "刚领证！！",
+        "- 活着（太难过）",
     ],
 )
 def test_what_concerns_the_user_or_their_life_is_none(text: str) -> None:
