@@ -22,8 +22,8 @@ LASTING_CLASSES = frozenset(
 """Classes of words that a remark has none of."""
 
 _WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
-_ITEM = re.compile(r"\s*[-*•·]")
-"""An item of a list, which the text before it completes."""
+_BULLETS = ("-", "*", "•", "·")
+"""What an item of a list begins with, which the text before it completes."""
 _KANA = re.compile("[\u3040-\u30ff]")
 
 
