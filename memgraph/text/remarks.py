@@ -39,7 +39,7 @@ def is_passing_remark(text: str) -> bool:
     if _KANA.search(text) or (language == "en" and len(tokens & words("english")) < MIN_ENGLISH_WORDS):
         return False
     if (
-        _ITEM.match(text)
+        text.lstrip().startswith(_BULLETS)
         or any(map(str.isdecimal, text))
         or _mentions(lower, tokens, _lasting_words())
         or find_slot(text)
