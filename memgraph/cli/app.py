@@ -22,6 +22,7 @@ from memgraph.cli import (
     history,
     index,
     jobs,
+    mcp,
     rebuild,
     recall,
     revert,
@@ -85,7 +86,7 @@ COMMANDS: Mapping[str, tuple[CommandModule, ...]] = MappingProxyType(
             *(forget, erase, audit, upkeep, transfer),
         ),
         "Background updates": (jobs, review, worker),
-        "Set up and run": (setup, config, index, serve, draw, bench),
+        "Set up and run": (setup, config, index, serve, mcp, draw, bench),
     }
 )
 """Modules with commands, by the heading under which the help lists them."""

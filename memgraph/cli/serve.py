@@ -13,8 +13,9 @@ from memgraph.cli.command import CommandContext, add_command
 if TYPE_CHECKING:
     import socket
 
+    from starlette.types import ASGIApp
+
     from memgraph.api import Authenticator
-    from memgraph.api.app import MountedApp
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 REQUEST_SECONDS = 10
@@ -51,18 +52,22 @@ def serve(
         from memgraph.api import create_app
     except ModuleNotFoundError as error:
         raise ConfigError(f"{NEEDS_EXTRA} ({error.name} is missing)") from error
-    token, authenticator = _make_authenticator(ctx, host, no_token=no_token)
-    hosts = {*LOCAL_NAMES, host} if _is_local(host) else ()
+    token, authenticator = make_authenticator(ctx, host, no_token=no_token)
+    hosts = {*LOCAL_NAMES, host} if is_local(host) else ()
     app = create_app(ctx.settings, authenticator=authenticator, hosts=hosts, storage=ctx.storage)
     app.services.open()  # invalid settings fail before the port is opened
-    with _listen(host, port) as listener:
+    with listen(host, port) as listener:
         _print_usage(ctx, _make_url(listener), token, is_open=authenticator.is_open)
-        _serve(app, listener)
+        run_app(app, listener)
     ctx.output.line("Stopped.")
 
 
-def _make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tuple[str | None, Authenticator]:
-    """Return the generated token, if any, and the authenticator."""
+def make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tuple[str | None, Authenticator]:
+    """Return the generated token, if any, and the authenticator.
+
+    Raises:
+        ConfigError: If other machines would reach memories without a configured token.
+    """
     import secrets
 
     from pydantic import SecretStr
@@ -72,7 +77,7 @@ def _make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tu
 
     settings = ctx.settings
     is_configured = bool(settings.api_token or settings.api_tokens)
-    if not _is_local(host) and (no_token or not is_configured):
+    if not is_local(host) and (no_token or not is_configured):
         raise ConfigError(
             f"{host} is reachable from other machines, which requires a token: set MEMGRAPH_API_TOKEN"
             f"{' and omit --no-token' if no_token else ''}"
@@ -85,7 +90,8 @@ def _make_authenticator(ctx: CommandContext, host: str, *, no_token: bool) -> tu
     return token, Authenticator.from_settings(settings.model_copy(update={"api_token": SecretStr(token)}))
 
 
-def _is_local(host: str) -> bool:
+def is_local(host: str) -> bool:
+    """Whether only this machine reaches *host*."""
     from ipaddress import ip_address
 
     with suppress(ValueError):
@@ -93,7 +99,12 @@ def _is_local(host: str) -> bool:
     return host == "localhost"
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Open the port.
+
+    Raises:
+        ConfigError: If it cannot be opened.
+    """
     import socket
 
     from memgraph.errors import ConfigError
@@ -125,7 +136,7 @@ def _print_usage(ctx: CommandContext, url: str, token: str | None, *, is_open: b
     sys.stdout.flush()
 
 
-def _serve(app: MountedApp, listener: socket.socket) -> None:
+def run_app(app: ASGIApp, listener: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM, then finish running requests and updates."""
     import signal
 

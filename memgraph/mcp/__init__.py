@@ -1,0 +1,13 @@
+"""The MCP server: assistants such as Claude, Cursor and VS Code search and change the memory of their user.
+
+    server = create_server(MemoryClient("sqlite:memory.db"), lambda _: "ada")
+
+`memgraph mcp` runs it over stdio or over HTTP. It needs the extra `mcp`.
+"""
+
+from __future__ import annotations
+
+from memgraph.mcp.http import create_mcp_app
+from memgraph.mcp.server import create_server
+
+__all__ = ["create_mcp_app", "create_server"]
