@@ -9,7 +9,7 @@ from memgraph.rules.merge import SAME, KnownFacts
 from memgraph.text.similarity import is_richer
 from memgraph.text.slots import Slots
 
-ALIKE = 0.4
+ALIKE = 0.35
 """Minimum similarity of the words of two sentences that an embedding model compares, measured likewise: below it,
 sentences about one thing are as close in meaning as those that state the same."""
 

@@ -43,7 +43,7 @@ OTHER_ACTION = 0.6
 """What is left of the similarity of sentences with other actions."""
 OPPOSED_SHARE = 0.6
 """Sentences that oppose each other in so much, compared with what they share, are not alike."""
-CHECKED_LIKENESS = 0.4
+CHECKED_LIKENESS = 0.35
 """From this similarity on the order of words and numbers and the slots are compared, which takes longer."""
 MAX_CHARS = 2_000
 """Characters of a text that are compared, the first ones: no new fact has more."""
