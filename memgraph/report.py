@@ -33,8 +33,11 @@ class Usage(ReportModel):
     """Calls of the model, and their tokens."""
 
     calls: int = 0
+    """How often the model was called."""
     input_tokens: int = 0
+    """Tokens of the prompts, as the provider reports them; 0 if it reports none."""
     output_tokens: int = 0
+    """Tokens of the answers, as the provider reports them; 0 if it reports none."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -63,12 +66,17 @@ class Report(ReportModel):
     """What was added, confirmed, removed, rewritten and refused, and the model's usage."""
 
     added: tuple[Fact, ...] = ()
+    """New facts."""
     confirmed: tuple[Fact, ...] = ()
     """Known facts that were repeated."""
     removed: tuple[RemovedFact, ...] = ()
+    """Known facts that were removed, superseded, merged, expired or evicted, each with the reason."""
     rewritten: tuple[RewrittenSection, ...] = ()
+    """Summaries with a new text, each with the text before."""
     refused: tuple[Refusal, ...] = ()
+    """Changes that the model proposed and that were not applied, each with the reason."""
     usage: Usage = Usage()
+    """Calls of the model, and their tokens."""
 
     def __add__(self, other: Report) -> Report:
         """The report of two passes of one run."""

@@ -31,6 +31,7 @@ class ScriptedModel(BaseChatModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     answers: tuple[Any, ...]
+    """The answers, in order."""
     _asked: list[list[BaseMessage]] = PrivateAttr(default_factory=list[list[BaseMessage]])
 
     def __init__(self, *answers: Answer) -> None:

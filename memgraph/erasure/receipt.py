@@ -45,14 +45,17 @@ class ErasureReceipt(BaseModel):
     model_config = _FROZEN
 
     user_id: str
+    """Whose memories were erased."""
     erased_at: str
     """ISO 8601 in UTC."""
     places: tuple[ErasedPlace, ...]
+    """Each storage, outbox, folder of backups and attachable memory, with what was removed there."""
     searched_texts: int
     """How many different texts were searched afterwards, each by a fragment of at least 12 bytes."""
     kept: str = KEPT
     """What stays, so that a running update cannot store the memory again."""
     out_of_reach: tuple[str, ...] = OUT_OF_REACH
+    """What no erasure removes or searches, such as logs and checkpoints."""
 
     @property
     def removed(self) -> int:

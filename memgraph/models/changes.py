@@ -130,9 +130,13 @@ class MemoryUpdate(ChangeModel):
     message_ids: tuple[str, ...]
     """The messages learned from, the newest last."""
     rewrites: tuple[Rewrite, ...] = ()
+    """New texts of summaries."""
     additions: tuple[Addition, ...] = ()
+    """New facts, and known ones that were repeated."""
     removals: tuple[Removal, ...] = ()
+    """Known facts that no longer hold, each with the reason."""
     merges: tuple[Merge, ...] = ()
+    """Known facts that state the same, by an upkeep."""
     refused: tuple[Refusal, ...] = ()
     """Items of the answer that are not valid changes."""
     quarantined: tuple[Quarantined, ...] = ()

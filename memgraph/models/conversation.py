@@ -54,10 +54,13 @@ class Episode(DocumentModel):
     thread_id: Text = ""
     """The thread, or "unknown"."""
     message_id: Text = ""
+    """The message; several episodes have the same one if it was long."""
     at: Timestamp = ""
     """When it was written; empty if unknown."""
     text: Text
+    """The words, with secrets masked."""
     author: Literal["user", "assistant"] = Field(default="user", exclude_if=lambda author: author == "user")
+    """Who wrote it: the user, or with `episodes: exchange` also the assistant."""
 
 
 class PromptExample(BaseModel):

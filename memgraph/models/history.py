@@ -120,13 +120,18 @@ class Revision(DocumentModel):
     """One save of a memory: who changed it, when, and what differs from the revision before."""
 
     revision: Count
+    """Its number: 1 is the first save."""
     at: Timestamp = ""
+    """When it was saved."""
     by: Text = "person"
     """An Author; an unknown one is kept."""
     thread: Text = ""
+    """The conversation; empty if it came from none."""
     run: Text = ""
+    """Id of LangGraph's run; empty if it came from none."""
     undoes: Count = 0
     """The revision that it reversed; 0 if it is not an undo."""
     decisions: tuple[PersonDecision, ...] = ()
     """What a person decided before the save: the rejected changes, too."""
     changes: MemoryChanges = MemoryChanges()
+    """What differs, so that it can be reversed."""

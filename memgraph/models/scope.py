@@ -43,7 +43,9 @@ class Scope(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     user_id: str
+    """The user, 1-256 characters."""
     agent_name: str | None = None
+    """The agent, in lower case; None is the memory that all agents of the user share."""
 
     def __init__(self, user_id: str, agent_name: str | None = None) -> None:
         if agent_name and not _AGENT_NAME.fullmatch(agent_name):

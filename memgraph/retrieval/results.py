@@ -26,18 +26,21 @@ class ScoredFact(_Scored):
     """A fact with its scores."""
 
     fact: Fact
+    """The fact, as the memory has it."""
 
 
 class ScoredPastFact(_Scored):
     """A past fact with its scores."""
 
     fact: PastFact
+    """The past fact, with when and why it ended."""
 
 
 class ScoredEpisode(_Scored):
     """An episode with its scores."""
 
     episode: Episode
+    """The user's words, with their time and thread."""
 
 
 class RankedItem(BaseModel):

@@ -51,6 +51,7 @@ class ReviewItem(ReviewModel):
     """`add:` or `confirm:` and the id of the addition, `remove:` and the fact id, `merge:` and the id of the fact that
     stays, or `rewrite:` and the section."""
     kind: Literal["add", "confirm", "remove", "merge", "rewrite"]
+    """What is proposed: a new fact, a repeated one, a removal, a merge, or a new text of a summary."""
     before: str = ""
     """The current text; empty for a new fact."""
     after: str = ""
@@ -78,8 +79,11 @@ class Proposal(ReviewModel):
     type: Literal["memory_review"] = "memory_review"
     """Lets clients recognise this kind of interrupt."""
     user_id: str
+    """Whose memory."""
     agent_name: str | None = None
+    """The agent, if it has its own memory of the user."""
     thread_id: str | None = None
+    """The conversation."""
     items: tuple[ReviewItem, ...]
     """The changes to decide on."""
     evicted: tuple[FactRef, ...] = ()
@@ -104,14 +108,19 @@ class Edit(ChangeModel):
     """New values for the fields of an item. An edited fact is saved as a manual one."""
 
     after: str | None = None
+    """The text; None keeps what is proposed, as for the other fields."""
     category: str | None = None
+    """The category of a new fact."""
     confidence: Annotated[float, Strict()] | None = None
+    """The confidence of a new fact, in [0, 1]."""
     source_error: str | None = None
+    """Of a new correction: what went wrong."""
 
 
 class Decision(ChangeModel):
     """A decision about each item."""
 
     items: Mapping[str, Verdict | Edit] = Field(default_factory=dict[str, Verdict | Edit])
+    """By the item's key: `"accept"`, `"reject"`, or an edit, which accepts it with other values."""
     others: Verdict | None = None
     """The verdict for items that are not listed; without it, all have to be listed."""

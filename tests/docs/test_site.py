@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import subprocess
@@ -12,12 +13,17 @@ from pathlib import Path
 
 import pytest
 import typer
+from pydantic import BaseModel
 
 import memgraph
 from memgraph import Settings, create_app
 from memgraph.cli.app import app
+from memgraph.fields import describe_fields
 
 ROOT = Path(__file__).parents[2]
+REFERENCE = re.findall(
+    r"^::: (\S+)", (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8"), re.MULTILINE
+)
 LOADED = re.compile(
     r"<(?:script|img|iframe|source|video)\b[^>]*\ssrc=[\"']?([^\"'\s>]+)|<link\b[^>]*\shref=[\"']?([^\"'\s>]+)"
 )
@@ -64,6 +70,21 @@ def test_every_public_name_is_explained_on_the_reference_page(site: Path, pages:
 
     assert headings == set(memgraph.__all__)
     assert [name for name, summary in summaries.items() if " ".join(summary.split()) not in text] == []
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_every_member_of_a_documented_name_has_a_docstring(name: str) -> None:
+    """The reference page leaves out a method or a field without one."""
+    module, _, attribute = name.rpartition(".")
+    documented = getattr(importlib.import_module(module), attribute)
+    members = vars(documented) if inspect.isclass(documented) else {}
+    methods = {key for key, value in members.items() if callable(value) or isinstance(value, property | classmethod)}
+    fields = describe_fields(documented) if inspect.isclass(documented) and issubclass(documented, BaseModel) else ()
+
+    assert [
+        key for key in sorted(methods) if not key.startswith("_") and not inspect.getdoc(getattr(documented, key))
+    ] == []
+    assert [field.name for field in fields if not field.help] == []
 
 
 def test_every_setting_is_on_its_page(site: Path, pages: Mapping[Path, str]) -> None:
