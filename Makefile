@@ -59,7 +59,7 @@ bench-quick: .venv/tests ## Run the benchmarks with small sizes, as a smoke test
 
 docs: .venv/docs ## Build the documentation into site/: a broken link or an undocumented name is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "Open site/index.html in a browser."
+	@echo "Open site/index.html in a browser. With search: $(BIN)/mkdocs serve"
 
 draw: .venv/package ## Print the update graph
 	@$(BIN)/memgraph draw

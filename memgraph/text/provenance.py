@@ -81,10 +81,13 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
 def with_provenance(turn: Turn) -> Turn:
-    """Return *turn*, if it is the user's, with the spans of what the user did not write, in addition to its own."""
+    """Return *turn*, if it is the user's, with the spans of what the user did not write, in addition to its own.
+
+    Its own spans, which an application marks, are delimited parts: cues in them do not reach beyond their end.
+    """
     if not turn.is_users:
         return turn
-    found = find_spans(turn.text)
+    found = find_spans(_blank(turn.text, turn.spans))
     return turn.model_copy(update={"spans": merge_spans([*turn.spans, *found])}) if found else turn
 
 

@@ -9,7 +9,7 @@ from cpu_time import growth
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.models import Turn
+from memgraph.models import Span, Turn
 from memgraph.text.provenance import find_spans, with_provenance
 from memgraph.text.spans import own_words
 
@@ -130,6 +130,17 @@ def test_spans_of_the_application_stay() -> None:
     turn = with_provenance(Turn(id="m1", role="human", text="abc\n> d"))
 
     assert with_provenance(turn) == turn
+
+
+@pytest.mark.parametrize(
+    "added", ["Search results: a page.\n\n", "```\nopened, not closed\n\n", "From: Bob\nSubject: x\n\n"]
+)
+def test_cues_in_what_the_application_marks_do_not_reach_the_users_words(added: str) -> None:
+    """The application knows where its part ends; only an undelimited part goes on to the end."""
+    marked = (Span(start=0, end=len(added), origin="relayed"),)
+    turn = Turn(id="m1", role="human", text=f"{added}I live in Porto.", spans=marked)
+
+    assert with_provenance(turn).spans == marked
 
 
 @given(st.text(alphabet=' \n>:"“”「」<a>/`[]他说 said.From1', max_size=200))
