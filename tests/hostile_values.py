@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from memgraph import Policy, Scope, open_storage
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.store import SearchResult
 from memgraph.audit.findings import Finding
+from memgraph.importers.collector import FactCollector
 from memgraph.importers.documents import ExportDocument
 from memgraph.models import (
     Addition,
@@ -83,6 +85,17 @@ def update_of(text: str) -> MemoryUpdate:
         ),
         rewrites=(Rewrite(section="work_context", summary=f"Works.{text}", base=text),),
     )
+
+
+def chat_of(text: str) -> dict[str, Any]:
+    """Return a conversation of an export, in the shapes of both systems."""
+    content = {"content_type": "text", "parts": [text, text]}
+    mapping = {
+        str(key): {"parent": str(key - 1), "message": {"author": {"role": "user"}, "content": content}}
+        for key in range(3)
+    }
+    messages = [{"uuid": text, "sender": "human", "content": [{"type": "text", "text": text}]}]
+    return {"id": text, "title": text, "mapping": mapping, "current_node": "2", "chat_messages": messages}
 
 
 def documents_of(text: str) -> list[ExportDocument]:
@@ -208,6 +221,8 @@ VALUES: Mapping[str, Value] = {
     "Iterable[object]": lambda text: (text, 1, None),
     "Iterable[Iterable[str]]": lambda text: [[text, "car"]],
     "Mapping[SectionName, str]": lambda text: {"work_context": text},
+    "TextIO": lambda text: io.StringIO(json.dumps([chat_of(text)] * 3)),
+    "Item": chat_of,
 }
 """A value with hostile text for every annotation that holds text."""
 
@@ -250,6 +265,7 @@ OTHERS: Mapping[str, Value] = {
     "Watermark | None": lambda _: Watermark(last_message_id="m1"),
     "EndReason": lambda _: "superseded",
     "Timestamp": lambda _: "2026-01-01T00:00:00Z",
+    "FactCollector": lambda _: FactCollector("x", confidence=0.5),
 }
 """A value for every annotation that holds no text from outside."""
 

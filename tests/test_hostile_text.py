@@ -39,7 +39,9 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
     "editing.find_fact": {"fact_id": str},
     "importers.read_deerflow": {"owner": lambda _: None},
     "importers.parse_message": {"item": lambda text: {"role": "user", "content": text}},
+    "importers.read_langgraph": {"owner": lambda _: None},
     "importers.read_langmem": {"owner": lambda _: None},
+    "importers.read_markdown": {"owner": lambda _: None},
     "importers.read_mem0": {"owner": lambda _: None},
     "audit.subsumed_pairs": {"terms_of": lambda _: lambda fact: content_terms(fact.content)},
     "prompts.find_last": {"text": lambda text: answers_of(text).text},
@@ -66,6 +68,8 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
 SKIPPED = {
     "editing.update_memory": "it takes no text, but a function that changes a memory",
     "editing.remove_words": "it takes a storage, and compares ids",
+    "importers.read_chats": "it takes a file; what reads its items and their text is tried",
+    "importers.read_store": "it takes a store; `read_langgraph` reads the same items",
     "prompts.read_instructions": "it takes the name of a file and of a setting",
     "retrieval.make_embeddings": "it takes a name from the settings",
     "retrieval.call_model": "it takes the name of a model",

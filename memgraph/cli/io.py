@@ -72,6 +72,11 @@ def write_memory(path: Path, memory: Memory) -> None:
     from memgraph.storage.document import serialize
 
     _, data = serialize(memory)
+    write_private(path, data)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write *data* to a file that only its owner can read."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)

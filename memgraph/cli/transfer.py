@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
-from memgraph.cli.io import backup_path, display_name, read_documents, read_input, write_memory
+from memgraph.cli.import_chats import import_chats
+from memgraph.cli.io import backup_path, display_name, read_documents, read_input, write_memory, write_private
+from memgraph.cli.update import ModelOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +34,15 @@ def export(
     file: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Output file; default: stdout.")
     ] = None,
+    file_format: Annotated[
+        Literal["json", "markdown"],
+        typer.Option("--format", help="json has everything, markdown the summaries and the current facts."),
+    ] = "json",
 ) -> None:
-    """Export a memory as JSON, with its episodes.
+    """Export a memory as JSON, with its episodes, or what it knows now as Markdown.
 
     memgraph export --user ada --output ada.json
+    memgraph export --user ada --format markdown --output AGENTS.md
     """
     from memgraph.cli.format import dump_memory
     from memgraph.cli.output import format_json
@@ -44,6 +51,9 @@ def export(
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
+    if file_format == "markdown":
+        _export_markdown(ctx, load_existing(ctx.storage, scope), file)
+        return
     episodes = ctx.storage.episodes(scope)
     memory = with_episodes(load_existing(ctx.storage, scope), episodes)
     if file is None:
@@ -54,6 +64,21 @@ def export(
     ctx.output.result(
         {"file": file, "revision": memory.revision, "facts": len(memory.facts), "episodes": len(episodes)}
     )
+
+
+def _export_markdown(ctx: CommandContext, memory: Memory, file: str | None) -> None:
+    from memgraph.importers import render_markdown
+    from memgraph.text.hidden import show_hidden
+
+    text = render_markdown(memory, ctx.settings.policy)
+    if file is None:
+        if not ctx.output.as_json:
+            typer.echo(show_hidden(text), nl=False)
+        ctx.output.result({"markdown": text})
+        return
+    write_private(Path(file), text.encode())
+    ctx.output.line(f"Wrote {file}.")
+    ctx.output.result({"file": file, "revision": memory.revision, "facts": len(memory.facts)})
 
 
 def import_(
@@ -69,7 +94,9 @@ def import_(
         typer.Option(
             "--from",
             metavar="SYSTEM",
-            help="FILE is an export of this system: deerflow (also a folder), langmem, mem0.",
+            help="FILE is an export of this system: memories of deerflow (also a folder), langmem, langgraph, mem0 or "
+            "markdown; conversations of chatgpt or claude (conversations.json, or the zip file), which are learned "
+            "from with their dates.",
         ),
     ] = None,
     of: Annotated[
@@ -90,6 +117,7 @@ def import_(
             help="Keep the marks in FILE: facts written by a person, threads learned from. For your backups.",
         ),
     ] = False,
+    model: ModelOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result without saving it.")] = False,
 ) -> None:
     """Import FILE into a memory.
@@ -98,11 +126,21 @@ def import_(
 
         memgraph import ada.json --user ada
         memgraph import export.json --user ada --from mem0 --dry-run
+        memgraph import export.zip --user ada --from chatgpt --model gpt-4.1-mini
     """
     from memgraph.editing import missing_episodes, take_episodes, update_memory
+    from memgraph.errors import EditError
+    from memgraph.importers import CHAT_SYSTEMS
     from memgraph.models import ChangeOrigin, Scope
 
     scope = Scope(user, agent)
+    if system in CHAT_SYSTEMS:
+        if replace or trusted or of is not None:
+            raise EditError(f"--replace, --trusted and --of do not apply to the conversations of {system}")
+        import_chats(ctx, file, scope, system, model=model, dry_run=dry_run)
+        return
+    if model is not None:
+        raise EditError(f"--model applies to conversations: --from {' or '.join(CHAT_SYSTEMS)}")
     imported, report = read_memory(file, system, of)
     if report:
         show_report(ctx.output, report)
@@ -139,14 +177,16 @@ def read_memory(file: str, system: str | None, of: str | None) -> tuple[Memory, 
     """
     from memgraph.editing import read_document
     from memgraph.errors import EditError
-    from memgraph.importers import READERS
+    from memgraph.importers import CHAT_SYSTEMS, READERS
 
     if system is None:
         if of is not None:
             raise EditError("--of selects a user of another system's export: name the system with --from")
         return read_document(read_input(file, EditError), display_name(file)), None
     if system not in READERS:
-        raise EditError(f"unknown system {system[:40]!r}: --from is one of {', '.join(READERS)}")
+        raise EditError(
+            f"unknown system {system[:40]!r}: --from is one of {', '.join(sorted((*READERS, *CHAT_SYSTEMS)))}"
+        )
     result = READERS[system](read_documents(file, EditError), of)
     return result.memory, result.report
 

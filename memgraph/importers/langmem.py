@@ -21,7 +21,7 @@ def read_langmem(documents: Sequence[ExportDocument], owner: str | None) -> Impo
     """
     items = read_items(documents, ("items", "memories", "results"), "langmem")
     collector = FactCollector("langmem", confidence=CONFIDENCE)
-    for item in collector.select(items, owner, get_owner=_owner, get_content=_content):
+    for item in collector.select(items, owner, get_owner=namespace_of, get_content=_content):
         _add_item(collector, item)
     if items:
         collector.note_change("confidence", f"LangMem stores none, so each fact got {CONFIDENCE}")
@@ -29,7 +29,11 @@ def read_langmem(documents: Sequence[ExportDocument], owner: str | None) -> Impo
 
 
 def _add_item(collector: FactCollector, item: Item) -> None:
-    content, fields = _content(item), {"id": item.get("key"), "created_at": item.get("created_at")}
+    add_content(collector, _content(item), {"id": item.get("key"), "created_at": item.get("created_at")})
+
+
+def add_content(collector: FactCollector, content: object, fields: Item) -> None:
+    """Add a text as a fact, or each text of a profile as one."""
     profile = as_item(content)
     text = profile.get("content") if profile else content
     if isinstance(text, str):
@@ -59,7 +63,7 @@ def _content(item: Item) -> object:
     return value.get("content", value) if value else item.get("value")
 
 
-def _owner(item: Item) -> str:
+def namespace_of(item: Item) -> str:
     """Return the namespace, which the application chose."""
     namespace = item.get("namespace") or item.get("prefix") or ""
     parts = cast("list[object]", namespace) if isinstance(namespace, list) else [namespace]

@@ -63,4 +63,4 @@ def test_an_unknown_system_is_an_error_that_lists_the_known_ones(memgraph: Any, 
     result = memgraph("import", "x.json", "--from", "mem", "--user", "ada")
 
     assert result.code == 2
-    assert "deerflow, langmem, mem0" in result.err
+    assert "chatgpt, claude, deerflow, langgraph, langmem, markdown, mem0" in result.err

@@ -311,7 +311,7 @@ def test_a_long_memory_is_truncated_at_a_sentence() -> None:
     assert "was truncated to 2,000" in result.report.changed[0].why
 
 
-@pytest.mark.parametrize("system", sorted(READERS))
+@pytest.mark.parametrize("system", sorted({*READERS} - {"markdown"}))  # any text is Markdown
 @pytest.mark.parametrize(
     "data",
     [b"", b"{", b"no json", b"\xff\xfe\x00", b"3", b"null", b'{"a": 1}', b"[" * 100_000, b'"text"', b"{}"],

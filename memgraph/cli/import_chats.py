@@ -1,0 +1,117 @@
+"""memgraph import --from chatgpt or claude: learn from each conversation of an export, with the dates it has."""
+
+# LangGraph leaves some of its types open
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memgraph.cli.format import pluralize
+from memgraph.cli.io import STDIN
+from memgraph.cli.update import print_disabled, resolve_model
+from memgraph.cli.update_view import show_changes
+from memgraph.errors import EditError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memgraph.cli.command import CommandContext
+    from memgraph.importers.chats import ChatExport, ExportedChat
+    from memgraph.models import Scope
+    from memgraph.report import Outcome, Report
+    from memgraph.settings import Settings
+
+MAX_STEPS = 20
+"""Maximum number of progress lines, after the first one."""
+
+
+def import_chats(
+    ctx: CommandContext, file: str, scope: Scope, system: str, *, model: str | None, dry_run: bool
+) -> None:
+    """Learn from the conversations of an export, the oldest first; those that were learned before cost no model call.
+
+    Raises:
+        EditError: If the export cannot be read, or changes need a review.
+    """
+    from memgraph.importers.chats import read_chats
+
+    if file == STDIN:
+        raise EditError(f"an export of {system} is read from a file, not from stdin")
+    settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
+    export = read_chats(Path(file), system)
+    _show_export(ctx, export, settings)
+    if dry_run:
+        ctx.output.line("Nothing was learned (--dry-run).", "bold")
+        ctx.output.result({**_dump_export(export), "dry_run": True})
+        return
+    if not settings.enabled:
+        print_disabled(ctx)
+        return
+    if settings.review != "never":
+        raise EditError(
+            f"changes need a review (review: {settings.review}), which an import cannot ask for: add the conversations "
+            "by MemoryClient.add(..., background=True), and decide with `memgraph review`"
+        )
+    _learn(ctx, export, scope, resolve_model(ctx, settings))
+
+
+def _learn(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Settings) -> None:
+    from memgraph.report import Report
+
+    total, report, outcomes = len(export.chats), Report(), Counter[str]()
+    for number, (outcome, changes) in enumerate(_updates(ctx, export.chats, scope, settings), 1):
+        report += changes
+        outcomes[outcome] += 1
+        if number == total or number % -(-total // MAX_STEPS) == 0:
+            added = pluralize(len(report.added), "fact")
+            ctx.output.begin_step(f"  {number:,} of {pluralize(total, 'conversation')}: {added} added")
+    ctx.output.end_line()
+    show_changes(ctx.output, report)
+    counts = {**report.counts, "conversations": outcomes["learned"]}
+    ctx.output.line(f"Learned from {pluralize(outcomes['learned'], 'conversation')}, in {ctx.storage.location(scope)}.")
+    ctx.output.result({**_dump_export(export), "counts": counts, "usage": report.usage.model_dump(), "dry_run": False})
+
+
+def _updates(
+    ctx: CommandContext, chats: tuple[ExportedChat, ...], scope: Scope, settings: Settings
+) -> Iterator[tuple[Outcome, Report]]:
+    """Learn from each conversation and save what follows from it before the next one is read."""
+    from memgraph.config import make_context
+    from memgraph.graph import build_graph
+    from memgraph.report import Report
+
+    graph, context = build_graph(), make_context(settings)
+    identity = {"storage": ctx.storage, "user_id": scope.user_id, "agent_name": scope.agent_name}
+    for chat in chats:
+        run = context.model_copy(update={**identity, "thread_id": chat.thread_id})
+        final = graph.invoke({"messages": chat.messages}, context=run)
+        yield final["outcome"], final.get("report") or Report()
+
+
+def _show_export(ctx: CommandContext, export: ChatExport, settings: Settings) -> None:
+    messages = sum(len(chat.parts) for chat in export.chats)
+    period = " - ".join(dict.fromkeys(_period(export)))
+    found = f"{pluralize(len(export.chats), 'conversation')} with {pluralize(messages, 'message')}"
+    ctx.output.line(f"Read {found}{f' ({period})' if period else ''}; {len(export.skipped):,} skipped.", "bold")
+    if len(export.chats) > settings.max_threads:
+        ctx.output.notice(
+            f"The export has {len(export.chats):,} conversations, and the progress of {settings.max_threads:,} is kept "
+            "(max_threads): importing it again would learn from the others again."
+        )
+
+
+def _period(export: ChatExport) -> list[str]:
+    """Return the days of the first and the last conversation; none if their times are unknown."""
+    days = [chat.at.date().isoformat() for chat in export.chats if chat.at]
+    return [days[0], days[-1]] if days else []
+
+
+def _dump_export(export: ChatExport) -> dict[str, object]:
+    return {
+        "conversations": len(export.chats),
+        "messages": sum(len(chat.parts) for chat in export.chats),
+        "skipped": [note.model_dump() for note in export.skipped],
+    }
