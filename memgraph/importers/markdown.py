@@ -25,6 +25,8 @@ _BULLET = re.compile(r"^([ \t]*+)(?:[-*+]|[0-9]{1,9}[.)])[ \t]++(\S.*)$")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]++(.*))?$")
 _CLOSING_HASHES = re.compile(r"(?<![ \t])[ \t]++#++[ \t]*+$")
 _FACTS = re.compile(r"^Facts \(([^()]{1,64})\)$")
+_SUMMARY = re.compile(r"^Summary \(([^()]{1,64})\)$")
+"""The heading of a custom summary."""
 _ESCAPED = re.compile(r"^\\++#")
 _TO_ESCAPE = re.compile(r"^\\*+#")
 _RULE_CHARACTERS = frozenset("-*_= ")
@@ -53,7 +55,15 @@ def render_markdown(memory: Memory, policy: Policy) -> str:
 
 
 def _section_title(name: SectionName) -> str:
-    return name.replace("_", " ").capitalize()
+    return name.replace("_", " ").capitalize() if name in SECTIONS else f"Summary ({name})"
+
+
+def _section_of(title: str) -> SectionName | None:
+    """Return the name of the summary that has *title*; None if it is another heading."""
+    if custom := _SUMMARY.match(title):
+        return custom[1]
+    name = title.casefold().replace(" ", "_")
+    return name if name in SECTIONS else None
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -124,7 +134,7 @@ class _Reader:
         self.parents.clear()
         name = title.casefold().replace(" ", "_")
         facts = _FACTS.match(title)
-        self.section = next((section for section in SECTIONS if section == name), None)
+        self.section = _section_of(title)
         self.category = facts[1] if facts else name if name in CATEGORIES or name in CATEGORY_ALIASES else None
         self.prefix = "" if level == 1 or self.category else title
 

@@ -134,6 +134,7 @@ def test_facts_are_exported_by_category() -> None:
 
 LINES = st.text(st.sampled_from("ab C#-*+>`~|@<!:.()[]\\_1\t é我"), min_size=1, max_size=20)
 CONTENTS = LINES.map(lambda text: single_line(f"{text} x"))
+NAMES = (*SECTIONS, "healthGoals")
 SUMMARIES = st.lists(LINES, max_size=5).map(lambda lines: "\n".join(lines).strip())
 
 
@@ -141,12 +142,12 @@ SUMMARIES = st.lists(LINES, max_size=5).map(lambda lines: "\n".join(lines).strip
     facts=st.lists(
         st.tuples(CONTENTS, st.sampled_from(sorted(CATEGORIES))), max_size=8, unique_by=lambda fact: fact[0].casefold()
     ),
-    summaries=st.fixed_dictionaries(dict.fromkeys(SECTIONS, SUMMARIES)),
+    summaries=st.fixed_dictionaries(dict.fromkeys(NAMES, SUMMARIES)),
 )
 def test_an_exported_memory_is_read_back(facts: list[tuple[str, str]], summaries: dict[str, str]) -> None:
     """Every fact with its category, and every summary, whatever Markdown is in them."""
     memory = Memory(facts=tuple(Fact(content=content, category=category) for content, category in facts))
-    for name in SECTIONS:
+    for name in NAMES:
         memory = memory.with_section(name, Section(summary=summaries[name]))
 
     result = read(render_markdown(memory, Policy()))
@@ -154,5 +155,5 @@ def test_an_exported_memory_is_read_back(facts: list[tuple[str, str]], summaries
     kept = {"".join(content.casefold().split()): (category, content) for content, category in reversed(facts)}
     assert {content for _, content in contents(result.memory)} <= {content for content, _ in facts}
     assert len(result.memory.facts) == len(kept)
-    assert [section.summary for _, section in result.memory.sections()] == [summaries[name] for name in SECTIONS]
+    assert {name: result.memory.section(name).summary for name in NAMES} == summaries
     assert set(contents(result.memory)) <= {(category, content) for content, category in facts}
