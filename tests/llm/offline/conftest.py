@@ -17,7 +17,7 @@ Answer = dict[str, Any]
 
 
 def _prompt(turns: Sequence[Turn], known: Sequence[Fact], earlier: int) -> str:
-    facts = "\n".join(map(render_fact, known))
+    facts = "\n".join(render_fact(fact, fact.effective_category) for fact in known)
     shown = "\n".join(render_turn(turn, place + 1, is_new=place >= earlier) for place, turn in enumerate(turns))
     return f"<known_facts>\n{facts}\n</known_facts>\n<conversation>\n{shown}\n</conversation>"
 
