@@ -87,7 +87,7 @@ def _loaded() -> Encoding:
 
 def _ranks() -> dict[bytes, int]:
     fields = _ranks_file().split()  # a token and its rank in turn; line by line takes twice as long
-    return {a2b_base64(token): int(rank) for token, rank in zip(fields[::2], fields[1::2], strict=True)}
+    return dict(zip(map(a2b_base64, fields[::2]), map(int, fields[1::2]), strict=True))
 
 
 def _ranks_file() -> bytes:

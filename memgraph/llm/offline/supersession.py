@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from memgraph.llm.offline.extraction import Extraction
 from memgraph.llm.offline.slot_statements import Filled, find_known_slot
 from memgraph.prompts.update_prompt import ShownFact
 from memgraph.text.normalize import fold
+from memgraph.text.slots import packaged_slots
 
 
 def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction, tuple[str, ...]] | None:
@@ -20,9 +21,9 @@ def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction
         return None
     if finding.filled is None or (finding.filled.content and find_known_slot(finding.content) is None):
         return finding, ()
-    rivals = [(fact, old) for fact in known if (old := find_known_slot(fact.content)) and old.slot == finding.slot]
-    for fact, old in rivals:
-        if _says(old.value, finding.filled.value, exactly=finding.slot == "name"):
+    rivals = list(_holding(finding.slot, known))
+    for fact, value in rivals:
+        if _says(value, finding.filled.value, exactly=finding.slot == "name"):
             return (finding._replace(content=fact.content) if finding.filled.content else finding), ()
     if rivals and finding.is_tentative:
         return None
@@ -31,8 +32,16 @@ def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction
 
 def find_ended(ended: Filled, known: Sequence[ShownFact]) -> list[ShownFact]:
     """Return the known facts that a statement about *ended* ends."""
-    held = ((fact, find_known_slot(fact.content)) for fact in known)
-    return [fact for fact, old in held if old and old.slot == ended.slot and _says(old.value, ended.value)]
+    return [fact for fact, value in _holding(ended.slot, known) if _says(value, ended.value)]
+
+
+def _holding(slot: str | None, known: Sequence[ShownFact]) -> Iterator[tuple[ShownFact, str]]:
+    """Yield the known facts that fill *slot*, each with its value."""
+    # asking about one slot first compiles and tries the patterns of that slot only, which most facts do not match
+    stating = (fact for fact in known if slot and packaged_slots().states(fact.content, (slot,)))
+    for fact in stating:
+        if (old := find_known_slot(fact.content)) and old.slot == slot:
+            yield fact, old.value
 
 
 def _says(text: str, value: str, *, exactly: bool = False) -> bool:
