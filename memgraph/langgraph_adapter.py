@@ -9,7 +9,7 @@ Each part has a contract test in tests/test_langgraph_adapter.py.
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
 
 from langchain_core.runnables import RunnableLambda
@@ -19,6 +19,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 from pydantic import TypeAdapter
+
+from memgraph.telemetry import trace_async_steps, trace_steps
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -119,6 +121,9 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         output = cast("Any", await super().ainvoke(input, config, **options))
         return {} if self._is_silent(config) else output
 
+    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002, ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
+        return trace_steps(self.name, super().stream(input, config, **options))
+
     async def astream(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         input: Any,  # noqa: A002, ANN401
@@ -127,7 +132,7 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     ) -> AsyncIterator[Any]:
         # LangGraph runs nodes by astream, without options, if a client reads the events of the run
         is_silent = not options and self._is_silent(config)
-        async for chunk in super().astream(input, config, **options):
+        async for chunk in trace_async_steps(self.name, super().astream(input, config, **options)):
             if not is_silent:
                 yield chunk
         if is_silent:

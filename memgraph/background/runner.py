@@ -24,6 +24,7 @@ from memgraph.errors import (
     WrongStorageError,
 )
 from memgraph.llm.retry import retry_after
+from memgraph.telemetry import count_running, record_failure, record_wait
 
 if TYPE_CHECKING:
     from memgraph.background.execution import UpdateExecutor
@@ -169,6 +170,8 @@ class JobRunner:
             current = replaced
 
         self._count(running=1)
+        count_running(1)
+        record_wait(self.now() - claim.submissions[0].at)
         self._leased[claim.lease_id] = claim
         try:
             result = self._executor.run(claim, persist_merged, self._apply_rate_limit, allow_model=allow_model)
@@ -187,6 +190,7 @@ class JobRunner:
         finally:
             self._leased.pop(claim.lease_id, None)
             self._count(running=-1)
+            count_running(-1)
 
     def run_due(self, scope: Scope | None = None) -> int:
         """Run all due jobs, one after the other, and return how many."""
@@ -301,10 +305,12 @@ class JobRunner:
         if isinstance(error, PERMANENT_ERRORS) or claim.attempts + 1 >= MAX_ATTEMPTS:
             self.outbox.dead_letter(claim, error=text, timing=self.limits.timing)
             self._count(dead_lettered=1)
+            record_failure(error, is_final=True)
             return "dead letter; `memgraph retry` requeues it"
         at_least = max(0.0, self._rate_limited_until - self.now())
         delay = retry_delay(claim.attempts + 1, self._rng(), at_least)
         self.outbox.failed(claim, error=text, retry_at=self.now() + delay)
+        record_failure(error, is_final=False)
         return f"retry in {delay:.0f} s"
 
     def _apply_rate_limit(self, error: BaseException) -> None:

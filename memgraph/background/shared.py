@@ -16,6 +16,7 @@ from memgraph.background import shutdown
 from memgraph.background.runner import OnError, OnUpdate, call_hook
 from memgraph.background.worker import Worker
 from memgraph.errors import ConfigError, OutboxError
+from memgraph.telemetry import observe_queue
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -281,6 +282,15 @@ class Registry:
             timeout = shutdown.EXIT_SECONDS if deadline is None else max(0.0, deadline - time.monotonic())
         _close_all(groups, timeout, ends_process=True)
 
+    def queue_depth(self) -> int:
+        """Return the number of pending jobs in the outboxes of the groups that are in use.
+
+        Raises:
+            OutboxError: If an outbox cannot be read.
+        """
+        runners = {group.queue: group.runner for group in tuple(self._groups) if group.is_used}
+        return sum(len(runner.outbox.pending(now=runner.now())) for runner in runners.values())
+
     def after_fork(self) -> None:
         """Reset a forked child. Its own invokers get groups of their own, whatever the parent's are configured like."""
         self._lock = threading.Lock()
@@ -328,6 +338,7 @@ def _close_all(groups: Sequence[WorkerGroup], timeout: float, *, ends_process: b
 
 
 REGISTRY = Registry()
+observe_queue(REGISTRY.queue_depth)
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=REGISTRY.after_fork)

@@ -24,6 +24,7 @@ from memgraph.prompts.schema import StructuredOutput
 from memgraph.review import Review, strictest
 from memgraph.state import Origin
 from memgraph.storage import MemoryStorage, open_storage
+from memgraph.telemetry import note_output
 from memgraph.text.signals import Signals, load_signals
 from memgraph.text.slots import Slots, packaged_slots
 
@@ -167,13 +168,13 @@ class ContextResolver:
 
             @functools.wraps(node)
             async def call_async(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-                return await node(state, resolve(state, runtime))
+                return note_output(await node(state, resolve(state, runtime)))
 
             return call_async
 
         @functools.wraps(node)
         def call(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-            return node(state, resolve(state, runtime))
+            return note_output(node(state, resolve(state, runtime)))
 
         return call
 

@@ -19,6 +19,7 @@ from memgraph.prompts.schema import SchemaFactory, upkeep_schema
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
 from memgraph.state import Answered, CallModelInput
+from memgraph.telemetry import trace_chat
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,10 @@ def call_model(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
     context = runtime.context
     policy, method, refused = context.policy, context.structured_output, context.refused
     try:
-        message = call(context.open_model(), _messages(state), policy, method, refused, schema=_schema(state, policy))
+        model = context.open_model()
+        with trace_chat(model) as record_usage:
+            message = call(model, _messages(state), policy, method, refused, schema=_schema(state, policy))
+            record_usage(read_usage(message))
     except ModelError as error:
         return _without_second_look(state, error)
     return _to_answer(state, message)
@@ -44,9 +48,10 @@ async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) 
     context = runtime.context
     policy, method, refused = context.policy, context.structured_output, context.refused
     try:
-        message = await acall(
-            context.open_model(), _messages(state), policy, method, refused, schema=_schema(state, policy)
-        )
+        model = context.open_model()
+        with trace_chat(model) as record_usage:
+            message = await acall(model, _messages(state), policy, method, refused, schema=_schema(state, policy))
+            record_usage(read_usage(message))
     except ModelError as error:
         return _without_second_look(state, error)
     return _to_answer(state, message)

@@ -20,6 +20,7 @@ from memgraph.retrieval.past import PAST_SHARE, PastIndex, past_facts
 from memgraph.retrieval.query import Query, build_query
 from memgraph.retrieval.render import MIN_LINE_TOKENS, CountedLine, count_lines, past_lines, render
 from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact
+from memgraph.telemetry import trace_recall
 from memgraph.text.dates import check_timezone, local_day
 from memgraph.text.tokens import count_tokens
 
@@ -216,6 +217,21 @@ class RecallPipeline:
         return RecallResult(text=text, tokens=count_tokens(text), facts=facts, episodes=quoted, past=past)
 
     def _select(
+        self,
+        memory: Memory,
+        messages: Sequence[MessageLike],
+        episodes: Sequence[Episode],
+        *,
+        vectors: VectorStore | None,
+        now: datetime | None,
+        as_of: str | None,
+    ) -> tuple[RankedMemory, FittedMemory]:
+        with trace_recall() as record_choice:
+            ranked, fitted = self._rank_and_fit(memory, messages, episodes, vectors=vectors, now=now, as_of=as_of)
+            record_choice(len(fitted.facts), len(fitted.episodes))
+        return ranked, fitted
+
+    def _rank_and_fit(
         self,
         memory: Memory,
         messages: Sequence[MessageLike],
