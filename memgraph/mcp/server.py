@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Callable
 from functools import partial
+from traceback import extract_tb
 from typing import Any, TypeVar
 
 import anyio.to_thread
@@ -76,6 +77,10 @@ MODEL_FAILED = (
 logger = logging.getLogger("memgraph.mcp")
 
 
+class _FailedError(Exception):
+    """A request failed; the message is for the client."""
+
+
 class _Handlers:
     """The handlers of the server's requests, for the user that *scope_of* returns."""
 
@@ -96,9 +101,9 @@ class _Handlers:
             return _tool_error(f"invalid arguments: {'; '.join(map(str, field_errors(error)[:5]))}")
         memory = ConnectedMemory(self._client, self._scope_of(context))
         try:
-            answer = await _in_thread(partial(tool.run, memory, arguments))
-        except MemgraphError as error:
-            return _tool_error(_explain(params.name, error))
+            answer = await _in_thread(params.name, partial(tool.run, memory, arguments))
+        except _FailedError as error:
+            return _tool_error(str(error))
         if isinstance(answer, str):
             return CallToolResult(content=[TextContent(text=answer)])
         document = answer.model_dump(mode="json", exclude_none=True)
@@ -113,9 +118,9 @@ class _Handlers:
         if uri not in readers:
             raise MCPError(INVALID_PARAMS, f"there is no such resource; the resources are {', '.join(readers)}")
         try:
-            text = await _in_thread(partial(readers[uri], self._scope_of(context)))
-        except MemgraphError as error:
-            raise MCPError(INTERNAL_ERROR_CODE, _explain("reading a resource", error)) from None
+            text = await _in_thread(uri, partial(readers[uri], self._scope_of(context)))
+        except _FailedError as error:
+            raise MCPError(INTERNAL_ERROR_CODE, str(error)) from None
         return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type="application/json")])
 
     def _read_document(self, scope: Scope) -> str:
@@ -176,5 +181,18 @@ def _to_json(document: object) -> str:
     return json.dumps(document, ensure_ascii=False)
 
 
-async def _in_thread(call: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(call)
+async def _in_thread(action: str, call: Callable[[], T]) -> T:
+    """Return what *call* returns.
+
+    Raises:
+        _FailedError: If it fails in any way. The SDK would log another error with its message, which may quote the
+            user, and some versions of the protocol send that to the client.
+    """
+    try:
+        return await anyio.to_thread.run_sync(call)
+    except MemgraphError as error:
+        raise _FailedError(_explain(action, error)) from None
+    except Exception as error:  # noqa: BLE001 - logged by its class and place, and answered
+        place = extract_tb(error.__traceback__)[-1]
+        logger.error("%s: %s in %s:%s", action, type(error).__name__, place.filename, place.lineno)  # noqa: TRY400
+        raise _FailedError(INTERNAL_ERROR) from None

@@ -24,11 +24,11 @@ URL = "http://testserver/mcp"
 T = TypeVar("T")
 
 
-def ask(memory: MemoryClient, talk: Callable[[Client], Awaitable[T]], user: str = "ada") -> T:
+def ask(memory: MemoryClient, talk: Callable[[Client], Awaitable[T]], user: str = "ada", mode: str = "auto") -> T:
     """Return what *talk* returns, connected in memory as *user*."""
 
     async def run() -> T:
-        async with Client(create_server(memory, lambda _: Scope(user))) as client:
+        async with Client(create_server(memory, lambda _: Scope(user)), mode=mode) as client:  # pyright: ignore[reportArgumentType]
             return await talk(client)
 
     return asyncio.run(run())

@@ -228,6 +228,31 @@ def test_what_a_failing_storage_says_goes_to_the_log_only(settings: Settings, ca
     assert "private" not in caplog.text
 
 
+class FaultyStorage(InMemoryStorage):
+    """A storage with a bug."""
+
+    def load(self, scope: Any) -> Any:
+        raise ValueError("the user's private words")
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_bug_is_logged_and_answered_without_its_message(
+    settings: Settings, caplog: pytest.LogCaptureFixture, mode: str
+) -> None:
+    async def fail(client: Client) -> str:
+        answer = await client.call_tool("memory_search", {"query": "tea"})
+        with pytest.raises(MCPError) as refused:
+            await client.read_resource("memgraph://memory")
+        return text(answer) + str(refused.value)
+
+    with MemoryClient(FaultyStorage(), settings=settings) as memory:
+        answers = ask(memory, fail, mode=mode)
+
+    assert "stored memories are intact" in answers
+    assert "private" not in answers + caplog.text
+    assert "ValueError" in caplog.text
+
+
 def test_no_log_has_the_users_words(memory: MemoryClient, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         fact = added_fact(memory)
