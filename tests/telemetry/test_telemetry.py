@@ -28,7 +28,7 @@ from memgraph import Context, MemoryClient, Settings, build_graph, telemetry
 from memgraph.background.shared import REGISTRY
 from memgraph.errors import ModelError
 from memgraph.recall_graph import build_recall_graph
-from memgraph.testing import ScriptedModel
+from memgraph.testing import ScriptedModel, update_answer
 
 ROOT = Path(__file__).parents[2]
 SAID = "I live in Lisbon and I am vegetarian."
@@ -225,27 +225,51 @@ with MemoryClient("memory:", settings=Settings(model_name="offline", outbox="mem
 # -- the dashboard ---------------------------------------------------------------------------------
 
 _METRIC = re.compile(r"\b(?:memgraph|gen_ai)_[a-z_]+")
+_GROUPING = re.compile(r"by \(([^)]*)\)")
 
 
-def test_the_dashboard_queries_what_is_exported_under_prometheus_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each metric of a query in deploy/grafana exists after Prometheus' naming, and each one that exists is shown."""
+@pytest.fixture
+def scraped(monkeypatch: pytest.MonkeyPatch) -> str:
+    """What Prometheus reads after an update that learned, one that failed, and a recall."""
     registry = CollectorRegistry()
     reader = PrometheusMetricReader()
     registry.register(reader._collector)
     instruments = telemetry.Instruments(TracerProvider(), MeterProvider([reader]))
     monkeypatch.setattr(telemetry, "_INSTRUMENTS", instruments)
     telemetry.observe_queue(lambda: 1)
-    for histogram in ("update_seconds", "recall_seconds", "wait_seconds", "chat_seconds", "tokens"):
-        getattr(instruments, histogram).record(1)
-    for counter in ("changes", "refusals", "failures", "running"):
-        getattr(instruments, counter).add(1)
-    emitted = set(re.findall(r"^([a-z_]+)(?:\{| )", generate_latest(registry).decode(), re.MULTILINE))
-    dashboard = json.loads((ROOT / "deploy/grafana/memgraph.json").read_text())
-    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    usage = UsageMetadata(input_tokens=20, output_tokens=3, total_tokens=23)
+    answer = AIMessage(update_answer(SAID, "Speaks Klingon."), usage_metadata=usage)
+    model = ScriptedModel(answer, RuntimeError("down"))
+    with MemoryClient("memory:", settings=Settings(outbox="memory:", model_tries=1), model=model) as memory:
+        memory.add(SAID, user_id=USER)
+        memory.context("Where do I live?", user_id=USER)
+        with pytest.raises(ModelError):
+            memory.add("I like tea.", user_id=USER)
+    return generate_latest(registry).decode()
 
-    queried = {name for query in queries for name in _METRIC.findall(re.sub(r"by \([^)]*\)|\{[^}]*\}", "", query))}
+
+def dashboard_queries() -> list[str]:
+    dashboard = json.loads((ROOT / "deploy/grafana/memgraph.json").read_text(encoding="utf-8"))
+    return [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+
+
+def family(metric: str) -> str:
+    return re.sub(r"_(?:bucket|count|sum)$", "", metric)
+
+
+def test_the_dashboard_shows_each_metric_under_its_name_in_prometheus(scraped: str) -> None:
+    emitted = {name for name in re.findall(r"^([a-z_]+)(?:\{| )", scraped, re.MULTILINE) if _METRIC.fullmatch(name)}
+
+    queried = {name for query in dashboard_queries() for name in _METRIC.findall(_GROUPING.sub("", query))}
 
     assert queried <= emitted
-    families = {re.sub(r"_(?:bucket|count|sum)$", "", name) for name in queried}
-    ours = {name for name in emitted if _METRIC.fullmatch(name)}
-    assert {re.sub(r"_(?:bucket|count|sum)$", "", name) for name in ours} == families
+    assert {*map(family, queried)} == {*map(family, emitted)}
+
+
+def test_the_dashboard_groups_by_labels_that_exist(scraped: str) -> None:
+    labels = {*re.findall(r'([a-z_]+)="', scraped)}
+
+    grouped = {label for query in dashboard_queries() for by in _GROUPING.findall(query) for label in by.split(", ")}
+
+    assert "memgraph_update_outcome" in grouped
+    assert grouped <= labels
