@@ -47,7 +47,7 @@ from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 from memgraph.cli.app import start
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted((ROOT / "memgraph").rglob("*.py"))
 
 SHELLS = ("bash", "console", "sh", "shell")

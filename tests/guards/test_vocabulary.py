@@ -70,7 +70,7 @@ def _homely() -> list[str]:
     for path in sorted([*PACKAGE.rglob("*.py"), *(ROOT / "graphs").glob("*.py")]):
         for line, text in _texts(path):
             found += [f"{path.relative_to(ROOT)}:{line}: {match.group(0)}" for match in HOMELY.finditer(text)]
-    for page in (ROOT / "README.md", ROOT / "CHANGELOG.md"):
+    for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))):
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
             found += [f"{page.name}:{number}: {match.group(0)}" for match in HOMELY.finditer(line)]
     return found
