@@ -6,6 +6,7 @@ tests/docs/test_code_blocks.py runs their blocks.
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -56,7 +57,7 @@ def test_own_links_lead_to_files(path: str) -> None:
 
 def test_drawing_is_that_of_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """`python docs/hooks/draw_graph.py` draws it; it fails if an edge of the graph has no place."""
-    monkeypatch.syspath_prepend(ROOT / "docs/hooks")
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs/hooks"), *sys.path])
     drawing = import_module("draw_graph")
 
     assert drawing.FILE.read_text(encoding="utf-8") == drawing.draw()
@@ -108,7 +109,7 @@ def test_all_figures_are_measured() -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/explanation/comparison.md"])
 def test_compared_figures_are_measured(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every figure beside another project's is that of RESULTS.md, and the cells of what was not measured are empty."""
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
     script = import_module("readme")
     names = [script.row_name(line) for line in PAGES[page].splitlines()]
 
