@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -29,15 +30,16 @@ LOADED = re.compile(
 )
 LINKED = re.compile(r"<a\b[^>]*\shref=[\"']?([^\"'\s>]+)")
 ANCHOR = re.compile(r"\sid=[\"']?([^\"'\s>]+)")
+NO_NETWORK = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
 EXTERNAL = re.compile(r"(?:[a-z]+:)?//|mailto:|data:")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site. The build is strict: a warning, such as a broken link or anchor in a page, fails it."""
+    """The built site. The build is strict: a warning, such as a broken link or a failed download, fails it."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    built = subprocess.run(command, cwd=ROOT, env=os.environ | NO_NETWORK, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     return folder
 
