@@ -16,6 +16,9 @@ from memgraph.text.normalize import HAN
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 from memgraph.text.stems import stem
 
+LIKE, LIKE_HAN = "like", "喜欢"
+"""What is read, denied, for a word of dislike."""
+
 MARK = "~"
 """Begins the token that stands for a phrase, such as "no longer"."""
 
@@ -46,7 +49,7 @@ class Lexicon:
     groups: Mapping[str, frozenset[str]]
     """By a word: the groups of synonyms that it is in."""
     members: Mapping[str, frozenset[str]]
-    """By a group: its words."""
+    """By a group, a word or a person: the words and phrases that are read as it."""
     actions: frozenset[str]
     light: frozenset[str]
     people: Mapping[str, str]
@@ -80,6 +83,8 @@ def load_lexicon() -> Lexicon:
         for line in _lines(file.replace)
         for one, _, other in [line.partition("|")]
     }
+    disliked = {word: LIKE if word.isascii() else LIKE_HAN for word, mark in marks.items() if mark == "dislikes"}
+    read_as = disliked | {phrase: disliked.get(word, word) for phrase, word in replaced.items()}
     people = {word: line.split()[0] for file in files for line in _lines(file.people) for word in line.split()}
     kinds: dict[str, dict[str, str]] = {}
     for file in files:
@@ -104,7 +109,7 @@ def load_lexicon() -> Lexicon:
     }
     return Lexicon(
         groups=by_word,
-        members={group[0]: frozenset(group) for group in groups},
+        members=_members(groups, by_word, people, read_as),
         actions=actions,
         light=light,
         people=people,
@@ -114,6 +119,23 @@ def load_lexicon() -> Lexicon:
         phrases=_alternation((phrase for phrase in {**marks, **replaced} if " " in phrase), r"(?<!\w)(?:{})(?!\w)"),
         chinese=_alternation((word for word in words if re.match(f"[{HAN}]", word)), "{}"),
     )
+
+
+def _members(
+    groups: Iterable[Sequence[str]],
+    by_word: Mapping[str, Iterable[str]],
+    people: Mapping[str, str],
+    read_as: Mapping[str, str],
+) -> dict[str, frozenset[str]]:
+    """Return the words and phrases that are read as a member of each group, as each word, and as each person."""
+    members = {group[0]: set(group) for group in groups}
+    for word, person in people.items():
+        members.setdefault(person, set()).add(word)
+    for phrase, words in read_as.items():
+        for word in map(stem, words.split()):
+            for form in by_word.get(word, (word,)):
+                members.setdefault(form, set()).add(phrase)
+    return {form: frozenset(words) for form, words in members.items()}
 
 
 def _lines(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memgraph.text.lexicon import Lexicon, load_lexicon
+from memgraph.text.lexicon import LIKE, LIKE_HAN, Lexicon, load_lexicon
 from memgraph.text.names import names_of, numbers_of
 from memgraph.text.normalize import HAN, fact_key, fold
 from memgraph.text.slots import Slots, SlotValue, packaged_slots
@@ -164,7 +164,7 @@ class _Reader:
         if mark:
             self._mark(mark)
         if mark == "dislikes":
-            word = "like"
+            word = LIKE
         self._follow(word)
         word = _POSSESSIVE.sub("", word)
         self.first = self.first or word
@@ -190,7 +190,7 @@ class _Reader:
             if mark := self.lexicon.marks.get(word):
                 self._mark(mark)
                 if mark == "dislikes":
-                    word = "喜欢"
+                    word = LIKE_HAN
             if mark not in {"denials", "contrasts", "plans"}:
                 self._add(word, word)
         self._add_characters(run[start:])
@@ -333,6 +333,12 @@ class Profile:
         if score >= CHECKED_LIKENESS and (match.is_reversed or self._has_other_values(other)):
             return 0.0
         return max(0.0, min(1.0, score))
+
+    def highest_score(self, shared: float) -> float:
+        """Return the similarity to a text that shares words of the weight *shared* and adds none: others have less."""
+        shared = min(shared, self.weight)
+        cost = DETAIL_COST * (self.weight - shared)
+        return shared / (shared + cost) if shared else 0.0
 
     def overlap(self, other: Profile) -> float:
         """Return the share of the words of both that they have in common, in [0, 1]: a model may know what that means.
@@ -511,7 +517,7 @@ class SimilarityIndex:
     @cached_property
     def _joined(self) -> tuple[str, list[int]]:
         """All texts, folded, in one, and where each begins: a search in them is one search."""
-        folded = [text.casefold() for text in self._texts]
+        folded = list(map(fold, self._texts))
         return "\n".join(folded), list(accumulate((len(text) + 1 for text in folded), initial=0))
 
     def _profile(self, index: int) -> Profile:
@@ -522,25 +528,26 @@ class SimilarityIndex:
     def find(self, text: str, threshold: float) -> list[SimilarText]:
         """Return the texts whose similarity to *text* is at least *threshold*, the most similar first.
 
-        Only the MAX_CANDIDATES texts that share most words with it are read.
+        Only those of the MAX_CANDIDATES texts that share most words with it are read that share enough for *threshold*.
         """
         profile, key = Profile(text, self._slots), fact_key(text)
         found = [
             SimilarText(index, 1.0 if fact_key(self._texts[index]) == key else profile.score(self._profile(index)))
-            for index in self._candidates(profile)
+            for index, shared in self._candidates(profile)
+            if profile.highest_score(shared) >= threshold
         ]
         return sorted(
             (alike for alike in found if alike.similarity >= threshold),
             key=lambda alike: (-alike.similarity, alike.position),
         )
 
-    def _candidates(self, profile: Profile) -> list[int]:
-        """Return the texts that contain most of the words of *profile*, or of their synonyms."""
+    def _candidates(self, profile: Profile) -> list[tuple[int, float]]:
+        """Return the texts that contain most words of *profile*, or their synonyms, with the weight of these words."""
         shared = defaultdict[int, float](float)
         for words, weight in _needles(profile):
             for index in {index for word in words for index in self._containing(word)}:
                 shared[index] += weight
-        return sorted(nlargest(MAX_CANDIDATES, shared, lambda index: (shared[index], -index)))
+        return sorted(nlargest(MAX_CANDIDATES, shared.items(), lambda found: (found[1], -found[0])))
 
     def _containing(self, word: str) -> Iterator[int]:
         """Yield the texts that contain *word*."""
@@ -583,4 +590,7 @@ def _needles(profile: Profile) -> list[tuple[tuple[str, ...], float]]:
 
 
 def _beginning(word: str) -> str:
-    return word[: max(MIN_SHARED_CHARS, int(len(word) * MIN_SHARED_SHARE))] if word.isascii() else word
+    """Return what the forms of *word*, a stem, begin with: "sav" of "save" and "saving"."""
+    if not word.isascii():
+        return word
+    return word[: max(MIN_SHARED_CHARS, int(len(word) * MIN_SHARED_SHARE))].rstrip("eiy") or word

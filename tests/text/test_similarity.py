@@ -130,6 +130,22 @@ def test_an_index_finds_synonyms_that_share_no_letters() -> None:
     assert [alike.position for alike in SimilarityIndex(texts).find("Lives in Lisbon.", 0.7)] == [98]
 
 
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("Saves money for a canoe.", "Is saving for a canoe."),
+        ("Wakes up at six.", "Gets up at 6."),
+        ("Strongly dislikes coriander.", "Hates coriander."),
+        ("Hates queues.", "Can't stand queues."),
+        ("父亲在2019年去世了。", "爸爸2019年去世。"),
+        ("妻子名叫静怡。", "老婆叫静怡。"),
+    ],
+)
+def test_an_index_finds_the_same_in_other_words(text: str, same: str) -> None:
+    """A word may be found by another form, a phrase, a denial or a relative: it counts before a text is read."""
+    assert [alike.position for alike in SimilarityIndex(["Plays the cello.", same]).find(text, 0.7)] == [1]
+
+
 def test_pairs_are_those_that_a_comparison_finds() -> None:
     texts = ["Lives in Lisbon.", "Plays the cello.", "Is based in Lisbon.", "Practises the cello."]
 
