@@ -95,7 +95,8 @@ def count_writes(messages: Sequence[BaseMessage], call_id: str) -> int:
     answered = {one.tool_call_id for one in results}
     for message in reversed(turn):
         if isinstance(message, AIMessage) and any(call["id"] == call_id for call in message.tool_calls):
-            ids = [call["id"] for call in message.tool_calls if call["name"] in WRITING_TOOLS]
+            own_name = {call["name"] for call in message.tool_calls if call["id"] == call_id}
+            ids = [call["id"] for call in message.tool_calls if call["name"] in WRITING_TOOLS | own_name]
             return done + sum(one not in answered for one in ids[: ids.index(call_id)])
     return done
 

@@ -1,0 +1,167 @@
+"""NamespacedMemory: the memory that a namespace of a LangGraph store names, read and changed by a model's tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.runnables.config import ensure_config
+from langgraph.store.base import BaseStore, SearchItem
+
+from memgraph.agents.confirmation import ConfirmationRequiredError
+from memgraph.agents.messages import REVISION
+from memgraph.agents.tool_changes import (
+    ToolCaller,
+    ToolResult,
+    add_tool_fact,
+    delete_tool_fact,
+    messages_of,
+    update_tool_fact,
+)
+from memgraph.config import load_settings
+from memgraph.editing import remove_words, update_memory
+from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from memgraph.errors import ConfigError, EditError
+from memgraph.models import ChangeOrigin, Fact, Memory, Scope, learned_source
+from memgraph.retrieval.recall import rank_facts
+from memgraph.storage import MemoryStorage, open_storage
+from memgraph.storage.langgraph import LangGraphStorage
+from memgraph.text.dates import parse_time
+from memgraph.text.secrets import mask
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.prebuilt import ToolRuntime
+
+    from memgraph.policy import Policy
+    from memgraph.settings import Settings
+
+Action = Literal["create", "update", "delete"]
+
+SHARED_PART = "memories"
+"""The part of a namespace that names nobody: the usual first one."""
+DEFAULT_USER = "default"
+"""The user of a namespace without other parts."""
+WRITTEN_BY_USER = "Not changed: the user wrote it, and only the user may change it."
+
+
+class NamespacedMemory:
+    """The memory of the user whom a namespace names in the current run.
+
+    Args:
+        namespace: Parts; `{name}` is filled from `configurable`.
+        store: A BaseStore, a storage or its URL; None is the store of the running graph.
+        settings: The limits of the memory; None reads them as `load_settings` does.
+
+    Raises:
+        ConfigError: If the storage or the settings are invalid.
+    """
+
+    def __init__(
+        self,
+        namespace: tuple[str, ...] | str,
+        store: str | MemoryStorage | BaseStore | None,
+        settings: Settings | None,
+    ) -> None:
+        self._namespace = (namespace,) if isinstance(namespace, str) else namespace
+        self._storage = open_storage(store) if isinstance(store, str | MemoryStorage) else LangGraphStorage(store)
+        self._settings = load_settings() if settings is None else settings
+
+    def search(self, query: str, wanted: Mapping[str, object]) -> list[SearchItem]:
+        """Return the memories that match *query* and have all values of *wanted*, the best first; "" matches all."""
+        namespace, scope = self._resolve(ensure_config())
+        ranked = rank_facts(self._storage.load(scope).facts, query, episodes=self._storage.episodes(scope))
+        items = [
+            _to_item(each.fact, namespace, each.similarity, self._settings.policy)
+            for each in ranked
+            if each.similarity > 0 or not query.strip()
+        ]
+        return [item for item in items if wanted.items() <= item.value.items()]
+
+    def change(
+        self, action: Action, content: str | None, fact_id: str, runtime: ToolRuntime[Any, Any] | None
+    ) -> tuple[str, dict[str, int]]:
+        """Change the memory as a model asks, and return the answer and the revision of a changed memory."""
+        config = ensure_config() if runtime is None else runtime.config
+        _, scope = self._resolve(config)
+        caller = self._caller(runtime, config)
+        results: list[tuple[Memory, ToolResult]] = []
+
+        def apply(memory: Memory) -> Memory:
+            results[:] = [(memory, _apply(memory, caller, action, mask(content or ""), fact_id))]
+            return results[0][1].memory
+
+        try:
+            origin = ChangeOrigin(by="tool", thread=caller.thread)
+            saved = update_memory(self._storage, scope, apply, origin=origin, policy=self._settings.policy)
+        except EditError as error:
+            return f"Not {action}d: {error}", {}
+        except ConfirmationRequiredError:
+            return WRITTEN_BY_USER, {}
+        before, result = results[0]
+        if result.removed:
+            remove_words(self._storage, scope, saved, result.removed)
+        return _answer(action, fact_id, before, result), {REVISION: saved.revision}
+
+    def _resolve(self, config: RunnableConfig) -> tuple[tuple[str, ...], Scope]:
+        """Return the namespace of a run, and whose memory it names.
+
+        Raises:
+            ConfigError: If `configurable` has no value for a placeholder.
+            IdentityError: If the parts are no valid user id.
+        """
+        values: Mapping[str, object] = config.get("configurable") or {}
+        namespace = tuple(self._fill(part, values) for part in self._namespace)
+        return namespace, Scope("/".join(part for part in namespace if part != SHARED_PART) or DEFAULT_USER)
+
+    def _fill(self, part: str, values: Mapping[str, object]) -> str:
+        if not part.startswith("{"):
+            return part
+        if (name := part.strip("{}")) not in values:
+            raise ConfigError(f"configurable has no {name!r}, which the namespace {self._namespace} needs")
+        return str(values[name])
+
+    def _caller(self, runtime: ToolRuntime[Any, Any] | None, config: RunnableConfig) -> ToolCaller:
+        """Return who calls: a model in its conversation, whose words count, or a program, which is trusted.
+
+        A model does not quote here, so that the words of a memory themselves are looked for in the conversation.
+        """
+        policy = self._settings.policy
+        grounding = "off" if runtime is None or policy.grounding == "off" else "lenient"
+        thread = (config.get("configurable") or {}).get("thread_id")
+        return ToolCaller(
+            messages=() if runtime is None else messages_of(runtime.state),
+            call_id="" if runtime is None else runtime.tool_call_id or "",
+            thread=learned_source(str(thread) if thread else None),
+            user_names=(),
+            policy=policy.model_copy(update={"grounding": grounding}),
+            review=self._settings.review,
+        )
+
+
+def _apply(memory: Memory, caller: ToolCaller, action: Action, content: str, fact_id: str) -> ToolResult:
+    if action == "delete":
+        return delete_tool_fact(memory, caller, fact_id, None)
+    if action == "update":
+        return update_tool_fact(memory, caller, fact_id, None, content=content)
+    category, confidence = DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+    return add_tool_fact(memory, caller, content, category=category, confidence=confidence, quote="")
+
+
+def _answer(action: Action, fact_id: str, before: Memory, result: ToolResult) -> str:
+    """Return LangMem's answer if the memory was changed as asked, else what happened instead."""
+    known = {fact.id for fact in before.facts}
+    new = next((fact.id for fact in result.memory.facts if fact.id not in known), None)
+    if action == "delete":
+        return f"Deleted memory {fact_id}" if result.removed else result.text
+    if action == "create":
+        return f"created memory {new}" if new else result.text
+    return f"updated memory {new or fact_id}" if result.memory.facts != before.facts else result.text
+
+
+def _to_item(fact: Fact, namespace: tuple[str, ...], score: float, policy: Policy) -> SearchItem:
+    learned = parse_time(fact.created_at) or datetime.fromtimestamp(0, UTC)
+    confirmed = parse_time(fact.last_confirmed_at) or learned
+    value = {"content": fact.content, "category": policy.category_of(fact)}
+    return SearchItem(namespace, fact.id, value, learned, confirmed, score)
