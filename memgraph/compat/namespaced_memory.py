@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Action = Literal["create", "update", "delete"]
 
 SHARED_PART = "memories"
-"""The part of a namespace that names nobody: the usual first one."""
+"""The part of a namespace that is not a part of the user id: the usual first one."""
 DEFAULT_USER = "default"
 """The user of a namespace without other parts."""
 WRITTEN_BY_USER = "Not changed: the user wrote it, and only the user may change it."
@@ -109,7 +109,7 @@ class NamespacedMemory:
 
         Raises:
             ConfigError: If `configurable` has no value for a placeholder.
-            IdentityError: If the parts are no valid user id.
+            IdentityError: If the parts are not a valid user id.
         """
         values: Mapping[str, object] = config.get("configurable") or {}
         namespace = tuple(self._fill(part, values) for part in self._namespace)
