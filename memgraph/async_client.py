@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import MessageLikeRepresentation
+    from pydantic import BaseModel
 
     from memgraph.background.rebuild import Rebuild
     from memgraph.erasure import ErasureReceipt
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import Episode, Fact, Memory, MemoryChanges, Revision
+    from memgraph.profile import Schema
     from memgraph.report import Report
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
@@ -51,9 +53,16 @@ class AsyncMemoryClient:
         agent_name: str | None = None,
         settings: Settings | None = None,
         embeddings: Embeddings | None = None,
+        schema: type[BaseModel] | None = None,
     ) -> None:
         self._client = MemoryClient(
-            storage, model=model, user_id=user_id, agent_name=agent_name, settings=settings, embeddings=embeddings
+            storage,
+            model=model,
+            user_id=user_id,
+            agent_name=agent_name,
+            settings=settings,
+            embeddings=embeddings,
+            schema=schema,
         )
         self._executor = DaemonExecutor(name="memgraph-client")
 
@@ -93,6 +102,10 @@ class AsyncMemoryClient:
     async def get(self, *, user_id: str | None = None, as_of: str | None = None, revision: int | None = None) -> Memory:
         """Return the whole memory, what held at the date *as_of*, or as it was at a *revision* of its history."""
         return await self._run(lambda: self._client.get(user_id=user_id, as_of=as_of, revision=revision))
+
+    async def profile(self, schema: type[Schema], *, user_id: str | None = None) -> Schema | None:
+        """Return the profile as a *schema*; None if nothing is known, or a required field is not."""
+        return await self._run(lambda: self._client.profile(schema, user_id=user_id))
 
     async def facts(self, *, user_id: str | None = None) -> tuple[Fact, ...]:
         """Return the facts, the oldest first."""

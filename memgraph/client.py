@@ -26,6 +26,7 @@ from memgraph.editing.facts import DEFAULT_CATEGORY
 from memgraph.errors import ConversationError, IdentityError
 from memgraph.history.diff import changes_between
 from memgraph.models import Fact, Memory, Scope
+from memgraph.profile import Schema, check_profile, read_profile
 from memgraph.report import Report
 from memgraph.storage import MemoryStorage, open_storage
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import MessageLikeRepresentation
+    from pydantic import BaseModel
 
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.execution import UpdateResult
@@ -70,9 +72,11 @@ class MemoryClient:
         agent_name: The agent, if it has its own memory of the user.
         settings: The configuration; None reads memgraph.yaml and the environment, as `load_settings` does.
         embeddings: A model for semantic ranking; None is the one of *settings*.
+        schema: A pydantic model as a profile, which updates fill: see `profile`; None is the one of *settings*.
 
     Raises:
         ConfigError: If the settings are invalid, or the storage cannot be opened.
+        ValueError: If *schema* has no fields, too many, or some that cannot be filled from JSON.
     """
 
     def __init__(
@@ -84,8 +88,11 @@ class MemoryClient:
         agent_name: str | None = None,
         settings: Settings | None = None,
         embeddings: Embeddings | None = None,
+        schema: type[BaseModel] | None = None,
     ) -> None:
         self.settings = load_settings() if settings is None else settings
+        if schema is not None:
+            self.settings = self.settings.model_copy(update={"profile": check_profile(schema)})
         self.storage = make_storage(self.settings) if storage is None else open_storage(storage)
         self._owns_storage = not isinstance(storage, MemoryStorage)
         self._model = model
@@ -206,6 +213,10 @@ class MemoryClient:
         scope = self._scope(user_id)
         memory = self.storage.load(scope) if revision is None else load_revision(self.storage, scope, revision)
         return memory if as_of is None else memory.as_of(as_of)
+
+    def profile(self, schema: type[Schema], *, user_id: str | None = None) -> Schema | None:
+        """Return the profile as a *schema*; None if nothing is known, or a required field is not."""
+        return read_profile(schema, self.get(user_id=user_id).profile.values)
 
     def facts(self, *, user_id: str | None = None) -> tuple[Fact, ...]:
         """Return the facts, the oldest first."""

@@ -113,7 +113,7 @@ def _members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - a type form
 def _type_name(part: Any) -> str:  # noqa: ANN401 - a type form
     """Return the name of the type in JSON Schema; "" for types that JSON does not have, such as a function."""
     origin = get_origin(part) or part
-    if origin is Literal:
+    if origin in {Literal, type}:  # a class is configured by its path
         return "string"
     if part is type(None) or not inspect.isclass(origin):
         return ""

@@ -39,6 +39,8 @@ from memgraph.nodes.parse_update import parse_update
 from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
 from memgraph.nodes.scrub_uploads import scrub_uploads
+from memgraph.policy import Policy
+from memgraph.profile import check_profile
 from memgraph.review import Review
 from memgraph.state import (
     CallModelInput,
@@ -59,7 +61,6 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.checkpoint.memory import InMemorySaver
 
-    from memgraph.policy import Policy
     from memgraph.storage import MemoryStorage
 
 NAME = "memory_update"
@@ -95,6 +96,7 @@ def build_graph(
     storage: str | MemoryStorage | None = None,
     policy: Policy | None = None,
     review: Review | None = None,
+    schema: type[BaseModel] | None = None,
     defaults: Context | None = None,
     output: Literal["result", "stages"] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
@@ -113,6 +115,7 @@ def build_graph(
             (if a correction is added, or a fact is removed or replaced) or `always`. The run is then interrupted
             with a `memgraph.review.Proposal` as JSON and resumed by `Command(resume=...)` with the decision. This
             needs a checkpointer, of this graph or of its parent; without one the run ends there and saves nothing.
+        schema: A pydantic model as a profile, which updates fill; default: that of the policy.
         defaults: Values for every field that the context of a run leaves out, such as `make_context(settings)`.
             *model*, *storage*, *policy* and *review* replace the fields of these names.
         output: What the graph returns: `result` is `saved`, `outcome` and `report`; `stages` is every stage of the
@@ -127,10 +130,14 @@ def build_graph(
 
     Raises:
         ConfigError: If the model, the storage or the review is not a valid value.
+        ValueError: If *schema* has no fields, too many, or some that cannot be filled from JSON.
         IdentityError: From a run without a user, or with an id that is not allowed.
         ModelError: From a run whose model did not answer, or not with a memory update.
         StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
     """
+    if schema is not None:
+        base = policy or (defaults and defaults.policy) or Policy()
+        policy = base.model_copy(update={"profile": check_profile(schema)})
     given = Context(model=model, storage=storage, policy=policy, review=review)
     merged = (defaults or Context()).merge(given)
     resolver = ContextResolver(merged)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from memgraph.categories import DEFAULT_CATEGORIES, Categories
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
 from memgraph.models import CATEGORIES, Fact
+from memgraph.profile import ProfileSchema
 from memgraph.sections import DEFAULT_SECTIONS, Sections
 
 LANGUAGES = ChoiceLabels(auto="the language of the user's messages", en="English", zh="Chinese")
@@ -111,6 +112,8 @@ class Policy(FieldSpecMixin, BaseModel):
     sections: Sections = DEFAULT_SECTIONS
     """The summaries that are kept up to date. One of your own has a `name`, an `instruction` for the model, and perhaps
     `max_tokens`; a built-in one can be listed by its name alone."""
+    profile: ProfileSchema = None
+    """A pydantic model that updates fill with what the user said: a class, or in a file its path, `module:Name`."""
     stale_days: StaleDays = Field(default_factory=lambda: dict(STALE_DAYS))
     """Days by category after which the upkeep asks whether a fact that was not repeated still holds; corrections and
     manual facts never become stale."""

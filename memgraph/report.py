@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from operator import not_
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from memgraph.models import Fact, Memory, Refusal, SectionName
 
@@ -62,6 +64,14 @@ class RewrittenSection(ReportModel):
     after: str
 
 
+class ChangedField(ReportModel):
+    """A field of the profile with a new value."""
+
+    field: str
+    before: JsonValue = None
+    after: JsonValue = None
+
+
 class Report(ReportModel):
     """What was added, confirmed, removed, rewritten and refused, and the model's usage."""
 
@@ -73,6 +83,8 @@ class Report(ReportModel):
     """Known facts that were removed, superseded, merged, expired or evicted, each with the reason."""
     rewritten: tuple[RewrittenSection, ...] = ()
     """Summaries with a new text, each with the text before."""
+    profile: tuple[ChangedField, ...] = Field(default=(), exclude_if=not_)
+    """Fields of the profile with a new value, each with the value before."""
     refused: tuple[Refusal, ...] = ()
     """Changes that the model proposed and that were not applied, each with the reason."""
     usage: Usage = Usage()
@@ -85,6 +97,7 @@ class Report(ReportModel):
             confirmed=self.confirmed + other.confirmed,
             removed=self.removed + other.removed,
             rewritten=self.rewritten + other.rewritten,
+            profile=self.profile + other.profile,
             refused=self.refused + other.refused,
             usage=self.usage + other.usage,
         )
@@ -92,7 +105,7 @@ class Report(ReportModel):
     @property
     def changed(self) -> bool:
         """Whether the memory differs from before."""
-        return bool(self.added or self.confirmed or self.removed or self.rewritten)
+        return bool(self.added or self.confirmed or self.removed or self.rewritten or self.profile)
 
     @property
     def rejected(self) -> bool:
@@ -129,4 +142,11 @@ def diff(before: Memory, after: Memory, *, reasons: tuple[RemovedFact, ...] = ()
             for name, section in after.sections()
             if section.summary != before.section(name).summary
         ),
+        profile=tuple(_changed_fields(before.profile.values, after.profile.values)),
     )
+
+
+def _changed_fields(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[ChangedField]:
+    for field in dict.fromkeys((*before, *after)):
+        if before.get(field) != after.get(field):
+            yield ChangedField.model_validate({"field": field, "before": before.get(field), "after": after.get(field)})

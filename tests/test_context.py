@@ -208,6 +208,7 @@ def test_the_json_schema_has_every_field_that_json_can_express() -> None:
         "stale_days",
         "categories",
         "sections",
+        "profile",
     }
 
     assert set(Context.model_json_schema()["properties"]) == expected

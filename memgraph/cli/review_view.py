@@ -14,7 +14,14 @@ from memgraph.errors import EditError
 from memgraph.review import Proposal, ReviewItem, Verdict, parse_decision
 
 _STYLES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {"add": ("+", "green"), "confirm": ("=", ""), "remove": ("-", "red"), "merge": ("=", ""), "rewrite": ("~", "cyan")}
+    {
+        "add": ("+", "green"),
+        "confirm": ("=", ""),
+        "remove": ("-", "red"),
+        "merge": ("=", ""),
+        "rewrite": ("~", "cyan"),
+        "profile": ("~", "cyan"),
+    }
 )
 
 
@@ -44,13 +51,15 @@ def show_item(output: Output, item: ReviewItem, position: str = "") -> None:
         output.line(f"replaces: {one_line(replaced.content)}", indent=indent + 2)
     if item.reason:
         output.line(f"reason: {one_line(item.reason)}", indent=indent + 2)
-    if item.kind == "rewrite" and item.before:
+    if item.kind in ("rewrite", "profile") and item.before and item.after:
         output.line(f"replaces: {one_line(item.before)}", indent=indent + 2)
 
 
 def _describe(item: ReviewItem) -> str:
     if item.kind == "rewrite":
         return f"{_format_title(item)}: {one_line(item.after)}"
+    if item.kind == "profile":
+        return one_line(item.after or item.before)
     avoid = f" (avoid: {one_line(item.source_error)})" if item.source_error else ""
     suffix = {"confirm": " (confirmed)", "merge": " (merged)"}.get(item.kind, "")
     text = one_line(item.after or item.before)
@@ -134,7 +143,7 @@ def _ask(output: Output, proposal: Proposal, item: ReviewItem) -> tuple[Choice, 
 
 def _edit(output: Output, proposal: Proposal, item: ReviewItem) -> Mapping[str, object] | None:
     """Prompt for new values of the item; None if nothing was changed, or the values are invalid."""
-    if item.kind in ("confirm", "remove", "merge"):
+    if item.kind in ("confirm", "remove", "merge", "profile"):
         output.notice("This change cannot be edited: accept or reject it.")
         return None
     try:

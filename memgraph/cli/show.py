@@ -52,7 +52,7 @@ def show(
 
 
 def _show(ctx: CommandContext, scope: Scope, memory: Memory, as_of: str | None) -> None:
-    from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize, title_of
+    from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize
 
     line = ctx.output.line
     if memory.is_empty and not memory.quarantine and not memory.past:
@@ -70,17 +70,32 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory, as_of: str | None) 
         line(f"{count} in quarantine; decide with: memgraph review --user {scope.user_id}", "dim")
     if memory.past:
         line(f"{pluralize(len(memory.past), 'past fact')}; list with: --past", "dim")
-    for name, section in memory.sections():
-        if section.summary:
-            line()
-            line(title_of(name), "cyan")
-            line(section.summary, indent=2)
+    _show_summaries(ctx, memory)
     if memory.facts:
         line()
         line(pluralize(len(memory.facts), "fact"), "cyan")
         for fact in memory.facts:
             notes = [format_dates(fact, ctx.settings.timezone), "(manual)" if fact.is_manual else ""]
             line(" ".join(filter(None, [f"{fact.id}  {format_fact(fact)}", *notes])), indent=2)
+
+
+def _show_summaries(ctx: CommandContext, memory: Memory) -> None:
+    """Show the profile and the summaries."""
+    from memgraph.cli.format import title_of
+    from memgraph.cli.output import one_line
+    from memgraph.profile import render_value
+
+    line = ctx.output.line
+    if memory.profile.values:
+        line()
+        line("Profile", "cyan")
+        for field, value in memory.profile.values.items():
+            line(one_line(f"{field}: {render_value(value)}"), indent=2)
+    for name, section in memory.sections():
+        if section.summary:
+            line()
+            line(title_of(name), "cyan")
+            line(section.summary, indent=2)
 
 
 def _show_past(ctx: CommandContext, memory: Memory) -> None:

@@ -13,6 +13,7 @@ from memgraph.cli.output import one_line
 from memgraph.cli.review_view import show_proposal
 from memgraph.cli.update_view import NOTES, show_result
 from memgraph.models import Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
+from memgraph.profile import render_value
 from memgraph.report import RemovedFact, Report, RewrittenSection, diff
 from memgraph.review import Proposal
 
@@ -93,6 +94,7 @@ def _format_changes(report: Report) -> list[str]:
         *(f"= {truncate(format_fact(fact))}" for fact in report.confirmed),
         *(f"- {truncate(format_fact(removed.fact))}" for removed in report.removed),
         *(line for section in report.rewritten for line in _format_rewritten(section)),
+        *(truncate(f"~ {change.field}: {render_value(change.after)}") for change in report.profile),
     ]
 
 
@@ -128,6 +130,7 @@ def _format_update(_stage: str, before: Before, changes: MemoryUpdate) -> StageV
             for removal in changes.removals
         ),
         *(f"~ {title_of(rewrite.section)}: {truncate(rewrite.summary)}" for rewrite in changes.rewrites),
+        *(truncate(f"~ {change.field}: {render_value(change.value)}") for change in changes.profile),
         *_format_refused(changes.refused),
     ]
     return StageView(f"{pluralize(len(lines), 'change')} proposed", lines)

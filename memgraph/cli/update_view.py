@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memgraph.cli.format import dump_fact, format_fact, pluralize, title_of
 from memgraph.cli.output import Output, one_line
+from memgraph.profile import render_value
 from memgraph.report import Report, Usage
 
 if TYPE_CHECKING:
@@ -217,6 +218,8 @@ def show_changes(output: Output, report: Report) -> None:
         output.line(f"- {format_fact(removed.fact)} (removed: {one_line(removed.why)})", "red", indent=2)
     for section in report.rewritten:
         output.line(f"~ {title_of(section.section)}: {one_line(section.after)}", "cyan", indent=2)
+    for change in report.profile:
+        output.line(one_line(f"~ {change.field}: {render_value(change.after)}"), "cyan", indent=2)
     for refusal in report.refused:
         output.line(f"x {one_line(refusal.item)} (not saved: {one_line(refusal.reason)})", "dim", indent=2)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
@@ -65,7 +66,24 @@ def read_settings(path: str | Path | None = None, **overrides: object) -> Loaded
         **from_environment(single),
         **from_call(overrides, names),
     }
+    if (profile := values.get("profile")) and isinstance(profile.value, str):
+        values["profile"] = replace(profile, value=_import_class(profile))
     return LoadedSettings(_validate(values), {name: value.source for name, value in values.items()}, file)
+
+
+def _import_class(path: SettingValue) -> object:
+    """Return the class that a setting names, as `module:Name`.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    module, _, name = str(path.value).partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"{path.source} is {path.raw!r}, but must name a pydantic model as module:Name: {error}"
+        ) from error
 
 
 def _find_file(path: str | Path | None) -> Path | None:

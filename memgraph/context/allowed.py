@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memgraph.context.context import Context
 
 _SHOWN_CHARS = 40
-_INSTRUCTIONS = frozenset({"categories", "sections"})
+_INSTRUCTIONS = frozenset({"categories", "sections", "profile"})
 """Fields of the policy whose texts are part of the prompt."""
 
 

@@ -34,7 +34,18 @@ from memgraph.text.slots import Slots
 
 _SHOWN_CHARS = 40
 _NOT_IN_FORMS = frozenset(
-    {"policy", "signals", "slots", "embeddings", "allowed", "model_params", "stale_days", "categories", "sections"}
+    {
+        "policy",
+        "signals",
+        "slots",
+        "embeddings",
+        "allowed",
+        "model_params",
+        "stale_days",
+        "categories",
+        "sections",
+        "profile",
+    }
 )  # the limits of the policy are fields of their own, unless they are objects
 _HIDDEN = frozenset({"storage"})  # its URL may hold a password
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from memgraph._validation import field_errors
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.models import DocumentModel, Episode, Fact, Memory, PastFact, learned_source
+from memgraph.models import DocumentModel, Episode, Fact, Memory, PastFact, StoredProfile, learned_source
 from memgraph.policy import Policy
 from memgraph.storage.document import decode
 from memgraph.text.normalize import fact_key
@@ -111,6 +111,7 @@ def merge_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -> 
         update={
             "facts": (*memory.facts, *added),
             "past": (*_new_past(memory, imported), *memory.past),
+            "profile": _with_missing_values(memory.profile, imported.profile),
             "unreadable_facts": memory.unreadable_facts or imported.unreadable_facts,
             "threads": {**imported.threads, **memory.threads},
         }
@@ -184,6 +185,13 @@ def _with_missing_summaries(memory: Memory, imported: Memory) -> Memory:
         if filled != own:
             memory = memory.with_section(name, filled)
     return memory
+
+
+def _with_missing_values(own: StoredProfile, other: StoredProfile) -> StoredProfile:
+    if set(other.values) <= set(own.values):
+        return _fill(own, other)
+    values, at = {**other.values, **own.values}, max(own.updated_at, other.updated_at)
+    return _fill(own.model_copy(update={"values": values, "updated_at": at}), other)
 
 
 def _with_missing_keys(memory: Memory, imported: Memory) -> Memory:

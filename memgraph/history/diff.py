@@ -22,6 +22,7 @@ from memgraph.models import (
     PastFact,
     Quarantined,
     Section,
+    StoredProfile,
     Upkeep,
     UpkeepChange,
     Watermark,
@@ -35,7 +36,7 @@ Model = TypeVar("Model", bound=DocumentModel)
 EntryKind = Literal["fact", "past", "section", "quarantine", "thread", "upkeep", "key"]
 
 _PARENTS: tuple[Literal["", "user", "history"], ...] = ("", "user", "history")
-_DOCUMENT_FIELDS = ("version", "unreadable_facts")
+_DOCUMENT_FIELDS = ("version", "unreadable_facts", "profile")
 """Fields of the document that are compared as a whole. Revision, times and the deletion belong to the storage."""
 
 
@@ -328,6 +329,8 @@ def _with_extra(part: Model, keys: Mapping[str, str]) -> Model:
     values = {name: json.loads(value) for name, value in keys.items()}
     if "unreadable_facts" in values:
         values["unreadable_facts"] = tuple(values["unreadable_facts"])
+    if "profile" in values:
+        values["profile"] = StoredProfile.model_validate(values["profile"])
     changed = part.model_copy()  # which copies the dict of its unknown keys
     if (extra := changed.model_extra) is not None:
         extra.clear()

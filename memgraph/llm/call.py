@@ -151,6 +151,7 @@ def update_schema(policy: Policy) -> SchemaFactory:
         summaries=policy.summaries == "update",
         categories=policy.category_names,
         sections=policy.section_names,
+        profile=tuple(policy.profile.model_fields) if policy.profile else (),
     )
 
 

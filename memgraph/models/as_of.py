@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memgraph.errors import EditError
 from memgraph.models.dates import DAY_CHARS, days_of
-from memgraph.models.document import Fact, Memory, PastFact, Section
+from memgraph.models.document import Fact, Memory, PastFact, Section, StoredProfile
 
 
 def last_day(date: str) -> str:
@@ -36,6 +36,8 @@ def as_of(memory: Memory, date: str) -> Memory:
             "quarantine": (),
         }
     )
+    if memory.profile.updated_at[:DAY_CHARS] > day:
+        view = view.model_copy(update={"profile": StoredProfile()})
     for name, section in memory.sections():
         if section.updated_at[:DAY_CHARS] > day:
             view = view.with_section(name, Section())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from operator import not_
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from memgraph.models.document import Evidence, Quarantined, SectionName
@@ -57,6 +58,16 @@ class Addition(ChangeModel):
     slot: str | None = None
     edited_by_user: bool = False
     """A reviewer wrote it: it becomes a manual fact, and no quality check applies."""
+
+
+class ProfileChange(ChangeModel):
+    """A new value of a field of the profile."""
+
+    field: str
+    value: JsonValue = None
+    """None: it is no longer known."""
+    quote: str = ""
+    """The user's words, as the model wrote them."""
 
 
 class Removal(ChangeModel):
@@ -137,6 +148,8 @@ class MemoryUpdate(ChangeModel):
     """Known facts that no longer hold, each with the reason."""
     merges: tuple[Merge, ...] = ()
     """Known facts that state the same, by an upkeep."""
+    profile: tuple[ProfileChange, ...] = Field(default=(), exclude_if=not_)
+    """New values of fields of the profile, if there is one."""
     refused: tuple[Refusal, ...] = ()
     """Items of the answer that are not valid changes."""
     quarantined: tuple[Quarantined, ...] = ()

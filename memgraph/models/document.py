@@ -231,6 +231,27 @@ class HistorySections(DocumentModel):
     """Stable background."""
 
 
+class StoredProfile(DocumentModel):
+    """What is known of the fields of a pydantic model, see `memgraph.profile`."""
+
+    values: Mapping[str, object] = Field(default_factory=dict[str, object])
+    """JSON values by field, also of fields that the model no longer has."""
+    updated_at: Timestamp = ""
+    """When it was last changed."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_other(cls, value: object) -> object:
+        """Keep a value of another form, which an older version preserved as an unknown key."""
+        if isinstance(value, StoredProfile) or _is_profile(value):
+            return value
+        return {} if value is None else {"unreadable": value}
+
+
+def _is_profile(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(cast("JsonObject", value).get("values", {}), Mapping)
+
+
 SectionName = str
 """The name of a summary: one of SECTIONS, or the key of a custom summary."""
 SECTIONS: Mapping[SectionName, Literal["user", "history"]] = MappingProxyType(
@@ -284,6 +305,10 @@ class Upkeep(DocumentModel):
     """Digests of what a model was asked about and left as it is: it is not asked again before a fact changes."""
 
 
+def _is_unused(profile: StoredProfile) -> bool:
+    return profile == StoredProfile()
+
+
 class Memory(DocumentModel):
     """The memory document of one scope."""
 
@@ -299,6 +324,8 @@ class Memory(DocumentModel):
     """Three summaries of the user's past."""
     custom_sections: Mapping[str, Section] = Field(default_factory=dict[str, Section], exclude_if=not_)
     """Summaries that are not built in, by name, also those that are no longer configured."""
+    profile: StoredProfile = Field(default_factory=StoredProfile, exclude_if=_is_unused)
+    """Typed fields about the user, if a pydantic model is configured or was."""
     facts: tuple[Fact, ...] = ()
     """What is known now, the earliest learned first."""
     past: tuple[PastFact, ...] = Field(default=(), exclude_if=not_)
@@ -424,9 +451,9 @@ class Memory(DocumentModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has neither facts, readable or not, nor summaries."""
+        """Whether it has neither facts, readable or not, nor summaries, nor a profile."""
         has_summary = any(section.summary for _, section in self.sections())
-        return not (self.facts or self.unreadable_facts or has_summary)
+        return not (self.facts or self.unreadable_facts or has_summary or self.profile.values)
 
 
 def _has_readable_content(item: object) -> bool:

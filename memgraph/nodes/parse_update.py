@@ -118,4 +118,5 @@ def _asked_about(state: ParseInput, context: RunContext) -> AskedAbout:
         timezone=context.timezone,
         categories=context.policy.category_names,
         sections=context.policy.section_names,
+        has_profile=context.policy.profile is not None,
     )

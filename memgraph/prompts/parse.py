@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
+from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 
 from memgraph.models import (
@@ -19,6 +20,7 @@ from memgraph.models import (
     Evidence,
     Memory,
     MemoryUpdate,
+    ProfileChange,
     Prompt,
     Refusal,
     Removal,
@@ -74,6 +76,8 @@ class AskedAbout:
     """The names of the categories of facts."""
     sections: Collection[SectionName] = tuple(SECTIONS)
     """The names of the summaries."""
+    has_profile: bool = False
+    """Whether the profile was asked for."""
 
     @cached_property
     def quotes(self) -> QuoteFinder:
@@ -129,6 +133,7 @@ def parse_answer(
             for item in _items(found, ("factsToRemove",), refused)
             if (removal := _collect(lambda item=item: _removal(item), refused)) and removal.id not in replaced
         ),
+        profile=_profile(found) if asked.has_profile else (),
         refused=tuple(refused),
     )
 
@@ -244,6 +249,29 @@ def _rewrite(name: SectionName, section: object, asked: AskedAbout) -> Rewrite |
     if asked.texts.is_copied(summary):
         raise _copied(summary)
     return Rewrite(section=name, summary=summary, base=asked.memory.section(name).summary)
+
+
+# -- the profile ----------------------------------------------------------------------------------
+
+
+def _profile(found: JsonObject) -> tuple[ProfileChange, ...]:
+    """Return the changes in `profile`: a list, or an object of values by field. The rules judge them."""
+    profile = found.get("profile")
+    if isinstance(profile, dict):
+        named = cast("JsonObject", profile).items()
+        profile = [{"field": name, **_as_change(value)} for name, value in named]
+    items = cast("list[object]", profile) if isinstance(profile, list) else []
+    fields = [cast("JsonObject", item) for item in items if isinstance(item, dict)]
+    return tuple(
+        ProfileChange(field=name, value=cast("JsonValue", item.get("value")), quote=_text(item.get("quote")))
+        for item in fields
+        if isinstance(name := item.get("field"), str) and "value" in item
+    )
+
+
+def _as_change(value: object) -> JsonObject:
+    fields: JsonObject = cast("JsonObject", value) if isinstance(value, dict) else {}
+    return fields if "value" in fields else {"value": cast("object", value)}
 
 
 # -- facts ----------------------------------------------------------------------------------------

@@ -21,6 +21,13 @@ SchemaFactory = Callable[[bool], JsonSchema]
 _TEXT: JsonSchema = {"type": "string"}
 # the quote first: a small model that has copied the user's words invents less
 _REQUIRED: JsonSchema = {"turn": {"type": "integer"}, "quote": _TEXT, "content": _TEXT}
+_VALUE: JsonSchema = {
+    "anyOf": [
+        *({"type": name} for name in ("string", "number", "boolean", "null")),
+        {"type": "array", "items": _TEXT},
+    ]
+}
+"""A value of a profile; one of another shape is written as the text of its JSON."""
 _OPTIONAL: JsonSchema = {
     "date": _TEXT,
     "until": _TEXT,
@@ -38,6 +45,7 @@ def answer_schema(
     summaries: bool,
     categories: tuple[str, ...] = tuple(CATEGORIES),
     sections: tuple[str, ...] = tuple(SECTIONS),
+    profile: tuple[str, ...] = (),
 ) -> JsonSchema:
     """Return the schema of an answer.
 
@@ -47,14 +55,19 @@ def answer_schema(
         summaries: Whether summaries are asked for.
         categories: The names of the categories of facts.
         sections: The names of the summaries.
+        profile: The fields of the profile; none if there is no profile.
     """
     required = {**_REQUIRED, "category": {"type": "string", "enum": list(categories)}}
     new_facts = {"type": "array", "items": _object(required, _OPTIONAL, strict=strict)}
     rewritten = {"type": "array", "items": _object(_summary(sections), {}, strict=strict)}
+    optional: JsonSchema = {"summaries": rewritten} if summaries else {}
+    if profile:
+        field: JsonSchema = {"field": {"type": "string", "enum": list(profile)}, "value": _VALUE, "quote": _TEXT}
+        optional["profile"] = {"type": "array", "items": _object(field, {}, strict=strict)}
     return {
         "title": "memory_update",
         "description": "What is new about the user.",
-        **_object({"newFacts": new_facts}, {"summaries": rewritten} if summaries else {}, strict=strict),
+        **_object({"newFacts": new_facts}, optional, strict=strict),
     }
 
 

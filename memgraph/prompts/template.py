@@ -70,6 +70,8 @@ class Template(BaseModel):
     """Between the categories, and between the summaries."""
     summaries: str
     """The rule about summaries; omitted if they are not asked for. Contains {sections}."""
+    profile: str
+    """The rule about the profile, omitted without one. Contains {fields}."""
     sections: Mapping[str, str]
     """What the rule calls the built-in summaries."""
     human: str

@@ -24,11 +24,13 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple, cast
 
+from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from memgraph.categories import DEFAULT_CATEGORIES, Category
 from memgraph.models import Fact, Memory, Prompt, PromptExample, Turn
 from memgraph.policy import Policy
+from memgraph.profile import describe_profile, render_value
 from memgraph.prompts.template import (
     Instructions,
     Language,
@@ -124,7 +126,9 @@ def update_prompt(
     given = (
         parse_instructions(instructions)
         if instructions
-        else packaged_instructions(language, has_summaries, names, policy.categories, policy.sections)
+        else packaged_instructions(
+            language, has_summaries, names, policy.categories, policy.sections, profile=policy.profile
+        )
     )
     facts = select_facts(memory.facts, new, policy.prompt_facts_tokens)
     human = substitute(
@@ -150,6 +154,8 @@ def packaged_instructions(
     slots: tuple[str, ...] | None = None,
     categories: tuple[Category, ...] = DEFAULT_CATEGORIES,
     sections: tuple[SummarySection, ...] = DEFAULT_SECTIONS,
+    *,
+    profile: type[BaseModel] | None = None,
 ) -> Instructions:
     """Return the packaged rules and examples, with or without those about summaries; they are rendered once.
 
@@ -159,14 +165,15 @@ def packaged_instructions(
     rewritten = frozenset(section.name for section in sections if has_summaries)
     names = packaged_slots().prompted if slots is None else slots
     template = load_template(language)
+    listed = template.render_sections(sections)
+    summaries = substitute(template.summaries, sections=listed) if has_summaries else ""
+    fields = substitute(template.profile, fields=", ".join(describe_profile(profile))) if profile else ""
     return Instructions(
         system=substitute(
             template.system,
             categories=template.render_categories(categories),
             slots=", ".join(names),
-            summaries=substitute(template.summaries, sections=template.render_sections(sections))
-            if has_summaries
-            else "",
+            summaries=summaries + fields,
         ),
         examples=tuple(_render_example(example, template, offered, rewritten) for example in template.examples),
     )
@@ -196,7 +203,17 @@ def _memory_block(memory: Memory, facts: Sequence[Fact], policy: Policy, timezon
     """Return what still holds of the summaries, if they may be rewritten, and the known *facts*."""
     summaries = render_summaries(memory, policy.section_names) if policy.summaries == "update" else []
     lines = "\n".join(render_fact(fact, policy.category_of(fact), timezone=timezone) for fact in facts)
-    return _block("summaries", "\n".join(summaries)) + _block("known_facts", lines)
+    profile = _profile_lines(memory) if policy.profile else []
+    return (
+        _block("profile", "\n".join(profile)) + _block("summaries", "\n".join(summaries)) + _block("known_facts", lines)
+    )
+
+
+def _profile_lines(memory: Memory) -> list[str]:
+    return [
+        escape(single_line(remove_hidden(f"{field}: {render_value(value)}")))
+        for field, value in memory.profile.values.items()
+    ]
 
 
 def render_summaries(memory: Memory, names: Collection[str]) -> list[str]:

@@ -11,8 +11,10 @@ from memgraph.retrieval.render import (
     CLOSING,
     MIN_LINE_TOKENS,
     OPENING,
+    PROFILE,
     CountedLine,
     is_unbroken,
+    profile_lines,
     summary_line,
     summary_titles,
     to_lines,
@@ -23,6 +25,8 @@ from memgraph.text.tokens import count_tokens
 
 SUMMARIES_SHARE = 0.5
 """Share of the budget that the summaries may take."""
+PROFILE_SHARE = 0.5
+"""Share of these tokens that the profile may take."""
 _FIRST: tuple[SectionName, ...] = ("top_of_mind", "work_context")
 _LAST: tuple[SectionName, ...] = ("personal_context", "recent_months", "earlier_context", "long_term_background")
 MAX_ENTITY_CHARS = 5
@@ -52,6 +56,8 @@ class Summaries:
     """Their tokens with their headings and the frame of the block."""
     may_miscount: bool
     """Whether their tokens may differ next to other lines."""
+    profile: Sequence[str] = ()
+    """The lines of the profile that fit."""
 
 
 def summary_priority(memory: Memory) -> tuple[SectionName, ...]:
@@ -68,6 +74,8 @@ def fit_summaries(memory: Memory, max_tokens: int) -> Summaries:
         max_tokens: Maximum tokens of the summaries with their headings and the frame of the block.
     """
     texts, tokens = dict[SectionName, str](), frame_tokens()
+    profile, profile_tokens = _fit_profile(memory, int((max_tokens - tokens) * PROFILE_SHARE))
+    tokens += profile_tokens
     priority = summary_priority(memory)
     summaries = to_lines(memory.section(name).summary for name in priority)
     titles = summary_titles(priority)
@@ -79,7 +87,21 @@ def fit_summaries(memory: Memory, max_tokens: int) -> Summaries:
             texts[name] = text
             used_headings.add(heading)
             tokens = spent + count_tokens(summary_line(title, text))
-    return Summaries(texts, tokens, may_miscount=any(map(is_unbroken, texts.values())))
+    return Summaries(
+        texts, tokens, may_miscount=any(map(is_unbroken, (*texts.values(), *profile))), profile=tuple(profile)
+    )
+
+
+def _fit_profile(memory: Memory, max_tokens: int) -> tuple[list[str], int]:
+    """Return the first lines of the profile that fit, and their tokens with the heading."""
+    lines, tokens = list[str](), count_tokens(PROFILE)
+    for line in profile_lines(memory.profile.values):
+        cost = count_tokens(line)
+        if tokens + cost > max_tokens:
+            break
+        lines.append(line)
+        tokens += cost
+    return lines, tokens if lines else 0
 
 
 def _cut_summary(title: str, text: str, max_tokens: int) -> str:

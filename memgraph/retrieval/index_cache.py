@@ -19,6 +19,7 @@ from memgraph.retrieval.episode_index import EpisodeIndex
 from memgraph.retrieval.fact_index import FactIndex, estimate_bytes, fact_documents
 from memgraph.retrieval.past import PastIndex, past_documents
 from memgraph.retrieval.rankers import DEFAULT_RANKER, Ranker, get_ranker
+from memgraph.retrieval.render import profile_lines
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import Terms, extract_all_terms
 from memgraph.retrieval.vector_store import VectorStore
@@ -233,7 +234,12 @@ class IndexCache:
 
     def summaries(self, memory: Memory, max_tokens: int) -> Summaries:
         """Return the summaries of *memory* that hold and fit *max_tokens*: see `fit_summaries`."""
-        key = (max_tokens, tuple((name, section.summary, section.updated_at) for name, section in memory.sections()))
+        profile = tuple(profile_lines(memory.profile.values))
+        key = (
+            max_tokens,
+            profile,
+            tuple((name, section.summary, section.updated_at) for name, section in memory.sections()),
+        )
         if not memory.past:
             return self._summaries.get(key, lambda: fit_summaries(memory, max_tokens))
         by_id = (key, id(memory.facts), id(memory.past))

@@ -131,7 +131,7 @@ class FittedMemory(NamedTuple):
     def render(self, today: str) -> str:
         """Return the block that goes into a prompt, lines of one day in the order of the memory."""
         lines = [group[position] for group in (self.facts, self.past, self.episodes) for position in sorted(group)]
-        return render(self.summaries.texts, lines, today=today)
+        return render(self.summaries.texts, lines, today=today, profile=self.summaries.profile)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from memgraph.models import SECTIONS, Memory, Span, Turn
-from memgraph.retrieval.render import GROUPS, OPENING, QUOTES, SUMMARY_TITLES
+from memgraph.retrieval.render import GROUPS, OPENING, PROFILE, QUOTES, SUMMARY_TITLES
 from memgraph.retrieval.terms import STOP_WORDS, extract_all_terms
 from memgraph.sections import section_title
 from memgraph.text.cues import cues
@@ -41,7 +41,7 @@ _LINE = re.compile(r"^[^\n]+", re.MULTILINE)
 _BULLET = re.compile(r"^[ \t]*(?:[-*•·]|\d{1,2}[.)、])[ \t]+")
 _FRAMES = tuple(text.strip() for text in (OPENING.partition("\n")[2], QUOTES))
 """Lines that only memory renders."""
-_HEADINGS = frozenset(heading.strip() for heading in (*SUMMARY_TITLES, *GROUPS) if heading)
+_HEADINGS = frozenset(heading.strip() for heading in (PROFILE, *SUMMARY_TITLES, *GROUPS) if heading)
 _FRAME_LINE = re.compile(r"[ \t]*(?:</?memory>|Today is \d{4}-\d\d-\d\d\.|\d{4}(?:-\d\d){0,2}:)?[ \t]*")
 _TITLES = tuple(title for titles in SUMMARY_TITLES.values() for title in titles.values())
 _PAST = re.compile(r"(?:until|said) \d{4}(?:-\d\d)?: ")

@@ -12,6 +12,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from memgraph.models import Episode, Fact, PastFact, SectionName
+from memgraph.profile import render_value
 from memgraph.sections import section_title
 from memgraph.text.dates import shown_date
 from memgraph.text.hidden import remove_hidden
@@ -31,6 +32,7 @@ SUMMARY_TITLES: Mapping[str, Mapping[SectionName, str]] = MappingProxyType(
 CUSTOM_HEADING = next(iter(SUMMARY_TITLES))
 """The heading of the summaries that are not built in."""
 
+PROFILE = "Profile:\n"
 PREFERENCES = "Preferences:\n"
 CORRECTIONS = "Corrections:\n"
 FACTS = "Facts:\n"
@@ -237,18 +239,27 @@ def summary_line(title: str, summary: str) -> str:
     return f"- {title}: {summary}\n"
 
 
-def render(summaries: Mapping[SectionName, str], lines: Iterable[Line], *, today: str) -> str:
+def profile_lines(values: Mapping[str, object]) -> list[str]:
+    """Return a line for each field of a profile that has a value, escaped."""
+    texts = to_lines(f"{field}: {render_value(value)}" for field, value in values.items() if value is not None)
+    return [f"- {text}\n" for text in texts]
+
+
+def render(
+    summaries: Mapping[SectionName, str], lines: Iterable[Line], *, today: str, profile: Sequence[str] = ()
+) -> str:
     """Return the memory block; "" if there is nothing in it.
 
     Args:
         summaries: By section, on one line and escaped.
         lines: Facts and episodes; lines of one day in the order in which they were said.
         today: The date of the user's day, as `2026-05-03`.
+        profile: The lines of the profile, which come first.
     """
     body = render_lines(lines)
-    if not summaries and not body:
+    if not summaries and not body and not profile:
         return ""
-    parts = [OPENING, today_line(today)]
+    parts = [OPENING, today_line(today), *([PROFILE, *profile] if profile else [])]
     titles = summary_titles(summaries)
     for heading in SUMMARY_TITLES:
         own = ((name, title) for name, (under, title) in titles.items() if under == heading and name in summaries)

@@ -38,6 +38,9 @@ def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) ->
             "additions": tuple(_additions(changes, proposal, decisions)),
             "removals": tuple(_removals(changes, decisions)),
             "merges": tuple(merge for merge in changes.merges if decisions.get(f"merge:{merge.id}") == "accept"),
+            "profile": tuple(
+                change for change in changes.profile if decisions.get(f"profile:{change.field}") == "accept"
+            ),
             "quarantined": proposal.quarantined,
             "decisions": tuple(_person_decision(item, decisions[item.key]) for item in proposal.items),
             "refused": (*proposal.refused, *(Refusal(item=_describe(item), reason=REJECTED) for item in rejected)),

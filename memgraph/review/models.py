@@ -49,9 +49,9 @@ class ReviewItem(ReviewModel):
 
     key: str
     """`add:` or `confirm:` and the id of the addition, `remove:` and the fact id, `merge:` and the id of the fact that
-    stays, or `rewrite:` and the section."""
-    kind: Literal["add", "confirm", "remove", "merge", "rewrite"]
-    """What is proposed: a new fact, a repeated one, a removal, a merge, or a new text of a summary."""
+    stays, `rewrite:` and the section, or `profile:` and the field."""
+    kind: Literal["add", "confirm", "remove", "merge", "rewrite", "profile"]
+    """What is proposed: a new fact, a repeated one, a removal, a merge, or a new text of a summary or a field."""
     before: str = ""
     """The current text; empty for a new fact."""
     after: str = ""

@@ -110,7 +110,7 @@ def _complete_edit(item: ReviewItem, edit: Edit, categories: Collection[str]) ->
     changed = {name for name, value in edit if value is not None and value != getattr(item, name)}
     if not changed:
         return "accept"
-    if item.kind in ("confirm", "remove", "merge"):
+    if item.kind in ("confirm", "remove", "merge", "profile"):
         raise EditError("it can only be accepted or rejected, not edited")
     if item.kind == "rewrite":
         return _complete_summary_edit(edit, changed)

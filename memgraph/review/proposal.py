@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Merge, Refusal, Scope, Turn
 from memgraph.policy import Policy
+from memgraph.profile import render_value
 from memgraph.report import Report, diff
 from memgraph.review.models import FactRef, Proposal, Review, ReviewItem
 from memgraph.rules.add import rejection_reason
@@ -65,6 +66,7 @@ def make_proposal(
         *_removal_items(changes, {fact_id: fact for fact_id, fact in removed.items() if fact_id not in replaced}),
         *(_merge_item(merge, memory, scrubbed.memory, removed) for merge in merges),
         *_rewrite_items(report),
+        *_profile_items(report),
     )
     return Proposal(
         user_id=scope.user_id,
@@ -85,7 +87,10 @@ def needs_review(proposal: Proposal, review: Review) -> bool:
     return review == "corrections" and (
         bool(proposal.evicted)
         or any(
-            item.kind == "remove" or item.replaces or (item.kind == "add" and item.category == "correction")
+            item.kind == "remove"
+            or item.replaces
+            or (item.kind == "profile" and item.before)
+            or (item.kind == "add" and item.category == "correction")
             for item in proposal.items
         )
     )
@@ -184,6 +189,14 @@ def _merge_item(merge: Merge, before: Memory, after: Memory, removed: Mapping[st
 def _rewrite_items(report: Report) -> Iterator[ReviewItem]:
     for section in report.rewritten:
         yield ReviewItem(key=f"rewrite:{section.section}", kind="rewrite", before=section.before, after=section.after)
+
+
+def _profile_items(report: Report) -> Iterator[ReviewItem]:
+    for one in report.profile:
+        before, after = (
+            "" if value is None else f"{one.field}: {render_value(value)}" for value in (one.before, one.after)
+        )
+        yield ReviewItem(key=f"profile:{one.field}", kind="profile", before=before, after=after)
 
 
 def _ref(fact: Fact) -> FactRef:

@@ -17,6 +17,7 @@ from memgraph.rules.check_shown import check_shown
 from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict
 from memgraph.rules.expire import expire
+from memgraph.rules.fill_profile import fill_profile
 from memgraph.rules.ground import ground
 from memgraph.rules.ground_summaries import ground_summaries
 from memgraph.rules.limit_damage import limit_damage
@@ -31,7 +32,7 @@ from memgraph.text.slots import Slots, packaged_slots
 
 RULES: tuple[Rule, ...] = (
     *(ground, admit, ground_summaries, ground_merges, check_shown, merge, supersede, limit_damage),
-    *(merge_groups, rewrite, remove, add, expire, evict, advance_watermark, mark_upkeep),
+    *(merge_groups, rewrite, fill_profile, remove, add, expire, evict, advance_watermark, mark_upkeep),
 )
 
 
@@ -82,7 +83,7 @@ def apply(
 
 def _content(memory: Memory) -> tuple[object, ...]:
     """Return what a change dates the memory by."""
-    return memory.facts, memory.past, memory.user, memory.history, memory.custom_sections
+    return memory.facts, memory.past, memory.user, memory.history, memory.custom_sections, memory.profile
 
 
 def _leave_replaced(changes: MemoryUpdate) -> MemoryUpdate:

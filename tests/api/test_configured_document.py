@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from api_tokens import ApiCall
 
-from memgraph import Settings
+from memgraph import Memory, MemoryStorage, Scope, Settings
 from memgraph.categories import Category
 from memgraph.sections import SummarySection
 
@@ -45,3 +45,9 @@ def test_a_custom_summary_is_written(call: ApiCall) -> None:
     assert (refused.status_code, refused.json()["detail"]) == (422, "there is no summary 'top_of_mind'; there are pets")
     assert call("GET", "document", user_id="ada").json()["customSections"]["pets"]["summary"] == "Has a cat."
     assert call("GET", "status").json()["sections"] == ["pets"]
+
+
+def test_the_profile_is_in_the_document(call: ApiCall, storage: MemoryStorage) -> None:
+    storage.save(Scope("ada"), Memory.model_validate({"profile": {"values": {"diet": "vegan"}}}))
+
+    assert call("GET", "document", user_id="ada").json()["profile"]["values"] == {"diet": "vegan"}

@@ -43,13 +43,16 @@ def test_a_fact_has_a_configured_category(memgraph: Any, tmp_path: Path) -> None
     assert "there is no category 'goal'; there are allergy, context, correction" in refused.err
 
 
-def test_a_custom_summary_is_shown(memgraph: Any, tmp_path: Path) -> None:
+def test_the_profile_and_a_custom_summary_are_shown(memgraph: Any, tmp_path: Path) -> None:
     document = tmp_path / "document.json"
-    document.write_text('{"facts": [], "customSections": {"healthNotes": {"summary": "Has asthma."}}}')
+    document.write_text(
+        '{"facts": [], "customSections": {"healthNotes": {"summary": "Has asthma."}},'
+        ' "profile": {"values": {"diet": "vegan"}}}'
+    )
 
     memgraph("import", str(document), "-u", "ada")
 
-    assert "Health notes\n  Has asthma." in memgraph("show", "-u", "ada").out
+    assert "Profile\n  diet: vegan\n\nHealth notes\n  Has asthma." in memgraph("show", "-u", "ada").out
 
 
 def test_help_is_shown_without_a_command(memgraph: Any) -> None:

@@ -58,3 +58,11 @@ def test_a_custom_summary_is_written_and_others_are_shown_if_they_have_a_text(
 
     expect(page.locator("#toasts")).to_contain_text("Saved")
     assert site.storage.load(ADA).section("petNotes").summary == "Has a cat."
+
+
+def test_the_profile_is_shown(site: Site, visit: Callable[..., Visitor]) -> None:
+    site.storage.save(ADA, Memory.model_validate({"profile": {"values": {"languages": ["Dutch", "Thai"]}}}))
+
+    page = visit().open("/")
+
+    expect(page.locator("[aria-labelledby=profile-title] dl")).to_have_text("languagesDutch, Thai")

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from memgraph._yaml import load_yaml
+from memgraph.profile import render_value
 from memgraph.sections import section_title
 from memgraph.text.hidden import show_hidden
 
@@ -79,7 +80,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     cast("dict[str, object]", environment.globals).update(
-        t=_translate, category_title=_category_title, section_title=_section_title
+        t=_translate, category_title=_category_title, section_title=_section_title, render_value=render_value
     )
     cast("dict[str, object]", environment.filters).update(shown=_shown, marked=_marked, at=_at)
     return environment
