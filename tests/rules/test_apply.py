@@ -16,7 +16,17 @@ def test_the_rules_run_in_this_order() -> None:
     """What the user did not say is gone first; evict must see what add added, and remove must not."""
     gates = ["ground", "admit", "ground_summaries", "ground_merges"]
     changes = ["check_shown", "merge", "supersede", "limit_damage"]
-    changes += ["merge_groups", "rewrite", "remove", "add", "expire", "evict", "advance_watermark", "mark_upkeep"]
+    changes += [
+        "merge_groups",
+        "rewrite",
+        "fill_profile",
+        "remove",
+        "add",
+        "expire",
+        "evict",
+        "advance_watermark",
+        "mark_upkeep",
+    ]
     assert [rule.__name__ for rule in RULES] == [*gates, *changes]
 
 
