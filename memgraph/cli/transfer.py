@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
-from memgraph.cli.import_chats import import_chats
 from memgraph.cli.io import backup_path, display_name, read_documents, read_input, write_memory, write_private
 from memgraph.cli.update import ModelOption
 
@@ -137,6 +136,8 @@ def import_(
     if system in CHAT_SYSTEMS:
         if replace or trusted or of is not None:
             raise EditError(f"--replace, --trusted and --of do not apply to the conversations of {system}")
+        from memgraph.cli.import_chats import import_chats
+
         import_chats(ctx, file, scope, system, model=model, dry_run=dry_run)
         return
     if model is not None:
