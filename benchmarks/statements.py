@@ -15,19 +15,22 @@ import argparse
 import json
 import random
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 from common import Measurement, Row, at_least, at_most, sha256_of, table
+from langchain_core.embeddings import Embeddings
 from langchain_core.messages import HumanMessage
+from ordering import small_model
 from pydantic import BaseModel, ConfigDict
 from sets.intervals import wilson
 from sets.labels import HERE, LANGUAGES, Label
 from sets.statements import Labelled, path_of_statements, read_labelled
 
 from memgraph import Context, Fact, Memory, Scope, build_graph, open_storage, recall
-from memgraph.llm.offline.extraction import find_in_turn
+from memgraph.llm.offline.extraction import Embed, find_in_turn
 from memgraph.prompts.update_prompt import ShownTurn
 
 RECALL = {"en": 0.50, "zh": 0.55}
@@ -66,18 +69,23 @@ NOTES = (
 # -- labelled sentences ---------------------------------------------------------------------------
 
 
-def is_kept(text: str) -> bool:
+def is_kept(text: str, embed: Embed | None = None) -> bool:
     """Return whether the offline model makes a fact of *text*, said alone."""
-    return next(find_in_turn(ShownTurn("user", is_new=True, text=text)), None) is not None
+    return next(find_in_turn(ShownTurn("user", is_new=True, text=text), embed=embed), None) is not None
 
 
-def rows_of_language(language: str, sentences: Sequence[Labelled]) -> Iterator[Row]:
+def embed_one(model: Embeddings, text: str) -> Sequence[float]:
+    """Return the vector of *text*."""
+    return model.embed_documents([text])[0]
+
+
+def rows_of_language(language: str, sentences: Sequence[Labelled], embed: Embed | None = None) -> Iterator[Row]:
     """Yield recall and precision with Wilson's intervals, and the size of the set."""
     ours = [sentence for sentence in sentences if sentence.language == language]
-    kept = [sentence for sentence in ours if is_kept(sentence.text)]
+    kept = [sentence for sentence in ours if is_kept(sentence.text, embed)]
     worth = [sentence for sentence in ours if sentence.is_kept]
     right = sum(sentence.is_kept for sentence in kept)
-    name = f"held-out sentences, {LANGUAGES[language]}"
+    name = f"held-out sentences, {LANGUAGES[language]}{', with embeddings' if embed else ''}"
     note = f"{len(ours)} sentences, {len(worth)} worth keeping"
     yield share_row(f"{name}: recall", right, len(worth), RECALL[language], note)
     yield share_row(f"{name}: precision", right, len(kept), PRECISION[language], f"{len(kept)} kept")
@@ -179,7 +187,13 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
     fillers = make_fillers(held_out)
     firsts = list(first_sentences())[:: 10 if quick else 1]
     outcomes = [(kind, try_first(first, fillers)) for kind, first in firsts]
-    rows = [row for language in LANGUAGES for row in rows_of_language(language, held_out)]
+    models: list[Embeddings | None] = [None] if quick else [None, *filter(None, [small_model()])]
+    rows = [
+        row
+        for model in models
+        for language in LANGUAGES
+        for row in rows_of_language(language, held_out, partial(embed_one, model) if model else None)
+    ]
     rows += rows_of_newcomers(outcomes)
     files = [*map(path_of_statements, LANGUAGES), NEWCOMERS]
     data = {path.name: sha256_of(path) for path in files}

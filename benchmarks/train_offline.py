@@ -1,6 +1,6 @@
 """Train the classifier of the offline model on the labelled sentences that are not held out.
 
-    python benchmarks/train_offline.py            # writes memgraph/text/lasting.npz
+    python benchmarks/train_offline.py            # writes lasting.npz and lasting_local.npz in memgraph/text
     python benchmarks/train_offline.py --errors   # prints the worst errors of the cross-validation instead
 
 The sentences are in sets/statements.en.tsv and sets/statements.zh.tsv. Everything is chosen by cross-validation on the
@@ -17,16 +17,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack
 from sets.statements import Labelled, read_labelled, statements_of
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from memgraph.text.lasting import KINDS, WEIGHTS
+from memgraph.retrieval.embedding_config import EmbeddingConfig
+from memgraph.retrieval.embedding_models import make_embeddings
+from memgraph.text.lasting import KINDS, WEIGHTS, WEIGHTS_WITH_MEANING
 from memgraph.text.sentence_features import BUCKETS, hashed_features
 from memgraph.text.words import LANGUAGES
 
-OUTPUT = Path(__file__).parent.parent / "memgraph" / "text" / WEIGHTS
+OUTPUT = Path(__file__).parent.parent / "memgraph" / "text"
 PRECISION = {"en": 0.94, "zh": 0.96}
 """Precision of the kept sentences in the cross-validation, from which the thresholds follow."""
 FOLDS = 10
@@ -56,12 +58,27 @@ def to_examples(sentences: Sequence[Labelled]) -> list[Example]:
     ]
 
 
-def to_matrix(texts: Sequence[str]) -> Matrix:
-    """Return the features of *texts*, each row of length 1; shape (texts, buckets)."""
+class Vectors:
+    """The vectors of texts by the embedding model `local`, each computed once."""
+
+    def __init__(self) -> None:
+        self._model = make_embeddings(EmbeddingConfig(provider="local"))
+        self._known: dict[str, list[float]] = {}
+
+    def of(self, texts: Sequence[str]) -> Matrix:
+        """Return a row for each of *texts*, of length 1; shape (texts, dimensions)."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known.update(zip(new, self._model.embed_documents(new) if new else [], strict=True))
+        return csr_matrix(np.array([self._known[text] for text in texts]))
+
+
+def to_matrix(texts: Sequence[str], vectors: Vectors | None = None) -> Matrix:
+    """Return the features of *texts*, each row of length 1, and their *vectors*: (texts, buckets + dimensions)."""
     rows = [hashed_features(text) for text in texts]
     values = [np.full(len(row), 1 / np.sqrt(len(row) or 1)) for row in rows]
     ends = np.cumsum([0, *(len(row) for row in rows)])
-    return csr_matrix((np.concatenate(values), np.concatenate(rows), ends), shape=(len(rows), BUCKETS))
+    words = csr_matrix((np.concatenate(values), np.concatenate(rows), ends), shape=(len(rows), BUCKETS))
+    return hstack([words, vectors.of(texts)]).tocsr() if vectors else words
 
 
 def fit(matrix: Matrix, is_kept: NDArray[np.bool_]) -> LogisticRegression:
@@ -86,9 +103,9 @@ def teaching(examples: Sequence[Example], scores: Floats | None = None) -> list[
     ]
 
 
-def train_binary(examples: Sequence[Example]) -> LogisticRegression:
+def train_binary(examples: Sequence[Example], vectors: Vectors | None = None) -> LogisticRegression:
     """Train on the examples with a certain label, then on those that the result chooses of the others too."""
-    matrix = to_matrix([example.text for example in examples])
+    matrix = to_matrix([example.text for example in examples], vectors)
     is_kept = np.array([example.is_kept for example in examples])
     chosen = teaching(examples)
     first = fit(matrix[chosen], is_kept[chosen])
@@ -96,14 +113,14 @@ def train_binary(examples: Sequence[Example]) -> LogisticRegression:
     return fit(matrix[chosen], is_kept[chosen])
 
 
-def cross_validate(sentences: Sequence[Labelled]) -> Floats:
+def cross_validate(sentences: Sequence[Labelled], vectors: Vectors | None = None) -> Floats:
     """Return a score of each sentence, that of its best statement, by a classifier that has not seen it."""
     scores = np.full(len(sentences), -np.inf)
     strata = [f"{sentence.language} {sentence.is_kept}" for sentence in sentences]
     for seen, unseen in StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(strata, strata):
-        model = train_binary(to_examples([sentences[place] for place in seen]))
+        model = train_binary(to_examples([sentences[place] for place in seen]), vectors)
         examples = to_examples([sentences[place] for place in unseen])
-        found = model.decision_function(to_matrix([example.text for example in examples]))
+        found = model.decision_function(to_matrix([example.text for example in examples], vectors))
         for example, score in zip(examples, found, strict=True):
             place = unseen[example.sentence]
             scores[place] = max(scores[place], score)
@@ -129,9 +146,9 @@ def to_integers(weights: Floats) -> tuple[NDArray[np.int8], float]:
     return np.round(weights / scale).astype(np.int8), scale
 
 
-def train(sentences: Sequence[Labelled]) -> dict[str, NDArray[np.generic]]:
-    """Return the arrays of a `Weights`."""
-    scores, is_kept = cross_validate(sentences), np.array([sentence.is_kept for sentence in sentences])
+def fit_probabilities(sentences: Sequence[Labelled], vectors: Vectors | None = None) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays `calibration` and `thresholds`, by cross-validation."""
+    scores, is_kept = cross_validate(sentences, vectors), np.array([sentence.is_kept for sentence in sentences])
     calibration, thresholds = list[tuple[float, float]](), list[float]()
     for language in LANGUAGES:
         ours = np.array([each.language == language for each in sentences]) & np.isfinite(scores)
@@ -139,6 +156,11 @@ def train(sentences: Sequence[Labelled]) -> dict[str, NDArray[np.generic]]:
         limit = factor * threshold(scores[ours], is_kept[ours], PRECISION[language]) + offset
         calibration.append((factor, offset))
         thresholds.append(float(1 / (1 + np.exp(-limit))))
+    return {"calibration": np.array(calibration), "thresholds": np.array(thresholds)}
+
+
+def train(sentences: Sequence[Labelled]) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays of a `Weights`."""
     examples = to_examples(sentences)
     keep, kinds = train_binary(examples), train_kinds(sentences, examples)
     (keep_weights, keep_scale), (kind_weights, kind_scale) = to_integers(keep.coef_[0]), to_integers(kinds.coef_)
@@ -147,8 +169,20 @@ def train(sentences: Sequence[Labelled]) -> dict[str, NDArray[np.generic]]:
         "kinds": kind_weights,
         "scales": np.array([keep_scale, kind_scale]),
         "biases": np.concatenate([keep.intercept_, kinds.intercept_]),
-        "calibration": np.array(calibration),
-        "thresholds": np.array(thresholds),
+        **fit_probabilities(sentences),
+    }
+
+
+def train_with_meaning(sentences: Sequence[Labelled], vectors: Vectors) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays of a `MeaningWeights`."""
+    keep = train_binary(to_examples(sentences), vectors)
+    (words, words_scale), (meaning, meaning_scale) = map(to_integers, np.split(keep.coef_[0], [BUCKETS]))
+    return {
+        "keep": words,
+        "meaning": meaning,
+        "scales": np.array([words_scale, meaning_scale]),
+        "bias": keep.intercept_[0],
+        **fit_probabilities(sentences, vectors),
     }
 
 
@@ -185,8 +219,14 @@ def main() -> None:
     if args.errors:
         print_errors(sentences)
     else:
-        np.savez_compressed(OUTPUT, **train(sentences))
-        print(f"{len(sentences)} sentences; {OUTPUT.name}: {OUTPUT.stat().st_size / 1_000:.0f} kB")
+        save(WEIGHTS, train(sentences))
+        save(WEIGHTS_WITH_MEANING, train_with_meaning(sentences, Vectors()))
+
+
+def save(name: str, arrays: dict[str, NDArray[np.generic]]) -> None:
+    """Write *arrays*, and print the size."""
+    np.savez_compressed(OUTPUT / name, **arrays)
+    print(f"{name}: {(OUTPUT / name).stat().st_size / 1_000:.0f} kB")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from memgraph.llm import OFFLINE
+from memgraph.llm import OFFLINE, OFFLINE_LOCAL
+from memgraph.retrieval.embedding_config import parse_config
 
 if TYPE_CHECKING:
     from memgraph.settings import Settings
@@ -103,10 +104,15 @@ def choose_model(settings: Settings) -> ModelChoice:
 
 
 def default_model(settings: Settings) -> str:
-    """Return the name of the model that learns, see `choose_model`; a fallback is logged once a process."""
+    """Return the name of the model that learns, see `choose_model`; a fallback is logged once a process.
+
+    The offline model also uses the embedding model `local`, if the settings name it.
+    """
     choice = choose_model(settings)
     if choice.is_fallback:
         warn_of_fallback(choice.reason)
+    if choice.name == OFFLINE and settings.embedding is not None and parse_config(settings.embedding).name == "local":
+        return OFFLINE_LOCAL
     return choice.name
 
 

@@ -2,3 +2,5 @@
 
 OFFLINE = "offline"
 """Name of the built-in model, which needs no key and no network."""
+OFFLINE_LOCAL = "offline:local"
+"""Its name with the embedding model of the extra `local`, by which it finds more."""

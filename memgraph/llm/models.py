@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr, ValidationError
 
 from memgraph.errors import ModelSetupError
-from memgraph.llm import OFFLINE
+from memgraph.llm import OFFLINE, OFFLINE_LOCAL
 
 _OPENAI_HOST = "api.openai.com"
 
@@ -19,8 +19,9 @@ def chat_model(name: str, params: Mapping[str, Any] | None = None) -> BaseChatMo
     """Create the chat model called *name*, without retries of its own, since memgraph retries.
 
     Args:
-        name: `offline`; `provider:model`, such as `openai:gpt-4.1-mini`; or the name of a well-known model alone, such
-            as `gpt-4.1-mini` or `claude-haiku-4-5`.
+        name: `offline`; `offline:local`, which uses the embedding model of the extra `local`; `provider:model`, such as
+            `openai:gpt-4.1-mini`; or the name of a well-known model alone, such as `gpt-4.1-mini` or
+            `claude-haiku-4-5`.
         params: Arguments of the model's class, such as `{"max_tokens": 1000}`; `offline` has none.
 
     Raises:
@@ -45,10 +46,15 @@ def _with_provider(name: str) -> str:
     return f"{MODEL_FAMILIES[family]}:{name}" if family else name
 
 
-def _offline(_: str, _params: Mapping[str, Any]) -> BaseChatModel:
+def _offline(model: str, _params: Mapping[str, Any]) -> BaseChatModel:
     from memgraph.llm.offline import OfflineChatModel
+    from memgraph.retrieval.embedding_models import make_embeddings
 
-    return OfflineChatModel()
+    if not model:
+        return OfflineChatModel()
+    if model != "local":
+        raise ModelSetupError(f"there is no model {OFFLINE}:{model}: use {OFFLINE}, or {OFFLINE_LOCAL}")
+    return OfflineChatModel(embeddings=make_embeddings("local"))
 
 
 def _openai(model: str, params: Mapping[str, Any]) -> BaseChatModel:

@@ -1,13 +1,15 @@
 """Decides which statements are worth remembering: logistic regression over hashed features, in NumPy.
 
-The weights are trained by benchmarks/train_offline.py on the labelled sentences in benchmarks/sets.
+With an embedding model its vectors are features, too. The weights are trained by benchmarks/train_offline.py on the
+labelled sentences in benchmarks/sets.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,8 @@ from memgraph.text.sentence_features import hashed_features
 from memgraph.text.words import LANGUAGES, Language
 
 WEIGHTS = "lasting.npz"
+WEIGHTS_WITH_MEANING = "lasting_local.npz"
+"""Trained with the vectors of the embedding model `local`."""
 KINDS = ("behavior", "context", "goal", "knowledge", "preference")
 """The categories that the classifier distinguishes, in the order of their weights."""
 
@@ -36,6 +40,21 @@ class Weights(NamedTuple):
     thresholds: NDArray[np.float64]
 
 
+class MeaningWeights(NamedTuple):
+    """A classifier that also knows the vector of a statement; its categories are those of `Weights`.
+
+    Shapes: keep (buckets,), meaning (dimensions,), scales (2,) for these two, bias (), calibration (languages, 2) and
+    thresholds (languages,).
+    """
+
+    keep: NDArray[np.int8]
+    meaning: NDArray[np.int8]
+    scales: NDArray[np.float64]
+    bias: NDArray[np.float64]
+    calibration: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+
+
 class Prediction(NamedTuple):
     """What the classifier makes of a statement."""
 
@@ -45,18 +64,34 @@ class Prediction(NamedTuple):
     category: str
 
 
-def predict(text: str, language: Language) -> Prediction:
-    """Classify the statement *text*."""
+def predict(text: str, language: Language, meaning: Sequence[float] | None = None) -> Prediction:
+    """Classify the statement *text*.
+
+    Args:
+        text: The statement.
+        language: Its language.
+        meaning: Its vector by the embedding model `local`, of length 1.
+    """
     weights = load_weights()
-    place = LANGUAGES.index(language)
     score, kinds = scores(text, weights)
-    factor, offset = weights.calibration[place]
+    chosen: Weights | MeaningWeights = weights
+    if meaning is not None:
+        chosen = load_meaning_weights()
+        score = _score_with_meaning(text, meaning, chosen)
+    place = LANGUAGES.index(language)
+    factor, offset = chosen.calibration[place]
     probability = float(1 / (1 + np.exp(-(factor * score + offset))))
     return Prediction(
-        is_kept=probability >= weights.thresholds[place],
+        is_kept=probability >= chosen.thresholds[place],
         confidence=round(probability, 2),
         category=KINDS[int(np.argmax(kinds))],
     )
+
+
+def _score_with_meaning(text: str, meaning: Sequence[float], weights: MeaningWeights) -> float:
+    buckets = hashed_features(text)
+    of_words = weights.keep[buckets].sum() * weights.scales[0] / np.sqrt(len(buckets) or 1)
+    return float(of_words + weights.meaning @ np.asarray(meaning) * weights.scales[1] + weights.bias)
 
 
 def scores(text: str, weights: Weights) -> tuple[float, NDArray[np.float64]]:
@@ -70,5 +105,15 @@ def scores(text: str, weights: Weights) -> tuple[float, NDArray[np.float64]]:
 @cache
 def load_weights() -> Weights:
     """Read the packaged weights, once."""
-    with files("memgraph.text").joinpath(WEIGHTS).open("rb") as file, np.load(file) as stored:
-        return Weights(**{name: stored[name] for name in Weights._fields})
+    return Weights(**_read(WEIGHTS))
+
+
+@cache
+def load_meaning_weights() -> MeaningWeights:
+    """Read those with the meaning, once."""
+    return MeaningWeights(**_read(WEIGHTS_WITH_MEANING))
+
+
+def _read(name: str) -> dict[str, NDArray[Any]]:
+    with files("memgraph.text").joinpath(name).open("rb") as file, np.load(file) as stored:
+        return dict(stored)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from memgraph.llm.offline.patterns import matches, pattern
@@ -17,6 +17,8 @@ from memgraph.text.turns import is_acknowledgement
 from memgraph.text.words import language_of
 
 CERTAIN, LIKELY = 0.95, 0.85
+Embed = Callable[[str], Sequence[float]]
+"""Returns the vector of a statement by the embedding model `local`."""
 _GREETING = re.compile(r"\b(?:hi|hello|hey|good (?:morning|evening)|nice to meet you)\b|[你您家]好|嗨", re.IGNORECASE)
 
 
@@ -47,8 +49,8 @@ class Extraction(NamedTuple):
         return self.filled is not None and self.filled.is_tentative
 
 
-def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:
-    """Return the facts in the new user turns, each once. Reading ends at a role play."""
+def find_all(turns: Sequence[ShownTurn], embed: Embed | None = None) -> list[Extraction]:
+    """Return the facts in the new user turns, each once; *embed* helps to choose them. Reading ends at a role play."""
     findings: dict[str, Extraction] = {}
     answer = ""
     for turn in turns:
@@ -58,13 +60,13 @@ def find_all(turns: Sequence[ShownTurn]) -> list[Extraction]:
         if matches("role_play", turn.text[:4_000]):
             break
         if turn.is_new:
-            for finding in find_in_turn(turn, answer):
+            for finding in find_in_turn(turn, answer, embed):
                 findings.setdefault(finding.content.casefold(), finding._replace(turn=turn.number))
         answer = ""
     return list(findings.values())
 
 
-def find_in_turn(turn: ShownTurn, answer: str = "") -> Iterator[Extraction]:
+def find_in_turn(turn: ShownTurn, answer: str = "", embed: Embed | None = None) -> Iterator[Extraction]:
     """Yield the facts in one turn; *answer* is the assistant's turn before it."""
     sentences = read_sentences(turn.text)
     correction = read_correction(sentences, answer) if answer else None
@@ -76,7 +78,7 @@ def find_in_turn(turn: ShownTurn, answer: str = "") -> Iterator[Extraction]:
             yield Extraction(remembered, category, CERTAIN, sentence.text, read_slot(remembered))
     for sentence in sentences:
         if correction is None or sentence not in correction.used:
-            yield from _find_in_sentence(sentence, turn.text)
+            yield from _find_in_sentence(sentence, turn.text, embed)
 
 
 def _to_correction(found: Correction) -> Extraction:
@@ -85,18 +87,18 @@ def _to_correction(found: Correction) -> Extraction:
     return Extraction(content, "correction", CERTAIN, quote, found.filled, source_error=found.error)
 
 
-def _find_in_sentence(sentence: Sentence, turn: str) -> Iterator[Extraction]:
+def _find_in_sentence(sentence: Sentence, turn: str, embed: Embed | None) -> Iterator[Extraction]:
     statements = read_statements(sentence)
     greets = _GREETING.search(turn[:200]) is not None
     for number, statement in enumerate(statements):
         introduces = greets or (number == 0 and len(statements) > 1)
-        if found := _read_statement(statement, introduces):
+        if found := _read_statement(statement, embed, introduces=introduces):
             yield found
 
 
-def _read_statement(statement: Statement, introduces: bool) -> Extraction | None:  # noqa: FBT001 - what kind of turn
+def _read_statement(statement: Statement, embed: Embed | None, *, introduces: bool) -> Extraction | None:
     text = statement.text
-    prediction, own = predict(text, statement.language), own_words(text)
+    prediction, own = predict(text, statement.language, embed(text) if embed else None), own_words(text)
     if ended := read_end(text):
         return Extraction(own, prediction.category, max(prediction.confidence, LIKELY), text, ended=ended)
     if filled := read_slot(text, introduces=introduces):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from memgraph.llm.offline.extraction import Extraction, find_all
+from memgraph.errors import EmbeddingError
+from memgraph.llm.offline.extraction import Embed, Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS
 from memgraph.llm.offline.supersession import find_ended, resolve
 from memgraph.llm.offline.upkeep import answer_upkeep
@@ -22,6 +25,8 @@ from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.changes import find_change
 from memgraph.text.normalize import clean
+
+logger = logging.getLogger("memgraph.llm")
 
 MAX_ESCAPED = 5 * MAX_CHARS + 100
 """Maximum characters of an escaped turn: escaping makes at most five of one."""
@@ -51,10 +56,14 @@ class OfflineAnswer(BaseModel):
     factsToRemove: tuple[dict[str, str], ...] = ()  # noqa: N815
 
 
-def answer(prompt: str) -> OfflineAnswer:
-    """Return the update for the conversation in *prompt*; missing parts of it are empty."""
+def answer(prompt: str, embed: Embed | None = None) -> OfflineAnswer:
+    """Return the update for the conversation in *prompt*; missing parts of it are empty.
+
+    Raises:
+        EmbeddingError: From *embed*.
+    """
     known = tuple(read_facts(prompt))
-    findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt)))))
+    findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt))), embed))
     resolved = [addition for finding in findings if (addition := resolve(finding, known))]
     removed = _removed(findings, resolved, known)
     return OfflineAnswer(
@@ -110,7 +119,13 @@ class OfflineChatModel(BaseChatModel):
 
     It answers the prompts of the update, its second look and the upkeep and nothing else, without a network. The same
     prompt always has the same answer.
+
+    Args:
+        embeddings: The embedding model `local`, by which it finds more. If it fails, words alone decide, and a warning
+            is logged.
     """
+
+    embeddings: Embeddings | None = Field(default=None, exclude=True)
 
     @property
     def _llm_type(self) -> str:
@@ -127,10 +142,20 @@ class OfflineChatModel(BaseChatModel):
         if verdicts := decide_pairs(messages[-1].text):
             text = json.dumps(verdicts)
         elif "<conversation>" in prompt or not prompt:
-            text = answer(prompt).model_dump_json(exclude_defaults=True)
+            text = self._answer(prompt).model_dump_json(exclude_defaults=True)
         else:
             text = answer_upkeep(prompt).model_dump_json()
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
+
+    def _answer(self, prompt: str) -> OfflineAnswer:
+        embeddings = self.embeddings
+        if embeddings is None:
+            return answer(prompt)
+        try:
+            return answer(prompt, lambda text: embeddings.embed_documents([text])[0])
+        except EmbeddingError as error:
+            logger.warning("the offline model goes by words alone: %s", error)
+            return answer(prompt)
 
 
 def _prompt(messages: list[BaseMessage]) -> str:
