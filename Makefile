@@ -8,7 +8,7 @@ PORT ?= 2024
 # No telemetry or tracing, and only plain data types in checkpoints.
 SERVER := LANGSMITH_TRACING=false LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true LANGGRAPH_STRICT_MSGPACK=true
 
-.PHONY: demo page test mutation chat dev notebook bench bench-quick docs draw clean
+.PHONY: demo page test mutation chat dev notebook notebook-outputs bench bench-quick docs draw clean
 
 demo: .venv/package ## Learn from conversations weeks apart with the built-in model: what is known, since when, from which words; what a page plants is refused
 	@rm -rf demo-memory
@@ -48,6 +48,9 @@ dev: .venv/dev ## Run the graphs and the HTTP API on a local LangGraph Server
 notebook: .venv/package ## Open the notebooks
 	$(PIP) --editable '.[agents,notebooks]'
 	$(BIN)/jupyter lab notebooks
+
+notebook-outputs: .venv/tests ## Run the notebooks and save their outputs
+	$(BIN)/python notebooks/save_outputs.py
 
 bench: .venv/tests ## Run the benchmarks and write benchmarks/RESULTS.md (30 minutes)
 	sh tests/install_servers.sh
