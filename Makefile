@@ -8,7 +8,7 @@ PORT ?= 2024
 # No telemetry or tracing, and only plain data types in checkpoints.
 SERVER := LANGSMITH_TRACING=false LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true LANGGRAPH_STRICT_MSGPACK=true
 
-.PHONY: demo page test mutation chat dev notebook notebook-outputs bench bench-quick docs draw clean
+.PHONY: demo page test mutation chat dev notebook notebook-outputs bench bench-quick docs release-check draw clean
 
 demo: .venv/package ## Learn from conversations weeks apart with the built-in model: what is known, since when, from which words; what a page plants is refused
 	@rm -rf demo-memory
@@ -64,11 +64,14 @@ docs: .venv/docs ## Build the documentation into site/: a broken link or an undo
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open site/index.html in a browser. With search: $(BIN)/mkdocs serve"
 
+release-check: .venv/release ## Build into dist/, and use the wheel in an empty environment of each supported Python that is installed: the README, a new project
+	@$(BIN)/python deploy/release_check.py
+
 draw: .venv/package ## Print the update graph
 	@$(BIN)/memgraph draw
 
 clean:
-	rm -rf .venv demo-memory site .langgraph_api mutants
+	rm -rf .venv demo-memory dist site .langgraph_api mutants
 
 .venv/package: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(f"memgraph needs Python 3.11 or later; this is {sys.version.split()[0]}. Choose another one: make PYTHON=python3.12 ...")'
@@ -86,6 +89,11 @@ clean:
 .venv/docs: .venv/package
 	@echo "Installing what builds the documentation (first run only) ..."
 	@$(PIP) --editable . --group docs
+	@touch $@
+
+.venv/release: .venv/package
+	@echo "Installing what builds a release (first run only) ..."
+	@$(PIP) --group release
 	@touch $@
 
 .venv/tests: .venv/package

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a script, not a package
 """Health check of a container: the server responds and can reach its database."""
 
 from __future__ import annotations

@@ -10,12 +10,14 @@ from typing import Any
 
 from cli_page import render_commands
 from http_page import render_routes
+from licences_page import render_licences
 from settings_page import render_settings
 
 GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
     "{{ settings }}": render_settings,
     "{{ commands }}": render_commands,
     "{{ routes }}": render_routes,
+    "{{ licences }}": render_licences,
 }
 
 

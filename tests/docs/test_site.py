@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from html import unescape
 from pathlib import Path
@@ -109,6 +110,15 @@ def test_every_route_is_on_its_page(site: Path, pages: Mapping[Path, str]) -> No
     }
 
     assert {heading for heading in headings if " " in heading} == routes
+
+
+def test_every_dependency_is_on_the_page_of_licences(site: Path, pages: Mapping[Path, str]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    listed = set(re.findall(r"<td>([\w.-]+)</td>", pages[site / "reference" / "licences.html"]))
+
+    needed = {re.split(r"[^\w-]", requirement)[0] for requirement in project["dependencies"]}
+
+    assert {name.lower().replace("_", "-") for name in listed} >= needed
 
 
 def test_no_page_loads_anything_from_another_host(site: Path, pages: Mapping[Path, str]) -> None:
