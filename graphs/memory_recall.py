@@ -1,13 +1,7 @@
-"""Recall on LangGraph Server: returns what a prompt should contain about a user.
-
-Each run names its user by its context, `{"user_id": ...}`; everything else comes from `memgraph.yaml` and the
-environment.
-"""
+"""The graph of this name of langgraph.json, from the package: a langgraph.json can name that module, too."""
 
 from __future__ import annotations
 
-from memgraph import build_recall_graph, load_settings, make_context, make_recall_pipeline
+from memgraph.graphs.memory_recall import graph
 
-settings = load_settings()
-defaults = make_context(settings).model_copy(update={"enabled": settings.enabled and settings.injection_enabled})
-graph = build_recall_graph(defaults=defaults, pipeline=make_recall_pipeline(settings), output="stages")
+__all__ = ["graph"]

@@ -1,11 +1,7 @@
-"""The memory update on LangGraph Server: learns from a conversation.
-
-Each run names its user by its context, `{"user_id": ...}`; everything else comes from `memgraph.yaml` and the
-environment. The server adds its own checkpointer and store, so the graph is compiled without them.
-"""
+"""The graph of this name of langgraph.json, from the package: a langgraph.json can name that module, too."""
 
 from __future__ import annotations
 
-from memgraph import build_graph, load_settings, make_context
+from memgraph.graphs.memory_update import graph
 
-graph = build_graph(defaults=make_context(load_settings()), output="stages")
+__all__ = ["graph"]

@@ -23,6 +23,7 @@ from memgraph.cli import (
     index,
     jobs,
     mcp,
+    new,
     rebuild,
     recall,
     revert,
@@ -86,7 +87,7 @@ COMMANDS: Mapping[str, tuple[CommandModule, ...]] = MappingProxyType(
             *(forget, erase, audit, upkeep, transfer),
         ),
         "Background updates": (jobs, review, worker),
-        "Set up and run": (setup, config, index, serve, mcp, draw, bench),
+        "Set up and run": (new, setup, config, index, serve, mcp, draw, bench),
     }
 )
 """Modules with commands, by the heading under which the help lists them."""

@@ -14,7 +14,7 @@ MAX_PROBABILITY = 0.03
 MAX_PROBABILITY_OF_OTHERS = 0.01
 """The same of a sentence without a word for the moment."""
 MIN_ENGLISH_WORDS = 2
-"""Different English words that tell an English sentence from one of another language in the same script."""
+"""Different English words that distinguish an English sentence from one of another language in the same script."""
 LASTING_CLASSES = frozenset(
     {"FAMILY", "PET", "FRIEND", "OTHERS", "CONDITION", "JOB", "LANGUAGE", "HOME", "REGULAR", "PLAN", "NUMBER", "DATE"}
     | {"LIKE", "DISLIKE"}
