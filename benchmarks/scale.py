@@ -95,8 +95,8 @@ QUICK = Plan((Size("user", 30, 20),), (Deployment(2, 4),), burst=4, steady_secon
 FULL = Plan(
     (Size("user", 10_000, 10), Size("user", 10_000, 100), Size("heavy", 500, 2_000)),
     (Deployment(2, 4), Deployment(4, 4), Deployment(4, 16)),
-    burst=400,
-    steady_seconds=20,
+    burst=300,
+    steady_seconds=10,
 )
 
 

@@ -74,10 +74,12 @@ def check(wheel: Path, version: str, python: str, folder: Path) -> None:
     run(["memgraph", "--version"], cwd=empty, env=user)
     run(["python", str(ROOT / "docs/hooks/licences_page.py")], cwd=empty, env=user)
 
-    install(programs, f"{wheel}[agents]")  # what the README asks for
+    install(programs, f"{wheel}[agents]", "pytest")  # what the README asks for, and what a new project is tested with
     for number, block in enumerate(python_blocks((ROOT / "README.md").read_text(encoding="utf-8")), start=1):
         print(f"python{version}: README, block {number}", flush=True)
         run(["python", "-W", "error", "-c", block], cwd=empty, env=user, quiet=True)
+    run(["memgraph", "new", "demo"], cwd=empty, env=user)
+    run(["python", "-m", "pytest", "--quiet"], cwd=empty / "demo", env=user)
     print(f"python{version}: PASSED", flush=True)
 
 
