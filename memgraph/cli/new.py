@@ -18,6 +18,8 @@ from memgraph.cli.errors import UsageError
 SUFFIX = ".template"
 RENAMED = {"env": ".env.example", "gitignore": ".gitignore"}
 """Files that have another name in the package, which leaves out those that begin with a dot."""
+RESERVED = frozenset({"memgraph", "langgraph-memgraph"})
+"""Names of this package, which a project would hide, or depend on as on itself."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*+(?:[-_.][A-Za-z0-9]++)*+")
 
@@ -37,10 +39,10 @@ def new(
 
         memgraph new my-agent
     """
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or name.lower() in RESERVED:
         raise UsageError(f"{name!r} is not a name for a project: use letters, digits and hyphens, as in my-agent")
     folder = Path(name)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise UsageError(f"{folder} exists already: choose another name, or remove it")
     written = _write_project(folder, name)
     ctx.output.line(f"{folder}: {', '.join(written)}")

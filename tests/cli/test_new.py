@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -49,10 +50,34 @@ def test_the_files_name_the_project_and_graphs_that_exist(memgraph: Any, folder:
     }
 
 
-@pytest.mark.parametrize("name", ["", "../up", "a/b", "-x", "my agent", ".hidden", "x" * 3 + "\n"])
+@pytest.mark.parametrize("name", ["", "../up", "a/b", "-x", "my agent", ".hidden", "xxx\n", "langgraph-memgraph"])
 def test_a_name_that_no_project_can_have_is_refused(memgraph: Any, folder: Path, name: str) -> None:
     assert memgraph("new", "--", name).code == 2
     assert list(folder.iterdir()) == []
+
+
+def test_the_graphs_of_the_package_can_be_loaded(memgraph: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a server loads them."""
+    memgraph("new", "my-agent")
+    monkeypatch.chdir(folder / "my-agent")
+
+    graphs = json.loads(Path("langgraph.json").read_text())["graphs"].values()
+    for module, _, attribute in (path.partition(":") for path in graphs if isinstance(path, str)):
+        assert hasattr(getattr(importlib.import_module(module), attribute), "ainvoke")
+
+
+def test_a_link_is_left_as_it_is(memgraph: Any, folder: Path) -> None:
+    (folder / "mine").symlink_to(folder / "nowhere")
+
+    assert memgraph("new", "mine").code == 2
+    assert (folder / "mine").is_symlink()
+
+
+def test_an_empty_folder_becomes_the_project(memgraph: Any, folder: Path) -> None:
+    (folder / "mine").mkdir()
+
+    assert memgraph("new", "mine").code == 0
+    assert (folder / "mine" / "agent.py").exists()
 
 
 def test_a_folder_with_files_is_left_as_it_is(memgraph: Any, folder: Path) -> None:
