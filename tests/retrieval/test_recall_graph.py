@@ -237,4 +237,4 @@ def test_the_server_finds_it() -> None:
 
     path, _, name = graphs["memory_recall"]["path"].partition(":")
 
-    assert f"{name} = " in (root / path).read_text()
+    assert f"from memgraph.graphs.memory_recall import {name}\n" in (root / path).read_text()

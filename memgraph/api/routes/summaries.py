@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from memgraph.api.dependencies import IfMatch, PrincipalDep, ServicesDep
 from memgraph.api.preconditions import require_if_match
+from memgraph.api.problems import problem_docs
 from memgraph.api.responses import CONDITIONAL_PROBLEMS, etag_header_docs, json_response
 from memgraph.api.schemas import ScopeQuery, SummaryResponse, SummaryUpdate
 from memgraph.editing import edit_section, update_memory
@@ -32,7 +33,8 @@ SummaryKey = Annotated[
     "/summaries/{name}",
     status_code=HTTPStatus.OK,
     response_model=SummaryResponse,
-    responses={**etag_header_docs(), **CONDITIONAL_PROBLEMS},
+    # a name with a line break is no path of a route
+    responses={**etag_header_docs(), **problem_docs(HTTPStatus.NOT_FOUND), **CONDITIONAL_PROBLEMS},
 )
 def write_summary(
     name: SummaryKey,
