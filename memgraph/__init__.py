@@ -1,11 +1,14 @@
 """Long-term memory for LangGraph agents, updated by a LangGraph graph.
 
-    from langchain_core.messages import HumanMessage
-    from memgraph import Context, build_graph
+```python
+from langchain_core.messages import HumanMessage
 
-    graph = build_graph()
-    result = graph.invoke({"messages": [HumanMessage("I'm Ada.")]}, context=Context(user_id="ada"))
-    print(result["outcome"], result["saved"].facts)
+from memgraph import Context, build_graph
+
+graph = build_graph(model="offline")
+result = graph.invoke({"messages": [HumanMessage("I'm Ada.", id="m1")]}, context=Context(user_id="ada"))
+print(result["outcome"])
+```
 
 Public names are imported on first use, so importing the package stays cheap.
 """

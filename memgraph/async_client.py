@@ -38,8 +38,19 @@ T = TypeVar("T")
 class AsyncMemoryClient:
     """MemoryClient for an event loop: the same methods, run on threads, so that they never block it.
 
-        async with AsyncMemoryClient("sqlite:memory.db") as memory:
+    ```python
+    import asyncio
+
+    from memgraph import AsyncMemoryClient
+
+
+    async def main():
+        async with AsyncMemoryClient("sqlite:memory.db", model="offline") as memory:
             await memory.add("I live in Lisbon.", user_id="ada")
+
+
+    asyncio.run(main())
+    ```
 
     A task that is cancelled stops waiting; what it began goes on. Arguments and errors are those of `MemoryClient`.
     """

@@ -58,9 +58,13 @@ if TYPE_CHECKING:
 class MemoryClient:
     """Long-term memory of users: what they said, and the facts that follow from it.
 
-        with MemoryClient("sqlite:memory.db", model="openai:gpt-4.1-mini") as memory:
-            memory.add("I live in Lisbon and I'm vegetarian.", user_id="ada")
-            print(memory.context("Plan dinner for tonight", user_id="ada"))
+    ```python
+    from memgraph import MemoryClient
+
+    with MemoryClient("sqlite:memory.db", model="offline") as memory:  # or "openai:gpt-4.1-mini"
+        memory.add("I live in Lisbon and I'm vegetarian.", user_id="ada")
+        print("vegetarian" in memory.context("Plan dinner for tonight", user_id="ada"))  # True
+    ```
 
     The methods may be called from several threads; `AsyncMemoryClient` has the same ones for an event loop.
 

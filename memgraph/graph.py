@@ -104,8 +104,15 @@ def build_graph(
 ) -> UpdateGraph:
     """Compile the memory update.
 
-        graph = build_graph(storage="sqlite:memory.db")
-        graph.invoke({"messages": messages}, context=Context(user_id="ada", thread_id="t1"))
+    ```python
+    from langchain_core.messages import HumanMessage
+
+    from memgraph import Context, build_graph
+
+    graph = build_graph(model="offline", storage="sqlite:memory.db")
+    messages = [HumanMessage("I live in Lisbon.", id="m1")]
+    graph.invoke({"messages": messages}, context=Context(user_id="ada", thread_id="t1"))
+    ```
 
     Args:
         model: Chat model, or its name such as `openai:gpt-4.1-mini`; default: the built-in offline model.

@@ -41,8 +41,15 @@ def build_recall_graph(
 ) -> RecallGraph:
     """Compile recall: what a prompt should contain about a user, step by step.
 
-        graph = build_recall_graph(storage="sqlite:memory.db")
-        graph.invoke({"messages": messages}, context=Context(user_id="ada"))["recalled"].text
+    ```python
+    from langchain_core.messages import HumanMessage
+
+    from memgraph import Context, build_recall_graph
+
+    graph = build_recall_graph(storage="sqlite:memory.db")
+    question = {"messages": [HumanMessage("Where do I live?")]}
+    print(graph.invoke(question, context=Context(user_id="ada"))["recalled"].tokens)
+    ```
 
     Args:
         storage: Storage, or its URL such as `sqlite:FILE`; default: files in the user's data folder.

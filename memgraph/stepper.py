@@ -66,9 +66,17 @@ class _Position:
 class Stepper:
     """Runs a memory update node by node, in this process.
 
-        stepper = Stepper(build_graph(), messages, Context(user_id="ada"))
-        while stepper.next_node:
-            print(stepper.next().wrote)
+    ```python
+    from langchain_core.messages import HumanMessage
+
+    from memgraph import Context, build_graph
+    from memgraph.stepper import Stepper
+
+    graph = build_graph(model="offline", storage="memory:")
+    stepper = Stepper(graph, [HumanMessage("I live in Lisbon.")], Context(user_id="ada"))
+    while stepper.next_node:
+        stepper.next()
+    ```
 
     Nothing is saved before the node `save_memory` runs. Going back does not undo a save: if the update continues from
     before it, it finds that these turns are already learned.

@@ -19,8 +19,13 @@ Answer = str | AIMessage | BaseException | Callable[[Sequence[BaseMessage]], "st
 class ScriptedModel(BaseChatModel):
     """A chat model that returns scripted answers, one per call; the last one is repeated.
 
-        model = ScriptedModel(update_answer("I live in Lisbon"), TimeoutError())
-        graph = build_graph(model=model, storage="memory:")
+    ```python
+    from memgraph import build_graph
+    from memgraph.testing import ScriptedModel, update_answer
+
+    model = ScriptedModel(update_answer("I live in Lisbon"), TimeoutError())
+    graph = build_graph(model=model, storage="memory:")
+    ```
 
     It works in an agent with tools, too: an answer that calls one is an `AIMessage` with `tool_calls`.
 

@@ -76,8 +76,12 @@ def build_upkeep_graph(
 ) -> UpkeepGraph:
     """Compile the upkeep of a memory: it merges what is known twice, and ends what no longer holds.
 
-        graph = build_upkeep_graph(storage="sqlite:memory.db")
-        graph.invoke({}, context=Context(user_id="ada"))
+    ```python
+    from memgraph import Context, build_upkeep_graph
+
+    graph = build_upkeep_graph(model="offline", storage="sqlite:memory.db")
+    graph.invoke({}, context=Context(user_id="ada"))
+    ```
 
     Args:
         model: Chat model, or its name such as `openai:gpt-4.1-mini`; default: the built-in offline model.

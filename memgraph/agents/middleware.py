@@ -43,8 +43,16 @@ State = AgentState[Any]
 class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
     """Injects the user's memory into model calls and learns from the conversation in the background.
 
-        agent = create_agent("openai:gpt-4.1-mini", middleware=[MemoryMiddleware("sqlite:memory.db")])
+    ```python
+    from langchain.agents import create_agent
+
+    from memgraph import MemoryMiddleware
+    from memgraph.testing import ScriptedModel
+
+    with MemoryMiddleware("sqlite:memory.db", model="offline") as memory:
+        agent = create_agent(ScriptedModel("Hello Ada!"), middleware=[memory])  # or "openai:gpt-4.1-mini"
         agent.invoke({"messages": "Hi, I'm Ada."}, {"configurable": {"thread_id": "t1", "user_id": "ada"}})
+    ```
 
     The memory is appended to the system message of each model call. It never enters the agent's messages, stream or
     checkpoints. The text stays the same during a turn, so that providers can cache the prompt, unless tools of

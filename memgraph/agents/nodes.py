@@ -108,12 +108,23 @@ def inject_memory(
 ) -> InjectNode:
     """Make the node that retrieves the user's memory; add it before the node that calls the model.
 
-        def call_model(state: MemoryState):
-            return {"messages": [model.invoke(with_memory(state))]}
+    ```python
+    from langgraph.graph import MessagesState, StateGraph
 
-        builder = StateGraph(MessagesState)
-        builder.add_node(inject_memory("sqlite:memory.db"))
-        builder.add_node(call_model)
+    from memgraph import MemoryState, inject_memory, with_memory
+    from memgraph.testing import ScriptedModel
+
+    model = ScriptedModel("Hello!")
+
+
+    def call_model(state: MemoryState):
+        return {"messages": [model.invoke(with_memory(state))]}
+
+
+    builder = StateGraph(MessagesState)
+    builder.add_node(inject_memory("sqlite:memory.db"))
+    builder.add_node(call_model)
+    ```
 
     It writes `memory_context`, which is not part of messages, results or checkpoints; only streams of values and
     updates contain it, as they contain all state. A node reads it by using `MemoryState` as its state type. A run that
@@ -146,7 +157,14 @@ def capture_memory(
 ) -> CaptureNode:
     """Make the node that submits the conversation to be learned from; add it after the node that calls the model.
 
-        builder.add_node(capture_memory("sqlite:memory.db"))
+    ```python
+    from langgraph.graph import MessagesState, StateGraph
+
+    from memgraph import capture_memory
+
+    builder = StateGraph(MessagesState)
+    builder.add_node(capture_memory("sqlite:memory.db"))
+    ```
 
     It submits the messages and does not wait for the update. To learn before the graph ends, add the update itself
     as a subgraph: `builder.add_node("memory_update", build_graph(...))`.

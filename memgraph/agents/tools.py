@@ -260,7 +260,16 @@ def memory_tools(
 ) -> MemoryTools:
     """Make the tools memory_search, memory_add, memory_update and memory_delete.
 
-        agent = create_agent(model, tools=memory_tools("sqlite:memory.db"), checkpointer=InMemorySaver())
+    ```python
+    from langchain.agents import create_agent
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from memgraph import memory_tools
+    from memgraph.testing import ScriptedModel
+
+    model = ScriptedModel("Hello!")  # or "openai:gpt-4.1-mini"
+    agent = create_agent(model, tools=memory_tools("sqlite:memory.db"), checkpointer=InMemorySaver())
+    ```
 
     The user comes from the run, as with `MemoryMiddleware`: arguments from a model cannot reach another user's
     memory. What they change passes the rules of an update: in the mode `strict` of `grounding`, the model has to quote

@@ -1,6 +1,10 @@
 """The HTTP API: other programs read, edit and recall memories, and submit conversations.
 
-    app = create_app(load_settings())
+```python
+from memgraph import create_app, load_settings
+
+app = create_app(load_settings())
+```
 
 All routes are below `/memory`. LangGraph Server mounts the app next to its own routes (langgraph.json);
 `memgraph serve` runs it alone.

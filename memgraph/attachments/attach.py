@@ -66,7 +66,16 @@ def attach(
 ) -> Any:
     """Attach memories to a node: a function, sync or async, a Runnable, or a compiled graph.
 
-        builder.add_node("writer", attach(write, ["notes", {"name": "board", "top_k": 5}], manager=manager))
+    ```python
+    from langgraph.graph import MessagesState, StateGraph
+
+    from memgraph import MemoryManager, attach
+
+    manager = MemoryManager(memories=[{"name": "notes", "type": "simple", "config": {"memory_path": "notes.json"}}])
+    builder = StateGraph(MessagesState)
+    write = attach(lambda state: {"messages": "Written."}, [{"name": "notes", "top_k": 5}], manager=manager)
+    builder.add_node("writer", write)
+    ```
 
     Before the node runs, its memories are searched for the last message of the user, or without a user for the last
     message. The results are inserted before that message, as one block in a message named `memory_context`. Only the

@@ -26,12 +26,21 @@ B = TypeVar("B", bound="StateGraph[Any, Any, Any, Any]")
 class MemoryManager(StoreSet):
     """The memories that nodes may attach. It builds, validates, loads, searches, updates and closes them.
 
-        manager = MemoryManager(
-            memories=[{"name": "notes", "type": "simple", "config": {"memory_path": "auto"}}],
-            attachments={"writer": ["notes"]},
-        )
-        with manager:
-            graph = manager.attach_to(builder).compile()
+    ```python
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    from memgraph import MemoryManager
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("writer", lambda state: {"messages": "Written."})
+    builder.add_edge(START, "writer")
+    manager = MemoryManager(
+        memories=[{"name": "notes", "type": "simple", "config": {"memory_path": "notes.json"}}],
+        attachments={"writer": ["notes"]},
+    )
+    with manager:
+        graph = manager.attach_to(builder).compile()
+    ```
 
     No file is opened before `load`, or before the first use of a memory.
 

@@ -144,13 +144,8 @@ MEMORY_TYPES = StoreRegistry(
 def register_memory_store(name: str, *, config_cls: type[StoreConfig], factory: Factory, summary: str) -> None:
     """Register a memory type, so that `memories:` may use it.
 
-        class DiaryConfig(StoreConfig):
-            path: str
-
-        def diary(name: str, config: DiaryConfig, context: StoreContext) -> MemoryStore:
-            return Diary(name, context.folder / config.path)
-
-        register_memory_store("diary", config_cls=DiaryConfig, factory=diary, summary="Reads a diary.")
+    `register_memory_store("diary", config_cls=DiaryConfig, factory=diary, summary="Reads a diary.")` makes
+    `type: diary` known: `diary(name, config, context)` returns the MemoryStore.
 
     The registration is valid for the process, since a configuration file can name a type but cannot define it. Types
     can be added but not replaced; call this where the type is defined. A `MemoryManager` that should know other

@@ -46,8 +46,16 @@ CLOSE_SECONDS = 30.0
 class BackgroundInvoker(Invoker):
     """Runs memory updates on threads of this process after conversations have been quiet for a while.
 
-        with BackgroundInvoker(graph, outbox="sqlite:outbox.db") as invoker:
-            invoker.submit(messages, Scope("ada"), "thread-1")
+    ```python
+    from langchain_core.messages import HumanMessage
+
+    from memgraph import BackgroundInvoker, Scope, build_graph
+
+    graph = build_graph(model="offline", storage="sqlite:memory.db")
+    with BackgroundInvoker(graph, outbox="sqlite:outbox.db") as invoker:
+        invoker.submit([HumanMessage("I live in Lisbon.")], Scope("ada"), "thread-1")
+        invoker.flush()
+    ```
 
     A submission is on disk before `submit` returns and is removed only after the memory was saved, so a process that
     is killed resumes at its next start. Several processes can share an outbox and its work: a job is run by any invoker

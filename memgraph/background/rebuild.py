@@ -59,9 +59,7 @@ class Rebuild(NamedTuple):
 class Rebuilder:
     """Learns the memory of one scope again. What was learned is stored, so that a rebuild that was stopped goes on.
 
-        rebuilder = Rebuilder(storage, Scope("ada"), settings, "openai:gpt-4.1-mini")
-        print(rebuilder.learn().changes)
-        rebuilder.replace()
+    `learn` learns and returns what differs from the memory, and `replace` puts the result in its place.
 
     Args:
         storage: Where the memory is stored; the document of the rebuild is next to it until it has replaced it.

@@ -57,8 +57,15 @@ FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 0.05, 0.5
 class ServerInvoker(Invoker):
     """Runs memory updates on LangGraph Server after conversations have been quiet for a while.
 
-        with ServerInvoker("http://127.0.0.1:2024") as invoker:
-            invoker.submit(messages, Scope("ada"), "thread-1")
+    <!-- not run: needs the server -->
+    ```python
+    from langchain_core.messages import HumanMessage
+
+    from memgraph import Scope, ServerInvoker
+
+    with ServerInvoker("http://127.0.0.1:2024") as invoker:
+        invoker.submit([HumanMessage("I live in Lisbon.")], Scope("ada"), "thread-1")
+    ```
 
     Each conversation (user, agent, thread) has one thread on the server, with one pending run. A new submission
     creates a run that includes the conversation of the open one, which is rolled back. When `submit` returns, the

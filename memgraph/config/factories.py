@@ -53,8 +53,12 @@ def make_context(
 ) -> Context:
     """Make the context that *settings* describe: the `defaults` of `build_graph` and `build_recall_graph`.
 
-        settings = load_settings()
-        graph = build_graph(defaults=make_context(settings))
+    ```python
+    from memgraph import build_graph, load_settings, make_context
+
+    settings = load_settings()
+    graph = build_graph(defaults=make_context(settings, model="offline"))
+    ```
 
     Args:
         settings: The settings.

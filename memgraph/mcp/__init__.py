@@ -1,6 +1,11 @@
 """The MCP server: assistants such as Claude, Cursor and VS Code search and change the memory of their user.
 
-    server = create_server(MemoryClient("sqlite:memory.db"), lambda _: "ada")
+```python
+from memgraph import MemoryClient
+from memgraph.mcp import create_server
+
+server = create_server(MemoryClient("sqlite:memory.db", model="offline"), lambda _: "ada")
+```
 
 `memgraph mcp` runs it over stdio or over HTTP. It needs the extra `mcp`.
 """
