@@ -18,8 +18,8 @@ RESULTS = HERE / "RESULTS.md"
 PAGES = (ROOT / "README.md", ROOT / "docs/explanation/benchmarks.md", ROOT / "docs/explanation/comparison.md")
 
 _KILLED = "killed 2 s after 40 were submitted, learned in the end"
-_CALLS = "calls of the model, the same conversation handed over ten times"
-_TOKENS = "30 exchanges, handed over after each, all prompts"
+_CALLS = "model calls, the same conversation submitted ten times"
+_TOKENS = "30 exchanges, submitted after each, all prompts"
 _LOST = "lost, of 40 learned by 8 threads at once"
 
 COMPARED: Mapping[str, Mapping[str, str]] = MappingProxyType(
