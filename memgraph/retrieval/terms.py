@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from memgraph.text.normalize import fold
-from memgraph.text.stems import stem
+from memgraph.text.stems import stem_all
 
 Terms = tuple[str, ...]
 """The terms of one text in order, with repetitions."""
@@ -53,16 +54,17 @@ def extract_terms(text: str) -> Terms:
 
 def extract_all_terms(texts: Iterable[str]) -> list[Terms]:
     """Return the terms of each of *texts*: see `extract_terms`."""
-    known = _TermsOfRuns()
-    return [tuple([term for run in _runs(text) for term in known[run]]) for text in texts]
+    runs = _runs(texts)
+    terms_of = _terms_of_runs(runs)
+    return [tuple([term for run in words for term in terms_of[run]]) for words in runs]
 
 
 def extract_all_words(texts: Iterable[str]) -> list[list[tuple[str, str]]]:
     """Return the words of each of *texts* in order, each with its term; in scripts without spaces they are the same."""
-    known = _TermsOfRuns()
+    runs = _runs(texts)
+    terms_of = _terms_of_runs(runs)
     return [
-        [(term if _IS_UNSPACED.match(run) else run, term) for run in _runs(text) for term in known[run]]
-        for text in texts
+        [(term if _IS_UNSPACED.match(run) else run, term) for run in words for term in terms_of[run]] for words in runs
     ]
 
 
@@ -76,21 +78,20 @@ def is_unit(term: str) -> bool:
     return len(term) == 1 or not _IS_UNSPACED.match(term)
 
 
-def _runs(text: str) -> list[str]:
-    """Return the folded words of *text* and its runs of characters of scripts without spaces."""
-    return _ASCII_RUN.findall(text.lower()) if text.isascii() else _RUN.findall(fold(text))
+def _runs(texts: Iterable[str]) -> list[list[str]]:
+    """Return the folded words of each of *texts* and its runs of characters of scripts without spaces."""
+    return [_ASCII_RUN.findall(text.lower()) if text.isascii() else _RUN.findall(fold(text)) for text in texts]
 
 
-class _TermsOfRuns(dict[str, Terms]):
-    """The terms of each run of characters: most words of a memory occur in more than one text."""
-
-    def __missing__(self, run: str) -> Terms:
-        if not run.isascii() and _IS_UNSPACED.match(run):
-            terms = tuple(unigrams_and_bigrams(run))
-        else:
-            terms = () if run in STOP_WORDS else (stem(run[:MAX_TERM_CHARS]),)
-        self[run] = terms
-        return terms
+def _terms_of_runs(runs: Sequence[Sequence[str]]) -> dict[str, Terms]:
+    """Return the terms of each different run: most words of a memory occur in more than one text."""
+    different = set(chain.from_iterable(runs))
+    unspaced = {run for run in different if not run.isascii() and _IS_UNSPACED.match(run)}
+    words = {run: run[:MAX_TERM_CHARS] for run in different - unspaced - STOP_WORDS}
+    stems = stem_all(words.values())
+    terms_of: dict[str, Terms] = dict.fromkeys(different, ())
+    terms_of |= {run: (stems[word],) for run, word in words.items()}
+    return terms_of | {run: tuple(unigrams_and_bigrams(run)) for run in unspaced}
 
 
 def unigrams_and_bigrams(run: str) -> list[str]:

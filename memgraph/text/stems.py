@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Protocol, cast
 
@@ -16,6 +17,11 @@ def stem(word: str) -> str:
         Porter, "Snowball: A language for stemming algorithms", 2001.
     """
     return _english_stem(word) if len(word) >= MIN_STEM_CHARS and word.isascii() and word.isalpha() else word
+
+
+def stem_all(words: Iterable[str]) -> dict[str, str]:
+    """Return the stem of each different word of *words*: see `stem`."""
+    return {word: stem(word) for word in set(words)}
 
 
 @lru_cache(maxsize=65_536)  # stemming a word takes 30 us; only single words are kept, never a user's text
