@@ -59,7 +59,7 @@ class RecallNodes:
         fact_positions = {fact.id: position for position, fact in enumerate(memory.facts)}
         fact_ranking = _to_ranking(stage.facts, fact_positions)
         episode_ranking = _to_ranking(stage.episodes, episodes.positions)
-        past = _to_past(pipeline.past_index(memory, state["query"]), stage.past)
+        past = _to_past(pipeline.past_index(memory, facts, state["query"]), stage.past)
         ranked = RankedMemory(state["query"], facts, fact_ranking, episodes, episode_ranking, past)
         fitted = pipeline.fit(memory, ranked)
         scored_facts, scored_episodes = ranked.explain(fitted.facts, fitted.episodes)

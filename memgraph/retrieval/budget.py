@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import filterfalse, islice
 
 from memgraph.models import SECTIONS, Memory, SectionName
 from memgraph.retrieval.render import (
@@ -135,12 +136,19 @@ class Candidates:
     order: Sequence[int]
     lines_of: Callable[[Sequence[int]], Sequence[CountedLine | None]]
 
-    def lines(self, skipped: AbstractSet[int] | Mapping[int, object]) -> Iterator[tuple[int, CountedLine]]:
-        """Yield positions in order with their lines, except those *skipped*, and those without a line."""
-        for start in range(0, len(self.order), BATCH):
-            positions = [position for position in self.order[start : start + BATCH] if position not in skipped]
-            if not positions:
-                continue
+    def lines(
+        self, skipped: AbstractSet[int] | Mapping[int, object], only: AbstractSet[int] | None = None
+    ) -> Iterator[tuple[int, CountedLine]]:
+        """Yield positions in order with their lines, except those *skipped*, and those without a line.
+
+        Args:
+            skipped: Positions that are left out.
+            only: So are those that are not among these; default: none.
+        """
+        # most of the order is never looked at: the budget is spent before
+        wanted = self.order if only is None else filter(only.__contains__, self.order)
+        remaining = filterfalse(skipped.__contains__, wanted)
+        while positions := list(islice(remaining, BATCH)):
             for position, line in zip(positions, self.lines_of(positions), strict=True):
                 if line is not None:
                     yield position, line
@@ -161,9 +169,9 @@ class _Block:
         return line.tokens + line.day_tokens + (line.group_tokens if is_new_group else 0)
 
     def add(self, line: CountedLine, cost: int) -> None:
-        self.places.add((line.group, ""))
-        self.places.add((line.group, line.day))
         self.left -= cost
+        if cost > line.tokens:
+            self.places.update(((line.group, ""), (line.group, line.day)))
 
 
 Lines = dict[int, CountedLine]
@@ -193,27 +201,27 @@ def fit(
     """
     facts.lines_of(facts.order[:BATCH])  # the guaranteed and the others share most of these: they are made at once
     block = _Block(shares.tokens)
-    first = Candidates([position for position in facts.order if position in guaranteed], facts.lines_of)
-    chosen = _fill(block, first, {}, min(shares.tokens, shares.guaranteed))
-    chosen |= _fill(block, facts, chosen, int(block.left * (1 - shares.episodes)) if episodes.order else block.left)
-    quoted = _fill(block, episodes, sources_of(chosen), block.left)
-    chosen |= _fill(block, facts, chosen, block.left)
-    return {position: chosen[position] for position in facts.order if position in chosen}, quoted
+    chosen = _fill(block, facts.lines({}, guaranteed), min(shares.tokens, shares.guaranteed))
+    others = int(block.left * (1 - shares.episodes)) if episodes.order else block.left
+    chosen |= _fill(block, facts.lines(chosen), others)
+    quoted = _fill(block, episodes.lines(sources_of(chosen)), block.left)
+    chosen |= _fill(block, facts.lines(chosen), block.left)
+    return {position: chosen[position] for position in filter(chosen.__contains__, facts.order)}, quoted
 
 
 def fit_past(past: Candidates, room: int) -> tuple[Lines, int]:
     """Return the lines of past facts that fit into *room* tokens, and how many tokens they take."""
     block = _Block(room)
-    lines = _fill(block, past, {}, room)
+    lines = _fill(block, past.lines({}), room)
     return lines, room - block.left
 
 
-def _fill(block: _Block, candidates: Candidates, skipped: AbstractSet[int] | Mapping[int, object], room: int) -> Lines:
-    """Select lines in order, except those *skipped*, while they fit into *room* tokens."""
+def _fill(block: _Block, candidates: Iterable[tuple[int, CountedLine]], room: int) -> Lines:
+    """Select lines in order, while they fit into *room* tokens."""
     selected, misses = Lines(), 0
     if room < MIN_LINE_TOKENS:
         return selected
-    for position, line in candidates.lines(skipped):
+    for position, line in candidates:
         cost = block.cost(line)
         if cost > room:
             misses += 1

@@ -71,7 +71,8 @@ class FactIndex:
         self._count = count
         self._timezone = timezone
         self._confidence = np.array([fact.confidence for fact in facts], dtype=np.float64)
-        self._ending = [position for position, fact in enumerate(facts) if fact.valid_until]
+        self.ending = [position for position, fact in enumerate(facts) if fact.valid_until]
+        """Positions of the facts that hold until a date, past or to come."""
         self._superseded = resolve_superseded(facts)
         self._lines: dict[int, CountedLine | None] = dict.fromkeys(self._superseded)
         newest_first = sorted(range(len(facts)), key=lambda position: facts[position].created_at, reverse=True)
@@ -79,7 +80,7 @@ class FactIndex:
 
     def expired(self, today: str) -> AbstractSet[int]:
         """Return the positions of the facts that have expired *today*: see `Fact.has_expired`."""
-        return {position for position in self._ending if self.facts[position].has_expired(today)}
+        return {position for position in self.ending if self.facts[position].has_expired(today)}
 
     def lines(self, positions: Sequence[int]) -> list[CountedLine | None]:
         """Return the lines of facts; None for one that has no content, or is superseded."""

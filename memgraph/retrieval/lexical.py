@@ -234,7 +234,7 @@ class Postings:
     def count(self, terms: Iterable[str]) -> dict[str, int]:
         """Return how many documents contain each of *terms*, without those that none contains."""
         ids, counts = self.vocabulary.ids, self._counts
-        return {term: counts[ids[term]] for term in terms if term in ids}
+        return {term: counts[number] for term in terms if (number := ids.get(term)) is not None}
 
     def sum_weights(
         self, weights: Mapping[str, float], entries: NDArray[np.float64] | None = None
@@ -247,7 +247,7 @@ class Postings:
                 it, however often the term occurs.
         """
         ids = self.vocabulary.ids
-        known = [(ids[term], weight) for term, weight in weights.items() if term in ids]
+        known = [(number, weight) for term, weight in weights.items() if (number := ids.get(term)) is not None]
         positions, lengths = self._lists.positions([number for number, _ in known])
         values = np.repeat([weight for _, weight in known], lengths)
         if entries is not None:

@@ -227,32 +227,16 @@ class RecallPipeline:
         as_of: str | None,
     ) -> tuple[RankedMemory, FittedMemory]:
         with trace_recall() as record_choice:
-            ranked, fitted = self._rank_and_fit(memory, messages, episodes, vectors=vectors, now=now, as_of=as_of)
+            today = self._day_of(now)
+            if as_of is not None:
+                day, memory = last_day(as_of), memory.as_of(as_of)
+                episodes = tuple(episode for episode in episodes if episode.at[:DAY_CHARS] <= day)
+                today = min(date.fromisoformat(day), today)
+            query = build_query(messages, max_context_turns=self.max_context_turns, today=today)
+            ranked = self.rank(memory, episodes, query, vectors=vectors, is_whole=as_of is None)
+            fitted = self.fit(memory, ranked)
             record_choice(len(fitted.facts), len(fitted.episodes))
         return ranked, fitted
-
-    def _rank_and_fit(
-        self,
-        memory: Memory,
-        messages: Sequence[MessageLike],
-        episodes: Sequence[Episode],
-        *,
-        vectors: VectorStore | None,
-        now: datetime | None,
-        as_of: str | None,
-    ) -> tuple[RankedMemory, FittedMemory]:
-        if as_of is None:
-            ranked = self.rank(memory, episodes, self.query(messages, now), vectors=vectors)
-            return ranked, self.fit(memory, ranked)
-        day, memory = last_day(as_of), memory.as_of(as_of)
-        said = tuple(episode for episode in episodes if episode.at[:DAY_CHARS] <= day)
-        query = build_query(
-            messages,
-            max_context_turns=self.max_context_turns,
-            today=min(date.fromisoformat(day), self._day_of(now)),
-        )
-        ranked = self.rank(memory, said, query, vectors=vectors, is_whole=False)
-        return ranked, self.fit(memory, ranked)
 
     def search(
         self,
@@ -316,14 +300,20 @@ class RecallPipeline:
             ranking = ranking.without(expired)
         # more episodes than the budget can hold are not looked at
         said = episodes.rank(query, self.max_tokens // MIN_LINE_TOKENS)
-        index = self.past_index(memory, query)
+        index = self.past_index(memory, facts, query)
         past = RankedPast(index, index.rank(query, facts, ranking)) if index else None
         return RankedMemory(query, facts, ranking, episodes, said, past)
 
-    def past_index(self, memory: Memory, query: Query) -> PastIndex | None:
-        """Return the index of the past facts of *memory*; None if *query* is not about the past, or there are none."""
+    def past_index(self, memory: Memory, facts: FactIndex, query: Query) -> PastIndex | None:
+        """Return the index of the past facts of *memory*; None if *query* is not about the past, or there are none.
+
+        Args:
+            memory: The memory of the user.
+            facts: The index of its current facts.
+            query: The question.
+        """
         # most memories have no past: then the question is not searched for signs of one
-        if not (memory.past or any(fact.valid_until for fact in memory.facts)) or not query.is_about_past:
+        if not (memory.past or facts.ending) or not query.is_about_past:
             return None
         past = past_facts(memory, query.today)
         return self.cache.past(past) if past else None
