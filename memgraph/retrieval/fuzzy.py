@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -10,10 +11,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph.retrieval.terms import character_ngrams
+from memgraph.retrieval.terms import MIN_NGRAMS, character_ngrams
 
 MIN_SIMILARITY = 0.4
 """The lowest similarity that counts."""
+MIN_SHARED = math.ceil(MIN_SIMILARITY * MIN_NGRAMS)
+"""Words that share fewer n-grams are less similar than that, however short they are."""
 MAX_MATCHES = 100
 
 
@@ -71,7 +74,7 @@ class Vocabulary:
             Dice, "Measures of the Amount of Ecologic Association Between Species", 1945.
         """
         shared = self._count_shared([ngrams for _, ngrams in words])
-        candidates = np.flatnonzero(shared)
+        candidates = np.flatnonzero(shared >= MIN_SHARED)
         rows, numbers = np.divmod(candidates, max(1, len(self._words)))
         query_counts = np.array([len(ngrams) for _, ngrams in words], dtype=np.int64)
         similarity = 2 * shared[candidates] / (self._ngram_counts[numbers] + query_counts[rows])

@@ -179,7 +179,8 @@ class LexicalIndex:
         """Return the idf of those of *terms*, all different, that a document contains."""
         counts: dict[str, int] = {}
         for segment in self.segments:
-            counts |= {term: counts.get(term, 0) + count for term, count in segment.count(terms).items()}
+            found = segment.count(terms)
+            counts = {**counts, **{term: counts.get(term, 0) + n for term, n in found.items()}} if counts else found
         return {term: idf(self._size, count) for term, count in counts.items()}
 
 

@@ -17,6 +17,8 @@ MAX_TERM_CHARS = 40
 NGRAM_SIZES = (3, 4)
 MIN_WORD_CHARS = 4
 """A shorter word has no n-grams: it is spelled like no other."""
+MIN_NGRAMS = 6
+"""A word has at least so many different n-grams, if it has any: "aaaa" has 6, three of each size."""
 
 _STOP = """
     a about above after again against all am an and any are as at be because been before being below between both but by
