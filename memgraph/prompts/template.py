@@ -78,6 +78,8 @@ class Template(BaseModel):
     """Contains {today}, {memory}, {conversation} and {hints}."""
     hints: str
     """Contains {hints}; omitted without hints."""
+    lasting: str
+    """The hint at a sentence that may be worth remembering; contains {number}, that of its turn, and {sentence}."""
     problem: str
     """The correction request after an unreadable answer; contains {problem}."""
     examples: tuple[TemplateExample, ...]

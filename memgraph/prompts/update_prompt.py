@@ -31,6 +31,7 @@ from memgraph.categories import DEFAULT_CATEGORIES, Category
 from memgraph.models import Fact, Memory, Prompt, PromptExample, Turn
 from memgraph.policy import Policy
 from memgraph.profile import describe_profile, render_value
+from memgraph.prompts.hints import render_hints
 from memgraph.prompts.template import (
     Instructions,
     Language,
@@ -136,7 +137,7 @@ def update_prompt(
         today=render_day(local_day(now, timezone)),
         memory=_memory_block(memory, facts, policy, timezone),
         conversation="\n".join(_render_turns(turns, new_ids, timezone)),
-        hints=_hints([signals.hint(name, language) for name in signal_names], template),
+        hints=render_hints([signals.hint(name, language) for name in signal_names], turns, new_ids, language),
     )
     return Prompt(
         system=given.system,
@@ -228,10 +229,6 @@ def render_summaries(memory: Memory, names: Collection[str]) -> list[str]:
 def _block(name: str, lines: str) -> str:
     """Return *lines* in a tag; nothing without lines."""
     return f"<{name}>\n{lines}\n</{name}>\n" if lines else ""
-
-
-def _hints(hints: Sequence[str], template: Template) -> str:
-    return substitute(template.hints, hints="\n".join(f"- {hint}" for hint in hints)) if hints else ""
 
 
 def shorten(text: str, limit: int) -> str:

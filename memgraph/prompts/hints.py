@@ -1,0 +1,73 @@
+"""Hints: what the prompt points out in the conversation, so that a small model overlooks less of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from heapq import nlargest
+from typing import NamedTuple
+
+from memgraph.models import Turn
+from memgraph.prompts.template import Language, load_template, substitute
+from memgraph.text.lasting import predict
+from memgraph.text.normalize import escape, single_line
+from memgraph.text.sentences import cut_at_sentence, sentences
+from memgraph.text.spans import own_words
+
+MIN_PROBABILITY = 0.5
+"""Probability of being worth remembering from which a sentence is pointed out."""
+MIN_SENTENCES = 4
+"""Of the user; a shorter conversation is read whole by any model."""
+MAX_SENTENCES = 8
+"""Sentences that are pointed out, the most probable ones."""
+MAX_CHARS = 200
+"""Characters of a sentence that is pointed out."""
+
+
+class _Sentence(NamedTuple):
+    turn: int
+    """The number of its turn in the prompt, from 1."""
+    text: str
+
+
+def render_hints(
+    signal_hints: Iterable[str],
+    turns: Sequence[Turn],
+    new_ids: AbstractSet[str],
+    language: Language,
+) -> str:
+    """Return the hints of the signals and the sentences that may be worth remembering, as a list; empty without any.
+
+    Args:
+        signal_hints: One for each signal that was detected.
+        turns: The turns that the prompt shows, in its order.
+        new_ids: The ids of those to learn from.
+        language: Of the prompt, and of the sentences.
+    """
+    template = load_template(language)
+    pointed_out = (
+        _render_sentence(sentence, template.lasting) for sentence in _lasting_sentences(turns, new_ids, language)
+    )
+    lines = "\n".join(f"- {hint}" for hint in (*signal_hints, *pointed_out))
+    return substitute(template.hints, hints=lines) if lines else ""
+
+
+def _lasting_sentences(turns: Sequence[Turn], new_ids: AbstractSet[str], language: Language) -> list[_Sentence]:
+    """Return the sentences of the user in the new turns that are probably worth remembering, in their order."""
+    said = [
+        _Sentence(number, sentence.strip())
+        for number, turn in enumerate(turns, 1)
+        if turn.is_users and turn.id in new_ids
+        for sentence in sentences(own_words(turn))
+    ]
+    if len(said) < MIN_SENTENCES:
+        return []
+    probabilities = [predict(sentence.text, language).confidence for sentence in said]
+    likely = [place for place, probability in enumerate(probabilities) if probability >= MIN_PROBABILITY]
+    chosen = nlargest(MAX_SENTENCES, likely, key=probabilities.__getitem__)
+    return [said[place] for place in sorted(chosen)]
+
+
+def _render_sentence(sentence: _Sentence, template: str) -> str:
+    text = escape(cut_at_sentence(single_line(sentence.text), MAX_CHARS, len))
+    return substitute(template, number=str(sentence.turn), sentence=text)
