@@ -1,4 +1,7 @@
-"""Streams an answer. Silence is limited, not the time of a slow model; the connection of a call given up is closed."""
+"""Streams an answer. Silence is limited, not the time of a slow model; the connection of a call given up is closed.
+
+An answer that repeats itself is given up, too: what came before is the answer, as if it had reached its length limit.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from contextvars import copy_context
 from functools import partial
@@ -16,6 +19,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 
 from memgraph._concurrency import run_in_thread
 from memgraph.errors import ModelError
+from memgraph.llm.repetition import repetition_start
 from memgraph.policy import Policy
 
 if TYPE_CHECKING:
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
 
 BYTES_READ = 2_000
 """Bytes of a prompt, about 500 tokens, that a slow model reads in `model_timeout_seconds`."""
+
+CHECK_CHARS = 200
+"""Characters of an answer after which it is searched for repetitions again."""
 
 CLIENT_MARGIN_SECONDS = 2.0
 """How much longer a client waits on a silent connection. A call that was given up may stay open for it."""
@@ -82,6 +89,41 @@ class _Clock:
         return TimeoutError(f"no chunk for {self._limits.silence:g} s")
 
 
+class _Chunks:
+    """The chunks of an answer, until it ends or begins to repeat itself."""
+
+    def __init__(self) -> None:
+        self._received: list[AIMessage] = []
+        self._texts: list[str] = []
+        self._size = 0
+        self._checked = 0
+        self._repeats_from: int | None = None
+
+    def add(self, chunk: AIMessage) -> None:
+        """Append *chunk*; every CHECK_CHARS characters the answer is searched for repetitions."""
+        self._received.append(chunk)
+        calls = chunk.tool_call_chunks if isinstance(chunk, AIMessageChunk) else []
+        text = "".join([chunk.text, *(call["args"] or "" for call in calls)])
+        self._texts.append(text)
+        self._size += len(text)
+        if self._size - self._checked >= CHECK_CHARS:
+            self._checked = self._size
+            self._repeats_from = repetition_start("".join(self._texts))
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the answer repeats itself: what follows is worth nothing."""
+        return self._repeats_from is not None
+
+    def join(self) -> AIMessage:
+        """Return the whole answer; one that repeats itself ends before that, as if it had reached its length limit."""
+        answer = _join(self._received)
+        if self._repeats_from is None:
+            return answer
+        content = "".join(self._texts)[: self._repeats_from] if answer.text else answer.content
+        return answer.model_copy(update={"content": content, "response_metadata": {"finish_reason": "length"}})
+
+
 def stream(
     model: Runnable[Any, Any], prompt: Sequence[AnyMessage], limits: CallLimits, options: dict[str, Any]
 ) -> AIMessage:
@@ -107,42 +149,45 @@ def stream(
 
     reading = run_in_thread(partial(copy_context().run, read), "memgraph-model-call")
     reading.add_done_callback(lambda _: chunks.put(None))
+    clock, received = _Clock(limits), _Chunks()
     try:
-        received = list(_receive(chunks, _Clock(limits)))
+        while not received.repeats:
+            chunk = _next_chunk(chunks, clock)
+            if chunk is None:
+                reading.result()
+                break
+            received.add(chunk)
     finally:
         given_up.set()
-    reading.result()
-    return _join(received)
+    return received.join()
 
 
-def _receive(chunks: queue.SimpleQueue[AIMessage | None], clock: _Clock) -> Iterator[AIMessage]:
-    while True:
-        try:
-            chunk = chunks.get(timeout=clock.next_wait())
-        except queue.Empty:
-            raise clock.timeout_error() from None
-        if chunk is None:
-            return
-        yield chunk
+def _next_chunk(chunks: queue.SimpleQueue[AIMessage | None], clock: _Clock) -> AIMessage | None:
+    """Return the next chunk, or None after the last."""
+    try:
+        return chunks.get(timeout=clock.next_wait())
+    except queue.Empty:
+        raise clock.timeout_error() from None
 
 
 async def astream(
     model: Runnable[Any, Any], prompt: Sequence[AnyMessage], limits: CallLimits, options: dict[str, Any]
 ) -> AIMessage:
     """Return the whole answer without blocking a thread, see `stream`. The connection is closed at once."""
-    clock, received = _Clock(limits), list[AIMessage]()
+    clock, received = _Clock(limits), _Chunks()
     answer = cast("AsyncGenerator[AIMessage]", model.astream(list(prompt), CONFIG, **options))
     try:
-        while True:
+        while not received.repeats:
             try:
                 async with asyncio.timeout(clock.next_wait()):
-                    received.append(await anext(answer))
+                    received.add(await anext(answer))
             except StopAsyncIteration:
-                return _join(received)
+                break
             except TimeoutError as error:
                 raise clock.timeout_error() from error
     finally:
         await answer.aclose()
+    return received.join()
 
 
 def _join(chunks: Sequence[object]) -> AIMessage:

@@ -20,7 +20,7 @@ from memgraph.llm.stream import CallLimits, DeadlineError, astream, make_limits,
 from memgraph.testing import ScriptedModel
 
 HELLO = [HumanMessage("Hello.")]
-PATIENT = CallLimits(20, 20, 20)
+PATIENT = CallLimits(60, 60, 60)
 
 both_ways = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 
@@ -64,6 +64,23 @@ def slow(connection: Connection) -> None:
     connection.finish()
 
 
+def repeating(connection: Connection) -> None:
+    """Repeat a fact until the client closes the connection."""
+    connection.send('{"newFacts":[')
+    while not connection.wait_until_closed(0.001):
+        connection.send('{"content":"Likes tea."},')
+
+
+@both_ways
+def test_an_answer_that_repeats_itself_is_closed_and_ends_before_that(is_async: bool) -> None:  # noqa: FBT001
+    with serving(repeating) as server:
+        message = run(openai(server), PATIENT, is_async)
+
+        assert server.closed.acquire(timeout=60)
+    answer = read_answer(message)
+    assert (answer.text, answer.cut_off) == ('{"newFacts":[{"content":"Likes tea."},', True)
+
+
 @both_ways
 def test_the_chunks_are_joined_with_their_usage_and_their_end(is_async: bool) -> None:  # noqa: FBT001
     """As if the answer had come whole."""
@@ -78,7 +95,7 @@ def test_the_chunks_are_joined_with_their_usage_and_their_end(is_async: bool) ->
 def test_a_slow_answer_is_not_a_dead_one(is_async: bool) -> None:  # noqa: FBT001
     """Only the silence between two chunks is limited: 1.6 seconds of answer, none of them silent for 1."""
     with serving(slow) as server:
-        assert run(openai(server), CallLimits(20, 1, 20), is_async).text == "x" * 8
+        assert run(openai(server), CallLimits(60, 1, 60), is_async).text == "x" * 8
 
 
 @both_ways
@@ -91,7 +108,7 @@ def test_the_first_chunk_may_take_longer(is_async: bool) -> None:  # noqa: FBT00
         connection.finish()
 
     with serving(late) as server:
-        assert run(openai(server), CallLimits(20, 0.3, 20), is_async).text == "Hi."
+        assert run(openai(server), CallLimits(60, 0.3, 60), is_async).text == "Hi."
 
 
 @both_ways
@@ -100,7 +117,7 @@ def test_silence_ends_the_call_and_closes_the_connection(script: Script, is_asyn
     """A server would go on computing an answer that nobody reads."""
     with serving(script) as server:
         with pytest.raises(TimeoutError):
-            run(openai(server), CallLimits(0.3, 0.3, 20), is_async)
+            run(openai(server), CallLimits(0.3, 0.3, 60), is_async)
 
         assert server.closed.acquire(timeout=60)
 
