@@ -79,6 +79,31 @@ def test_what_the_model_says_is_the_same_is_confirmed() -> None:
     assert (fact.id, fact.content, fact.confirmations) == ("chess", CHESS.content, 1)
 
 
+HIKING = Fact(id="hiking", content="Likes hiking in the Alps.", source="t0", confidence=0.9)
+EVERY_ID = update_answer({"content": NEW, "quote": SAID, "replaces": ["chess", "hiking"]})
+
+
+@pytest.mark.parametrize(("answer", "kept"), [('{"1": "both"}', [HIKING.content, NEW]), ('{"1": "replaces"}', [NEW])])
+def test_what_has_nothing_in_common_is_replaced_only_if_the_model_says_so_twice(answer: str, kept: list[str]) -> None:
+    """Small models name every fact that they were shown."""
+    storage = stored(CHESS, HIKING)
+
+    model, _ = learn(EVERY_ID, answer, storage=storage)
+
+    assert f"known (unknown): {HIKING.content}\nnew (" in model.asked[1][0].text
+    assert CHESS.content not in model.asked[1][0].text
+    assert current(storage) == kept
+
+
+def test_without_a_second_look_it_is_not_replaced() -> None:
+    storage = stored(CHESS, HIKING)
+
+    model, _ = learn(EVERY_ID, storage=storage, policy=Policy(reconcile="off"))
+
+    assert len(model.asked) == 1
+    assert current(storage) == [HIKING.content, NEW]
+
+
 @pytest.mark.parametrize("answer", ['{"1": "both"}', "Hm.", "", '{"newFacts": []}', ModelError("down")])
 def test_without_a_clear_answer_both_stay(answer: Answer) -> None:
     """A second look that fails costs no update, and is not repeated."""

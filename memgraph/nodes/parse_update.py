@@ -13,7 +13,13 @@ from memgraph.models import MemoryUpdate, Refusal, timestamp
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.prompts.reconcile import parse_verdicts, reconcile_prompt
-from memgraph.rules.conflicts import likely_conflicts, settle
+from memgraph.rules.conflicts import (
+    MAX_CONFLICTS,
+    doubtful_replacements,
+    likely_conflicts,
+    settle,
+    without_replacements,
+)
 from memgraph.rules.repeats import mark_repeats
 from memgraph.rules.watermark import without_progress
 from memgraph.state import Parsed, ParseInput
@@ -25,7 +31,7 @@ MAX_ATTEMPTS = 2
 """Maximum number of answers, the second after an unreadable one."""
 _CUT_OFF = Refusal(
     item="the rest of the answer",
-    reason="the model was cut off at its length limit, even for a single turn; allow it a longer answer",
+    reason="it was cut off, at the length limit of the model or since it repeated itself, even for a single turn",
 )
 
 
@@ -35,19 +41,21 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     If the answer was cut off, what it contains is used, but its turns stay pending: they are shown again in smaller
     batches. A single turn is not shown again, since its answer would be cut off again.
 
-    If the changes likely contradict known facts, the model is asked about these once; its answer settles the changes
-    if it is readable, and is never asked for again. With an embedding model the other additions are compared with the
-    known facts by their meaning too.
+    If the changes likely contradict known facts, or replace some with which they have nothing in common, the model is
+    asked about these once; its answer settles the changes if it is readable, and is never asked for again. With an
+    embedding model the other additions are compared with the known facts by their meaning too.
     """
     if state.get("question") == "conflicts":
         verdicts = parse_verdicts(state["response"], state.get("likely_conflicts", ()))
-        return {"changes": settle(state["changes"], verdicts)} if "changes" in state else {}
+        slots = runtime.context.slots
+        return {"changes": settle(state["changes"], verdicts, state["memory"], slots)} if "changes" in state else {}
     parsed = _parse_changes(state, runtime)
     if "changes" not in parsed:
         return parsed
     looked = _second_look(parsed["changes"], state, runtime.context)
     undecided = frozenset(conflict.addition_id for conflict in looked.get("likely_conflicts", ()))
-    return {**parsed, **looked, "changes": _compare_meaning(parsed["changes"], state, runtime.context, undecided)}
+    changes = looked.get("changes", parsed["changes"])
+    return {**parsed, **looked, "changes": _compare_meaning(changes, state, runtime.context, undecided)}
 
 
 def _compare_meaning(
@@ -95,16 +103,22 @@ def _parse_changes(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
 
 
 def _second_look(changes: MemoryUpdate, state: ParseInput, context: RunContext) -> Parsed:
-    """Return the likely conflicts of *changes*, and the prompt that asks about them if there are any."""
+    """Return *changes* without doubtful replacements, and the prompt that asks about these and about likely conflicts.
+
+    There is no prompt if there is nothing to ask about, or if a second look is never wanted.
+    """
     memory, policy = state["memory"], context.policy
-    if policy.reconcile == "off":
-        return {"likely_conflicts": ()}
     shown = state["prompt"].shown(state["turns"])
-    conflicts = likely_conflicts(changes, memory, shown, policy, context.slots)
+    doubtful = doubtful_replacements(changes, memory, shown, context.slots)
+    changes = without_replacements(changes, doubtful)
+    if policy.reconcile == "off":
+        return {"changes": changes, "likely_conflicts": ()}
+    likely = likely_conflicts(changes, memory, shown, policy, context.slots)
+    conflicts = tuple(dict.fromkeys((*doubtful, *likely)))[:MAX_CONFLICTS]
     if not conflicts:
-        return {"likely_conflicts": ()}
+        return {"changes": changes, "likely_conflicts": ()}
     prompt = reconcile_prompt(conflicts, changes, memory, language=policy.prompt_language, timezone=context.timezone)
-    return {"likely_conflicts": conflicts, "second_look": prompt}
+    return {"changes": changes, "likely_conflicts": conflicts, "second_look": prompt}
 
 
 def _asked_about(state: ParseInput, context: RunContext) -> AskedAbout:

@@ -1,6 +1,8 @@
-"""Likely conflicts: known facts that an addition may make untrue, although it does not replace them.
+"""What the model is asked about in a second look: likely conflicts and doubtful replacements.
 
-The model decides them in a second look; this only finds what is worth asking about.
+A likely conflict is a known fact that an addition may make untrue, although it does not replace it. A doubtful
+replacement is one of a fact that has nothing in common with the addition: small models name every fact that they were
+shown. The model decides both; this only finds what is worth asking about.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import math
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from heapq import nlargest
 from itertools import accumulate
 from operator import attrgetter
@@ -20,7 +22,8 @@ from memgraph.policy import Policy
 from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.merge import KnownFacts
-from memgraph.text.changes import ChangeKind, find_change, light_words
+from memgraph.rules.relatedness import is_related, share_slot, topic_terms
+from memgraph.text.changes import ChangeKind, find_change
 from memgraph.text.normalize import language_of
 from memgraph.text.sentences import sentences
 from memgraph.text.slots import Slots, packaged_slots
@@ -130,13 +133,13 @@ class _FactIndex:
 
     def related(self, addition: Addition, kind: ChangeKind, said: str) -> Iterator[_Scored]:
         """Yield the facts that were said before *addition* and share enough of their words with it and with *said*."""
-        stated, words = _terms(addition.content), _terms(said)
+        stated, words = topic_terms(addition.content), topic_terms(said)
         for fact in self._candidates(stated | words):
-            own = _terms(fact.content)
+            own = topic_terms(fact.content)
             shared = self._share(own, stated | words)
             # "I gave up rowing, I go climbing now": the ended one is what the new fact does not name
             is_named = self._share(own, words - stated) >= MIN_NAMED[language_of([fact.content])]
-            is_ended = kind == "ends" and (is_named or _share_slot(addition, fact, self._slots))
+            is_ended = kind == "ends" and (is_named or share_slot(addition, fact, self._slots))
             if (is_ended or shared >= MIN_SHARED[kind]) and _may_conflict(addition, fact, self._slots):
                 yield _Scored(shared, Conflict(known_id=fact.id, addition_id=addition.id))
 
@@ -170,23 +173,6 @@ class _FactIndex:
         return self._idf[term]
 
 
-def _share_slot(addition: Addition, fact: Fact, slots: Slots) -> bool:
-    """Return whether both state something about one slot, also one that has several values, such as an allergy."""
-    stated = {value.slot for value in slots.values(addition.content, addition.slot)}
-    return bool(stated) and slots.states(fact.content, stated)
-
-
-def _terms(text: str) -> frozenset[str]:
-    """Return the words of *text*, in Chinese the pairs of characters, that name what it is about: no numbers."""
-    words = (term for term in extract_terms(text) if len(term) > 1 or term.isascii())
-    return frozenset(term for term in words if not term.isdecimal()) - _light_terms()
-
-
-@cache
-def _light_terms() -> frozenset[str]:
-    return frozenset(extract_terms(" ".join(light_words())))
-
-
 def _beginning(term: str) -> str:
     """Return what the forms of a stem have in common: "y" at the end of a word is "i" in its stem."""
     return term.removesuffix("i")
@@ -207,13 +193,46 @@ def _is_decided(addition: Addition, fact: Fact, slots: Slots) -> bool:
     return new is not None and known is not None and (new.slot, new.of) == (known.slot, known.of)
 
 
-def settle(changes: MemoryUpdate, verdicts: Mapping[Conflict, Verdict]) -> MemoryUpdate:
-    """Return *changes* in which additions replace, or repeat, known facts as the model decided."""
+def doubtful_replacements(
+    changes: MemoryUpdate, memory: Memory, turns: Sequence[Turn], slots: Slots
+) -> tuple[Conflict, ...]:
+    """Return the replacements of facts that have nothing in common with the addition, unless something has ended.
+
+    The parameters are those of `likely_conflicts`.
+    """
+    return tuple(
+        Conflict(known_id=fact.id, addition_id=addition.id)
+        for addition in changes.additions
+        for old in addition.replaces
+        if (fact := memory.fact(old)) and not is_related(addition, fact, slots)
+        if not (said := _changed_words(addition, turns)) or said[0] != "ends"
+    )
+
+
+def without_replacements(changes: MemoryUpdate, doubtful: Sequence[Conflict]) -> MemoryUpdate:
+    """Return *changes* in which the additions do not replace the facts of *doubtful*."""
+    pairs = {(one.addition_id, one.known_id) for one in doubtful}
+    additions = (
+        addition.model_copy(
+            update={"replaces": tuple(old for old in addition.replaces if (addition.id, old) not in pairs)}
+        )
+        for addition in changes.additions
+    )
+    return changes.model_copy(update={"additions": tuple(additions)}) if pairs else changes
+
+
+def settle(changes: MemoryUpdate, verdicts: Mapping[Conflict, Verdict], memory: Memory, slots: Slots) -> MemoryUpdate:
+    """Return *changes* in which additions replace, or repeat, known facts as the model decided.
+
+    What has nothing in common is not the same, whatever the model decided.
+    """
+    proposed = {addition.id: addition for addition in changes.additions}
     replaced, repeated = defaultdict[str, list[str]](list), dict[str, str]()
     for conflict, verdict in verdicts.items():
+        addition, fact = proposed.get(conflict.addition_id), memory.fact(conflict.known_id)
         if verdict == "replaces":
             replaced[conflict.addition_id].append(conflict.known_id)
-        elif verdict == "same":
+        elif verdict == "same" and addition and fact and is_related(addition, fact, slots):
             repeated.setdefault(conflict.addition_id, conflict.known_id)
     additions = (
         addition.model_copy(

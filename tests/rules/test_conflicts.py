@@ -11,11 +11,19 @@ from update_values import addition, fact, turn, update
 
 from memgraph import Fact, Memory, Policy
 from memgraph.models import Addition, Conflict, Evidence, Removal, Verdict
-from memgraph.rules.conflicts import MAX_CONFLICTS, MAX_PER_ADDITION, likely_conflicts, settle
-from memgraph.text.slots import load_slots
+from memgraph.rules.conflicts import (
+    MAX_CONFLICTS,
+    MAX_PER_ADDITION,
+    doubtful_replacements,
+    likely_conflicts,
+    settle,
+    without_replacements,
+)
+from memgraph.text.slots import load_slots, packaged_slots
 
 BEFORE, LATER = "2026-01-05T08:00:00Z", "2026-05-02T08:00:00Z"
 POLICY = Policy()
+SLOTS = packaged_slots()
 
 CHANGES = (
     ("Prefers tea to coffee.", "Prefers coffee to tea.", "I've switched from tea to coffee, my doctor said so."),
@@ -188,14 +196,70 @@ def test_one_second_look_has_few_pairs() -> None:
 
 def test_an_update_without_change_words_reads_no_fact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most updates have none, so they pay for nothing."""
-    monkeypatch.setattr("memgraph.rules.conflicts.extract_terms", lambda _: pytest.fail("a fact was read"))
+    for module in ("conflicts", "relatedness"):
+        monkeypatch.setattr(f"memgraph.rules.{module}.extract_terms", lambda _: pytest.fail("a fact was read"))
 
     assert conflicts(quoted("Likes jazz.", "I like jazz.")) == []
+
+
+# -- doubtful replacements ------------------------------------------------------------------------
+
+NOVEL = fact("Likes The Great Gatsby.", id="novel")
+BASS = fact("Learned to cook steamed sea bass.", id="bass", evidence=(Evidence(quote="from the museum's recipes"),))
+HIKING = fact("Likes hiking.", id="hiking")
+OSLO = fact("Lives in Oslo.", id="oslo")
+EVERY_ID = ("novel", "bass", "hiking", "oslo", "unknown")
+
+
+def doubted(content: str, quote: str, **fields: object) -> list[str]:
+    """The ids of the facts of which an addition that replaces all is doubted."""
+    changes = update(additions=(quoted(content, quote, replaces=EVERY_ID, **fields),))
+    memory = Memory(facts=(NOVEL, BASS, HIKING, OSLO))
+    return [one.known_id for one in doubtful_replacements(changes, memory, [turn("m1", quote)], SLOTS)]
+
+
+def test_a_replacement_of_what_has_nothing_in_common_is_doubted() -> None:
+    """As small models answer: the ids of all known facts."""
+    assert doubted("Plays the violin.", "I play the violin") == ["novel", "bass", "hiking", "oslo"]
+
+
+def test_a_word_in_common_is_a_reason_to_replace() -> None:
+    """In the facts, or in what the user said."""
+    assert doubted("Goes hiking daily.", "I hike each day") == ["novel", "bass", "oslo"]
+    assert doubted("Plans to visit museums.", "I want to visit museums") == ["novel", "hiking", "oslo"]
+
+
+def test_a_slot_in_common_is_a_reason_to_replace() -> None:
+    assert doubted("Settled down in Rome.", "I settled down in Rome", slot="home") == ["novel", "bass", "hiking"]
+
+
+@pytest.mark.parametrize("said", ["I gave up all my hobbies", "I quit everything"])
+def test_what_the_user_ended_may_have_nothing_in_common(said: str) -> None:
+    assert doubted("Has no hobbies.", said) == []
+
+
+def test_only_the_doubtful_replacements_are_taken_away() -> None:
+    changes = update(additions=(addition("Goes hiking daily.", id="n1", replaces=("novel", "hiking")),))
+
+    result = without_replacements(changes, [Conflict(known_id="novel", addition_id="n1")])
+
+    assert result.additions[0].replaces == ("hiking",)
+    assert without_replacements(changes, []) is changes
+
+
+def test_what_has_nothing_in_common_is_not_the_same() -> None:
+    """A small model says so."""
+    memory = Memory(facts=(fact("Plays the violin.", id="f1"),))
+
+    settled = settle(CHANGED, {PAIR: "same"}, memory, SLOTS)
+
+    assert settled == CHANGED
 
 
 # -- settling -------------------------------------------------------------------------------------
 
 PAIR = Conflict(known_id="f1", addition_id="n1")
+MEMORY = Memory(facts=(fact("Goes by bus.", id="f0"), fact("Rides a cycle to the office.", id="f1")))
 CHANGED = update(additions=(addition("Cycles to work.", id="n1", replaces=("f0",)), addition("Has a dog.", id="n2")))
 
 
@@ -205,7 +269,7 @@ CHANGED = update(additions=(addition("Cycles to work.", id="n1", replaces=("f0",
 )
 def test_only_the_addition_of_the_pair_is_settled(verdict: Verdict, replaces: tuple[str, ...], repeats: str) -> None:
     """What it replaced before, it still does."""
-    settled, other = settle(CHANGED, {PAIR: verdict}).additions
+    settled, other = settle(CHANGED, {PAIR: verdict}, MEMORY, SLOTS).additions
 
     assert (settled.replaces, settled.repeats) == (replaces, repeats)
     assert other == CHANGED.additions[1]
@@ -220,9 +284,9 @@ verdicts = st.dictionaries(
 @given(verdicts)
 def test_settling_changes_links_only_and_once(given: dict[Conflict, Verdict]) -> None:
     """Whatever the model says, and however often it is applied."""
-    settled = settle(CHANGED, given)
+    settled = settle(CHANGED, given, MEMORY, SLOTS)
 
-    assert settle(settled, given) == settled
+    assert settle(settled, given, MEMORY, SLOTS) == settled
     plain = [one.model_copy(update={"replaces": (), "repeats": ""}) for one in CHANGED.additions]
     assert [one.model_copy(update={"replaces": (), "repeats": ""}) for one in settled.additions] == plain
     assert all(
