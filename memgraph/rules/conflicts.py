@@ -25,7 +25,7 @@ from memgraph.rules.merge import KnownFacts
 from memgraph.rules.relatedness import is_related, share_slot, topic_terms
 from memgraph.text.changes import ChangeKind, find_change
 from memgraph.text.normalize import language_of
-from memgraph.text.sentences import sentences
+from memgraph.text.quotes import sentences_of
 from memgraph.text.slots import Slots, packaged_slots
 from memgraph.text.spans import own_words
 
@@ -86,7 +86,7 @@ def _changed_words(addition: Addition, turns: Sequence[Turn]) -> tuple[ChangeKin
         for turn in reversed(turns):
             words = own_words(turn) if turn.is_users else ""
             if evidence.quote in words:
-                quoted = _sentences_of(evidence.quote, words)
+                quoted = "".join(sentences_of(evidence.quote, words).touched)
                 kind = find_change(quoted)
                 return (kind, quoted) if kind else None
     return None
@@ -97,19 +97,6 @@ def _is_in_same_order(one: str, other: str) -> bool:
     shorter, longer = sorted((extract_terms(one), extract_terms(other)), key=len)
     rest = iter(longer)
     return all(term in rest for term in shorter)
-
-
-def _sentences_of(quote: str, words: str) -> str:
-    """Return the sentences of *words* that *quote* touches."""
-    start = words.index(quote)
-    end = start + len(quote)
-    touched: list[str] = []
-    position = 0
-    for sentence in sentences(words):
-        if position < end and start < position + len(sentence):
-            touched.append(sentence)
-        position += len(sentence)
-    return "".join(touched)
 
 
 class _FactIndex:

@@ -19,8 +19,8 @@ from memgraph.rules.watermark import without_progress
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import HAN, fold
 from memgraph.text.polarity import states_opposite
-from memgraph.text.quotes import FoundQuote, QuoteFinder
-from memgraph.text.remarks import is_passing_remark, mentions_user
+from memgraph.text.quotes import FoundQuote, QuoteFinder, sentences_of
+from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
 from memgraph.text.sentences import sentences
 from memgraph.text.signals import detect, load_signals
 from memgraph.text.spans import own_words
@@ -127,8 +127,8 @@ class SaidWords:
         if quoted and states_opposite(addition.content, quoted.words, own_words(quoted.turn)):
             return Judgement("its quote states the opposite", quoted)
         problem = self._missing(addition, quoted, self._asked(quoted), mode)
-        if problem is None and quoted and addition.category in _OF_REMARKS and self._is_remark(quoted):
-            problem = "a passing remark, not something about the user that lasts"
+        if problem is None and quoted:
+            problem = self._remark_problem(quoted, addition.category)
         return Judgement(problem, quoted)
 
     def quote_problem(self, quote: str) -> str | None:
@@ -172,16 +172,18 @@ class SaidWords:
                 return FoundQuote(turn, "")
         return None
 
-    def _is_remark(self, quoted: FoundQuote) -> bool:
-        """Return whether a quote is a passing remark: it answers no question, nor goes on about the user."""
+    def _remark_problem(self, quoted: FoundQuote, category: str) -> str | None:
+        """Return why the sentences of a quote state nothing about the user; None if they do, or answer a question."""
         before = self._previous.get(quoted.turn.id)
         if not quoted.words or (before and before.role == "ai" and asks(own_words(before))):
-            return False
-        said = sentences(own_words(quoted.turn))
-        place = next((place for place, sentence in enumerate(said) if quoted.words in sentence), None)
-        if place is None or (place and mentions_user(said[place - 1])):
-            return False
-        return is_passing_remark(said[place])
+            return None
+        before_it, touched = sentences_of(quoted.words, own_words(quoted.turn))
+        if touched and all(map(is_about_assistant, touched)):
+            return "it is about the assistant, not about the user"
+        goes_on = mentions_user(before_it)
+        if category in _OF_REMARKS and touched and not goes_on and all(map(is_passing_remark, touched)):
+            return "a passing remark, not something about the user that lasts"
+        return None
 
     # -- answers to the assistant -----------------------------------------------------------------
 

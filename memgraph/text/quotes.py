@@ -13,6 +13,7 @@ from rapidfuzz import fuzz
 from memgraph.models import MAX_QUOTE_CHARS, Turn
 from memgraph.text.normalize import words_of
 from memgraph.text.secrets import mask
+from memgraph.text.sentences import sentences
 from memgraph.text.spans import own_words, pieces_of
 
 MIN_ALIGNMENT = 85.0
@@ -32,6 +33,28 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 _MIN_CHARS = 2
 _NEGATIVE = "no not never none nothing without cannot 不 没 無 无 非 别 未"
 _NEGATIONS = frozenset(_NEGATIVE.split())
+
+
+class QuotedSentences(NamedTuple):
+    """The sentences that a quote touches."""
+
+    before: str
+    """The sentence before them; empty if there is none."""
+    touched: tuple[str, ...]
+
+
+def sentences_of(quote: str, text: str) -> QuotedSentences:
+    """Return the sentences of *text* that *quote*, a part of it, touches; none if it is not a part of it."""
+    start, position, before = text.find(quote), 0, ""
+    touched: list[str] = []
+    for sentence in sentences(text) if start >= 0 else ():
+        end = position + len(sentence)
+        if position < start + len(quote) and start < end:
+            touched.append(sentence)
+        elif not touched:
+            before = sentence
+        position = end
+    return QuotedSentences(before, tuple(touched))
 
 
 class FoundQuote(NamedTuple):

@@ -1,4 +1,4 @@
-"""Passing remarks: sentences of a user about the moment, such as the weather, and not about their life."""
+"""Sentences that state nothing about the life of the user: passing remarks, and what is about the assistant alone."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ MAX_PROBABILITY = 0.03
 """Probability of being worth remembering up to which a sentence about the moment is a passing remark."""
 MAX_PROBABILITY_OF_OTHERS = 0.01
 """The same of a sentence without a word for the moment."""
+MAX_PROBABILITY_OF_ADDRESSED = 0.1
+"""The same of a sentence that is addressed to the assistant."""
 MIN_ENGLISH_WORDS = 2
 """Different English words that distinguish an English sentence from one of another language in the same script."""
 LASTING_CLASSES = frozenset(
@@ -21,7 +23,10 @@ LASTING_CLASSES = frozenset(
 )
 """Classes of words that a remark has none of."""
 
-_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
+_ASSISTANT = frozenset({"you", "you're", "you've", "you'd", "you'll", "yourself", "你", "您"})
+_ADDRESSING = frozenset({"you", "your", "you're", "do", "any", "so"})
+"""English words of a sentence that is addressed to the assistant, in addition to those of every sentence."""
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _BULLETS = ("-", "*", "•", "·")
 """What an item of a list begins with, which the text before it completes."""
 _KANA = re.compile("[\u3040-\u30ff]")
@@ -35,19 +40,31 @@ def is_passing_remark(text: str) -> bool:
     `lasting.py`; benchmarks/fifty_days.py measures it.
     """
     lower, tokens = _tokens(text)
-    language = language_of(text)
-    if _KANA.search(text) or (language == "en" and len(tokens & words("english")) < MIN_ENGLISH_WORDS):
-        return False
-    if (
-        text.lstrip().startswith(_BULLETS)
-        or any(map(str.isdecimal, text))
-        or _mentions(lower, tokens, _lasting_words())
-        or find_slot(text)
-    ):
+    if _is_doubtful(text, lower, tokens, words("english")):
         return False
     is_of_the_moment = _mentions(lower, tokens, _moment_words())
     limit = MAX_PROBABILITY if is_of_the_moment else MAX_PROBABILITY_OF_OTHERS
-    return predict(text, language).confidence <= limit
+    return predict(text, language_of(text)).confidence <= limit
+
+
+def is_about_assistant(text: str) -> bool:
+    """Return whether the sentence *text* of a user is about the assistant alone: "What about you?", "You're so kind!".
+
+    The same doubts make it False as of a passing remark.
+    """
+    lower, tokens = _tokens(text)
+    english = words("english") | _ADDRESSING
+    if not _mentions(lower, tokens, _ASSISTANT) or _is_doubtful(text, lower, tokens, english):
+        return False
+    return predict(text, language_of(text)).confidence <= MAX_PROBABILITY_OF_ADDRESSED
+
+
+def _is_doubtful(text: str, lower: str, tokens: frozenset[str], english: frozenset[str]) -> bool:
+    """Return whether *text* has a word or a form for which it may be about the user, or something that lasts."""
+    if _KANA.search(text) or (language_of(text) == "en" and len(tokens & english) < MIN_ENGLISH_WORDS):
+        return True
+    is_item_or_has_number = text.lstrip().startswith(_BULLETS) or any(map(str.isdecimal, text))
+    return is_item_or_has_number or _mentions(lower, tokens, _lasting_words()) or find_slot(text) is not None
 
 
 def mentions_user(text: str) -> bool:

@@ -220,6 +220,16 @@ def test_what_a_reviewer_wrote_needs_no_quote() -> None:
     assert is_kept(grounded((), "Likes tea.", edited_by_user=True))
 
 
+@pytest.mark.parametrize("category", ["context", "preference"])
+def test_words_about_the_assistant_state_nothing_about_the_user(category: str) -> None:
+    """A small model quotes what the user asked it."""
+    said = talk("I went for a run. What about you? Do you do any sports?")
+
+    result = grounded(said, "Does not do any sports.", quote="What about you? Do you do any sports", category=category)
+
+    assert (is_kept(result), reason(result)) == (False, "it is about the assistant, not about the user")
+
+
 @pytest.mark.parametrize("category", ["context", "knowledge"])
 def test_a_passing_remark_is_refused(category: str) -> None:
     result = grounded(

@@ -10,7 +10,7 @@ from memgraph.models import Turn
 from memgraph.policy import Policy
 from memgraph.text.episodes import find_episode
 from memgraph.text.provenance import with_provenance
-from memgraph.text.quotes import MAX_QUOTE_CHARS, FoundQuote, QuoteFinder, find_quote
+from memgraph.text.quotes import MAX_QUOTE_CHARS, FoundQuote, QuoteFinder, find_quote, sentences_of
 
 SAID = "Well, I’ve moved to “Oslo” … in  May!\n我在杭州 工作，喜欢喝茶。"
 
@@ -129,3 +129,11 @@ def test_the_latest_turn_of_the_assistant_is_found() -> None:
     found = QuoteFinder(turns).find_assistants("i use tabs")
 
     assert found is turns[2]
+
+
+def test_the_sentences_of_a_quote_are_all_that_it_touches() -> None:
+    text = "Hi! I like tea. Do you? I do."
+
+    assert sentences_of("tea. Do", text) == ("Hi! ", ("I like tea. ", "Do you? "))
+    assert sentences_of("Hi", text) == ("", ("Hi! ",))
+    assert sentences_of("coffee", text).touched == ()

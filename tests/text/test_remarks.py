@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.text.remarks import is_passing_remark, mentions_user
+from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,34 @@ def test_a_word_for_the_user_makes_it_none_wherever_it_stands(word: str, remark:
     assert mentions_user(f"{remark} {word}")
     assert not is_passing_remark(f"{remark} {word}")
     assert not is_passing_remark(f"{word} {remark}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What about you?",
+        "Do you do any sports?",
+        "Hmm, you are explaining very well.",
+        "Thank you very much for your advice!",
+        "你今天怎么样",
+        "谢谢你的建议！",
+    ],
+)
+def test_a_question_to_the_assistant_or_thanks_is_about_the_assistant_alone(text: str) -> None:
+    assert is_about_assistant(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do you know what helps my son with maths?",
+        "Can you find a school in Lisbon for a deaf child?",
+        "How do you cook rice for a diabetic?",
+        "The museum was wonderful.",
+        "Do you think 2 coffees a day are too much?",
+        "你觉得我该辞职吗？",
+    ],
+)
+def test_what_may_tell_of_the_user_is_not(text: str) -> None:
+    """A request has reasons."""
+    assert not is_about_assistant(text)
