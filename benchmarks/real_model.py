@@ -2,12 +2,13 @@
 
     python ../shared/tools/real_model.py &   # or any OpenAI-compatible server
     python benchmarks/real_model.py --url http://127.0.0.1:18183/v1 [--users Emily Frank] [--days 10] [--to FILE.json]
+    python benchmarks/real_model.py --url http://127.0.0.1:18183/v1 --locomo 4   # sessions of LoCoMo instead
 
 It is not part of `make bench`: a small model on a CPU takes hours. Each user's days are replayed in their order, with
 their dates, one update at a time, by the default settings. Printed are the facts that each update stored, with their
 dates and quotes, its tokens, how often the answer was unreadable, and what was refused. Whether a fact is true and
-useful is for a person to judge; `--to` writes everything as JSON, with the conversation. MemoryBank is read from
-outside the checkout.
+useful is for a person to judge; `--to` writes everything as JSON, with the conversation. In LoCoMo two people talk:
+the first to speak is the user, the other has a name. Both data sets are read from outside the checkout.
 """
 
 from __future__ import annotations
@@ -19,12 +20,17 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
+from langchain_core.messages import HumanMessage
+from locomo import LOCOMO, read_conversations
 from memory_bank import FILES, Day, User, read_users
 
 from memgraph import Context, Fact, MemgraphError, Policy, Report, Scope, build_graph, open_storage
 from memgraph.graph import UpdateGraph
+from memgraph.models import Turn
 from memgraph.prompts.schema import StructuredOutput
 
 COPIED = "copied from the examples"
@@ -67,6 +73,21 @@ class DayOutcome:
     @property
     def learned(self) -> bool:
         return bool(self.added or self.confirmed)
+
+
+def locomo_user(sessions: int) -> User:
+    """Return who speaks first in LoCoMo's first conversation, with its first *sessions*."""
+    turns = read_conversations(LOCOMO)[0].turns
+    name = turns[0].speaker
+    days = [
+        Day(at, tuple(_to_message(turn, name) for turn in session)) for at, session in groupby(turns, attrgetter("at"))
+    ]
+    return User(name, tuple(days[:sessions]))
+
+
+def _to_message(turn: Turn, user: str) -> HumanMessage:
+    other = None if turn.speaker == user else turn.speaker
+    return HumanMessage(turn.text, id=turn.id, name=other, additional_kwargs={"timestamp": turn.at})
 
 
 def replay(graph: UpdateGraph, user: User, days: Sequence[Day], context: Context) -> Iterator[DayOutcome]:
@@ -145,6 +166,7 @@ def main() -> None:
     parser.add_argument("--language", choices=FILES, default="en")
     parser.add_argument("--users", nargs="+", default=["Emily", "Frank"])
     parser.add_argument("--days", type=int, default=10, help="of each user, the earliest first")
+    parser.add_argument("--locomo", type=int, help="sessions of LoCoMo, instead of MemoryBank")
     parser.add_argument("--structured-output", default="auto", help="auto, none, json_schema or function_calling")
     parser.add_argument("--to", type=Path, help="JSON file for all outcomes; rewritten after each day")
     args = parser.parse_args()
@@ -155,9 +177,14 @@ def main() -> None:
     storage = open_storage("memory:")
     graph = build_graph(model=f"openai:{args.model}", storage=storage, policy=Policy())
     outcomes = list[DayOutcome]()
-    users = [user for user in read_users(FILES[args.language]) if user.name in args.users]
+    users = (
+        [locomo_user(args.locomo)]
+        if args.locomo
+        else [user for user in read_users(FILES[args.language]) if user.name in args.users]
+    )
     for user in users:
-        for outcome in replay(graph, user, user.days[: args.days], context):
+        days = user.days if args.locomo else user.days[: args.days]
+        for outcome in replay(graph, user, days, context):
             outcomes.append(outcome)
             print(show(outcome), flush=True)
             if args.to:
