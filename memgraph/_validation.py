@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
@@ -164,6 +164,29 @@ def _without_description(field: FieldInfo) -> FieldInfo:
 
 def _first_description_line(field: FieldInfo | None) -> str:
     return f": {field.description.splitlines()[0]}" if field and field.description else ""
+
+
+# -- lists -----------------------------------------------------------------------------------------
+
+
+def check_names(names: Sequence[str], what: str, *, limit: int, always: Collection[str] = ()) -> None:
+    """Check the names of a list that replaces the built-in one.
+
+    Args:
+        names: The names as they are listed.
+        what: What is listed, in the plural.
+        limit: The maximum number of them.
+        always: Names that are added if they are missing, and count, too.
+
+    Raises:
+        ValueError: If there are none, too many, or two that are the same.
+    """
+    if not names:
+        raise ValueError(f"the list is empty; leave it out for the built-in {what}")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"{twice!r} is listed twice")
+    if (count := len({*names, *always})) > limit:
+        raise ValueError(f"there are at most {limit} {what}, not {count}")
 
 
 # -- sentences -------------------------------------------------------------------------------------

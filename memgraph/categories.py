@@ -12,6 +12,7 @@ from typing import Annotated, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from memgraph._validation import check_names
 from memgraph.models import CATEGORIES
 
 MAX_CATEGORIES = 24
@@ -87,14 +88,8 @@ def _complete_list(categories: tuple[Category, ...]) -> tuple[Category, ...]:
         ValueError: If there are none, too many, or two with the same name.
     """
     names = [category.name for category in categories]
-    if not names:
-        raise ValueError("the list is empty; leave it out for the built-in categories")
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"{twice!r} is listed twice")
-    missing = tuple(Category(name=name) for name in REQUIRED_CATEGORIES if name not in names)
-    if len(names) + len(missing) > MAX_CATEGORIES:
-        raise ValueError(f"there are at most {MAX_CATEGORIES} categories, not {len(names) + len(missing)}")
-    return (*categories, *missing)
+    check_names(names, "categories", limit=MAX_CATEGORIES, always=REQUIRED_CATEGORIES)
+    return (*categories, *(Category(name=name) for name in REQUIRED_CATEGORIES if name not in names))
 
 
 Categories = Annotated[tuple[Category, ...], AfterValidator(_complete_list)]

@@ -13,6 +13,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 
+from memgraph._validation import check_names
 from memgraph.models import SECTIONS
 
 MAX_SECTIONS = 16
@@ -88,13 +89,7 @@ DEFAULT_SECTIONS = tuple(SummarySection(name=key) for key in _KEYS)
 
 def _check_list(sections: tuple[SummarySection, ...]) -> tuple[SummarySection, ...]:
     """Return *sections* if there is one, not too many, and no two with the same name."""
-    names = [section.name for section in sections]
-    if not names:
-        raise ValueError("the list is empty; leave it out for the built-in summaries")
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"{twice!r} is listed twice")
-    if len(names) > MAX_SECTIONS:
-        raise ValueError(f"there are at most {MAX_SECTIONS} summaries, not {len(names)}")
+    check_names([section.name for section in sections], "summaries", limit=MAX_SECTIONS)
     return sections
 
 
