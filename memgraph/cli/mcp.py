@@ -85,16 +85,13 @@ def _serve_http(
     ctx: CommandContext, client: MemoryClient, agent: str | None, host: str, port: int, *, no_token: bool
 ) -> None:
     """Serve the users of the tokens until stopped."""
-    from memgraph.cli.serve import LOCAL_NAMES, is_local, listen, make_authenticator, run_app
+    from memgraph.cli.serve import allowed_hosts, listen, make_authenticator, make_url, run_app
     from memgraph.mcp import create_mcp_app
 
     token, authenticator = make_authenticator(ctx, host, no_token=no_token)
-    hosts = {*LOCAL_NAMES, host} if is_local(host) else ()
-    app = create_mcp_app(client, authenticator, agent_name=agent, hosts=hosts)
+    app = create_mcp_app(client, authenticator, agent_name=agent, hosts=allowed_hosts(host))
     with listen(host, port) as listener:
-        name, number = listener.getsockname()[:2]
-        url = f"http://{f'[{name}]' if ':' in name else name}:{number}/mcp"
-        _print_usage(ctx, url, token, is_open=authenticator.is_open)
+        _print_usage(ctx, make_url(listener, "/mcp"), token, is_open=authenticator.is_open)
         run_app(app, listener)
     ctx.output.line("Stopped.")
 

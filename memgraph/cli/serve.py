@@ -12,6 +12,7 @@ from memgraph.cli.command import CommandContext, add_command
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Collection
 
     from starlette.types import ASGIApp
 
@@ -53,11 +54,10 @@ def serve(
     except ModuleNotFoundError as error:
         raise ConfigError(f"{NEEDS_EXTRA} ({error.name} is missing)") from error
     token, authenticator = make_authenticator(ctx, host, no_token=no_token)
-    hosts = {*LOCAL_NAMES, host} if is_local(host) else ()
-    app = create_app(ctx.settings, authenticator=authenticator, hosts=hosts, storage=ctx.storage)
+    app = create_app(ctx.settings, authenticator=authenticator, hosts=allowed_hosts(host), storage=ctx.storage)
     app.services.open()  # invalid settings fail before the port is opened
     with listen(host, port) as listener:
-        _print_usage(ctx, _make_url(listener), token, is_open=authenticator.is_open)
+        _print_usage(ctx, make_url(listener, "/memory"), token, is_open=authenticator.is_open)
         run_app(app, listener)
     ctx.output.line("Stopped.")
 
@@ -99,6 +99,11 @@ def is_local(host: str) -> bool:
     return host == "localhost"
 
 
+def allowed_hosts(host: str) -> Collection[str]:
+    """Return the names under which requests to a server at *host* come: any, if other machines reach it."""
+    return {*LOCAL_NAMES, host} if is_local(host) else ()
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Open the port.
 
@@ -116,9 +121,10 @@ def listen(host: str, port: int) -> socket.socket:
         raise ConfigError(f"cannot listen on {host}, port {port}: {detail}; choose another port with --port") from error
 
 
-def _make_url(listener: socket.socket) -> str:
+def make_url(listener: socket.socket, path: str) -> str:
+    """Return the URL of *path* on the server that listens."""
     host, port = listener.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/memory"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
 
 
 def _print_usage(ctx: CommandContext, url: str, token: str | None, *, is_open: bool) -> None:
