@@ -245,25 +245,29 @@ def update(memory: ConnectedMemory, arguments: UpdateArguments) -> ChangeAnswer:
         "category": arguments.category,
         "confidence": arguments.confidence,
     }
-    act = partial(
-        update_tool_fact,
-        caller=memory.caller(arguments.quote, arguments.thread_id),
-        fact_id=arguments.fact_id,
-        confirmed=None,
-        quote=mask(arguments.quote),
-        **{name: value for name, value in fields.items() if value is not None},
-    )
-    return memory.change(act, arguments.thread_id)
+    changed = {name: value for name, value in fields.items() if value is not None}
+    return _change(memory, update_tool_fact, arguments, **changed)
 
 
 def delete(memory: ConnectedMemory, arguments: DeleteArguments) -> ChangeAnswer:
     """Forget a remembered fact and the words it rests on, if the user asks for it; not one that a person wrote."""
+    return _change(memory, delete_tool_fact, arguments)
+
+
+def _change(
+    memory: ConnectedMemory,
+    tool: Callable[..., ToolResult],
+    arguments: UpdateArguments | DeleteArguments,
+    **fields: object,
+) -> ChangeAnswer:
+    """Change a fact by *tool*, for the words that the arguments quote; no person is asked to confirm it."""
     act = partial(
-        delete_tool_fact,
+        tool,
         caller=memory.caller(arguments.quote, arguments.thread_id),
         fact_id=arguments.fact_id,
         confirmed=None,
         quote=mask(arguments.quote),
+        **fields,
     )
     return memory.change(act, arguments.thread_id)
 
