@@ -166,7 +166,7 @@ def train(sentences: Sequence[Labelled]) -> dict[str, NDArray[np.generic]]:
     (keep_weights, keep_scale), (kind_weights, kind_scale) = to_integers(keep.coef_[0]), to_integers(kinds.coef_)
     return {
         "keep": keep_weights,
-        "kinds": kind_weights,
+        "kinds": np.ascontiguousarray(kind_weights.T),
         "scales": np.array([keep_scale, kind_scale]),
         "biases": np.concatenate([keep.intercept_, kinds.intercept_]),
         **fit_probabilities(sentences),

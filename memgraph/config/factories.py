@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memgraph.config.providers import choose_model, default_model
 from memgraph.llm import OFFLINE
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
 
     from memgraph.context import Context
@@ -75,7 +78,6 @@ def make_context(
     """
     from memgraph.context import AllowedChoices, Context
     from memgraph.prompts.template import read_instructions
-    from memgraph.retrieval.embedding_models import make_embeddings
     from memgraph.storage.episodes import log_kept_words
     from memgraph.text.signals import load_signals
     from memgraph.text.slots import load_slots
@@ -100,10 +102,16 @@ def make_context(
         prompt=read_instructions(settings.prompt_path) if settings.prompt_path else None,
         signals=load_signals(settings.signals_dir) if settings.signals_dir else None,
         slots=load_slots(settings.slots_dir) if settings.slots_dir else None,
-        embeddings=make_embeddings(settings.embedding) if settings.embedding is not None else None,
+        embeddings=_make_embeddings(settings.embedding) if settings.embedding is not None else None,
         model_params=settings.model_params,
         structured_output=settings.structured_output,
         review=settings.review,
         timezone=settings.timezone,
         allowed=allowed,
     )
+
+
+def _make_embeddings(config: str | Mapping[str, Any]) -> Embeddings:
+    from memgraph.retrieval.embedding_models import make_embeddings  # imports NumPy, which only embeddings need
+
+    return make_embeddings(config)

@@ -48,12 +48,13 @@ def _with_provider(name: str) -> str:
 
 def _offline(model: str, _params: Mapping[str, Any]) -> BaseChatModel:
     from memgraph.llm.offline import OfflineChatModel
-    from memgraph.retrieval.embedding_models import make_embeddings
 
     if not model:
         return OfflineChatModel()
     if model != "local":
         raise ModelSetupError(f"there is no model {OFFLINE}:{model}: use {OFFLINE}, or {OFFLINE_LOCAL}")
+    from memgraph.retrieval.embedding_models import make_embeddings
+
     return OfflineChatModel(embeddings=make_embeddings("local"))
 
 

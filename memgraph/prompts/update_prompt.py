@@ -41,7 +41,7 @@ from memgraph.prompts.template import (
     parse_instructions,
     substitute,
 )
-from memgraph.retrieval.lexical import bm25
+from memgraph.retrieval.bm25 import bm25
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.sections import DEFAULT_SECTIONS, SummarySection
 from memgraph.text.dates import local_date, local_day

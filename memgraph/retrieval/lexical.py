@@ -1,4 +1,4 @@
-"""BM25: the plain formula, and the default ranker, which adds similar words, synonyms, dates and a boost of threads.
+"""The default ranker: BM25 with similar words, synonyms, dates and a boost of threads.
 
 The ranker is an inverted index in a few segments, so that appended documents are indexed without the rest.
 """
@@ -8,19 +8,18 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memgraph.retrieval.bm25 import idf
 from memgraph.retrieval.boosts import DateIndex, ThreadBoost
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.fuzzy import MAX_MATCHES, Lists, Vocabulary
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.terms import Terms, extract_all_terms, extract_all_words, extract_terms
+from memgraph.retrieval.terms import Terms, extract_all_terms, extract_all_words
 
 Scores = NDArray[np.float64]
 """One score for each document, the higher the better, in the order of the documents."""
@@ -39,51 +38,6 @@ MIN_SEGMENT = 128
 """A smaller segment is built again together with the documents that follow it."""
 SEGMENT_RATIO = 4
 """So is one that is not this many times as large as what follows: there are few segments, and few are built again."""
-
-
-def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> list[float]:
-    """Score *texts* against *query* by BM25.
-
-        score = sum over query terms t of
-                idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean_length))
-
-    Args:
-        query: Free text. Empty text scores every text 0.
-        texts: N texts in any order.
-        k1: How soon repeating a term stops helping; 0 counts presence only.
-        b: How far long texts are discounted, from 0 (not at all) to 1.
-
-    Returns:
-        N scores, each >= 0, in the order of *texts*.
-
-    Source:
-        Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
-        The idf is Lucene's, which is never negative.
-    """
-    wanted = set(extract_terms(query))
-    counted = [(_wanted_counts(terms, wanted), len(terms)) for terms in extract_all_terms(texts)]
-    document_counts = Counter(term for counts, _ in counted for term in counts)
-    weights = {term: idf(len(texts), count) for term, count in document_counts.items()}
-    mean = sum(length for _, length in counted) / len(counted) if counted else 0
-    return [
-        sum(weights[term] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)) for term, tf in counts.items())
-        for counts, length in counted
-    ]
-
-
-def _wanted_counts(terms: Terms, wanted: AbstractSet[str]) -> dict[str, int]:
-    """Return how often each wanted term occurs; a Counter takes three times as long for a short text."""
-    counts: dict[str, int] = {}
-    for term in terms:
-        if term in wanted:
-            counts[term] = counts.get(term, 0) + 1
-    return counts
-
-
-@lru_cache(maxsize=65_536)  # a query has a hundred terms, most of which are in one of a few numbers of documents
-def idf(documents: int, containing: int) -> float:
-    """Return the inverse document frequency of a term that *containing* of *documents* contain."""
-    return math.log(1 + (documents - containing + 0.5) / (containing + 0.5))
 
 
 class LexicalIndex:

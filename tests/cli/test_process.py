@@ -44,6 +44,23 @@ def test_heavy_packages_are_not_imported(environment: dict[str, str], arguments:
     assert done.returncode == 0
 
 
+def test_an_update_by_the_offline_model_does_not_import_numpy(environment: dict[str, str]) -> None:
+    """It takes a tenth of the CPU of an update."""
+    code = "import sys; from memgraph.cli.app import start; start(sys.argv[1:]); sys.exit('numpy' in sys.modules)"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, "update", "-", "--user", "ada", "--model", "offline"],
+        env=environment,
+        input="User: I live in Lisbon.",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "Lives in Lisbon." in done.stdout
+    assert done.returncode == 0
+
+
 def test_a_closed_stdout_is_quiet(environment: dict[str, str]) -> None:
     with subprocess.Popen(
         [*MAIN, "config"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

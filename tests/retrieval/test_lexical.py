@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memgraph import Fact, IndexCache, ScoredFact, rank_facts
+from memgraph.retrieval.bm25 import bm25
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.fuzzy import MAX_MATCHES
 from memgraph.retrieval.lexical import (
@@ -20,7 +21,6 @@ from memgraph.retrieval.lexical import (
     MIN_SEGMENT,
     B,
     LexicalIndex,
-    bm25,
     matched_words,
     reusable_segments,
 )

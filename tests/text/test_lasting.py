@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-import numpy as np
 import pytest
 
 from memgraph.models import CATEGORIES
@@ -20,7 +19,7 @@ def test_the_weights_are_shipped_and_take_less_than_100_kilobytes() -> None:
 
 def test_what_is_kept_is_confident_enough_for_the_policy() -> None:
     """Otherwise the policy would refuse what the classifier keeps."""
-    assert load_weights().thresholds.min() >= Policy().fact_confidence_threshold
+    assert min(load_weights().thresholds) >= Policy().fact_confidence_threshold
 
 
 @pytest.mark.parametrize(
@@ -59,4 +58,4 @@ def test_case_and_apostrophes_do_not_matter_to_the_words() -> None:
 @pytest.mark.parametrize("text", ["", "?", "a" * 10_000, "\ud800", "我" * 5_000])
 def test_any_text_has_a_probability(text: str) -> None:
     assert 0 <= predict(text, "en").confidence <= 1
-    assert np.isfinite(predict(text, "zh").confidence)
+    assert 0 <= predict(text, "zh").confidence <= 1
