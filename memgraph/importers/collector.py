@@ -13,8 +13,7 @@ from memgraph.importers.report import ImportReport, ImportResult, Note
 from memgraph.models import CATEGORIES, Fact, Memory, new_fact_id
 from memgraph.policy import Policy
 from memgraph.text.dates import parse_time
-from memgraph.text.hidden import remove_hidden
-from memgraph.text.normalize import clean, fact_key, single_line
+from memgraph.text.normalize import clean_visible, fact_key, single_line
 from memgraph.text.sentences import cut_at_sentence
 
 QUOTED_CHARS = 80
@@ -70,7 +69,7 @@ class FactCollector:
             content: The text of the fact; anything but a text is skipped.
             fields: Other fields, by the names that Fact has.
         """
-        text = remove_hidden(clean(content)).strip() if isinstance(content, str) else ""
+        text = clean_visible(content).strip() if isinstance(content, str) else ""
         if not text:
             self.skip(content, "it has no content")
         elif (key := fact_key(text)) in self._facts:

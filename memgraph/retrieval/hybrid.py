@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memgraph.errors import EmbeddingError
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.lexical import LexicalIndex, Scores, TermExtractor
@@ -60,6 +61,23 @@ class HybridIndex:
         self._cache = vectors
         self._texts = [document.text for document in documents]
         self._embedded: _Embedded | None = None
+
+    @classmethod
+    def build(
+        cls,
+        documents: Sequence[Document],
+        extract: TermExtractor,
+        vectors: EmbeddingCache | None,
+        base: object = None,
+    ) -> HybridIndex:
+        """Build the index of *documents*: see `Ranker`.
+
+        Raises:
+            EmbeddingError: If there is no embedding model.
+        """
+        if vectors is None:
+            raise EmbeddingError('ranker "hybrid" needs an embedding model: pass embeddings=, any LangChain Embeddings')
+        return cls(documents, vectors, extract=extract, base=base if isinstance(base, HybridIndex) else None)
 
     @property
     def lexical(self) -> LexicalIndex:

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from memgraph.retrieval.documents import Document
 from memgraph.retrieval.fuzzy import MAX_MATCHES, Lists, Vocabulary
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.terms import Terms, extract_all_terms, extract_all_words
+
+if TYPE_CHECKING:
+    from memgraph.retrieval.embeddings import EmbeddingCache
 
 Scores = NDArray[np.float64]
 """One score for each document, the higher the better, in the order of the documents."""
@@ -80,6 +84,18 @@ class LexicalIndex:
         self._weights = [segment.bm25_weights(mean_length, k1, b) for segment in self.segments]
         self._threads = ThreadBoost([document.thread for document in documents])
         self._dates = DateIndex([document.dates for document in documents])
+
+    @classmethod
+    def build(
+        cls,
+        documents: Sequence[Document],
+        extract: TermExtractor,
+        vectors: EmbeddingCache | None,
+        base: object = None,
+    ) -> LexicalIndex:
+        """Build the index of *documents* by words alone: see `Ranker`."""
+        del vectors
+        return cls(documents, extract=extract, base=base if isinstance(base, LexicalIndex) else None)
 
     def scores(self, query: Query) -> Scores:
         """Return N scores, each >= 0, in the order of the documents."""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from memgraph.models import Turn
-from memgraph.retrieval.synonyms import load_synonyms
-from memgraph.retrieval.terms import character_ngrams, extract_all_terms
+from memgraph.retrieval.terms import character_ngrams, extract_all_terms, load_synonyms
 from memgraph.text.date_phrases import find_dates
 from memgraph.text.normalize import fold
 

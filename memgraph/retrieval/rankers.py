@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from memgraph.errors import ConfigError, EmbeddingError
+from memgraph.errors import ConfigError
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.hybrid import HybridIndex
@@ -39,30 +39,8 @@ class Ranker(Protocol):
         ...
 
 
-def _build_lexical(
-    documents: Sequence[Document], extract: TermExtractor, vectors: EmbeddingCache | None, base: Index | None = None
-) -> LexicalIndex:
-    del vectors
-    return LexicalIndex(documents, extract=extract, base=base if isinstance(base, LexicalIndex) else None)
-
-
-def _build_tfidf(
-    documents: Sequence[Document], extract: TermExtractor, vectors: EmbeddingCache | None, base: Index | None = None
-) -> TfidfIndex:
-    del extract, vectors, base
-    return TfidfIndex(documents)
-
-
-def _build_hybrid(
-    documents: Sequence[Document], extract: TermExtractor, vectors: EmbeddingCache | None, base: Index | None = None
-) -> HybridIndex:
-    if vectors is None:
-        raise EmbeddingError('ranker "hybrid" needs an embedding model: pass embeddings=, any LangChain Embeddings')
-    return HybridIndex(documents, vectors, extract=extract, base=base if isinstance(base, HybridIndex) else None)
-
-
 RANKERS: Mapping[str, Ranker] = MappingProxyType(
-    {"lexical": _build_lexical, "tfidf": _build_tfidf, "hybrid": _build_hybrid}
+    {"lexical": LexicalIndex.build, "tfidf": TfidfIndex.build, "hybrid": HybridIndex.build}
 )
 """By name: BM25 with similar words and synonyms; scikit-learn's TF-IDF; BM25 and an embedding together."""
 

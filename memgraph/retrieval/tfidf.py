@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from memgraph.retrieval.documents import Document
-from memgraph.retrieval.lexical import Scores, texts_of
+from memgraph.retrieval.lexical import Scores, TermExtractor, texts_of
 from memgraph.retrieval.query import Query
+
+if TYPE_CHECKING:
+    from memgraph.retrieval.embeddings import EmbeddingCache
 
 
 class TfidfIndex:
@@ -34,6 +37,18 @@ class TfidfIndex:
             )
         except ValueError:  # no document has a word
             self._vectors = None
+
+    @classmethod
+    def build(
+        cls,
+        documents: Sequence[Document],
+        extract: TermExtractor,
+        vectors: EmbeddingCache | None,
+        base: object = None,
+    ) -> TfidfIndex:
+        """Build the index of *documents* with scikit-learn's own words: see `Ranker`."""
+        del extract, vectors, base
+        return cls(documents)
 
     def scores(self, query: Query) -> Scores:
         """Return N scores in [0, 1], in the order of the documents."""

@@ -68,7 +68,9 @@ def load_episodes(path: Path, known: EpisodeSnapshot[FileVersion] | None = None)
     stat = file_version(path)
     if known and known.version.stat == stat:
         return known
-    data = (read(path) if stat else None) or b""
+    if not stat:
+        return EpisodeSnapshot(FileVersion(stat), ())
+    data = read(path) or b""
     reported = known.version.unreadable if known else 0
     if known is None or _digest(data[: known.version.position]) != known.version.digest:
         known = EpisodeSnapshot(FileVersion(()), ())
@@ -78,7 +80,7 @@ def load_episodes(path: Path, known: EpisodeSnapshot[FileVersion] | None = None)
     unreadable = known.version.unreadable + parsed.count(None)
     if unreadable > reported:
         logger.warning("%s: lines that are not episodes, which are kept but not used: %d", path, unreadable)
-    unfinished = decode_episode(last)
+    unfinished = decode_episode(last) if last else None
     version = FileVersion(stat, position, b"" if unfinished else _digest(data[:position]), unreadable)
     return EpisodeSnapshot(version, merge_episodes(known.episodes, filter(None, [*parsed, unfinished])))
 

@@ -136,9 +136,21 @@ class EpisodeCache(Generic[V]):
     def get(self, scope: Scope) -> EpisodeSnapshot[V] | None:
         return self._snapshots.get(_key(scope))
 
-    def put(self, scope: Scope, snapshot: EpisodeSnapshot[V]) -> None:
-        if self._snapshots.get(_key(scope)) is not snapshot:
-            self._snapshots.put(_key(scope), snapshot)
+    def refresh(
+        self, scope: Scope, read: Callable[[EpisodeSnapshot[V] | None], EpisodeSnapshot[V]]
+    ) -> tuple[Episode, ...]:
+        """Return the episodes of exactly one scope, and keep what was read of them.
+
+        Args:
+            scope: Whose episodes.
+            read: Given what was read before, returns what is stored now: the same object if nothing changed.
+        """
+        key = _key(scope)
+        known = self._snapshots.get(key)
+        snapshot = read(known)
+        if snapshot is not known:
+            self._snapshots.put(key, snapshot)
+        return snapshot.episodes
 
     def clear(self) -> None:
         """Remove the text of all users."""

@@ -221,10 +221,8 @@ class FileStorage(MemoryStorage):
         return self._read_state(self._layout.document(scope)).memory
 
     def _read_episodes(self, scope: Scope, known: EpisodeSnapshot[FileVersion] | None = None) -> tuple[Episode, ...]:
-        known = known or self._episodes.get(scope)
-        snapshot = episode_file.load_episodes(self._layout.episodes(scope), known)
-        self._episodes.put(scope, snapshot)
-        return snapshot.episodes
+        path = self._layout.episodes(scope)
+        return self._episodes.refresh(scope, lambda cached: episode_file.load_episodes(path, known or cached))
 
     @contextmanager
     def _locked(self, scope: Scope) -> Generator[Path]:

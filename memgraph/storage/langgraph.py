@@ -174,9 +174,7 @@ class LangGraphStorage(MemoryStorage):
         return stored
 
     def _read_episodes(self, store: BaseStore, scope: Scope) -> tuple[Episode, ...]:
-        snapshot = langgraph_episodes.read_episodes(store, scope, self._episodes.get(scope))
-        self._episodes.put(scope, snapshot)
-        return snapshot.episodes
+        return self._episodes.refresh(scope, partial(langgraph_episodes.read_episodes, store, scope))
 
     def _read(self, store: BaseStore, scope: Scope) -> Memory | None:
         item = store.get(namespace_of(scope), KEY, refresh_ttl=False)

@@ -215,9 +215,7 @@ class PostgresStorage(MemoryStorage):
         raise RevisionConflictError(scope, memory.revision)
 
     def _read_episodes(self, db: Connection, scope: Scope) -> tuple[Episode, ...]:
-        snapshot = EPISODES.read(_execute(db), scope, self._episodes.get(scope))
-        self._episodes.put(scope, snapshot)
-        return snapshot.episodes
+        return self._episodes.refresh(scope, partial(EPISODES.read, _execute(db), scope))
 
     def _read(self, db: Connection, scope: Scope) -> Memory | None:
         row = db.execute(SELECT, _key(scope)).fetchone()

@@ -246,9 +246,7 @@ class SqliteStorage(MemoryStorage):
             return memory is not None and is_tombstone(memory)
 
     def _read_episodes(self, db: sqlite3.Connection, scope: Scope) -> tuple[Episode, ...]:
-        snapshot = EPISODES.read(db.execute, scope, self._episodes.get(scope))
-        self._episodes.put(scope, snapshot)
-        return snapshot.episodes
+        return self._episodes.refresh(scope, partial(EPISODES.read, db.execute, scope))
 
     def _write(self, db: sqlite3.Connection, scope: Scope, memory: Memory, known: Memory | None) -> Memory:
         """Write *memory* over *known*, with a revision; a tombstone also removes what the memory had."""

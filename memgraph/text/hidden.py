@@ -58,7 +58,8 @@ _NEEDED = (
     rf"|(?<=[{_JOINING}])[{JOINERS}](?![{JOINERS}])"
     r"|(?<=[\u1820-\u18aa])[\u180b-\u180f](?![\u180b-\u180f])"
 )
-_MAY_BE_HIDDEN = re.compile(f"[{_ALL}]")
+MAY_BE_HIDDEN = re.compile(f"[{_ALL}]")
+"""A character that is hidden unless a language or an emoji needs it: most texts have none."""
 _HIDDEN = re.compile(f"{_NEEDED}|(?P<blank>[{BLANKS}])|(?P<hidden>[{_ALL}])")
 # a terminal moves its cursor at these; \n alone begins a line, and a lone surrogate cannot be printed
 _UNPRINTABLE = r"\r\x0b\x0c\x85\u2028\u2029\ud800-\udfff"
@@ -68,7 +69,7 @@ _UNSEEN = re.compile(f"{_NEEDED}|(?P<unseen>[{_ALL}{_UNPRINTABLE}])")
 
 def hidden_characters(text: str) -> tuple[str, ...]:
     """Return the different hidden characters of *text* as `U+202E`, in the order in which they first occur."""
-    if not _MAY_BE_HIDDEN.search(text):
+    if not MAY_BE_HIDDEN.search(text):
         return ()
     found = (match["blank"] or match["hidden"] for match in _HIDDEN.finditer(text))
     return tuple(dict.fromkeys(_code(character) for character in found if character))
@@ -76,7 +77,7 @@ def hidden_characters(text: str) -> tuple[str, ...]:
 
 def remove_hidden(text: str) -> str:
     """Return *text* without its hidden characters; those that look like a space become one."""
-    if not _MAY_BE_HIDDEN.search(text):
+    if not MAY_BE_HIDDEN.search(text):
         return text
     return _HIDDEN.sub(lambda match: " " if match["blank"] else "" if match["hidden"] else match[0], text)
 
@@ -92,7 +93,7 @@ def show_hidden(text: str) -> str:
 def split_shown(text: str) -> tuple[str, str]:
     """Return the part of a streamed *text* that can be shown already, and the rest: what follows may belong to it."""
     for cut in range(len(text) - 1, 0, -1):
-        if not _MAY_BE_HIDDEN.search(text[cut - 1 : cut + 1]):
+        if not MAY_BE_HIDDEN.search(text[cut - 1 : cut + 1]):
             return text[:cut], text[cut:]
     return "", text
 

@@ -18,9 +18,8 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMe
 
 from memgraph.models import Span
 from memgraph.text.dates import first_time
-from memgraph.text.hidden import remove_hidden
-from memgraph.text.marks import locate_parts, marked_parts
-from memgraph.text.normalize import clean, single_line
+from memgraph.text.marks import SPANS_KEY, locate_parts, marked_parts
+from memgraph.text.normalize import clean, clean_visible, single_line
 from memgraph.text.secrets import mask
 
 UPLOADS = ("uploaded_files", "current_uploads")
@@ -115,7 +114,7 @@ def text_of(content: object) -> str:
     """Return the text of a message's content, its parts joined by a space; never base64 or hidden characters."""
     parts = cast("list[object]", content) if isinstance(content, list) else [content]
     texts = (_part_text(part) for part in parts)
-    return remove_hidden(clean(" ".join(text for text in texts if text and not text.isspace())))
+    return clean_visible(" ".join(text for text in texts if text and not text.isspace()))
 
 
 def _part_text(part: object) -> str:
@@ -224,7 +223,8 @@ def read_message(
     is_upload = without_uploads != without_memory and _ONLY_FILES.fullmatch(without_uploads) is not None
     text = mask(without_uploads)
     message_id = clean(message.id) if isinstance(message.id, str) else ""
-    marked = marked_parts(content, _additional(message))
+    may_be_marked = not isinstance(content, str) or SPANS_KEY in _additional(message)
+    marked = marked_parts(content, _additional(message)) if may_be_marked else []
     return MessageText(
         role,
         text,
@@ -272,7 +272,7 @@ def _stated_times(*metadata: object) -> list[object]:
 
 def speaker_of(message: BaseMessage, user_names: Collection[str]) -> str:
     """Return the name of *message*, on one line, if it is neither one of *user_names* nor a role such as "user"."""
-    name = single_line(remove_hidden(clean(message.name))) if isinstance(message.name, str) else ""
+    name = single_line(clean_visible(message.name)) if isinstance(message.name, str) else ""
     own = {known.casefold() for known in user_names}
     return "" if name.casefold() in own or ROLES.get(name.casefold()) == "human" else name[:MAX_NAME_CHARS]
 

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Literal, cast
 
-from memgraph.text.hidden import remove_hidden
+from memgraph.text.hidden import MAY_BE_HIDDEN, remove_hidden
 
 HAN = r"\u3400-\u9fff"
 """Chinese characters, for use inside a character class."""
@@ -49,18 +49,21 @@ def clean(text: str) -> str:
     return joined.decode("utf-16-le", "replace")
 
 
+def clean_visible(text: str) -> str:
+    """Return *text* `clean`, and without hidden characters."""
+    if text.isascii() and text.isprintable():  # as most texts are
+        return text
+    storable = clean(text)
+    return remove_hidden(storable) if MAY_BE_HIDDEN.search(storable) else storable
+
+
 def clean_json(value: object) -> object:
     """Return a JSON value with all its texts and keys `clean` and without hidden characters, which JSON can escape."""
     if isinstance(value, str):
-        return _clean_text(value)
+        return clean_visible(value)
     if isinstance(value, dict):
-        return {_clean_text(key): clean_json(item) for key, item in cast("dict[str, object]", value).items()}
+        return {clean_visible(key): clean_json(item) for key, item in cast("dict[str, object]", value).items()}
     return [clean_json(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
-
-
-def _clean_text(text: str) -> str:
-    # printable ASCII, as keys are and most texts, has nothing that could be removed
-    return text if text.isascii() and text.isprintable() else remove_hidden(clean(text))
 
 
 def fold(text: str) -> str:
@@ -115,6 +118,11 @@ def _join_marks(run: re.Match[str]) -> str:
 def _is_mark(character: str) -> bool:
     """Return whether *character* combines with the one before it, once it is decomposed."""
     return unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) > 0
+
+
+def lower(text: str) -> str:
+    """Return *text* with one form of each letter that a pattern without case takes for an ASCII letter."""
+    return text.replace("İ", "i").replace("ı", "i").replace("ſ", "s").lower()
 
 
 def single_line(text: str) -> str:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 
-from memgraph.text.normalize import nfkc
-from memgraph.text.secret_kinds import lower
+from memgraph.text.normalize import lower, nfkc
 from memgraph.text.sentences import sentences
 
 SELF = r"(?:the\s+)?(?:ai\s+)?(?:assistant|chatbot|language model|ai model|llm)"

@@ -34,11 +34,6 @@ class SecretKind(NamedTuple):
     """Characters at its start that stay visible when it is masked."""
 
 
-def lower(text: str) -> str:
-    """Return *text* with one form of each letter that a pattern without case takes for an ASCII letter."""
-    return text.replace("İ", "i").replace("ı", "i").replace("ſ", "s").lower()
-
-
 # -- hints -------------------------------------------------------------------------------------------
 
 _RUN = re.compile(r"[a-z\d+/_~.%-]{13}")

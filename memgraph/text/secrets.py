@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, cast
 
-from memgraph.text.secret_kinds import CUE_CHARS, KINDS_OF_SHAPE, VISIBLE_CHARS, SecretKind, lower
+from memgraph.text.normalize import lower
+from memgraph.text.secret_kinds import CUE_CHARS, KINDS_OF_SHAPE, VISIBLE_CHARS, SecretKind
 from memgraph.text.secret_prose import KINDS_IN_PROSE
 
 MASK = "***"

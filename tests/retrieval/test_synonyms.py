@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from memgraph.retrieval.synonyms import SynonymMap, build_synonym_map, load_synonyms
-from memgraph.retrieval.terms import extract_terms
+from memgraph.retrieval.terms import SynonymMap, build_synonym_map, extract_terms, load_synonyms
 
 
 def expand(text: str, synonyms: SynonymMap | None = None) -> frozenset[str]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memgraph.text.secret_kinds import SecretKind, lower
+from memgraph.text.normalize import lower
+from memgraph.text.secret_kinds import SecretKind
 from memgraph.text.secrets import KINDS, find_secrets, mask, redact
 
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
