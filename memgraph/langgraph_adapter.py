@@ -9,7 +9,8 @@ Each part has a contract test in tests/test_langgraph_adapter.py.
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
 
 from langchain_core.runnables import RunnableLambda
@@ -20,7 +21,7 @@ from langgraph.runtime import Runtime, get_runtime
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 from pydantic import TypeAdapter
 
-from memgraph.telemetry import trace_async_steps, trace_steps
+from memgraph.telemetry import trace_run
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -31,6 +32,7 @@ Node = Callable[[Any, Runtime[Any]], Any]
 
 _CHECKPOINTER = "__pregel_checkpointer"  # LangGraph exports no name for this key
 _TASK_ID = "__pregel_task_id"  # nor for this one
+_END = object()
 _HANDLER_SEPARATORS = 1  # in the namespace of an error handler of a root graph: "node|handler"
 
 
@@ -122,7 +124,17 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         return {} if self._is_silent(config) else output
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002, ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
-        return trace_steps(self.name, super().stream(input, config, **options))
+        steps = cast("Generator[Any]", super().stream(input, config, **options))
+        with trace_run(self.name) as span, closing(steps):
+            while True:
+                token = span.attach()
+                try:
+                    chunk = next(steps, _END)
+                finally:
+                    span.detach(token)
+                if chunk is _END:
+                    return
+                yield chunk
 
     async def astream(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
@@ -132,9 +144,19 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     ) -> AsyncIterator[Any]:
         # LangGraph runs nodes by astream, without options, if a client reads the events of the run
         is_silent = not options and self._is_silent(config)
-        async for chunk in trace_async_steps(self.name, super().astream(input, config, **options)):
-            if not is_silent:
-                yield chunk
+        steps = cast("AsyncGenerator[Any]", super().astream(input, config, **options))
+        with trace_run(self.name) as span:
+            async with aclosing(steps):
+                while True:
+                    token = span.attach()
+                    try:
+                        chunk = await anext(steps, _END)
+                    finally:
+                        span.detach(token)
+                    if chunk is _END:
+                        break
+                    if not is_silent:
+                        yield chunk
         if is_silent:
             yield {}
 

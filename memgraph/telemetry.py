@@ -9,11 +9,12 @@ Attributes are names, numbers and classes of errors: no id of a user, and no mes
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memgraph.errors import OutboxError
 
@@ -23,6 +24,7 @@ HAS_API = find_spec("opentelemetry") is not None and find_spec("opentelemetry.tr
 if TYPE_CHECKING or HAS_API:
     from opentelemetry import context as otel_context
     from opentelemetry import metrics, trace
+    from opentelemetry.context import Context as OtelContext
     from opentelemetry.metrics import CallbackOptions, Histogram, MeterProvider, Observation
     from opentelemetry.trace import Span, SpanKind, StatusCode, TracerProvider
 
@@ -92,8 +94,8 @@ class _GraphRun:
     started: float = field(default_factory=time.perf_counter)
 
     @property
-    def context(self) -> Any:  # noqa: ANN401 - a type of OpenTelemetry's
-        """The context of a step: its spans are children of this one."""
+    def context(self) -> OtelContext:
+        """The context of the steps: their spans are children of this one."""
         return otel_context.set_value(_RUN, self, trace.set_span_in_context(self.span))
 
     def end(self, error: BaseException | None) -> None:
@@ -121,71 +123,47 @@ class _GraphRun:
                 self.instruments.changes.add(count, {"memgraph.change.kind": kind})
 
 
-def trace_steps(name: str, steps: Iterator[Any]) -> Iterator[Any]:
-    """Return *steps*, the stream of the graph *name*, in a span. It is current while a step runs, not between them."""
-    return steps if _INSTRUMENTS is None else _trace_steps(_INSTRUMENTS, name, cast("Generator[Any]", steps))
+class StepSpan(NamedTuple):
+    """Makes the span of a run current: attached before each step and detached after it, not current between them."""
+
+    attach: Callable[[], Any]
+    """Returns a token."""
+    detach: Callable[[Any], None]
+    """Takes that token."""
 
 
-def _trace_steps(instruments: Instruments, name: str, steps: Generator[Any]) -> Generator[Any]:
-    run = _start_run(instruments, name)
-    failure: BaseException | None = None
-    try:
-        while True:
-            token = otel_context.attach(run.context)
-            try:
-                step = next(steps)
-            except StopIteration:
-                return
-            finally:
-                otel_context.detach(token)
-            yield step
-    except BaseException as error:
-        failure = error
-        raise
-    finally:
-        steps.close()
-        run.end(failure)
+def _ignore(token: object) -> None:
+    """Detach nothing: without the API there is no span."""
 
 
-async def trace_async_steps(name: str, steps: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """As `trace_steps`, for the async stream of a graph."""
+_NO_SPAN = StepSpan(attach=lambda: None, detach=_ignore)
+
+
+@contextmanager
+def trace_run(name: str) -> Generator[StepSpan]:
+    """Trace a run of the graph *name*, and record the error that ends it."""
     if _INSTRUMENTS is None:
-        async for step in steps:
-            yield step
+        yield _NO_SPAN
         return
-    run = _start_run(_INSTRUMENTS, name)
+    attributes = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": name}
+    span = _INSTRUMENTS.tracer.start_span(f"invoke_workflow {name}", attributes=attributes)
+    run = _GraphRun(_INSTRUMENTS, name, span)
     failure: BaseException | None = None
     try:
-        while True:
-            token = otel_context.attach(run.context)
-            try:
-                step = await anext(steps)
-            except StopAsyncIteration:
-                return
-            finally:
-                otel_context.detach(token)
-            yield step
+        yield StepSpan(partial(otel_context.attach, run.context), otel_context.detach)
     except BaseException as error:
         failure = error
         raise
     finally:
-        await cast("AsyncGenerator[Any]", steps).aclose()
         run.end(failure)
 
 
-def note_output(output: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return *output* of a node, after the outcome and the report in it are noted for the run's span."""
-    if _INSTRUMENTS is not None and ("outcome" in output or "report" in output):
-        run = otel_context.get_value(_RUN)
-        if isinstance(run, _GraphRun):
-            run.outcome = output.get("outcome", run.outcome)
-            run.report = output.get("report", run.report)
-    return output
-
-
-def _start_run(instruments: Instruments, name: str) -> _GraphRun:
-    attributes = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": name}
-    return _GraphRun(instruments, name, instruments.tracer.start_span(f"invoke_workflow {name}", attributes=attributes))
+def note_result(output: Mapping[str, Any]) -> None:
+    """Note the outcome and the report in *output* of a node for the span of the run."""
+    run = otel_context.get_value(_RUN) if _INSTRUMENTS is not None else None
+    if isinstance(run, _GraphRun):
+        run.outcome = output.get("outcome", run.outcome)
+        run.report = output.get("report", run.report)
 
 
 # -- calls -----------------------------------------------------------------------------------------

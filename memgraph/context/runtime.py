@@ -24,7 +24,7 @@ from memgraph.prompts.schema import StructuredOutput
 from memgraph.review import Review, strictest
 from memgraph.state import Origin
 from memgraph.storage import MemoryStorage, open_storage
-from memgraph.telemetry import note_output
+from memgraph.telemetry import note_result
 from memgraph.text.signals import Signals, load_signals
 from memgraph.text.slots import Slots, packaged_slots
 
@@ -168,13 +168,19 @@ class ContextResolver:
 
             @functools.wraps(node)
             async def call_async(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-                return note_output(await node(state, resolve(state, runtime)))
+                output = await node(state, resolve(state, runtime))
+                if "outcome" in output or "report" in output:
+                    note_result(output)
+                return output
 
             return call_async
 
         @functools.wraps(node)
         def call(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-            return note_output(node(state, resolve(state, runtime)))
+            output = node(state, resolve(state, runtime))
+            if "outcome" in output or "report" in output:
+                note_result(output)
+            return output
 
         return call
 
