@@ -20,12 +20,12 @@ from memgraph.models.values import (
     Confidence,
     Count,
     DocumentModel,
+    Ids,
     JsonObject,
+    OptionalText,
     PartialDate,
     Text,
     Timestamp,
-    read_ids,
-    read_optional,
 )
 
 CATEGORIES: Mapping[str, str] = MappingProxyType(
@@ -93,13 +93,13 @@ class Fact(DocumentModel):
     """When it was learned or written: ISO 8601 in UTC, as all times of the document."""
     source: Text = UNKNOWN_THREAD
     """The thread it was learned in, or "manual" if a person wrote it."""
-    source_error: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=not_)
+    source_error: OptionalText = Field(default=None, exclude_if=not_)
     """On corrections: what went wrong."""
     last_confirmed_at: Timestamp = Field(default="", exclude_if=not_)
     """When it was last repeated; empty if never."""
     confirmations: Count = Field(default=0, exclude_if=not_)
     """How often it was repeated."""
-    replaces: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
+    replaces: Ids = Field(default=(), exclude_if=not_)
     """Ids of the facts it replaced."""
     said_at: Timestamp = Field(default="", exclude_if=not_)
     """When the user said it, which may be long before it was learned; empty if unknown."""
@@ -109,7 +109,7 @@ class Fact(DocumentModel):
     """When it ceases to be true: a year, month or day; empty if not stated."""
     evidence: Annotated[tuple[Evidence, ...], BeforeValidator(_read_evidence)] = Field(default=(), exclude_if=not_)
     """What the user said, at most 3 quotes; a fact that others were merged into keeps all of theirs."""
-    slot: Annotated[str | None, BeforeValidator(read_optional)] = Field(default=None, exclude_if=not_)
+    slot: OptionalText = Field(default=None, exclude_if=not_)
     """The attribute it states, if a person has one value of it at a time."""
 
     @property
@@ -175,7 +175,7 @@ class Quarantined(DocumentModel):
     """Why it was not applied."""
     facts: tuple[Fact, ...] = ()
     """Facts that it would add."""
-    removes: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
+    removes: Ids = Field(default=(), exclude_if=not_)
     """Ids of facts that it would remove, in addition to those that `facts` replace."""
     summaries: Mapping[str, Text] = Field(default_factory=dict[str, str], exclude_if=not_)
     """New texts of summaries, by their keys in the document."""
@@ -274,9 +274,9 @@ class Watermark(DocumentModel):
     """The last message learned from."""
     at: Timestamp = ""
     """When it was learned from."""
-    message_ids: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
+    message_ids: Ids = Field(default=(), exclude_if=not_)
     """The last messages learned from, the newest last."""
-    gaps: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
+    gaps: Ids = Field(default=(), exclude_if=not_)
     """Those of `message_ids` before which messages were learned whose ids are not kept any more."""
 
     @property
@@ -301,7 +301,7 @@ class Upkeep(DocumentModel):
     """When it was saved."""
     revision: Count = 0
     """The revision that it saved."""
-    asked: Annotated[tuple[str, ...], BeforeValidator(read_ids)] = Field(default=(), exclude_if=not_)
+    asked: Ids = Field(default=(), exclude_if=not_)
     """Digests of what a model was asked about and left as it is: it is not asked again before a fact changes."""
 
 

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 _CANONICAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -35,10 +35,6 @@ def read_time(value: object) -> object:
     if isinstance(value, datetime):
         return timestamp(value if value.tzinfo else value.replace(tzinfo=UTC))
     return str(value)
-
-
-Timestamp = Annotated[str, BeforeValidator(read_time)]
-"""ISO 8601, UTC, ending in Z, so that later times sort later; empty if unknown."""
 
 
 PARTIAL_DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?)?")
@@ -89,10 +85,30 @@ JsonObject = dict[str, object]
 """An object of a stored document."""
 
 
-Text = Annotated[str, BeforeValidator(read_text)]
-Confidence = Annotated[float, BeforeValidator(read_confidence)]
-Count = Annotated[int, BeforeValidator(read_count)]
-PartialDate = Annotated[str, BeforeValidator(read_text)]
+# Most values are as they should be: those are validated without a call of the function that reads the others.
+_LeftToRight = Field(union_mode="left_to_right")
+
+Text = Annotated[StrictStr | Annotated[str, BeforeValidator(read_text)], _LeftToRight]
+OptionalText = Annotated[StrictStr | Annotated[str | None, BeforeValidator(read_optional)], _LeftToRight]
+Ids = Annotated[tuple[StrictStr, ...] | Annotated[tuple[str, ...], BeforeValidator(read_ids)], _LeftToRight]
+Timestamp = Annotated[
+    Annotated[StrictStr, Field(pattern=f"^(?:{_CANONICAL_TIME.pattern})?$")]
+    | Annotated[str, BeforeValidator(read_time)],
+    _LeftToRight,
+    WithJsonSchema({"type": "string"}),
+]
+"""ISO 8601, UTC, ending in Z, so that later times sort later; empty if unknown."""
+Confidence = Annotated[
+    Annotated[StrictFloat, Field(ge=0, le=1)] | Annotated[float, BeforeValidator(read_confidence)],
+    _LeftToRight,
+    WithJsonSchema({"type": "number"}),
+]
+Count = Annotated[
+    Annotated[StrictInt, Field(ge=0)] | Annotated[int, BeforeValidator(read_count)],
+    _LeftToRight,
+    WithJsonSchema({"type": "integer"}),
+]
+PartialDate = Text
 """A year, a month or a day of ISO 8601, such as `2026-05`; empty if unknown. A stored text of another form is kept."""
 
 
