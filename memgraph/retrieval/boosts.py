@@ -58,8 +58,9 @@ class ThreadBoost:
         sums, wanted = np.zeros(self._count), np.full(self._count, TOP_N)
         for _ in range(TOP_N):  # without sorting: the best of each thread and all that equal it, then the next
             best = np.maximum.reduceat(left, self._starts)
-            is_best = left == np.repeat(best, self._lengths)
-            taken = np.minimum(np.add.reduceat(is_best, self._starts, dtype=np.int64), wanted)
+            is_best = left == best.repeat(self._lengths)
+            # as bytes, numpy adds them without converting each
+            taken = np.minimum(np.add.reduceat(is_best.view(np.int8), self._starts, dtype=np.int64), wanted)
             sums += taken * best
             wanted -= taken
             left[is_best] = 0

@@ -35,7 +35,7 @@ class Lists:
         chosen = np.array(numbers, dtype=np.int64)
         lengths = self._starts[chosen + 1] - self._starts[chosen]
         ends = lengths.cumsum()
-        first = np.repeat(self._starts[chosen] - ends + lengths, lengths)
+        first = (self._starts[chosen] - ends + lengths).repeat(lengths)
         return first + np.arange(len(first)), lengths
 
 
@@ -93,5 +93,5 @@ class Vocabulary:
         ids, size = self._ngram_ids, len(self._words)
         known = [[ids[ngram] for ngram in ngrams if ngram in ids] for ngrams in ngrams_of_words]
         positions, lengths = self._lists.positions(list(chain.from_iterable(known)))
-        rows = np.repeat(np.arange(len(known)) * size, [len(of_word) for of_word in known])
-        return np.bincount(np.repeat(rows, lengths) + self._numbers[positions], minlength=len(known) * size)
+        rows = (np.arange(len(known)) * size).repeat([len(of_word) for of_word in known])
+        return np.bincount(rows.repeat(lengths) + self._numbers[positions], minlength=len(known) * size)

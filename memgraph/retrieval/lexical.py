@@ -220,7 +220,7 @@ class Postings:
         ids = self.vocabulary.ids
         known = [(number, weight) for term, weight in weights.items() if (number := ids.get(term)) is not None]
         positions, lengths = self._lists.positions([number for number, _ in known])
-        values = np.repeat([weight for _, weight in known], lengths)
+        values = np.array([weight for _, weight in known]).repeat(lengths)
         if entries is not None:
             values *= entries[positions]
         sums = np.bincount(self._documents[positions], values, minlength=self.size)

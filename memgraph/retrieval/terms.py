@@ -112,7 +112,7 @@ def character_ngrams(word: str) -> frozenset[str]:
     if len(word) < MIN_WORD_CHARS:
         return frozenset()
     padded = f" {word} "
-    return frozenset(padded[start : start + size] for size in NGRAM_SIZES for start in range(len(padded) - size + 1))
+    return frozenset([padded[start : start + size] for size in NGRAM_SIZES for start in range(len(padded) - size + 1)])
 
 
 # -- synonyms -------------------------------------------------------------------------------------
@@ -134,7 +134,8 @@ class SynonymMap:
     def expand(self, text: str, terms: Sequence[str]) -> frozenset[str]:
         """Return the synonyms of the words of *text*, except those that are among its own *terms*."""
         found = [self.by_term[term] for term in terms if term in self.by_term]
-        found.extend(self.by_word[word] for word in self.chinese_words.findall(fold(text)))
+        if not text.isascii():
+            found.extend(self.by_word[word] for word in self.chinese_words.findall(fold(text)))
         return frozenset[str]().union(*found).difference(terms)
 
 
