@@ -137,8 +137,11 @@ def load_with_fallback(scope: Scope, read: Callable[[Scope], Memory | None]) -> 
         read: Returns the document of exactly one scope, or None if there is none.
     """
     own = read(scope)
-    if own is not None:
-        return own
+    return initial_memory(scope, read) if own is None else own
+
+
+def initial_memory(scope: Scope, read: Callable[[Scope], Memory | None]) -> Memory:
+    """Return what *scope* has without a document of its own; see `load_with_fallback`."""
     shared = read(scope.shared) if scope.agent_name else None
     return (shared or Memory()).model_copy(update={"revision": 0, "threads": {}, "forgotten": None})
 

@@ -109,8 +109,8 @@ def append_episodes(
     """
     given = [storable(episode) for episode in merge_episodes((), episodes)]
     if known and _may_append(path, given, policy, known):
-        append(path, _encode_lines(given), end=known.stat[_SIZE], durable=durable)
-        return _ids_after(path, known.quoted, known.count, given)
+        stat = append(path, _encode_lines(given), end=known.stat[_SIZE], durable=durable)
+        return _ids_after(stat, known.quoted, known.count, given)
     stored = read(path) or b""
     data = _without_torn_line(stored)
     quoted_ids = _ID.findall(data)
@@ -124,10 +124,11 @@ def append_episodes(
             return None
     if new:
         end = min(len(data), len(stored))
-        append(path, data[end:] + lines, end=end, durable=durable)
-    elif durable:
+        stat = append(path, data[end:] + lines, end=end, durable=durable)
+        return _ids_after(stat, quoted_ids, len(quoted_ids), new)
+    if durable:
         sync(path)
-    return _ids_after(path, quoted_ids, len(quoted_ids), new) if new else None
+    return None
 
 
 def _may_append(path: Path, given: Sequence[Episode], policy: Policy, known: FileIds) -> bool:
@@ -137,8 +138,8 @@ def _may_append(path: Path, given: Sequence[Episode], policy: Policy, known: Fil
     return has_room and is_new and file_version(path) == known.stat
 
 
-def _ids_after(path: Path, quoted: Iterable[bytes], count: int, new: Sequence[Episode]) -> FileIds:
-    return FileIds(file_version(path), frozenset(quoted).union(_quote(episode.id) for episode in new), count + len(new))
+def _ids_after(stat: tuple[int, ...], quoted: Iterable[bytes], count: int, new: Sequence[Episode]) -> FileIds:
+    return FileIds(stat, frozenset(quoted).union(_quote(episode.id) for episode in new), count + len(new))
 
 
 def _encode_lines(episodes: Iterable[Episode]) -> bytes:

@@ -16,6 +16,7 @@ from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     DocumentCache,
     encode,
+    initial_memory,
     is_deleted,
     is_tombstone,
     latest_deletion,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from memgraph.policy import Policy
     from memgraph.storage.episode_file import FileIds, FileVersion
     from memgraph.storage.episodes import EpisodeSnapshot
+    from memgraph.storage.paths import ScopeFiles
     from memgraph.storage.vector_file import VectorFile
 
 LOCK_TIMEOUT_SECONDS = 30.0
@@ -118,21 +120,21 @@ class FileStorage(MemoryStorage):
         return load_with_fallback(scope, self._read)
 
     def save(self, scope: Scope, memory: Memory) -> Memory:
-        with self._locked(scope) as path:
-            return self._save(scope, path, memory)
+        with self._locked(scope) as files:
+            return self._save(scope, files, memory)
 
     def save_with_episodes(self, scope: Scope, memory: Memory, episodes: Sequence[Episode], policy: Policy) -> Memory:
-        with self._locked(scope) as path:
-            return self._save(scope, path, memory, lambda: self._append(scope, episodes, policy))
+        with self._locked(scope) as files:
+            return self._save(scope, files, memory, lambda: self._append(scope, files, episodes, policy))
 
     def delete(self, scope: Scope) -> Memory:
         while True:
             try:
-                with self._locked(scope) as path:
-                    state = self._read_state(path)
+                with self._locked(scope) as files:
+                    state = self._read_state(files)
                     # of a removed document, only the revision continues
                     known = (state.memory or Memory()).model_copy(update={"revision": state.revision})
-                    return self._write(scope, path, tombstone(known), state)
+                    return self._write(scope, files, tombstone(known), state)
             except RevisionConflictError:
                 continue  # edited meanwhile: delete the edit, too
 
@@ -150,39 +152,39 @@ class FileStorage(MemoryStorage):
     ) -> None:
         if not episodes:
             return
-        with self._locked(scope) as path:
+        with self._locked(scope) as files:
             if revision is not None:
-                require_not_deleted(scope, self._read_state(path).memory, revision)
-            self._append(scope, episodes, policy, durable=durable)
+                require_not_deleted(scope, self._read_state(files).memory, revision)
+            self._append(scope, files, episodes, policy, durable=durable)
 
     def episodes(self, scope: Scope) -> tuple[Episode, ...]:
         return self._episodes.visible(scope, self._read_episodes, was_deleted=lambda: was_deleted(self._read(scope)))
 
     def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:
-        if not self._layout.episodes(scope).exists():
+        if not self._layout.files(scope).episodes.exists():
             return 0
-        with self._locked(scope):
-            removed = episode_file.remove_episodes(self._layout.episodes(scope), ids)
+        with self._locked(scope) as files:
+            removed = episode_file.remove_episodes(files.episodes, ids)
         known = self._episodes.get(scope)
         self._clear_episodes()
         self._read_episodes(scope, known)
         return removed
 
     def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> list[Revision]:
-        path = self._layout.document(scope)
-        state = self._read_state(path)
+        files = self._layout.files(scope)
+        state = self._read_state(files)
         if not state.is_recorded:
-            self._record_edit(scope, path, state)
-            state = self._read_state(path)
-        return history_file.read_revisions(self._layout.history(scope), state.revision, limit=limit, before=before)
+            self._record_edit(files, state)
+            state = self._read_state(files)
+        return history_file.read_revisions(files.history, state.revision, limit=limit, before=before)
 
     def vectors(self, scope: Scope) -> VectorFile:
         from memgraph.storage.vector_file import VectorFile
 
-        return VectorFile(self._layout.vectors(scope), scope, partial(self._has_tombstone, scope))
+        return VectorFile(self._layout.files(scope).vectors, scope, partial(self._has_tombstone, scope))
 
     def _has_tombstone(self, scope: Scope) -> bool:
-        memory = self._read_state(self._layout.document(scope)).memory
+        memory = self._read_state(self._layout.files(scope)).memory
         return memory is not None and is_tombstone(memory)
 
     def scopes(self) -> Iterator[Scope]:
@@ -202,9 +204,10 @@ class FileStorage(MemoryStorage):
 
     def _has_content(self, scope: Scope) -> bool:
         """Whether there is a document, episodes, or the last good version of a document that was removed manually."""
-        path = self._layout.document(scope)
-        last_good = path if path.exists() else _last_good(path)
-        return self._has_document(last_good) or bool(self._read_episodes(scope))
+        files = self._layout.files(scope)
+        return self._has_document(files.document if files.document.exists() else files.last_good) or bool(
+            self._read_episodes(scope)
+        )
 
     def _has_document(self, path: Path) -> bool:
         data = read(path)
@@ -213,38 +216,42 @@ class FileStorage(MemoryStorage):
         return b"forgotten" not in data or not is_deleted(lambda: self._cache.decode(data, str(path)))
 
     def _read(self, scope: Scope) -> Memory | None:
-        path = self._layout.document(scope)
-        state = self._read_state(path)
-        return state.memory if state.is_recorded else self._record_edit(scope, path, state)
+        files = self._layout.files(scope)
+        state = self._read_state(files)
+        return state.memory if state.is_recorded else self._record_edit(files, state)
 
     def _read_unrecorded(self, scope: Scope) -> Memory | None:
-        return self._read_state(self._layout.document(scope)).memory
+        return self._read_state(self._layout.files(scope)).memory
 
     def _read_episodes(self, scope: Scope, known: EpisodeSnapshot[FileVersion] | None = None) -> tuple[Episode, ...]:
-        path = self._layout.episodes(scope)
+        path = self._layout.files(scope).episodes
         return self._episodes.refresh(scope, lambda cached: episode_file.load_episodes(path, known or cached))
 
     @contextmanager
-    def _locked(self, scope: Scope) -> Generator[Path]:
-        """Lock out other writers of *scope*, and yield the path of its document."""
-        path, user_id_file = self._layout.document(scope), self._layout.user_id_file(scope)
-        with locked(path, self._lock_timeout):
-            if user_id_file:
-                self._write_user_id(scope, user_id_file)
-            yield path
+    def _locked(self, scope: Scope) -> Generator[ScopeFiles]:
+        """Lock out other writers of *scope*, and yield the paths of its files."""
+        files = self._layout.files(scope)
+        with locked(files.document, self._lock_timeout):
+            if files.user_id:
+                self._write_user_id(scope, files.user_id)
+            yield files
 
-    def _save(self, scope: Scope, path: Path, memory: Memory, before: Callable[[], object] = lambda: None) -> Memory:
-        """Save *memory* if it is based on the document at *path*; *before* is called once that is known."""
-        state = self._read_state(path)
+    def _save(
+        self, scope: Scope, files: ScopeFiles, memory: Memory, before: Callable[[], object] = lambda: None
+    ) -> Memory:
+        """Save *memory* if it is based on the stored document; *before* is called once that is known."""
+        state = self._read_state(files)
         saved = next_revision(scope, state.memory, memory)
         if not state.is_recorded:
             raise RevisionConflictError(scope, memory.revision)
         before()
-        return self._write(scope, path, saved.model_copy(update={"revision": state.revision + 1}), state)
+        return self._write(scope, files, saved.model_copy(update={"revision": state.revision + 1}), state)
 
-    def _append(self, scope: Scope, episodes: Sequence[Episode], policy: Policy, *, durable: bool = True) -> None:
+    def _append(
+        self, scope: Scope, files: ScopeFiles, episodes: Sequence[Episode], policy: Policy, *, durable: bool = True
+    ) -> None:
         if episodes:
-            path, load = self._layout.episodes(scope), partial(self._read_episodes, scope)
+            path, load = files.episodes, partial(self._read_episodes, scope)
             known = self._episode_ids.get(path)
             ids = episode_file.append_episodes(path, episodes, policy, load=load, durable=durable, known=known)
             if ids:
@@ -255,21 +262,22 @@ class FileStorage(MemoryStorage):
         self._episodes.clear()
         self._episode_ids.clear()
 
-    def _write(self, scope: Scope, path: Path, memory: Memory, state: _FileState) -> Memory:
-        """Append a revision and replace the document at *path*, unless it was edited since *state* was read."""
-        last_good, history = _last_good(path), self._layout.history(scope)
-        if is_tombstone(memory):  # first, since a process may be killed in between
-            episode_file.delete_episodes(self._layout.episodes(scope))
+    def _write(self, scope: Scope, files: ScopeFiles, memory: Memory, state: _FileState) -> Memory:
+        """Append a revision and replace the document, unless it was edited since *state* was read."""
+        is_deletion = is_tombstone(memory)
+        if is_deletion:  # first, since a process may be killed in between
+            episode_file.delete_episodes(files.episodes)
             self._clear_episodes()
-            history_file.delete_history(history)
+            history_file.delete_history(files.history)
             self.vectors(scope).delete()
-        stored, data = self._cache.serialize(memory, str(path))
-        before = state.memory or load_with_fallback(scope, self._read_unrecorded)
-        history_file.append_revision(history, next_entry(before, stored), current_recording().policy)
-        if not compare_and_replace(path, data, expected=state.data, copy=last_good):
-            history_file.discard_from(history, stored.revision)
+        stored, data = self._cache.serialize(memory, str(files.document))
+        before = state.memory or initial_memory(scope, self._read_unrecorded)
+        policy = current_recording().policy
+        history_file.append_revision(files.history, next_entry(before, stored), policy)
+        if not compare_and_replace(files.document, data, expected=state.data, copy=files.last_good):
+            history_file.discard_from(files.history, stored.revision)
             raise RevisionConflictError(scope, memory.revision - 1)
-        if is_tombstone(memory):
+        if is_deletion:
             self.vectors(scope).delete()  # again: those that a recall has stored meanwhile
         return stored
 
@@ -282,8 +290,8 @@ class FileStorage(MemoryStorage):
 
     # -- manual edits -----------------------------------------------------------------------------
 
-    def _read_state(self, path: Path) -> _FileState:
-        """Read the document at *path*, and find out whether it was edited since the last save.
+    def _read_state(self, files: ScopeFiles) -> _FileState:
+        """Read the document, and find out whether it was edited since the last save.
 
         The revision in an edited document may be anything, so the one in the last good version counts. Only
         content is compared: reformatting a document is not an edit.
@@ -291,15 +299,14 @@ class FileStorage(MemoryStorage):
         Raises:
             DamagedMemoryError: If the document is damaged. A damaged last good version counts as missing.
         """
-        last_good = _last_good(path)
-        data, last = _read_both(path, last_good)
+        data, last = _read_both(files.document, files.last_good)
         if data is None:
-            known = self._decode_last_good(last_good, last)
+            known = self._decode_last_good(files.last_good, last)
             return _FileState(None, None, is_recorded=True, revision=known.revision if known else 0)
-        memory = self._decode(path, data, has_last_good=last is not None)
+        memory = self._decode(files, data, has_last_good=last is not None)
         if data == last:
             return _FileState(data, memory, is_recorded=True, revision=memory.revision)
-        known = self._decode_last_good(last_good, last)
+        known = self._decode_last_good(files.last_good, last)
         if known is None:
             return _FileState(data, memory, is_recorded=False, revision=memory.revision)
         unedited = _with_revision(memory, known, known.revision)
@@ -308,33 +315,27 @@ class FileStorage(MemoryStorage):
         edited = _with_revision(memory, known, max(memory.revision, known.revision))
         return _FileState(data, edited, is_recorded=False, revision=edited.revision, known=known)
 
-    def _record_edit(self, scope: Scope, path: Path, state: _FileState) -> Memory | None:
+    def _record_edit(self, files: ScopeFiles, state: _FileState) -> Memory | None:
         """Make an edited document the last good version, at the next revision, so that earlier loads are outdated."""
         try:
-            with locked(path, RECORD_TIMEOUT_SECONDS):
-                state = self._read_state(path)
+            with locked(files.document, RECORD_TIMEOUT_SECONDS):
+                state = self._read_state(files)
                 if state.is_recorded or state.memory is None:
                     return state.memory
                 memory, data = serialize(state.memory.model_copy(update={"revision": state.revision + 1}))
-                self._append_edit(scope, state.known, memory)
-                replace(_last_good(path), data)
+                _append_edit(files.history, state.known, memory)
+                replace(files.last_good, data)
                 return memory
         except DamagedMemoryError:
             raise
         except StorageError:
             return state.memory
 
-    def _append_edit(self, scope: Scope, known: Memory | None, edited: Memory) -> None:
-        """Append a revision for a manual edit. It does not start a history: whether one is kept is not known here."""
-        history = self._layout.history(scope)
-        if known and history.exists():
-            history_file.append_revision(history, edited_entry(known, edited), current_recording().policy)
-
-    def _decode(self, path: Path, data: bytes, *, has_last_good: bool) -> Memory:
+    def _decode(self, files: ScopeFiles, data: bytes, *, has_last_good: bool) -> Memory:
         try:
-            return self._cache.decode(data, str(path))
+            return self._cache.decode(data, str(files.document))
         except DamagedMemoryError as error:
-            hint = f" (the last good version is {_last_good(path)})" if has_last_good else ""
+            hint = f" (the last good version is {files.last_good})" if has_last_good else ""
             raise DamagedMemoryError(error.location, error.reason + hint) from None
 
     def _decode_last_good(self, last_good: Path, data: bytes | None) -> Memory | None:
@@ -357,9 +358,10 @@ def _read_both(path: Path, last_good: Path) -> tuple[bytes | None, bytes | None]
     return data, last
 
 
-def _last_good(path: Path) -> Path:
-    """The path of the last good version of the document at *path*."""
-    return path.with_name(f"{path.name}.last")
+def _append_edit(history: Path, known: Memory | None, edited: Memory) -> None:
+    """Append a revision for a manual edit. It does not start a history: whether one is kept is not known here."""
+    if known and history.exists():
+        history_file.append_revision(history, edited_entry(known, edited), current_recording().policy)
 
 
 def _with_revision(memory: Memory, known: Memory, revision: int) -> Memory:

@@ -13,6 +13,7 @@ from memgraph.storage import langgraph_episodes, langgraph_history
 from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     DocumentCache,
+    initial_memory,
     is_deleted,
     is_tombstone,
     load_with_fallback,
@@ -169,7 +170,7 @@ class LangGraphStorage(MemoryStorage):
         stored, data = self._cache.serialize(memory, self._document_name(scope))
         value = {"user_id": scope.user_id, "agent_name": scope.agent_name, "document": data.decode()}
         document = PutOp(namespace_of(scope), KEY, value, index=False)
-        before = known or load_with_fallback(scope, lambda each: self._read(store, each) if each != scope else None)
+        before = known or initial_memory(scope, lambda shared: self._read(store, shared))
         store.batch([*langgraph_history.writes_of(store, scope, next_entry(before, stored)), document])
         return stored
 

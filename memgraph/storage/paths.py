@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph.errors import ConfigError, IdentityError
 from memgraph.models import Scope
@@ -95,6 +95,19 @@ def user_id_of(name: str) -> str | None:
     return user_id if folder_name(user_id) == name else None
 
 
+class ScopeFiles(NamedTuple):
+    """The paths of a document and of what is kept next to it."""
+
+    document: Path
+    last_good: Path
+    """The last good version of the document."""
+    episodes: Path
+    history: Path
+    vectors: Path
+    user_id: Path | None
+    """Holds the user id; None if the folder name already encodes it."""
+
+
 class Layout:
     """The paths below *base*; *global_name* is the file name of the global document."""
 
@@ -109,25 +122,18 @@ class Layout:
             return home / "agents" / scope.agent_name / DOCUMENT
         return home / (self.global_name if home == self.base else DOCUMENT)
 
-    def episodes(self, scope: Scope) -> Path:
-        """Return the path of the episodes of *scope*, next to its document."""
-        document = self.document(scope)
-        return document.with_name(EPISODES if document.name == DOCUMENT else f"{document.stem}.{EPISODES}")
-
-    def history(self, scope: Scope) -> Path:
-        """Return the path of the history of *scope*, next to its document."""
-        document = self.document(scope)
-        return document.with_name(HISTORY if document.name == DOCUMENT else f"{document.stem}.{HISTORY}")
-
-    def vectors(self, scope: Scope) -> Path:
-        """Return the path of the vectors of *scope*, next to its document."""
-        document = self.document(scope)
-        return document.with_name(VECTORS if document.name == DOCUMENT else f"{document.stem}.{VECTORS}")
-
-    def user_id_file(self, scope: Scope) -> Path | None:
-        """Return the path of the file that holds the user id; None if the folder name already encodes it."""
-        name = folder_name(scope.user_id)
-        return self.base / "users" / name / USER_ID_FILE if is_shortened(name) else None
+    def files(self, scope: Scope) -> ScopeFiles:
+        """Return the paths of the document of *scope* and of what is kept next to it."""
+        document, name = self.document(scope), folder_name(scope.user_id)
+        prefix = "" if document.name == DOCUMENT else f"{document.stem}."
+        return ScopeFiles(
+            document,
+            last_good=document.with_name(f"{document.name}.last"),
+            episodes=document.with_name(prefix + EPISODES),
+            history=document.with_name(prefix + HISTORY),
+            vectors=document.with_name(prefix + VECTORS),
+            user_id=self.base / "users" / name / USER_ID_FILE if is_shortened(name) else None,
+        )
 
     def scopes(self) -> Iterator[Scope]:
         """Yield the scope of every file of a document or of episodes, sorted; other files are ignored."""
@@ -145,9 +151,9 @@ class Layout:
 
     def files_of(self, scope: Scope) -> list[Path]:
         """Return the files of a document and of what is kept next to it, those that a killed process left included."""
-        paths = (self.document(scope), self.episodes(scope), self.history(scope), self.vectors(scope))
-        names = tuple(path.name for path in paths)
-        folder = paths[0].parent
+        files = self.files(scope)
+        names = tuple(path.name for path in (files.document, files.episodes, files.history, files.vectors))
+        folder = files.document.parent
         return [path for path in folder.iterdir() if path.name.startswith(names)] if folder.is_dir() else []
 
     def _scopes_below(self, user_id: str) -> Iterator[Scope]:
@@ -155,7 +161,10 @@ class Layout:
             scopes = self.scopes_of(user_id)
         except IdentityError:
             return
-        yield from (each for each in scopes if self.document(each).is_file() or self.episodes(each).is_file())
+        for scope in scopes:
+            files = self.files(scope)
+            if files.document.is_file() or files.episodes.is_file():
+                yield scope
 
 
 def _folders(parent: Path) -> list[Path]:

@@ -10,6 +10,7 @@ from memgraph.models import Scope
 from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     DocumentCache,
+    initial_memory,
     is_deleted,
     is_tombstone,
     load_with_fallback,
@@ -230,7 +231,7 @@ class PostgresStorage(MemoryStorage):
         from psycopg import Rollback
 
         written = None
-        before = known or load_with_fallback(scope, lambda each: self._read(db, each) if each != scope else None)
+        before = known or initial_memory(scope, lambda shared: self._read(db, shared))
         with db.transaction() as transaction:
             if is_tombstone(memory):
                 EPISODES.delete(_execute(db), scope)

@@ -13,6 +13,7 @@ from memgraph.storage.atomic_file import check_writable, wrap_os_errors
 from memgraph.storage.base import MemoryStorage
 from memgraph.storage.document import (
     DocumentCache,
+    initial_memory,
     is_deleted,
     is_tombstone,
     load_with_fallback,
@@ -137,7 +138,7 @@ class SqliteStorage(MemoryStorage):
 
     def load(self, scope: Scope) -> Memory:
         if not self._has_content():
-            return load_with_fallback(scope, lambda _: None)
+            return initial_memory(scope, lambda _: None)
         with self._reading() as db:
             return load_with_fallback(scope, lambda each: self._read(db, each))
 
@@ -254,7 +255,7 @@ class SqliteStorage(MemoryStorage):
         row = _key(scope) | {"revision": stored.revision, "document": data.decode()}
         if not db.execute(UPDATE if stored.revision > 1 else INSERT, row).rowcount:
             raise RevisionConflictError(scope, memory.revision - 1)
-        before = known or load_with_fallback(scope, lambda each: self._read(db, each) if each != scope else None)
+        before = known or initial_memory(scope, lambda shared: self._read(db, shared))
         REVISIONS.append(db.execute, scope, next_entry(before, stored))
         if is_tombstone(memory):
             EPISODES.delete(db.execute, scope)
