@@ -70,6 +70,8 @@ class TurnPart(NamedTuple):
 def _split_turn(turn: Turn, start: int, policy: Policy) -> list[TurnPart]:
     """Return the parts of *turn* after its first *start* characters, each with at most `max_turn_chars` characters."""
     text, limit = turn.text, policy.max_turn_chars
+    if not start and len(text) <= limit:
+        return [TurnPart(turn, len(text), is_last=True)]
     parts: list[TurnPart] = []
     stop = start + policy.batch_tokens * _MAX_CHARS_PER_TOKEN
     while True:

@@ -37,10 +37,11 @@ def call_model(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
         model = context.open_model()
         with trace_chat(model) as record_usage:
             message = call(model, _messages(state), policy, method, refused, schema=_schema(state, policy))
-            record_usage(read_usage(message))
+            usage = read_usage(message)
+            record_usage(usage)
     except ModelError as error:
         return _without_second_look(state, error)
-    return _to_answer(state, message)
+    return _answered(state, read_answer(message), usage)
 
 
 async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) -> Answered:
@@ -51,10 +52,11 @@ async def call_model_async(state: CallModelInput, runtime: Runtime[RunContext]) 
         model = context.open_model()
         with trace_chat(model) as record_usage:
             message = await acall(model, _messages(state), policy, method, refused, schema=_schema(state, policy))
-            record_usage(read_usage(message))
+            usage = read_usage(message)
+            record_usage(usage)
     except ModelError as error:
         return _without_second_look(state, error)
-    return _to_answer(state, message)
+    return _answered(state, read_answer(message), usage)
 
 
 def _schema(state: CallModelInput, policy: Policy) -> SchemaFactory:
@@ -80,11 +82,6 @@ def _messages(state: CallModelInput) -> list[AnyMessage]:
     return messages
 
 
-def _to_answer(state: CallModelInput, message: AIMessage) -> Answered:
-    """Add the usage of *message* to what this pass has used before."""
-    return _answered(state, read_answer(message), read_usage(message))
-
-
 def _without_second_look(state: CallModelInput, error: ModelError) -> Answered:
     """Return an empty answer to a second look that failed.
 
@@ -98,6 +95,7 @@ def _without_second_look(state: CallModelInput, error: ModelError) -> Answered:
 
 
 def _answered(state: CallModelInput, answer: Answer, usage: Usage) -> Answered:
+    """Return *answer*, and *usage* added to what this pass has used before."""
     is_retry, is_second_look = "problem" in state, "second_look" in state
     used = state.get("usage", Usage()) if is_retry or is_second_look or state.get("conflicts") else Usage()
     return {

@@ -31,10 +31,9 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
         WrongStorageError: If the storage is not the one that the memory was loaded from.
         RevisionConflictError: If more saves in a row were lost than the policy allows.
     """
-    origin = state["origin"]
-    thread = origin.thread
-    policy = runtime.context.policy
+    origin, policy = state["origin"], runtime.context.policy
     storage = runtime.context.require_storage(origin.storage)
+    thread = origin.thread
     try:
         episodes = episodes_of(_turns_to_keep(state, thread), thread=thread, policy=policy)
         if episodes:
@@ -48,8 +47,8 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
                 _mark_as_learned(storage, state, policy)
             return {"outcome": "forgotten", "report": state["report"] + Report(usage=state["usage"])}
         return _retry_after_conflict(state, policy)
-    report = state["report"] + _report(state, saved)
     pending = len(unlearned_turns(state["turns"], saved.threads.get(thread)))
+    report = state["report"] + _report(state, saved)
     output: Saved = {"saved": saved, "memory": saved, "pending_turns": pending, "report": report, "conflicts": 0}
     if not pending:
         output["outcome"] = report.outcome
