@@ -224,7 +224,8 @@ class UpdateExecutor:
         report = run.report
         if run.outcome == "learned" and self._upkeep and allow_model:
             kept_up = self._upkeep.run_if_due(key.scope, run.memory, job.context, job.config)
-            report += Report(usage=kept_up.usage) if kept_up else Report()
+            if kept_up:
+                report += Report(usage=kept_up.usage)
         return UpdateResult(key, run.outcome, report, seconds, job.node_seconds, run.deletion)
 
     def _stream(self, job: _Job, plan: Plan) -> _Run:

@@ -111,9 +111,10 @@ def submission_time(at: object, now: float) -> datetime:
 def with_submission_time(raw: Sequence[Raw], at: datetime, now: float) -> list[Raw]:
     """Return *raw* messages with the time *at* in those that have no time before *now*."""
     latest, submitted_at = datetime.fromtimestamp(now, tz=UTC), timestamp(at)
-    timed = [_has_time(message, latest) for message in raw]
+    stated = [stated_time(each.get("additional_kwargs"), each.get("response_metadata"), now=latest) for each in raw]
     return [
-        message if has_time else _with_time(message, submitted_at) for message, has_time in zip(raw, timed, strict=True)
+        message if own or _submitted_at(message) else _with_time(message, submitted_at)
+        for message, own in zip(raw, stated, strict=True)
     ]
 
 
@@ -128,19 +129,13 @@ def is_same_text(one: Raw, other: Raw) -> bool:
     return one.get("content") == other.get("content") and _without_time(one) == _without_time(other)
 
 
-def _has_time(message: Raw, latest: datetime) -> bool:
-    extra = _extra(message)
-    if stated_time(extra, message.get("response_metadata"), now=latest):
-        return True
-    return SUBMITTED_AT in extra and parse_time(extra[SUBMITTED_AT]) is not None
-
-
 def _own_time(message: Raw) -> datetime | None:
     return stated_time(message.get("additional_kwargs"), message.get("response_metadata"))
 
 
 def _submitted_at(message: Raw) -> datetime | None:
-    return parse_time(_extra(message).get(SUBMITTED_AT))
+    at = _extra(message).get(SUBMITTED_AT)
+    return None if at is None else parse_time(at)
 
 
 def _with_time(message: Raw, at: str) -> Raw:
@@ -169,16 +164,18 @@ def _to_json(message: BaseMessage) -> str:
 
 
 def _mask_secrets(message: BaseMessage) -> BaseMessage:
-    changes = {name: mask_json(getattr(message, name, None)) for name in _TEXT_FIELDS}
+    changes = {name: mask_json(getattr(message, name, None)) for name in _OTHER_FIELDS}
     content: object = message.content
     if isinstance(content, str):
         extra = cast("Mapping[str, object]", changes["additional_kwargs"])
         changes["content"], changes["additional_kwargs"] = change_marked(content, extra, mask)
+    else:
+        changes["content"] = mask_json(content)
     changed = {name: value for name, value in changes.items() if value != getattr(message, name, None)}
     return message.model_copy(update=changed) if changed else message
 
 
-_TEXT_FIELDS = ("content", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "artifact")
+_OTHER_FIELDS = ("additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "artifact")
 
 
 def _strip_media(message: BaseMessage) -> BaseMessage:

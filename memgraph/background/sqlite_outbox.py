@@ -82,7 +82,7 @@ class SqliteOutbox(Outbox):
     def enqueue(
         self, key: ConversationKey, messages: str, *, now: float, timing: DebouncePolicy, max_jobs: int
     ) -> None:
-        params = _key_params(key, self.storage or "")
+        params, due_if_new = _key_params(key, self.storage or ""), timing.due(now, now)
         with self._durable.writing() as db:
             found = db.execute(sql.SELECT_JOB, params).fetchone()
             if found:
@@ -92,7 +92,7 @@ class SqliteOutbox(Outbox):
             elif db.execute(sql.COUNT_PENDING).fetchone()[0] >= max_jobs:
                 raise QueueFullError(self.name, max_jobs)
             else:
-                row = {**params, "aside": 0, "at": now, "due": timing.due(now, now)}
+                row = {**params, "aside": 0, "at": now, "due": due_if_new}
                 job_id = db.execute(sql.INSERT_JOB, row).lastrowid
             db.execute(sql.INSERT_SUBMISSION, {"id": job_id, "at": now, "messages": messages})
 
