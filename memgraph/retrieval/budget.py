@@ -206,7 +206,8 @@ def fit(
     chosen |= _fill(block, facts.lines(chosen), others)
     quoted = _fill(block, episodes.lines(sources_of(chosen)), block.left)
     chosen |= _fill(block, facts.lines(chosen), block.left)
-    return {position: chosen[position] for position in filter(chosen.__contains__, facts.order)}, quoted
+    in_order = islice(filter(chosen.__contains__, facts.order), len(chosen))
+    return {position: chosen[position] for position in in_order}, quoted
 
 
 def fit_past(past: Candidates, room: int) -> tuple[Lines, int]:

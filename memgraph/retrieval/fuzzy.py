@@ -82,8 +82,11 @@ class Vocabulary:
         best = alike[np.argsort(-similarity[alike], kind="stable")][:limit]
         columns = (rows[best].tolist(), numbers[best].tolist(), similarity[best].tolist())
         found = cast("Iterable[tuple[int, int, float]]", zip(*columns, strict=True))
-        matches = ((words[row][0], self._words[number], value) for row, number, value in found)
-        return [(word, known, value) for word, known, value in matches if word != known]
+        return [
+            (word, known, value)
+            for row, number, value in found
+            if (word := words[row][0]) != (known := self._words[number])
+        ]
 
     def _count_shared(self, ngrams_of_words: Sequence[frozenset[str]]) -> NDArray[np.int64]:
         """Count the n-grams that each of Q query words shares with each of V words of the vocabulary: shape (Q * V,).

@@ -126,15 +126,14 @@ class LexicalIndex:
         own, synonyms, similar = query.terms, query.synonyms, self._similar_words(query)
         rarity = self._idf({*own, *synonyms, *(known for _, known, _ in similar)})
         weights = {term: weight * rarity[term] for term, weight in own.items() if term in rarity}
-        related = [(term, weight * rarity[term]) for term, weight in synonyms.items() if term in rarity]
-        # a similar word must not count as rarer than the one that the query has
-        related += [
-            (known, own[term] * FUZZY_WEIGHT * similarity * min(rarity.get(term, math.inf), rarity[known]))
-            for term, known, similarity in similar
-        ]
-        for term, weight in related:
-            if weight > weights.get(term, 0):
+        for term, share in synonyms.items():
+            if (weight := share * rarity.get(term, 0)) > weights.get(term, 0):
                 weights[term] = weight
+        for term, known, similarity in similar:
+            # a similar word must not count as rarer than the one that the query has
+            weight = own[term] * FUZZY_WEIGHT * similarity * min(rarity.get(term, math.inf), rarity[known])
+            if weight > weights.get(known, 0):
+                weights[known] = weight
         return weights
 
     def _similar_words(self, query: Query) -> Sequence[tuple[str, str, float]]:

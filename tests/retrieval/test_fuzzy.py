@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from memgraph.retrieval.fuzzy import MAX_MATCHES, MIN_SIMILARITY, Vocabulary
-from memgraph.retrieval.terms import MIN_WORD_CHARS, character_ngrams
+from memgraph.retrieval.terms import MIN_NGRAMS, MIN_WORD_CHARS, character_ngrams
 
 
 def query_ngrams(words: list[str]) -> list[tuple[str, frozenset[str]]]:
@@ -88,3 +90,27 @@ def test_all_matches_are_found_without_a_limit() -> None:
 def test_nothing_shared_is_nothing_similar(words: list[str]) -> None:
     assert similar(words, "database", "a") == []
     assert similar(words) == []
+
+
+def test_a_word_with_ngrams_has_at_least_six() -> None:
+    """So words that share fewer than three need not be compared; few letters repeat the same n-grams."""
+    counts = {len(character_ngrams("".join(letters))) for size in range(9) for letters in product("ab", repeat=size)}
+
+    assert min(counts - {0}) == MIN_NGRAMS
+
+
+def test_no_similar_word_is_missed() -> None:
+    """The shortest words are the ones that share the fewest n-grams."""
+    words = ["".join(letters) for size in (4, 5) for letters in product("abc", repeat=size)]
+    asked = "abca"
+    ngrams = character_ngrams(asked)
+    dice = {word: 2 * len(ngrams & character_ngrams(word)) for word in words}
+    alike = {
+        word
+        for word, shared in dice.items()
+        if word != asked and shared / (len(ngrams) + len(character_ngrams(word))) >= MIN_SIMILARITY
+    }
+
+    found = Vocabulary(words).similar(query_ngrams([asked]), limit=None)
+
+    assert {known for _, known, _ in found} == alike
