@@ -18,8 +18,22 @@ from memgraph.retrieval.vector_store import Vector
 
 MAX_LEXICAL_WEIGHT = 0.5
 """Weight of the words if a document has all words of the query; the embedding has the rest."""
-MIN_LEXICAL_WEIGHT = 0.3
-"""Their weight if no document has any of them: a match of few words means little."""
+SATURATION = 0.2
+"""How soon covering more of the query stops raising their weight. With none of its words they weigh nothing: in a
+question in other words than the facts, the few that match are those that mean little."""
+COMMON_WEIGHT = 0.5
+"""How much of the cosine with COMMON_QUESTIONS is subtracted."""
+COMMON_QUESTIONS = (
+    "我叫什么？我多大了？我喜欢什么？我讨厌什么？我住在哪里？我做什么工作？我家里有谁？我的朋友是谁？我什么时候去的？"
+    "我为什么这样做？我最近怎么样？我有什么计划？我花了多少钱？我用的是什么？我平时几点开始？我跟谁一起？我会什么？"
+    "我有什么要求？我吃什么？我学过什么？我买了什么？我身体怎么样？我去过哪些地方？我怎么回答？你知道我的什么？ "
+    "What is my name? How old am I? What do I like? What do I hate? Where do I live? What is my job? Who is in my "
+    "family? Who is my friend? When did I go? Why did I do that? How am I doing? What are my plans? How much did I "
+    "spend? What do I use? At what time do I start? Who was with me? What can I do? What do I want from you? What do I "
+    "eat? What have I studied? What did I buy? How is my health? Where have I been? How should it be answered? What do "
+    "you know about me?"
+)
+"""Questions about everything: what is like them is like any question, whatever it is about."""
 
 
 class _Embedded(NamedTuple):
@@ -28,6 +42,8 @@ class _Embedded(NamedTuple):
     vectors: Vector
     known: NDArray[np.bool_]
     """Shape (N,): which documents have a vector."""
+    common: Vector
+    """The vector of COMMON_QUESTIONS, shape (D,)."""
     generation: int
     """That of the model."""
 
@@ -35,11 +51,13 @@ class _Embedded(NamedTuple):
 class HybridIndex:
     """The weighted mean of two scores, each standardised over the documents.
 
-        score = w * z(lexical) + (1 - w) * z(cosine), less the lowest of all
-        w     = MIN_LEXICAL_WEIGHT + (MAX_LEXICAL_WEIGHT - MIN_LEXICAL_WEIGHT) * covered
-        z(x)  = (x - mean) / standard deviation
+        score   = w * z(lexical) + (1 - w) * z(meaning), less the lowest of all
+        meaning = cosine(query, document) - COMMON_WEIGHT * cosine(COMMON_QUESTIONS, document)
+        w       = MAX_LEXICAL_WEIGHT * (1 + SATURATION) * covered / (covered + SATURATION)
+        z(x)    = (x - mean) / standard deviation
 
-    where *covered* is the share of the query's idf that the best document covers: see `LexicalIndex.coverage`. A
+    where *covered* is the share of the query's idf that the best document covers: see `LexicalIndex.coverage`. The
+    common questions stand for all: a document near every question, a hub, is not found for that alone. A
     document that has no vector yet counts by its words: see `EmbeddingCache.embed_newest`.
 
     Args:
@@ -47,6 +65,9 @@ class HybridIndex:
         vectors: The embedding, called by the first question.
         extract: Returns the terms of texts.
         base: An index of the first of *documents*, whose parts are used again.
+
+    Source:
+        Radovanović et al., "Hubs in Space: Popular Nearest Neighbors in High-Dimensional Data", 2010.
     """
 
     def __init__(
@@ -93,12 +114,13 @@ class HybridIndex:
         lexical = self._lexical.scores(query)
         if not len(lexical):
             return lexical
-        vectors, known, _ = self._embed()
-        cosine = (vectors[known] @ self._cache.embed_query(query.text)).astype(np.float64)
+        vectors, known, common, _ = self._embed()
+        direction = self._cache.embed_query(query.text) - COMMON_WEIGHT * common
+        meaning = (vectors[known] @ direction).astype(np.float64)
         weight = lexical_weight(self._lexical.coverage(query))
         by_words = standardise(lexical)
         by_meaning = by_words.copy()
-        by_meaning[known] = standardise(cosine)
+        by_meaning[known] = standardise(meaning)
         fused = weight * by_words + (1 - weight) * by_meaning
         return fused - fused.min()
 
@@ -106,13 +128,15 @@ class HybridIndex:
         """Return the vectors; those that are missing are embedded, as far as the time limit allows."""
         embedded, generation = self._embedded, self._cache.generation
         if embedded is None or embedded.generation != generation or not embedded.known.all():
-            embedded = self._embedded = _Embedded(*self._cache.embed_newest(self._texts), generation)
+            # the last text is embedded first, so that its vector is there whatever the time limit
+            vectors, known = self._cache.embed_newest([*self._texts, COMMON_QUESTIONS])
+            embedded = self._embedded = _Embedded(vectors[:-1], known[:-1], vectors[-1], generation)
         return embedded
 
 
 def lexical_weight(covered: float) -> float:
     """Return the weight of the words, if the best document covers this share of the query."""
-    return MIN_LEXICAL_WEIGHT + (MAX_LEXICAL_WEIGHT - MIN_LEXICAL_WEIGHT) * covered
+    return MAX_LEXICAL_WEIGHT * (1 + SATURATION) * covered / (covered + SATURATION)
 
 
 def standardise(scores: Scores) -> Scores:

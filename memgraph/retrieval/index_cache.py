@@ -17,6 +17,7 @@ from memgraph.retrieval.budget import Summaries, fit_summaries
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.episode_index import EpisodeIndex
 from memgraph.retrieval.fact_index import FactIndex, estimate_bytes, fact_documents
+from memgraph.retrieval.hybrid import COMMON_QUESTIONS
 from memgraph.retrieval.past import PastIndex, past_documents
 from memgraph.retrieval.rankers import DEFAULT_RANKER, Ranker, get_ranker
 from memgraph.retrieval.render import profile_lines
@@ -229,7 +230,8 @@ class IndexCache:
             return
         indexes = weakref.ref(facts), weakref.ref(episodes)
         if self._pruned.get(options.vectors) != indexes:
-            vectors.prune([document.text for document in (*facts.documents, *episodes.documents)])
+            texts = [document.text for document in (*facts.documents, *episodes.documents)]
+            vectors.prune([*texts, COMMON_QUESTIONS])
             self._pruned.put(options.vectors, indexes)
 
     def summaries(self, memory: Memory, max_tokens: int) -> Summaries:

@@ -105,21 +105,33 @@ class LexicalIndex:
         pairs = zip(self.segments, self._weights, strict=True)
         scores = self._threads.apply(np.concatenate([segment.sum_weights(terms, there) for segment, there in pairs]))
         if query.dates:
-            matches = self._dates.find(query.dates)
-            scores[matches] += DATE_WEIGHT * idf(self._size, int(matches.sum()))
+            matches, weight = self._weigh_dates(query)
+            scores[matches] += weight
         return scores
 
     def coverage(self, query: Query) -> float:
         """Return the share of the idf of *query* that the document covers that has most of it, in [0, 1].
 
         A word that no document contains counts as the rarest; a similar word or a synonym covers its part of a word.
+        The dates that the query names count as one word.
         """
+        if not self._size:
+            return 0.0
         own = query.terms
         rarity = self._idf(own)
         total = sum(weight * rarity.get(term, idf(self._size, 0)) for term, weight in own.items())
         weights = self._weigh_terms(query)
-        covered = [segment.sum_weights(weights).max() for segment in self.segments]
-        return min(1.0, float(max(covered)) / total) if covered and total else 0.0
+        covered = np.concatenate([segment.sum_weights(weights) for segment in self.segments])
+        if query.dates:
+            matches, weight = self._weigh_dates(query)
+            covered[matches] += weight
+            total += weight
+        return min(1.0, float(covered.max()) / total) if total else 0.0
+
+    def _weigh_dates(self, query: Query) -> tuple[NDArray[np.bool_], float]:
+        """Return which documents are about a date that *query* names, and the weight of that."""
+        matches = self._dates.find(query.dates)
+        return matches, DATE_WEIGHT * idf(self._size, int(matches.sum()))
 
     def _weigh_terms(self, query: Query) -> dict[str, float]:
         """Return the terms to search for, and their weights times their idf."""

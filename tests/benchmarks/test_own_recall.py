@@ -134,6 +134,15 @@ def test_paraphrases_are_two_questions_each_in_other_words() -> None:
     assert max(len(words_of(item.text) & words_of(question)) for item in items for question in item.questions) <= 2
 
 
+def test_unseen_questions_share_hardly_a_word_with_their_fact() -> None:
+    lines = [line.split("\t") for line in recall.UNSEEN.read_text("utf-8").splitlines()]
+    asked = [line for line in lines if line[0] == "fact"]
+
+    assert len(asked) == 40
+    assert len({line[1] for line in lines}) == len(lines) == 190
+    assert max(len(words_of(content) & words_of(question)) for _, content, question in asked) <= 1
+
+
 def test_question_is_embedded_once() -> None:
     """Embedding takes most of the time."""
     model = RecordingEmbeddings()

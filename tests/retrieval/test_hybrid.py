@@ -7,8 +7,17 @@ import pytest
 from langchain_core.embeddings import Embeddings
 
 from memgraph.retrieval.documents import Document
+from memgraph.retrieval.embedding_models import FunctionEmbeddings
 from memgraph.retrieval.embeddings import EmbeddingCache
-from memgraph.retrieval.hybrid import MAX_LEXICAL_WEIGHT, MIN_LEXICAL_WEIGHT, HybridIndex, lexical_weight, standardise
+from memgraph.retrieval.hybrid import (
+    COMMON_QUESTIONS,
+    COMMON_WEIGHT,
+    MAX_LEXICAL_WEIGHT,
+    SATURATION,
+    HybridIndex,
+    lexical_weight,
+    standardise,
+)
 from memgraph.retrieval.lexical import LexicalIndex, texts_of
 from memgraph.retrieval.query import Query
 
@@ -20,12 +29,12 @@ DOCUMENTS = [
 
 
 def test_the_weights_are_those_that_were_measured() -> None:
-    assert (MIN_LEXICAL_WEIGHT, MAX_LEXICAL_WEIGHT) == (0.3, 0.5)
+    assert (MAX_LEXICAL_WEIGHT, SATURATION, COMMON_WEIGHT) == (0.5, 0.2, 0.5)
 
 
 def test_words_weigh_less_if_they_cover_less_of_the_question() -> None:
     """A match of one word among many says little, but standardised it would weigh as much as a match of all."""
-    assert (lexical_weight(0), lexical_weight(0.5), lexical_weight(1)) == pytest.approx((0.3, 0.4, 0.5))
+    assert (lexical_weight(0), lexical_weight(0.5), lexical_weight(1)) == pytest.approx((0, 0.3 / 0.7, 0.5))
 
 
 def test_scores_are_standardised() -> None:
@@ -40,8 +49,9 @@ def test_the_score_is_the_weighted_mean_of_both_less_the_lowest(letters: Embeddi
     query, vectors = Query.from_text("Which cat?"), EmbeddingCache(letters)
     words = LexicalIndex(DOCUMENTS)
     weight = lexical_weight(words.coverage(query))
-    cosine = vectors.embed_texts([document.text for document in DOCUMENTS])
-    meaning = standardise((cosine @ vectors.embed_query("Which cat?")).astype(np.float64))
+    *texts, common = vectors.embed_texts([*(document.text for document in DOCUMENTS), COMMON_QUESTIONS])
+    cosine, to_all = np.array(texts) @ vectors.embed_query("Which cat?"), np.array(texts) @ common
+    meaning = standardise((cosine - COMMON_WEIGHT * to_all).astype(np.float64))
     fused = weight * standardise(words.scores(query)) + (1 - weight) * meaning
 
     scores = HybridIndex(DOCUMENTS, vectors).scores(query)
@@ -49,6 +59,20 @@ def test_the_score_is_the_weighted_mean_of_both_less_the_lowest(letters: Embeddi
     assert scores.tolist() == pytest.approx((fused - fused.min()).tolist())
     assert scores.min() == 0
     assert scores.argmax() == 0
+
+
+def test_a_document_that_is_near_every_question_is_not_found_for_that_alone() -> None:
+    """The embedding has a dimension of what all questions share, of which the hub has most."""
+    directions = {"hub": [1.0, 0, 0.2], "Has a cat": [0.6, 0.8, 0], COMMON_QUESTIONS: [1.0, 0, 0]}
+    model = FunctionEmbeddings(lambda texts: [directions.get(text, [0.8, 0.4, 0]) for text in texts])
+    documents = [Document("hub"), Document("Has a cat")]
+    vectors = EmbeddingCache(model)
+    hub, answer = vectors.embed_texts(["hub", "Has a cat"]) @ vectors.embed_query("喵？")
+
+    scores = HybridIndex(documents, vectors).scores(Query.from_text("喵？"))
+
+    assert hub - answer > -0.05
+    assert scores.argmax() == 1
 
 
 def test_without_documents_the_model_is_not_called(down: Embeddings) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from memgraph import Fact, IndexCache, Memory, Section, recall
 from memgraph.models import Episode, Evidence
+from memgraph.retrieval.hybrid import COMMON_QUESTIONS
 from memgraph.retrieval.index_cache import IndexOptions
 from memgraph.retrieval.lexical import texts_of
 from memgraph.retrieval.query import Query
@@ -184,7 +185,7 @@ def test_each_text_is_embedded_once(letters: Any) -> None:
     for contents in (("tea", "cats"), ("tea", "cats", "chess")):
         recall(Memory(facts=facts(*contents)), ["tea"], ranker="hybrid", embeddings=letters, cache=cache)
 
-    assert letters.embedded == ["tea", "cats", "chess"]
+    assert letters.embedded == ["tea", "cats", COMMON_QUESTIONS, "chess"]
 
 
 def test_a_server_that_is_down_is_not_asked_at_every_call(down: Any) -> None:

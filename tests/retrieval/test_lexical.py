@@ -252,6 +252,14 @@ def test_coverage_is_the_share_of_the_idf_that_the_best_document_has() -> None:
     assert coverage("opal unheard", "opal", "tea") == pytest.approx(idf(2, 1) / (idf(2, 1) + idf(2, 0)))
 
 
+def test_the_date_of_a_question_is_covered_by_a_document_of_that_day() -> None:
+    """Else a question that has a date and no word of the memory would be answered by the meaning alone."""
+    documents = [Document("tea", dates=("2026-05-03",)), Document("milk", dates=("2026-05-04",))]
+
+    assert LexicalIndex(documents).coverage(Query.from_text("2026-05-03")) > 0.1
+    assert LexicalIndex(documents).coverage(Query.from_text("2026-05-07")) == 0
+
+
 @pytest.mark.parametrize(("query", "texts"), [("", ["opal"]), ("opal", []), ("opal", ["tea"])])
 def test_nothing_in_common_covers_nothing(query: str, texts: list[str]) -> None:
     assert coverage(query, *texts) == 0
