@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,6 +13,8 @@ from memgraph.models.values import DocumentModel, Text, Timestamp
 SpanOrigin = Literal["user", "quoted", "relayed", "recalled"]
 """The origin of a part of a turn: its author ("user"), another source that the author quoted or pasted, an application
 or another agent that added it, or memory, which gave it to this conversation before."""
+PLACEHOLDER = "\ufffc"
+"""Stands for words of another origin if the words around them are read: Unicode's object replacement character."""
 
 
 class Span(BaseModel):
@@ -21,6 +24,13 @@ class Span(BaseModel):
 
     start: int = Field(ge=0)
     end: int = Field(ge=0)
+    origin: SpanOrigin
+
+
+class TurnPiece(NamedTuple):
+    """Consecutive words of one origin."""
+
+    text: str
     origin: SpanOrigin
 
 
@@ -44,6 +54,54 @@ class Turn(BaseModel):
     def is_users(self) -> bool:
         """Whether the user wrote it."""
         return self.role == "human" and not self.speaker
+
+    @property
+    def pieces(self) -> list[TurnPiece]:
+        """The text in pieces of one origin; joined, they are the whole text."""
+        pieces: list[TurnPiece] = []
+        end = 0
+        for span in self.spans:
+            pieces += [
+                TurnPiece(self.text[end : span.start], "user"),
+                TurnPiece(self.text[span.start : span.end], span.origin),
+            ]
+            end = span.end
+        return [piece for piece in [*pieces, TurnPiece(self.text[end:], "user")] if piece.text]
+
+    @property
+    def own_words(self) -> str:
+        """The author's own words, each piece a paragraph; the text as it is if there are no spans.
+
+        The words around a quotation are not joined: they would be a sentence that was never said.
+        """
+        if not self.spans:
+            return self.text
+        own = (piece.text.strip() for piece in self.pieces if piece.origin == "user")
+        return "\n\n".join(text for text in own if any(map(str.isalnum, text)))
+
+    def slice(self, start: int, end: int, *, prefix: str = "") -> Turn:
+        """Return the turn with the text `prefix + text[start:end]` and the spans of that part."""
+        spans = _slice_spans(self.spans, start, end, len(prefix)) if self.spans else ()
+        return self.model_copy(update={"text": prefix + self.text[start:end], "spans": spans})
+
+
+def _slice_spans(spans: Sequence[Span], start: int, end: int, offset: int) -> tuple[Span, ...]:
+    first = bisect_right(spans, start, key=lambda span: span.end)  # in order, and a long turn is sliced many times
+    last = bisect_left(spans, end, first, key=lambda span: span.start)
+    return tuple(
+        Span(start=max(span.start, start) - start + offset, end=min(span.end, end) - start + offset, origin=span.origin)
+        for span in spans[first:last]
+    )
+
+
+def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return *spans* sorted and apart. Of two that overlap the one that begins first, or else is longer, counts."""
+    merged: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        start = max(span.start, merged[-1].end) if merged else span.start
+        if start < span.end:
+            merged.append(span.model_copy(update={"start": start}))
+    return tuple(merged)
 
 
 class Episode(DocumentModel):

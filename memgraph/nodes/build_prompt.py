@@ -16,7 +16,6 @@ from memgraph.prompts.update_prompt import last_part, update_prompt
 from memgraph.rules.watermark import first_batch, progress_id, progress_of, unlearned_turns
 from memgraph.state import BuildPromptInput, Prompted
 from memgraph.text.sentences import sentences
-from memgraph.text.spans import slice_turn
 from memgraph.text.tokens import count_tokens
 
 _MAX_CHARS_PER_TOKEN = 16  # of one turn, more characters than these are not even looked at in one pass
@@ -79,7 +78,7 @@ def _split_turn(turn: Turn, start: int, policy: Policy) -> list[TurnPart]:
         is_last = start + limit >= len(text)
         part = window if is_last else window[: _break_position(window)]
         start += len(part)
-        parts.append(TurnPart(slice_turn(turn, start - len(part), start), start, is_last))
+        parts.append(TurnPart(turn.slice(start - len(part), start), start, is_last))
         if is_last or start >= stop:
             return parts
 

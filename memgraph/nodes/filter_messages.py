@@ -12,7 +12,6 @@ from memgraph.models import Turn
 from memgraph.report import Report
 from memgraph.state import Conversation, FilterOutput
 from memgraph.text.provenance import with_provenance
-from memgraph.text.spans import own_words
 from memgraph.text.turns import turns_of
 
 
@@ -24,7 +23,7 @@ def filter_messages(state: Conversation, runtime: Runtime[RunContext]) -> Filter
     context = runtime.context
     turns = _turns(state, context) if context.enabled else ()
     output: FilterOutput = {"turns": turns, "origin": resolve_origin(context), "report": Report()}
-    if not any(turn.is_users and own_words(turn) for turn in turns):
+    if not any(turn.is_users and turn.own_words for turn in turns):
         output["outcome"] = "nothing_new"
     return output
 

@@ -12,7 +12,6 @@ from memgraph.prompts.template import Language, load_template, substitute
 from memgraph.text.lasting import predict
 from memgraph.text.normalize import escape, single_line
 from memgraph.text.sentences import cut_at_sentence, sentences
-from memgraph.text.spans import own_words
 
 MIN_PROBABILITY = 0.5
 """Probability of being worth remembering from which a sentence is pointed out."""
@@ -58,7 +57,7 @@ def _lasting_sentences(turns: Sequence[Turn], new_ids: AbstractSet[str], languag
         _Sentence(number, sentence.strip())
         for number, turn in enumerate(turns, 1)
         if turn.is_users and turn.id in new_ids
-        for sentence in sentences(own_words(turn))
+        for sentence in sentences(turn.own_words)
     ]
     if len(said) < MIN_SENTENCES:
         return []

@@ -35,7 +35,6 @@ from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_cl
 from memgraph.text.date_phrases import name_dates, quoted_date, read_date
 from memgraph.text.dates import local_day
 from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote
-from memgraph.text.spans import pieces_of
 
 JsonObject = Mapping[str, object]
 
@@ -321,7 +320,7 @@ def _refuse_other_speaker(content: str, quote: str, number: int | None, asked: A
     for shown, turn in asked.turns.items():
         if turn.speaker and (shown == number or find_quote(quote, turn.text)):
             raise InvalidItemError(content[:PREVIEW_CHARS], "another speaker's words are not the user's")
-        foreign = [piece.text for piece in pieces_of(turn) if piece.origin != "user"]
+        foreign = [piece.text for piece in turn.pieces if piece.origin != "user"]
         if turn.is_users and any(find_quote(quote, text) for text in foreign):
             raise InvalidItemError(content[:PREVIEW_CHARS], "quoted or added words are not the user's")
 

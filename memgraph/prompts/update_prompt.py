@@ -29,6 +29,7 @@ from pydantic.alias_generators import to_camel
 
 from memgraph.categories import DEFAULT_CATEGORIES, Category
 from memgraph.models import Fact, Memory, Prompt, PromptExample, Turn
+from memgraph.models.conversation import PLACEHOLDER
 from memgraph.policy import Policy
 from memgraph.profile import describe_profile, render_value
 from memgraph.prompts.hints import render_hints
@@ -50,7 +51,6 @@ from memgraph.text.normalize import escape, language_of, single_line, unescape
 from memgraph.text.sentences import sentences
 from memgraph.text.signals import Signals
 from memgraph.text.slots import Slots, packaged_slots
-from memgraph.text.spans import PLACEHOLDER, own_words, pieces_of, slice_turn
 from memgraph.text.tokens import count_tokens
 
 Speaker = Literal["user", "assistant", "other"]
@@ -120,7 +120,7 @@ def update_prompt(
     new = [turn for turn in turns if turn.id in new_ids]
     language = policy.prompt_language
     if language == "auto":
-        language = language_of(own_words(turn) for turn in new if turn.role == "human")
+        language = language_of(turn.own_words for turn in new if turn.role == "human")
     template = load_template(language)
     has_summaries = policy.summaries == "update"
     names = slots.prompted if slots else None
@@ -245,7 +245,7 @@ def last_part(turn: Turn, max_chars: int) -> Turn:
         return turn
     first, *rest = sentences(turn.text[-max_chars:])
     end = ("".join(rest) or first.partition(" ")[2] or first).lstrip()
-    return slice_turn(turn, len(turn.text) - len(end), len(turn.text), prefix="[...] ")
+    return turn.slice(len(turn.text) - len(end), len(turn.text), prefix="[...] ")
 
 
 def _render_turns(turns: Sequence[Turn], new_ids: AbstractSet[str], timezone: str) -> list[str]:
@@ -272,7 +272,7 @@ def render_turn(turn: Turn, number: int, *, is_new: bool) -> str:
 def _render_text(turn: Turn) -> str:
     """Return the text of *turn*, escaped, with what is not its author's own words in elements named by the origin."""
     return "".join(
-        escape(text) if origin == "user" else f"<{origin}>{escape(text)}</{origin}>" for text, origin in pieces_of(turn)
+        escape(text) if origin == "user" else f"<{origin}>{escape(text)}</{origin}>" for text, origin in turn.pieces
     )
 
 

@@ -13,13 +13,13 @@ from functools import cached_property
 from itertools import accumulate
 
 from memgraph.models import SECTIONS, Memory, Span, Turn
+from memgraph.models.conversation import merge_spans
 from memgraph.retrieval.render import GROUPS, OPENING, PROFILE, QUOTES, SUMMARY_TITLES
 from memgraph.retrieval.terms import STOP_WORDS, extract_all_terms
 from memgraph.sections import section_title
 from memgraph.text.cues import cues
 from memgraph.text.normalize import HAN, words_of
 from memgraph.text.sentences import sentences
-from memgraph.text.spans import merge_spans
 
 MIN_BULLETS = 2
 """Items of a list that are in memory: fewer may be the user's own."""

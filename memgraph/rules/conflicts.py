@@ -27,7 +27,6 @@ from memgraph.text.changes import ChangeKind, find_change
 from memgraph.text.normalize import language_of
 from memgraph.text.quotes import sentences_of
 from memgraph.text.slots import Slots, packaged_slots
-from memgraph.text.spans import own_words
 
 MAX_CONFLICTS = 5
 """Conflicts of one second look, the likeliest ones."""
@@ -84,7 +83,7 @@ def _changed_words(addition: Addition, turns: Sequence[Turn]) -> tuple[ChangeKin
     """Return the kind of the change word with which the user said *addition*, and the sentences that were quoted."""
     for evidence in addition.evidence:
         for turn in reversed(turns):
-            words = own_words(turn) if turn.is_users else ""
+            words = turn.own_words if turn.is_users else ""
             if evidence.quote in words:
                 quoted = "".join(sentences_of(evidence.quote, words).touched)
                 kind = find_change(quoted)

@@ -11,7 +11,6 @@ from memgraph.text import dates
 from memgraph.text.orders import without_orders
 from memgraph.text.secrets import mask
 from memgraph.text.sentences import cut_at_sentence, split_text
-from memgraph.text.spans import own_words
 
 if TYPE_CHECKING:
     from memgraph.policy import Policy
@@ -50,10 +49,10 @@ def episodes_of(turns: Sequence[Turn], *, thread: str, policy: Policy) -> tuple[
     found: list[Episode] = []
     for index, turn in enumerate(turns):
         if turn.is_users:
-            words = mask(without_orders(own_words(turn)))
+            words = mask(without_orders(turn.own_words))
             found += _episodes_of_turn(turn, split_text(words, policy.max_episode_chars), thread)
         elif policy.episodes == "exchange" and _is_final_answer(turns, index):
-            found += _episodes_of_turn(turn, [cut_at_sentence(mask(own_words(turn)), MAX_ANSWER_CHARS, len)], thread)
+            found += _episodes_of_turn(turn, [cut_at_sentence(mask(turn.own_words), MAX_ANSWER_CHARS, len)], thread)
     return tuple(found)
 
 

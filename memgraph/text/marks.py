@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 from pydantic import TypeAdapter, ValidationError
 
 from memgraph.models import Span, SpanOrigin
-from memgraph.text.spans import merge_spans
+from memgraph.models.conversation import merge_spans
 
 logger = logging.getLogger("memgraph.text")
 

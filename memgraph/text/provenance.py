@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from memgraph.models import Span, SpanOrigin, Turn
+from memgraph.models.conversation import merge_spans
 from memgraph.text.cues import assistants, cues, not_names
-from memgraph.text.spans import merge_spans
 
 OWN_CHARS = 60
 """Characters before a cue in which the user is its subject: "I also said"."""

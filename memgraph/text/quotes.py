@@ -14,7 +14,6 @@ from memgraph.models import MAX_QUOTE_CHARS, Turn
 from memgraph.text.normalize import words_of
 from memgraph.text.secrets import mask
 from memgraph.text.sentences import sentences
-from memgraph.text.spans import own_words, pieces_of
 
 MIN_ALIGNMENT = 85.0
 """The least similarity, in percent, of a quote and the words that it repeats."""
@@ -161,12 +160,12 @@ class _SearchedTurn:
     @cached_property
     def own(self) -> _Piece:
         """The author's own words, be that the user, the assistant or another speaker."""
-        return _Piece(own_words(self.turn))
+        return _Piece(self.turn.own_words)
 
     @cached_property
     def others(self) -> list[_Piece]:
         """The words that are not the user's."""
-        quoted = [_Piece(text) for text, origin in pieces_of(self.turn) if origin != "user"]
+        quoted = [_Piece(text) for text, origin in self.turn.pieces if origin != "user"]
         return quoted if self.turn.is_users else [self.own, *quoted]
 
     @cached_property

@@ -15,7 +15,6 @@ from memgraph.errors import ConfigError
 from memgraph.models import Turn
 from memgraph.text.normalize import fold, words_of
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
-from memgraph.text.spans import own_words
 
 OTHER = r"[^\W\x00-\xff]"
 """A letter of another script, Chinese. The range of all Chinese characters takes a millisecond to compile each time."""
@@ -215,7 +214,7 @@ class Signals:
 
 def detect(turns: Sequence[Turn], signals: Signals) -> tuple[str, ...]:
     """Return the names of the signals that match the user's own words in *turns*, in the order of the signals."""
-    users = [own_words(turn) for turn in turns if turn.is_users]
+    users = [turn.own_words for turn in turns if turn.is_users]
     texts = [fold(text) for text in map(_clip, users)]
     return tuple(signal.name for signal in signals.table if any(signal.matches(text) for text in texts))
 

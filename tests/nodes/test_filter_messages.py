@@ -12,7 +12,6 @@ from memgraph import IdentityError, Scope, open_storage
 from memgraph.nodes.filter_messages import filter_messages
 from memgraph.report import Report
 from memgraph.state import Origin
-from memgraph.text.spans import own_words
 
 MAY_8 = "2023-05-08T13:56:00Z"
 SAID = [HumanMessage("I live in Oslo.", id="m1"), AIMessage("Nice!", id="m2"), HumanMessage("ok", id="m3")]
@@ -125,7 +124,7 @@ def test_turns_name_what_is_not_the_users() -> None:
 
     (found,) = filter_messages({"messages": [message]}, runtime())["turns"]
 
-    assert own_words(found) == "My sister wrote:\n\nI live in Oslo."
+    assert found.own_words == "My sister wrote:\n\nI live in Oslo."
 
 
 def test_without_own_words_of_the_user_the_run_ends() -> None:

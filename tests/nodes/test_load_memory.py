@@ -11,7 +11,6 @@ from memgraph import Memory, MemoryStorage, ModelSetupError, Section, StorageErr
 from memgraph.models import Rewrite, Watermark
 from memgraph.nodes.load_memory import load_memory
 from memgraph.report import Report, Usage
-from memgraph.text.spans import own_words
 
 TURNS = (turn("m1"), turn("m2", role="ai"), turn("m3"), turn("m4", role="ai"))
 USED = Usage(calls=1, input_tokens=700, output_tokens=50)
@@ -218,4 +217,4 @@ def test_turns_name_what_they_repeat_of_the_document() -> None:
 
     turns = load(stored(Memory(facts=(fact("Lives in Oslo."),))), turns=repeating)["turns"]
 
-    assert own_words(turns[0]) == "I like rain."
+    assert turns[0].own_words == "I like rain."

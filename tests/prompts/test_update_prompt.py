@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from memgraph import ConfigError, Fact, Memory, Policy, Section
 from memgraph.models import PastFact, Prompt, PromptExample, Quarantined, SpanOrigin, Turn
+from memgraph.models.conversation import PLACEHOLDER
 from memgraph.prompts.schema import answer_schema
 from memgraph.prompts.template import (
     Language,
@@ -36,7 +37,6 @@ from memgraph.text.hidden import hidden_characters, remove_hidden
 from memgraph.text.provenance import with_provenance
 from memgraph.text.signals import load_signals
 from memgraph.text.slots import load_slots
-from memgraph.text.spans import PLACEHOLDER
 from memgraph.text.tokens import count_tokens
 
 LANGUAGES = get_args(Language)

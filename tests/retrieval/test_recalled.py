@@ -9,7 +9,6 @@ from memgraph.models import Episode, Evidence, PastFact, Section, Turn
 from memgraph.retrieval.budget import fit_summaries
 from memgraph.retrieval.recalled import Entries, find_recalled, with_recalled
 from memgraph.retrieval.render import episode_lines, fact_lines, past_lines, render
-from memgraph.text.spans import own_words
 
 FACTS = (
     Fact(content="Lives in Lisbon."),
@@ -31,7 +30,7 @@ PAST = (
 
 def own(text: str, role: str = "human") -> str:
     turn = Turn.model_validate({"id": "m1", "role": role, "text": text})
-    return own_words(with_recalled([turn], MEMORY)[0])
+    return with_recalled([turn], MEMORY)[0].own_words
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from memgraph.models import Span
 from memgraph.text.marks import SPANS_KEY, change_marked
 from memgraph.text.message import read_message
 from memgraph.text.secrets import mask
-from memgraph.text.spans import own_words
 from memgraph.text.turns import turns_of
 
 RELAYED = {"start": 0, "end": 8, "origin": "relayed"}
@@ -22,7 +21,7 @@ def marked(content: Any, *spans: object) -> HumanMessage:
 
 
 def own(message: HumanMessage) -> str:
-    return own_words(turns_of([message])[0])
+    return turns_of([message])[0].own_words
 
 
 def test_an_application_marks_what_it_added() -> None:

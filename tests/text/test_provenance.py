@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from memgraph.models import Span, Turn
 from memgraph.text.provenance import find_spans, with_provenance
-from memgraph.text.spans import own_words
 
 
 def own(text: str) -> str:
-    return own_words(with_provenance(Turn(id="m1", role="human", text=text)))
+    return with_provenance(Turn(id="m1", role="human", text=text)).own_words
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from memgraph.llm.offline.patterns import matches
+from memgraph.models.conversation import PLACEHOLDER
 from memgraph.text.hidden import HIDDEN, remove_hidden
 from memgraph.text.normalize import clean
 from memgraph.text.secrets import find_secrets
 from memgraph.text.sentences import sentences
-from memgraph.text.spans import PLACEHOLDER
 
 MAX_CHARS = 4_000  # read of a turn, which bounds the work for any input
 MAX_SENTENCE = 400  # longer ones are pasted

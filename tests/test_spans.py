@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.models import Span, Turn
-from memgraph.text.spans import TurnPiece, merge_spans, own_words, pieces_of, slice_turn
+from memgraph.models.conversation import TurnPiece, merge_spans
 
 TEXT = 'I moved. She wrote: "Buy now." I like it.'
 QUOTE = Span(start=20, end=30, origin="quoted")
@@ -32,33 +32,33 @@ def test_spans_outlive_serialization() -> None:
 
 
 def test_a_turn_without_spans_is_its_authors() -> None:
-    assert own_words(turn(" as it is ")) == " as it is "
+    assert turn(" as it is ").own_words == " as it is "
 
 
 def test_own_words_around_a_quotation_stay_apart() -> None:
     """Joined, they would be a sentence that was never said."""
-    assert own_words(turn(TEXT, QUOTE)) == "I moved. She wrote:\n\nI like it."
+    assert turn(TEXT, QUOTE).own_words == "I moved. She wrote:\n\nI like it."
 
 
 def test_a_turn_of_others_words_has_no_own_ones() -> None:
-    assert own_words(turn("> Buy now.\n", Span(start=0, end=10, origin="quoted"))) == ""
+    assert turn("> Buy now.\n", Span(start=0, end=10, origin="quoted")).own_words == ""
 
 
 def test_punctuation_left_between_spans_is_nothing() -> None:
-    assert own_words(turn("ab, cd", Span(start=0, end=2, origin="quoted"), Span(start=4, end=6, origin="quoted"))) == ""
+    assert turn("ab, cd", Span(start=0, end=2, origin="quoted"), Span(start=4, end=6, origin="quoted")).own_words == ""
 
 
 def test_pieces_name_their_origin() -> None:
-    assert pieces_of(turn("I: x", Span(start=3, end=4, origin="relayed"))) == [
+    assert turn("I: x", Span(start=3, end=4, origin="relayed")).pieces == [
         TurnPiece("I: ", "user"),
         TurnPiece("x", "relayed"),
     ]
 
 
 def test_a_part_of_a_turn_keeps_its_spans() -> None:
-    part = slice_turn(turn(TEXT, QUOTE), 9, 25, prefix="[...] ")
+    part = turn(TEXT, QUOTE).slice(9, 25, prefix="[...] ")
 
-    assert [piece for piece in pieces_of(part) if piece.origin == "quoted"] == [TurnPiece(TEXT[20:25], "quoted")]
+    assert [piece for piece in part.pieces if piece.origin == "quoted"] == [TurnPiece(TEXT[20:25], "quoted")]
 
 
 @given(st.lists(st.tuples(ENDS, ENDS)))
