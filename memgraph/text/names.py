@@ -72,12 +72,15 @@ _SCALED = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s?(k|m|万|千|hundred|thousand
 
 
 def names_of(text: str) -> Iterator[str]:
-    """Yield the names in *text*, folded: capitalised words, words with digits or inner capitals, and addresses.
+    """Return the names in *text*, folded: capitalised words, words with digits or inner capitals, and addresses.
 
     A capital at the start of a sentence counts only if the word is a subject ("Hana is ...") or an owner ("Hana's").
     Months and weekdays are not names; a Chinese name cannot be distinguished from other words.
     """
-    text = nfkc(text)
+    return _names_in(nfkc(text))
+
+
+def _names_in(text: str) -> Iterator[str]:
     for match in _ADDRESS.finditer(text):
         if not _NUMBER.fullmatch(match[0]):
             yield match[0].casefold().rstrip(".,/")
@@ -106,7 +109,11 @@ def _is_name(word: str, text: str, start: int, end: int) -> bool:
 
 def numbers_of(text: str, *, in_words: bool = False) -> frozenset[str]:
     """Return the numbers in *text*, without separators and leading zeros; those written *in_words* too, if asked."""
-    folded = _FULL_HOUR.sub("", fold(text))
+    return _numbers_in(fold(text), in_words=in_words)
+
+
+def _numbers_in(folded: str, *, in_words: bool = False) -> frozenset[str]:
+    folded = _FULL_HOUR.sub("", folded)
     runs = _NUMBER.findall(folded)
     digits = set(map(_plain, runs))
     if not in_words:
@@ -180,16 +187,17 @@ class KnownNames:
 
     def __init__(self, texts: Iterable[str]) -> None:
         joined = "\n".join(texts)
-        plain = nfkc(joined)
+        plain, folded = nfkc(joined), fold(joined)
         self._text = plain.casefold()
         self._words = frozenset(_POSSESSIVE.sub("", word).casefold() for word in set(_WORD.findall(plain)))
-        self._numbers = numbers_of(joined, in_words=True)
+        self._numbers = _numbers_in(folded, in_words=True)
         self._beginnings = {word[:MIN_SHARED_CHARS] for word in self._words}
 
     def missing_from(self, content: str) -> str | None:
         """Return the first name or number of *content* that is not among them; None if all are."""
-        names = (name for name in names_of(content) if not self._has_name(name))
-        numbers = (number for number in sorted(numbers_of(content)) if number not in self._numbers)
+        plain, folded = nfkc(content), fold(content)
+        names = (name for name in _names_in(plain) if not self._has_name(name))
+        numbers = (number for number in sorted(_numbers_in(folded)) if number not in self._numbers)
         return next(names, None) or next(numbers, None)
 
     def _has_name(self, name: str) -> bool:

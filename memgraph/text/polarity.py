@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from memgraph.text.lexicon import load_lexicon
 from memgraph.text.normalize import HAN, fold
@@ -44,8 +45,12 @@ class _Statement:
         self.profile = Profile(clause)
         self.units = [unit for unit in self.profile.units if unit.weight > PAIR_WEIGHT and unit.word not in _FRAME]
         self.is_denial = not _DENIAL_MARKS.isdisjoint(self.profile.marks)
-        self._tokens: Sequence[str] = _TOKEN.findall(fold(clause))
+        self._clause = clause
         self._is_question = _ASKS.search(clause) is not None
+
+    @cached_property
+    def _tokens(self) -> Sequence[str]:
+        return _TOKEN.findall(fold(self._clause))
 
     @property
     def is_certain(self) -> bool:

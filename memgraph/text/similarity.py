@@ -21,7 +21,7 @@ from memgraph.text.lexicon import LIKE, LIKE_HAN, Lexicon, load_lexicon
 from memgraph.text.names import names_of, numbers_of
 from memgraph.text.normalize import HAN, fact_key, fold
 from memgraph.text.slots import Slots, SlotValue, packaged_slots
-from memgraph.text.stems import stem
+from memgraph.text.stems import stem_all
 
 ACTION_WEIGHT = 0.6
 """Of a verb of the lexicon; other words weigh 1."""
@@ -126,9 +126,13 @@ class _Reader:
     has_begun: bool = False
     first: str = ""
     """The first English word, without "'s"."""
+    stems: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Of its words without "'s"."""
 
     def read(self, text: str) -> None:
-        for token in _TOKEN.findall(self.lexicon.phrases.sub(self._replace_phrase, fold(text))):
+        tokens = _TOKEN.findall(self.lexicon.phrases.sub(self._replace_phrase, fold(text)))
+        self.stems = stem_all([LIKE, *(_POSSESSIVE.sub("", token) for token in tokens)])
+        for token in tokens:
             if token in _SCOPE_ENDS:
                 self.is_denied = False
             elif token.startswith("~"):
@@ -169,7 +173,7 @@ class _Reader:
         word = _POSSESSIVE.sub("", word)
         self.first = self.first or word
         if mark not in {"denials", "contrasts"}:
-            self._add(word, stem(word))
+            self._add(word, self.stems[word])
 
     def _follow(self, word: str) -> None:
         """Note the role of the next word, if *word* gives one."""
