@@ -107,6 +107,7 @@ class SaidWords:
     def __init__(self, turns: Sequence[Turn], memory: Memory) -> None:
         self._turns = list({turn.id: turn for turn in turns}.values())
         self._users = [turn for turn in self._turns if turn.is_users]
+        self._own_words = {turn.id: turn.own_words for turn in self._turns}
         self._memory = memory
         self._finder = QuoteFinder(self._turns)
         self._previous = {after.id: before for before, after in pairwise(self._turns)}
@@ -118,12 +119,12 @@ class SaidWords:
         quoted = self._finder.find(quote) if quote else None
         if quoted is None and addition.category in _CONFIRMABLE and (approach := self._confirmed(quote)):
             quoted, confirmed = approach
-            return Judgement(self._missing(addition, quoted, [confirmed.own_words], mode), quoted)
+            return Judgement(self._missing(addition, quoted, [self._own_words[confirmed.id]], mode), quoted)
         if mode == "strict" and (problem := self._quote_problem(quote, quoted)):
             return Judgement(problem, quoted)
         if quoted is None:
             quoted = self._latest_mention(addition)
-        if quoted and states_opposite(addition.content, quoted.words, quoted.turn.own_words):
+        if quoted and states_opposite(addition.content, quoted.words, self._own_words[quoted.turn.id]):
             return Judgement("its quote states the opposite", quoted)
         problem = self._missing(addition, quoted, self._asked(quoted), mode)
         if problem is None and quoted:
@@ -152,12 +153,12 @@ class SaidWords:
         replaced = [fact.content for old in addition.replaces if (fact := self._memory.fact(old))]
         texts = [*extra, *replaced]
         day = local_day(addition.said_at) or local_day(quoted.turn.at if quoted else "") or UNKNOWN_DAY
-        times = Support([quoted.turn.own_words, *texts]) if quoted and quoted.words else None
+        times = Support([self._own_words[quoted.turn.id], *texts]) if quoted and quoted.words else None
         return self.support(texts).missing_from(addition.content, mode, day=day, times=times)
 
     @cached_property
     def _texts(self) -> list[str]:
-        return [turn.own_words for turn in self._users]
+        return [self._own_words[turn.id] for turn in self._users]
 
     @cached_property
     def _support(self) -> Support:
@@ -167,16 +168,16 @@ class SaidWords:
         """Return the latest turn of the user that has most words of *addition*, of which no quote is known."""
         share = MIN_SHARE["lenient"]
         for turn in reversed(self._users):
-            if Support([turn.own_words]).share(addition.content) >= share:
+            if Support([self._own_words[turn.id]]).share(addition.content) >= share:
                 return FoundQuote(turn, "")
         return None
 
     def _remark_problem(self, quoted: FoundQuote, category: str) -> str | None:
         """Return why the sentences of a quote state nothing about the user; None if they do, or answer a question."""
         before = self._previous.get(quoted.turn.id)
-        if not quoted.words or (before and before.role == "ai" and asks(before.own_words)):
+        if not quoted.words or (before and before.role == "ai" and asks(self._own_words[before.id])):
             return None
-        before_it, touched = sentences_of(quoted.words, quoted.turn.own_words)
+        before_it, touched = sentences_of(quoted.words, self._own_words[quoted.turn.id])
         if touched and all(map(is_about_assistant, touched)):
             return "it is about the assistant, not about the user"
         goes_on = mentions_user(before_it)
@@ -192,20 +193,20 @@ class SaidWords:
         characters = len([term for term in terms if _HAN_CHARACTER.match(term)])
         if characters >= MIN_QUOTE_CHARACTERS or len(terms) - characters >= MIN_QUOTE_WORDS or self._asked(quoted):
             return True
-        clauses = (content_terms(clause) for clause in _CLAUSE.split(quoted.turn.own_words))
+        clauses = (content_terms(clause) for clause in _CLAUSE.split(self._own_words[quoted.turn.id]))
         return bool(terms) and any(clause and clause.issubset(terms) for clause in clauses)
 
     def _asked(self, quoted: FoundQuote | None) -> list[str]:
         """Return the questions of the assistant that a short answer of the user affirms or chooses from."""
         before = self._previous.get(quoted.turn.id) if quoted else None
-        if quoted is None or before is None or before.role != "ai" or not asks(before.own_words):
+        if quoted is None or before is None or before.role != "ai" or not asks(self._own_words[before.id]):
             return []
-        answer = quoted.turn.own_words
+        answer = self._own_words[quoted.turn.id]
         first = fold(sentences(answer)[0] if answer.strip() else answer)
         is_short = len(answer.split()) + len(_HAN_CHARACTER.findall(answer)) <= MAX_ANSWER_WORDS
         if _NO.match(first) or not (is_short or _YES.match(first)):
             return []
-        return [part for part in _PART.findall(before.own_words) if part.endswith(_ASKING)]
+        return [part for part in _PART.findall(self._own_words[before.id]) if part.endswith(_ASKING)]
 
     def _confirmed(self, quote: str) -> tuple[FoundQuote, Turn] | None:
         """Return the turn in which the user confirmed an approach, and that in which the assistant proposed it."""
@@ -213,8 +214,8 @@ class SaidWords:
         answer = self._next.get(proposed.id) if proposed else None
         if proposed is None or answer is None or not answer.is_users:
             return None
-        words = answer.own_words
-        is_polite = _THANKS.match(fold(words)) and not asks(proposed.own_words)
+        words = self._own_words[answer.id]
+        is_polite = _THANKS.match(fold(words)) and not asks(self._own_words[proposed.id])
         says_yes = _YES.match(fold(words)) and not is_polite
         confirms = says_yes or "reinforcement" in detect([answer], load_signals())
         return (FoundQuote(answer, words), proposed) if confirms else None

@@ -82,7 +82,11 @@ class QuoteFinder:
     """
 
     def __init__(self, turns: Iterable[Turn]) -> None:
-        self._turns = [_SearchedTurn(turn) for turn in reversed(list(turns))]
+        latest = list(turns)[::-1]
+        own = [(turn.is_users, turn.own_words) for turn in latest]
+        self._turns = [
+            _SearchedTurn(turn, words, is_users=is_users) for turn, (is_users, words) in zip(latest, own, strict=True)
+        ]
 
     def find(self, quote: str, *, first: Turn | None = None) -> FoundQuote | None:
         """Return the user's own words that *quote* repeats, exactly or nearly.
@@ -99,7 +103,7 @@ class QuoteFinder:
         wanted = _Quote(quote)
         turns = sorted(self._turns, key=lambda searched: searched.turn is not first)
         for searched in turns:
-            words = searched.own.find(wanted) if searched.turn.is_users else None
+            words = searched.own.find(wanted) if searched.is_users else None
             if words and words in searched.masked:
                 return FoundQuote(searched.turn, words)
         return self._align(wanted, turns) if wanted.can_be_aligned else None
@@ -115,7 +119,7 @@ class QuoteFinder:
     def _align(self, quote: _Quote, turns: Iterable[_SearchedTurn]) -> FoundQuote | None:
         best, found = MIN_ALIGNMENT, None
         for searched in turns:
-            score, words = searched.own.align(quote, best) if searched.turn.is_users else (0.0, "")
+            score, words = searched.own.align(quote, best) if searched.is_users else (0.0, "")
             if words and words in searched.masked and (found is None or score > best):
                 best, found = score, FoundQuote(searched.turn, words)
         others = (piece for searched in self._turns for piece in searched.others)
@@ -154,23 +158,25 @@ class _Quote:
 class _SearchedTurn:
     """A turn with its pieces, which are cut when they are first searched."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, own_words: str, *, is_users: bool) -> None:
         self.turn = turn
+        self.is_users = is_users
+        self._own_words = own_words
 
     @cached_property
     def own(self) -> _Piece:
         """The author's own words, be that the user, the assistant or another speaker."""
-        return _Piece(self.turn.own_words)
+        return _Piece(self._own_words)
 
     @cached_property
     def others(self) -> list[_Piece]:
         """The words that are not the user's."""
         quoted = [_Piece(text) for text, origin in self.turn.pieces if origin != "user"]
-        return quoted if self.turn.is_users else [self.own, *quoted]
+        return quoted if self.is_users else [self.own, *quoted]
 
     @cached_property
     def masked(self) -> str:
-        return mask(self.own.text)
+        return mask(self._own_words)
 
 
 class _Piece:
