@@ -78,7 +78,8 @@ def _split_turn(turn: Turn, start: int, policy: Policy) -> list[TurnPart]:
         is_last = start + limit >= len(text)
         part = window if is_last else window[: _break_position(window)]
         start += len(part)
-        parts.append(TurnPart(turn.slice(start - len(part), start), start, is_last))
+        is_whole = len(part) == len(text)
+        parts.append(TurnPart(turn if is_whole else turn.slice(start - len(part), start), start, is_last))
         if is_last or start >= stop:
             return parts
 

@@ -295,7 +295,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     day = local_day(said_at, asked.timezone)
     since = read_date(fields.get("date"), day) or (quoted_date(found.words, day) if found else "")
     until = read_date(fields.get("until"), day)
-    if is_before(until, since):
+    if until and is_before(until, since):
         until = ""
     return Addition(
         id=fact_id,

@@ -120,7 +120,7 @@ def update_prompt(
     new = [turn for turn in turns if turn.id in new_ids]
     language = policy.prompt_language
     if language == "auto":
-        language = language_of(turn.own_words for turn in new if turn.role == "human")
+        language = language_of([turn.own_words for turn in new if turn.role == "human"])
     template = load_template(language)
     has_summaries = policy.summaries == "update"
     names = slots.prompted if slots else None
@@ -264,13 +264,18 @@ def _render_turns(turns: Sequence[Turn], new_ids: AbstractSet[str], timezone: st
 def render_turn(turn: Turn, number: int, *, is_new: bool) -> str:
     """Render *turn* as one escaped element."""
     speaker: Speaker = "assistant" if turn.role == "ai" else "user" if turn.is_users else "other"
-    name = escape(single_line(turn.speaker))[:_MAX_NAME_CHARS].replace('"', "'")
-    parts = [speaker, f'"{name}"' if speaker == "other" else "", "" if is_new else "earlier"]
+    parts = [speaker, f'"{_render_name(turn.speaker)}"' if speaker == "other" else "", "" if is_new else "earlier"]
     return f"<turn {number} {' '.join(filter(None, parts))}>{_render_text(turn)}</turn>"
+
+
+def _render_name(speaker: str) -> str:
+    return escape(single_line(speaker))[:_MAX_NAME_CHARS].replace('"', "'")
 
 
 def _render_text(turn: Turn) -> str:
     """Return the text of *turn*, escaped, with what is not its author's own words in elements named by the origin."""
+    if not turn.spans:
+        return escape(turn.text)
     return "".join(
         escape(text) if origin == "user" else f"<{origin}>{escape(text)}</{origin}>" for text, origin in turn.pieces
     )

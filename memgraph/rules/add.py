@@ -155,8 +155,8 @@ def merge_evidence(known: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[
 
 def _valid_dates(addition: Addition) -> tuple[str, str]:
     """Return from when and until when *addition* is true; empty for a date that does not exist or an end before it."""
-    start, end = (date if days_of(date) else "" for date in (addition.valid_from, addition.valid_until))
-    return start, "" if is_before(end, start) else end
+    start, end = (date if date and days_of(date) else "" for date in (addition.valid_from, addition.valid_until))
+    return start, "" if end and is_before(end, start) else end
 
 
 def _ended_at(addition: Addition) -> Timestamp | None:

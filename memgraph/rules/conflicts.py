@@ -67,6 +67,8 @@ def likely_conflicts(
         policy: Additions that it refuses are not asked about.
         slots: What a person has one of at a time; default: the packaged table.
     """
+    if not changes.additions or not memory.facts:
+        return ()
     ended = frozenset(removal.id for removal in changes.removals)
     ended |= {fact_id for addition in changes.additions for fact_id in addition.replaces}
     index = _FactIndex([fact for fact in memory.facts if fact.id not in ended], slots or packaged_slots())

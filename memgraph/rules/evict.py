@@ -37,6 +37,8 @@ def evict(draft: Draft) -> Draft:
     facts neither count nor are evicted. If no more known ones may be evicted, the least valuable new ones that replace
     nothing go into quarantine.
     """
+    if len(draft.memory.facts) <= draft.policy.max_facts:
+        return draft
     learned = [fact for fact in draft.memory.facts if not fact.is_manual]
     surplus = len(learned) - draft.policy.max_facts
     if surplus <= 0:

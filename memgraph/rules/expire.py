@@ -12,7 +12,7 @@ def expire(draft: Draft) -> Draft:
     as current, so that this rule changes only what is stored.
     """
     for fact in draft.memory.facts:
-        if not fact.is_manual and fact.has_expired(draft.changes.at):
+        if fact.valid_until and not fact.is_manual and fact.has_expired(draft.changes.at):
             why = f"it was true until {fact.valid_until}"
             draft = draft.end_facts([fact.id], "expired", why=why, at=fact.valid_until)
             if fact.id in draft.new_ids:

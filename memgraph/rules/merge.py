@@ -67,6 +67,8 @@ class KnownFacts:
 
     def find(self, addition: Addition) -> Fact | None:
         """Return the fact that states what *addition* states, the most similar one; None if there is none."""
+        if not self._facts:
+            return None
         if same := self._by_key.get(fact_key(addition.content)):
             return same
         return next(iter(self.alike(addition, SAME)), None)

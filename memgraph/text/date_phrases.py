@@ -91,7 +91,7 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 def read_date(value: object, day: date | None) -> str:
     """Return *value* as a partial date; relative words are resolved against *day*. Empty if it is not a date."""
     text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    if days_of(text[:_DAY_CHARS]):
+    if text and days_of(text[:_DAY_CHARS]):
         return text[:_DAY_CHARS]
     return (resolve_date(text, day) or "") if day and text else ""
 
