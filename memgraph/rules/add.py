@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,11 +12,28 @@ from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
 from memgraph.text.dates import local_day
-from memgraph.text.normalize import fact_key, is_placeholder
+from memgraph.text.normalize import fact_key
 from memgraph.text.sentences import cut_at_sentence
 
 MAX_EVIDENCE = 3
 """Maximum number of quotes of a fact, the earliest ones."""
+
+_PLACEHOLDER_WORDS = re.compile(r"[^\W_]+")
+_PLACEHOLDER_PHRASES = """
+    none | n a | na | nil | null | nothing | empty | blank | tbd | unknown | unspecified | undefined
+    nothing yet | none yet | nothing new | nothing so far | nothing to add | nothing to report | nothing to remember
+    not applicable | not available | not specified | not mentioned | not provided | not known | no data
+    no change | no changes | no update | no updates | no new information | no new facts | no information | no info
+    no summary | no facts | no new fact | unchanged | no changes needed | no update needed | same as before
+    无 | 暂无 | 没有 | 空 | 未知 | 无变化 | 没有变化 | 无更新 | 没有更新 | 无需更新 | 无新信息 | 没有新信息 | 暂无信息
+    无内容 | 不适用 | 未提及 | 未提供 | 无可用信息 | 保持不变 | 不变 | 暂无更新 | 暂无内容 | 目前没有 | 尚无 | 还没有
+    無 | 暫無 | 沒有 | 無變化 | 沒有變化 | 無更新 | 無需更新 | 無新資訊 | 沒有新資訊 | 不適用
+"""
+_PLACEHOLDERS = frozenset(
+    phrase.strip() for line in _PLACEHOLDER_PHRASES.splitlines() for phrase in line.split("|")
+) - {""}
+MAX_PLACEHOLDER_CHARS = 40
+"""A longer text has content."""
 
 
 def add(draft: Draft) -> Draft:
@@ -62,6 +80,11 @@ def _quality_problem(addition: Addition, policy: Policy) -> str | None:
     if addition.confidence < policy.fact_confidence_threshold:
         return f"confidence {addition.confidence:.2f} is below {policy.fact_confidence_threshold:.2f}"
     return None
+
+
+def is_placeholder(text: str) -> bool:
+    """Return whether *text* only stands for nothing: "None", "(nothing yet)", "No change.", "暂无"."""
+    return len(text) <= MAX_PLACEHOLDER_CHARS and " ".join(_PLACEHOLDER_WORDS.findall(text.casefold())) in _PLACEHOLDERS
 
 
 def _add_fact(draft: Draft, addition: Addition) -> Draft:

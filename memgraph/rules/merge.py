@@ -32,7 +32,7 @@ def merge(draft: Draft) -> Draft:
     for addition in draft.changes.additions:
         if addition.edited_by_user or draft.memory.fact(addition.id) or not _is_acceptable(addition, draft):
             kept.append(addition)
-        elif same := draft.memory.fact(addition.repeats) or _known(known, addition, draft):
+        elif same := _repeated(addition, draft) or _known(known, addition, draft):
             draft, worded = _with_one_wording(draft, same.id, addition)
             kept.append(worded)
         elif (position := _position_of_same(kept, addition, draft)) is not None:
@@ -77,6 +77,11 @@ class KnownFacts:
         """Return the facts that *addition* may repeat with a similarity of at least *threshold*, the highest first."""
         alike = (self._facts[found.position] for found in self._index.find(addition.content, threshold))
         return [fact for fact in alike if may_be_same(addition, fact)]
+
+
+def _repeated(addition: Addition, draft: Draft) -> Fact | None:
+    """Return the fact that the model, or the embedding model, found *addition* to repeat."""
+    return draft.memory.fact(addition.repeats) if addition.repeats else None
 
 
 def _known(known: KnownFacts, addition: Addition, draft: Draft) -> Fact | None:

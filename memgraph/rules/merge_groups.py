@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from memgraph.models import Evidence, Fact, Merge
+from memgraph.rules.add import is_placeholder
 from memgraph.rules.admit import IS_ORDER, problem_of
 from memgraph.rules.draft import Draft
 from memgraph.rules.support import Support
-from memgraph.text.normalize import fact_key, is_placeholder
+from memgraph.text.normalize import fact_key
 from memgraph.text.orders import is_order_to_act
 
 

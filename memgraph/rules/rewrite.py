@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memgraph.models import Rewrite, Section
+from memgraph.rules.add import is_placeholder
 from memgraph.rules.draft import Draft
-from memgraph.text.normalize import is_placeholder
 from memgraph.text.sentences import cut_at_sentence
 from memgraph.text.tokens import count_tokens
 

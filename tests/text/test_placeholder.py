@@ -6,9 +6,8 @@ import pytest
 from update_values import addition, draft
 
 from memgraph.models import Memory, Rewrite, Section
-from memgraph.rules.add import add
+from memgraph.rules.add import add, is_placeholder
 from memgraph.rules.rewrite import rewrite
-from memgraph.text.normalize import is_placeholder
 
 PLACEHOLDERS = [
     "None", "none.", "N/A", "n/a", "(nothing yet)", "(empty)", "No change.", "No changes", "Nothing new.", "[NONE]",
