@@ -8,7 +8,7 @@ from functools import cached_property
 
 from memgraph.models import Fact, Memory, PastFact
 from memgraph.models.dates import DAY_CHARS, days_of
-from memgraph.retrieval.terms import content_terms
+from memgraph.retrieval.terms import all_content_terms, content_terms
 from memgraph.text.sentences import sentences
 from memgraph.text.slots import find_slot
 
@@ -20,24 +20,12 @@ MIN_SHARE = 0.6
 
 @dataclass(frozen=True)
 class EndedFact:
-    """A fact that ended, by its words, which are read when a sentence is compared with it."""
+    """A fact that ended, by its words."""
 
     fact: PastFact
-    successor: Fact | None
-
-    @property
-    def at(self) -> str:
-        """When it was known to have ended."""
-        return max(_last_moment(self.fact.ended_at), self.successor.created_at if self.successor else "")
-
-    @cached_property
-    def terms(self) -> frozenset[str]:
-        return content_terms(self.fact.content)
-
-    @cached_property
-    def following(self) -> frozenset[str]:
-        """The terms of the fact that followed it; none if none did."""
-        return content_terms(self.successor.content) if self.successor else frozenset()
+    terms: frozenset[str]
+    following: frozenset[str]
+    """The terms of the fact that followed it; none if none did."""
 
     @cached_property
     def _value(self) -> frozenset[str]:
@@ -57,10 +45,24 @@ def _has_most(terms: frozenset[str], wanted: frozenset[str]) -> bool:
     return bool(wanted) and len(terms & wanted) >= MIN_SHARE * len(wanted)
 
 
-def ended_facts(memory: Memory) -> list[EndedFact]:
-    """Return the past facts of *memory* that do not hold any more."""
+def ended_facts(memory: Memory, since: str) -> list[tuple[str, EndedFact]]:
+    """Return the past facts of *memory* that do not hold any more, known to have ended at *since* or later, and when.
+
+    Others are not read: a document has up to 1,000 past facts, most of which ended before its summaries were written.
+    """
     known: dict[str, Fact] = {fact.id: fact for fact in (*memory.past, *memory.facts)}
-    return [EndedFact(fact, known.get(fact.ended_by)) for fact in memory.past if fact.reason in ENDING]
+    followed = [(fact, known.get(fact.ended_by)) for fact in memory.past if fact.reason in ENDING]
+    dated = [(_known_to_end(fact, successor), fact, successor) for fact, successor in followed]
+    ended = [found for found in dated if found[0] >= since]
+    terms = all_content_terms(fact.content for _, fact, _ in ended)
+    following = all_content_terms(successor.content if successor else "" for _, _, successor in ended)
+    return [
+        (at, EndedFact(fact, own, others)) for (at, fact, _), own, others in zip(ended, terms, following, strict=True)
+    ]
+
+
+def _known_to_end(fact: PastFact, successor: Fact | None) -> str:
+    return max(_last_moment(fact.ended_at), successor.created_at if successor else "")
 
 
 def _last_moment(at: str) -> str:
@@ -79,7 +81,7 @@ def with_current_summaries(memory: Memory) -> Memory:
     written = [part for part in memory.sections() if part[1].summary.strip()]
     if not written or not memory.past:
         return memory
-    ended = [(fact.at, fact) for fact in ended_facts(memory)]
+    ended = ended_facts(memory, min(section.updated_at for _, section in written))
     facts = _CurrentFacts(memory.facts)
     for name, section in written:
         since = [fact for at, fact in ended if at >= section.updated_at]
@@ -97,7 +99,8 @@ class _CurrentFacts:
 
     @cached_property
     def _terms(self) -> Sequence[tuple[str, frozenset[str]]]:
-        return [(fact.id, content_terms(fact.content)) for fact in self._facts]
+        terms = all_content_terms(fact.content for fact in self._facts)
+        return [(fact.id, own) for fact, own in zip(self._facts, terms, strict=True)]
 
     def explain(self, terms: frozenset[str], ended: EndedFact) -> bool:
         """Return whether another current fact has more of *terms*, also of those that distinguish *ended*."""

@@ -76,7 +76,12 @@ def extract_all_words(texts: Iterable[str]) -> list[list[tuple[str, str]]]:
 
 def content_terms(text: str) -> frozenset[str]:
     """Return the different terms of *text*, without the pairs of characters, which would count these twice."""
-    return frozenset(filter(is_unit, extract_terms(text)))
+    return all_content_terms([text])[0]
+
+
+def all_content_terms(texts: Iterable[str]) -> list[frozenset[str]]:
+    """Return the different terms of each of *texts*: see `content_terms`."""
+    return [frozenset(filter(is_unit, terms)) for terms in extract_all_terms(texts)]
 
 
 def is_unit(term: str) -> bool:
