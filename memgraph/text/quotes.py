@@ -235,6 +235,9 @@ def _negations(text: str) -> int:
 
 def _normalize(text: str) -> tuple[str, list[int]]:
     """Return *text* as it is compared, without white space, and the position in *text* of each character."""
+    if text.isascii():  # as most texts are: each character stays one, so that they are folded at once
+        positions = [position for position, character in enumerate(text) if not character.isspace()]
+        return "".join(text.lower().translate(_MARKS).split()), positions
     folded = [*map(_fold, text)]
     positions = [position for position, part in enumerate(folded) for _ in part]
     return "".join(folded), positions

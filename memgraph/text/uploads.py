@@ -75,6 +75,7 @@ HINTS = (
     *("上传", "上载", "附", "了", "助手", "对话"),
 )
 """A text without any of these mentions no upload; a cheap check before the patterns."""
+_HINT_WORDS = tuple(hint.strip() for hint in HINTS if hint.isascii())
 
 TRACES = _any_of(r"/?mnt/user-data/uploads", r"user-data/uploads/", r"</?(?:uploaded_files|current_uploads)\b")
 """What only an upload leaves in a text: its path, its tag."""
@@ -192,6 +193,8 @@ MAX_SENTENCE_CHARS = 4_000
 
 def mentions_upload(text: str) -> bool:
     """Return whether any sentence of *text* is about a file given to the assistant."""
+    if text.isascii() and not any(word in text.lower() for word in _HINT_WORDS):
+        return False  # as most facts: they need not even be folded
     return _has_hint(fold(text)) and any(_is_upload(sentence) for sentence in sentences(text))
 
 
