@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from memgraph.models import Turn
 from memgraph.prompts.template import Language, load_template, substitute
-from memgraph.text.lasting import predict
+from memgraph.text.lasting import confidence_of
 from memgraph.text.normalize import escape, single_line
 from memgraph.text.sentences import cut_at_sentence, sentences
 
@@ -61,7 +61,7 @@ def _lasting_sentences(turns: Sequence[Turn], new_ids: AbstractSet[str], languag
     ]
     if len(said) < MIN_SENTENCES:
         return []
-    probabilities = [predict(sentence.text, language).confidence for sentence in said]
+    probabilities = [confidence_of(sentence.text, language) for sentence in said]
     likely = [place for place, probability in enumerate(probabilities) if probability >= MIN_PROBABILITY]
     chosen = nlargest(MAX_SENTENCES, likely, key=probabilities.__getitem__)
     return [said[place] for place in sorted(chosen)]

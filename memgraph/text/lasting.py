@@ -75,6 +75,17 @@ def predict(text: str, language: Language, meaning: Sequence[float] | None = Non
         meaning: Its vector by the embedding model `local`, of length 1.
     """
     buckets = hashed_features(text)
+    probability, threshold = _judge(buckets, language, meaning)
+    return Prediction(is_kept=probability >= threshold, confidence=round(probability, 2), category=_category(buckets))
+
+
+def confidence_of(text: str, language: Language) -> float:
+    """Return the probability that the statement *text* is worth remembering, in [0, 1], as `predict` does."""
+    return round(_judge(hashed_features(text), language)[0], 2)
+
+
+def _judge(buckets: Sequence[int], language: Language, meaning: Sequence[float] | None = None) -> tuple[float, float]:
+    """Return the probability that a statement is worth remembering, and that from which it is kept."""
     chosen: Weights | MeaningWeights = load_weights()
     if meaning is None:
         score = _score_words(buckets, chosen) + chosen.biases[0]
@@ -85,9 +96,7 @@ def predict(text: str, language: Language, meaning: Sequence[float] | None = Non
     place = LANGUAGES.index(language)
     factor, offset = chosen.calibration[2 * place : 2 * place + 2]
     probability = (1 + math.tanh((factor * score + offset) / 2)) / 2  # the logistic function, without an overflow
-    return Prediction(
-        is_kept=probability >= chosen.thresholds[place], confidence=round(probability, 2), category=_category(buckets)
-    )
+    return probability, chosen.thresholds[place]
 
 
 def _score_words(buckets: Sequence[int], weights: Weights | MeaningWeights) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from memgraph.text.lasting import predict
+from memgraph.text.lasting import confidence_of
 from memgraph.text.slots import find_slot
 from memgraph.text.words import language_of, word_classes, words
 
@@ -44,7 +44,7 @@ def is_passing_remark(text: str) -> bool:
         return False
     is_of_the_moment = _mentions(lower, tokens, _moment_words())
     limit = MAX_PROBABILITY if is_of_the_moment else MAX_PROBABILITY_OF_OTHERS
-    return predict(text, language_of(text)).confidence <= limit
+    return confidence_of(text, language_of(text)) <= limit
 
 
 def is_about_assistant(text: str) -> bool:
@@ -56,7 +56,7 @@ def is_about_assistant(text: str) -> bool:
     english = words("english") | _ADDRESSING
     if not _mentions(lower, tokens, _ASSISTANT) or _is_doubtful(text, lower, tokens, english):
         return False
-    return predict(text, language_of(text)).confidence <= MAX_PROBABILITY_OF_ADDRESSED
+    return confidence_of(text, language_of(text)) <= MAX_PROBABILITY_OF_ADDRESSED
 
 
 def _is_doubtful(text: str, lower: str, tokens: frozenset[str], english: frozenset[str]) -> bool:

@@ -27,28 +27,37 @@ def hashed_features(text: str) -> list[int]:
     return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in features(text)})
 
 
-def features(text: str) -> Iterator[str]:
-    """Yield the names of the features of *text*, some repeatedly."""
+def features(text: str) -> list[str]:
+    """Return the names of the features of *text*, some repeatedly."""
     text = _VOCATIVE.sub("", text)
     tokens = _TOKEN.findall(_NUMBER.sub("0", fold(text).replace("'", "")))[:MAX_TOKENS]
     language = language_of(text)
-    yield f"{language} length {min(len(tokens) // 3, 6)}"
-    yield from _runs("words", ["<", *tokens, ">"], 3)
     parts = _chinese_words().findall("".join(tokens)) if language == "zh" else tokens
     form = list(_form(parts, {name.casefold() for name in _NAME.findall(text)}))
-    yield from _runs("form", ["<", *form, ">"], 4)
-    yield f"opens {' '.join(form[:2])}"
-    yield f"opens {' '.join(form[:3])}"
-    if language == "zh":
-        signs = [token for token in tokens if token not in _PUNCTUATION]
-        yield from (f"opens {''.join(signs[:size])}" for size in (1, 2, 3, 4))
-        yield from (f"ends {''.join(signs[-size:])}" for size in (1, 2, 3))
-        joined = "".join(tokens)
-        found = {name for word, name in word_classes().items() if not word.isascii() and word in joined}
-        yield from _classes(found, "".join(signs[:2]))
-    else:
-        yield from _stems(tokens)
-        yield from _classes({word_classes()[token] for token in tokens if token in word_classes()}, " ".join(form[:2]))
+    return [
+        f"{language} length {min(len(tokens) // 3, 6)}",
+        *_runs("words", ["<", *tokens, ">"], 3),
+        *_runs("form", ["<", *form, ">"], 4),
+        f"opens {' '.join(form[:2])}",
+        f"opens {' '.join(form[:3])}",
+        *(_chinese_features(tokens) if language == "zh" else _english_features(tokens, " ".join(form[:2]))),
+    ]
+
+
+def _chinese_features(tokens: Sequence[str]) -> list[str]:
+    signs = [token for token in tokens if token not in _PUNCTUATION]
+    joined = "".join(tokens)
+    found = {name for word, name in word_classes().items() if not word.isascii() and word in joined}
+    return [
+        *(f"opens {''.join(signs[:size])}" for size in (1, 2, 3, 4)),
+        *(f"ends {''.join(signs[-size:])}" for size in (1, 2, 3)),
+        *_classes(found, "".join(signs[:2])),
+    ]
+
+
+def _english_features(tokens: Sequence[str], opening: str) -> list[str]:
+    classes = word_classes()
+    return [*_stems(tokens), *_classes({classes[token] for token in tokens if token in classes}, opening)]
 
 
 @cache
@@ -58,10 +67,12 @@ def _chinese_words() -> re.Pattern[str]:
     return re.compile("|".join([*known, rf"[^\W\d_{HAN}]+", "."]), re.DOTALL)
 
 
-def _runs(name: str, items: Sequence[str], longest: int) -> Iterator[str]:
-    for size in range(1, longest + 1):
-        for start in range(len(items) - size + 1):
-            yield f"{name} {' '.join(items[start : start + size])}"
+def _runs(name: str, items: Sequence[str], longest: int) -> list[str]:
+    return [
+        f"{name} {' '.join(items[start : start + size])}"
+        for size in range(1, longest + 1)
+        for start in range(len(items) - size + 1)
+    ]
 
 
 def _classes(found: AbstractSet[str], opening: str) -> Iterator[str]:
