@@ -53,12 +53,9 @@ def render_hints(
 
 def _lasting_sentences(turns: Sequence[Turn], new_ids: AbstractSet[str], language: Language) -> list[_Sentence]:
     """Return the sentences of the user in the new turns that are probably worth remembering, in their order."""
-    said = [
-        _Sentence(number, sentence.strip())
-        for number, turn in enumerate(turns, 1)
-        if turn.is_users and turn.id in new_ids
-        for sentence in sentences(turn.own_words)
-    ]
+    numbered = enumerate(turns, 1)
+    texts = [(number, turn.own_words) for number, turn in numbered if turn.is_users and turn.id in new_ids]
+    said = [_Sentence(number, sentence.strip()) for number, text in texts for sentence in sentences(text)]
     if len(said) < MIN_SENTENCES:
         return []
     probabilities = [confidence_of(sentence.text, language) for sentence in said]

@@ -25,9 +25,8 @@ def admit(draft: Draft) -> Draft:
     loses the sentence. It runs whatever `grounding` is, since the user may have pasted them. What a reviewer wrote
     passes.
     """
-    additions, draft = draft.changes.additions, draft.with_additions(())
     admitted: list[Addition] = []
-    for addition in additions:
+    for addition in draft.changes.additions:
         text = f"{addition.content}\n{addition.source_error or ''}"
         if addition.edited_by_user:
             admitted.append(addition)
@@ -52,6 +51,8 @@ def problem_of(text: str) -> str | None:
 
 def _admit_rewrites(draft: Draft) -> Draft:
     """Drop the sentences of new summaries that are not admitted; a summary without any other is not rewritten."""
+    if not draft.changes.rewrites:
+        return draft
     rewrites: list[Rewrite] = []
     for rewrite in draft.changes.rewrites:
         summary = rewrite.summary if rewrite.edited_by_user else admitted_sentences(rewrite.summary)

@@ -41,7 +41,7 @@ def scrub(before: Memory, after: Memory, *, edited_by_user: Container[SectionNam
 
 
 def _is_new_and_learned(fact: Fact, known: dict[str, Fact]) -> bool:
-    return not fact.is_manual and (fact.id not in known or fact.content != known[fact.id].content)
+    return (fact.id not in known or fact.content != known[fact.id].content) and not fact.is_manual
 
 
 def _undo_replacements(after: Memory, dropped: list[Fact], known: dict[str, Fact]) -> Memory:

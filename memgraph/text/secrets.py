@@ -69,7 +69,7 @@ def redact(text: str) -> str:
 
 
 def _find(text: str) -> Iterator[_Found]:
-    lowered = lower(text)
+    lowered = text.lower() if text.isascii() else lower(text)
     hints = {hint for hint in _HINTS if hint.search(lowered)}
     for kind in KINDS if hints else ():
         if kind.hint not in hints:

@@ -68,11 +68,12 @@ def _chinese_words() -> re.Pattern[str]:
 
 
 def _runs(name: str, items: Sequence[str], longest: int) -> list[str]:
-    return [
-        f"{name} {' '.join(items[start : start + size])}"
-        for size in range(1, longest + 1)
-        for start in range(len(items) - size + 1)
-    ]
+    runs = [f"{name} {item}" for item in items]
+    found = list(runs)
+    for size in range(2, longest + 1):  # each run is the one before, and what follows it
+        runs = [f"{run} {item}" for run, item in zip(runs, items[size - 1 :], strict=False)]
+        found += runs
+    return found
 
 
 def _classes(found: AbstractSet[str], opening: str) -> Iterator[str]:
