@@ -106,15 +106,15 @@ def _is_for_assistant(text: str) -> bool:
     return FOR_ASSISTANT.match(text) is not None and not _FORM.search(text)
 
 
-def _may_have_instruction(text: str) -> bool:
-    lowered = lower(text)
+def _may_have_instruction(lowered: str) -> bool:
     return any(hint in lowered for hint in _HINTS)
 
 
 def without_orders(text: str) -> str:
     """Return *text* without the sentences that are orders; the same object if it has none."""
     whole = nfkc(text)
-    if not (_may_have_instruction(whole) and INSTRUCTION.search(whole)) and not _NAMES_ASSISTANT.search(whole):
+    lowered = lower(whole)
+    if not (_may_have_instruction(lowered) and INSTRUCTION.search(whole)) and not _NAMES_ASSISTANT.search(whole):
         return text
     pieces = sentences(text)
     kept = [piece for piece in pieces if not is_order(piece)]
