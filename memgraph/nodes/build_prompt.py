@@ -78,8 +78,7 @@ def _split_turn(turn: Turn, start: int, policy: Policy) -> list[TurnPart]:
         is_last = start + limit >= len(text)
         part = window if is_last else window[: _break_position(window)]
         start += len(part)
-        is_whole = len(part) == len(text)
-        parts.append(TurnPart(turn if is_whole else turn.slice(start - len(part), start), start, is_last))
+        parts.append(TurnPart(turn.slice(start - len(part), start), start, is_last))
         if is_last or start >= stop:
             return parts
 
