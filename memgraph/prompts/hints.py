@@ -11,6 +11,7 @@ from memgraph.models import Turn
 from memgraph.prompts.template import Language, load_template, substitute
 from memgraph.text.lasting import confidence_of
 from memgraph.text.normalize import escape, single_line
+from memgraph.text.remarks import mentions_user
 from memgraph.text.sentences import cut_at_sentence, sentences
 
 MIN_PROBABILITY = 0.5
@@ -58,10 +59,12 @@ def _lasting_sentences(turns: Sequence[Turn], new_ids: AbstractSet[str], languag
     said = [_Sentence(number, sentence.strip()) for number, text in texts for sentence in sentences(text)]
     if len(said) < MIN_SENTENCES:
         return []
-    probabilities = [confidence_of(sentence.text, language) for sentence in said]
+    # an English sentence without a word for the user is hardly ever worth it; a Chinese one often leaves it out
+    own = [sentence for sentence in said if language == "zh" or mentions_user(sentence.text)]
+    probabilities = [confidence_of(sentence.text, language) for sentence in own]
     likely = [place for place, probability in enumerate(probabilities) if probability >= MIN_PROBABILITY]
     chosen = nlargest(MAX_SENTENCES, likely, key=probabilities.__getitem__)
-    return [said[place] for place in sorted(chosen)]
+    return [own[place] for place in sorted(chosen)]
 
 
 def _render_sentence(sentence: _Sentence, template: str) -> str:

@@ -7,7 +7,6 @@ not compile the patterns whose literals none of them contains.
 from __future__ import annotations
 
 import re
-from collections.abc import Set as AbstractSet
 
 from memgraph.text.normalize import HAN
 
@@ -36,11 +35,6 @@ _CASE_VARIANTS = str.maketrans({"İ": "i", "ı": "i", "ſ": "s", "\u212a": "k"})
 def fold_case(text: str) -> str:
     """Return *text* in the form of the literals."""
     return text.translate(_CASE_VARIANTS).lower()
-
-
-def contains_any(folded: str, literals: AbstractSet[str]) -> bool:
-    """Return whether a pattern with these required *literals* may match the text; always if none are known."""
-    return not literals or any(literal in folded for literal in literals)
 
 
 def required_literals(pattern: str) -> frozenset[str]:

@@ -140,7 +140,7 @@ class _Quote:
 
     def __init__(self, text: str) -> None:
         self.text = text[: 2 * MAX_QUOTE_CHARS]
-        normal = _normalize(self.text)[0]
+        normal = _normalize(self.text)
         self.segments = [part for segment in _ELLIPSIS.split(normal) if (part := segment.strip(_EDGES))]
         if sum(map(len, self.segments)) < _MIN_CHARS:
             self.segments = []
@@ -186,14 +186,19 @@ class _Piece:
         self.text = text
 
     @cached_property
-    def _normalized(self) -> tuple[str, list[int]]:
+    def _normal(self) -> str:
         return _normalize(self.text)
+
+    @cached_property
+    def _positions(self) -> list[int]:
+        return _positions_of(self.text)
 
     def find(self, quote: _Quote) -> str | None:
         """Return the words that *quote* repeats exactly."""
-        if not quote.segments:
+        normal = self._normal
+        if not quote.segments or not all(segment in normal for segment in quote.segments):
             return None
-        normal, positions = self._normalized
+        positions = self._positions
         start, end = None, 0
         for segment in quote.segments:
             at = _find_words(segment, normal, positions, self.text, end)
@@ -207,8 +212,7 @@ class _Piece:
 
         Words that mean the opposite are not similar.
         """
-        normal, positions = self._normalized
-        normal, wanted = normal[:MAX_ALIGNED_CHARS], quote.joined
+        normal, wanted = self._normal[:MAX_ALIGNED_CHARS], quote.joined
         if len(normal) < len(wanted):  # else the text would be searched in the quote
             score, start, end = fuzz.ratio(wanted, normal), 0, len(normal)
         else:
@@ -216,7 +220,7 @@ class _Piece:
             score, start, end = (found.score, found.dest_start, found.dest_end) if found else (0.0, 0, 0)
         if score < least or start >= end:
             return 0.0, ""
-        words = self._whole_words(positions[start], positions[end - 1] + 1)
+        words = self._whole_words(self._positions[start], self._positions[end - 1] + 1)
         return (0.0, "") if _negations(words) != _negations(quote.text) else (score, words)
 
     def _whole_words(self, start: int, end: int) -> str:
@@ -233,14 +237,18 @@ def _negations(text: str) -> int:
     return sum(word in _NEGATIONS or word.endswith("n't") for word in words_of(text))
 
 
-def _normalize(text: str) -> tuple[str, list[int]]:
-    """Return *text* as it is compared, without white space, and the position in *text* of each character."""
+def _normalize(text: str) -> str:
+    """Return *text* as it is compared, without white space."""
     if text.isascii():  # as most texts are: each character stays one, so that they are folded at once
-        positions = [position for position, character in enumerate(text) if not character.isspace()]
-        return "".join(text.lower().translate(_MARKS).split()), positions
-    folded = [*map(_fold, text)]
-    positions = [position for position, part in enumerate(folded) for _ in part]
-    return "".join(folded), positions
+        return "".join(text.lower().translate(_MARKS).split())
+    return "".join(map(_fold, text))
+
+
+def _positions_of(text: str) -> list[int]:
+    """Return the position in *text* of each character of its normal form."""
+    if text.isascii():
+        return [position for position, character in enumerate(text) if not character.isspace()]
+    return [position for position, character in enumerate(text) for _ in _fold(character)]
 
 
 @lru_cache(maxsize=4_096)  # only single characters are kept, never a user's text

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from memgraph.text.literals import contains_any, fold_case
+from memgraph.text.literals import fold_case
 from memgraph.text.names import numbers_of
 from memgraph.text.normalize import HAN, fold, nfkc
 from memgraph.text.slot_files import SlotFile, slot_files
@@ -217,7 +217,8 @@ class _Language:
 
     def _can_skip(self, name: str, folded: str) -> bool:
         """Return whether the pattern of the slot *name*, which is not compiled yet, cannot match the clause."""
-        if self._skips_left <= 0 or contains_any(folded, self._literals.get(name, frozenset())):
+        literals = self._literals.get(name, frozenset())
+        if self._skips_left <= 0 or not literals or any(literal in folded for literal in literals):
             return False
         self._skips_left -= 1
         return True

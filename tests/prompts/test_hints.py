@@ -48,6 +48,13 @@ def test_small_talk_has_no_hints() -> None:
     assert hints(*SMALL_TALK) == ""
 
 
+def test_an_english_sentence_without_a_word_for_the_user_has_no_hint() -> None:
+    assert (
+        hints(*SMALL_TALK, "The characters of the novel are very interesting.", "Sci-fi movies are a great hobby.")
+        == ""
+    )
+
+
 def test_a_short_conversation_needs_no_hints() -> None:
     """Any model reads it whole."""
     assert hints(*[HOBBY] * (MIN_SENTENCES - 1)) == ""

@@ -8,13 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memgraph.text.literals import contains_any, fold_case, required_literals
+from memgraph.text.literals import fold_case, required_literals
 from memgraph.text.slot_files import slot_files
 from memgraph.text.slots import Slots
 
 QUANTIFIERS = st.sampled_from(["?", "*", "+", "??", "{0,2}", "{1,2}", "{2}"])
 WORDS = st.sampled_from(["work", "is in", "K", "kiss", "住在", "吗"])
 ATOMS = WORDS | st.sampled_from([r"\d", "[ab-]", "[^]x]", ".", r"\bgo\b", "(?P<x>go)", "(?=.)"])
+
+
+def may_match(pattern: str, text: str) -> bool:
+    """Whether the literals of *pattern* do not rule out *text*."""
+    literals, folded = required_literals(pattern), fold_case(text)
+    return not literals or any(literal in folded for literal in literals)
 
 
 def combine(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -33,7 +39,7 @@ def combine(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 def test_every_text_that_a_pattern_matches_has_one_of_its_literals(pattern: str, data: st.DataObject) -> None:
     text = data.draw(st.from_regex(re.compile(pattern, re.IGNORECASE | re.DOTALL), fullmatch=True))
 
-    assert contains_any(fold_case(text), required_literals(pattern))
+    assert may_match(pattern, text)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +75,7 @@ def test_most_slots_have_literals() -> None:
 def test_letters_that_ignored_case_makes_equal_are_not_missed(text: str) -> None:
     assert re.match("lives", text, re.IGNORECASE)
 
-    assert contains_any(fold_case(text), required_literals("lives"))
+    assert may_match("lives", text)
 
 
 @pytest.mark.parametrize(
