@@ -20,6 +20,8 @@ MIN_SENTENCES = 4
 """Of the user; a shorter conversation is read whole by any model."""
 MAX_SENTENCES = 8
 """Sentences that are pointed out, the most probable ones."""
+MAX_CLASSIFIED = 16
+"""Sentences that are classified, the longest ones."""
 MAX_CHARS = 200
 """Characters of a sentence that is pointed out."""
 
@@ -61,8 +63,9 @@ def _lasting_sentences(turns: Sequence[Turn], new_ids: AbstractSet[str], languag
         return []
     # an English sentence without a word for the user is hardly ever worth it; a Chinese one often leaves it out
     own = [sentence for sentence in said if language == "zh" or mentions_user(sentence.text)]
-    probabilities = [confidence_of(sentence.text, language) for sentence in own]
-    likely = [place for place, probability in enumerate(probabilities) if probability >= MIN_PROBABILITY]
+    longest = nlargest(MAX_CLASSIFIED, range(len(own)), key=lambda place: len(own[place].text))
+    probabilities = {place: confidence_of(own[place].text, language) for place in longest}
+    likely = [place for place, probability in probabilities.items() if probability >= MIN_PROBABILITY]
     chosen = nlargest(MAX_SENTENCES, likely, key=probabilities.__getitem__)
     return [own[place] for place in sorted(chosen)]
 

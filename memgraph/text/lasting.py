@@ -100,7 +100,7 @@ def _judge(buckets: Sequence[int], language: Language, meaning: Sequence[float] 
 
 
 def _score_words(buckets: Sequence[int], weights: Weights | MeaningWeights) -> float:
-    return sum(weights.keep[bucket] for bucket in buckets) * weights.scales[0] / math.sqrt(len(buckets) or 1)
+    return sum(map(weights.keep.__getitem__, buckets)) * weights.scales[0] / math.sqrt(len(buckets) or 1)
 
 
 def _category(buckets: Sequence[int]) -> str:

@@ -24,7 +24,8 @@ _PUNCTUATION = frozenset('?!,.:;"/')
 
 def hashed_features(text: str) -> list[int]:
     """Return the buckets of the features of *text*, each once, in order; the same on every machine."""
-    return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in features(text)})
+    hashes = map(zlib.crc32, map(str.encode, features(text)))
+    return sorted({value % BUCKETS for value in hashes})
 
 
 def features(text: str) -> list[str]:

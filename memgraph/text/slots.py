@@ -38,7 +38,7 @@ _ARTICLE = re.compile(r"^(?:an?|the|my|their|his|her|our) ")
 _WORD = re.compile(rf"[{HAN}]|(?:(?![{HAN}])\w)+")
 
 
-MAX_SKIPS = 10_000
+MAX_SKIPS = 1_000
 """Patterns that a table skips by their literals rather than compile; from then on it is faster to match them."""
 
 
