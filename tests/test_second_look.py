@@ -95,6 +95,18 @@ def test_what_has_nothing_in_common_is_replaced_only_if_the_model_says_so_twice(
     assert current(storage) == kept
 
 
+def test_of_several_that_have_nothing_in_common_none_is_replaced() -> None:
+    """A model that names every fact says so again when it is asked."""
+    tea = Fact(id="tea", content="Drinks green tea.", source="t0", confidence=0.9)
+    storage = stored(CHESS, HIKING, tea)
+    every_id = update_answer({"content": NEW, "quote": SAID, "replaces": ["chess", "hiking", "tea"]})
+
+    model, _ = learn(every_id, storage=storage)
+
+    assert len(model.asked) == 1
+    assert current(storage) == [HIKING.content, tea.content, NEW]
+
+
 def test_without_a_second_look_it_is_not_replaced() -> None:
     storage = stored(CHESS, HIKING)
 

@@ -15,6 +15,7 @@ from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, p
 from memgraph.prompts.reconcile import parse_verdicts, reconcile_prompt
 from memgraph.rules.conflicts import (
     MAX_CONFLICTS,
+    MAX_DOUBTFUL,
     doubtful_replacements,
     likely_conflicts,
     settle,
@@ -41,7 +42,7 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     If the answer was cut off, what it contains is used, but its turns stay pending: they are shown again in smaller
     batches. A single turn is not shown again, since its answer would be cut off again.
 
-    If the changes likely contradict known facts, or replace some with which they have nothing in common, the model is
+    If the changes likely contradict known facts, or replace one with which they have nothing in common, the model is
     asked about these once; its answer settles the changes if it is readable, and is never asked for again. With an
     embedding model the other additions are compared with the known facts by their meaning too.
     """
@@ -111,10 +112,11 @@ def _second_look(changes: MemoryUpdate, state: ParseInput, context: RunContext) 
     shown = state["prompt"].shown(state["turns"])
     doubtful = doubtful_replacements(changes, memory, shown, context.slots)
     changes = without_replacements(changes, doubtful)
+    asked = doubtful if len(doubtful) <= MAX_DOUBTFUL else ()
     if policy.reconcile == "off":
         return {"changes": changes, "likely_conflicts": ()}
     likely = likely_conflicts(changes, memory, shown, policy, context.slots)
-    conflicts = tuple(dict.fromkeys((*doubtful, *likely)))[:MAX_CONFLICTS]
+    conflicts = tuple(dict.fromkeys((*asked, *likely)))[:MAX_CONFLICTS]
     if not conflicts:
         return {"changes": changes, "likely_conflicts": ()}
     prompt = reconcile_prompt(conflicts, changes, memory, language=policy.prompt_language, timezone=context.timezone)
