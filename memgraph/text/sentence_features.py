@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
+from zlib import crc32
 
 from memgraph.text.normalize import HAN, fold
 from memgraph.text.words import language_of, word_classes, words
@@ -24,25 +24,19 @@ _PUNCTUATION = frozenset('?!,.:;"/')
 
 def hashed_features(text: str) -> list[int]:
     """Return the buckets of the features of *text*, each once, in order; the same on every machine."""
-    hashes = map(zlib.crc32, map(str.encode, features(text)))
-    return sorted({value % BUCKETS for value in hashes})
-
-
-def features(text: str) -> list[str]:
-    """Return the names of the features of *text*, some repeatedly."""
     text = _VOCATIVE.sub("", text)
     tokens = _TOKEN.findall(_NUMBER.sub("0", fold(text).replace("'", "")))[:MAX_TOKENS]
     language = language_of(text)
     parts = _chinese_words().findall("".join(tokens)) if language == "zh" else tokens
     form = list(_form(parts, {name.casefold() for name in _NAME.findall(text)}))
-    return [
+    others = [
         f"{language} length {min(len(tokens) // 3, 6)}",
-        *_runs("words", ["<", *tokens, ">"], 3),
-        *_runs("form", ["<", *form, ">"], 4),
         f"opens {' '.join(form[:2])}",
         f"opens {' '.join(form[:3])}",
         *(_chinese_features(tokens) if language == "zh" else _english_features(tokens, " ".join(form[:2]))),
     ]
+    hashes = [*_hashed_runs("words", tokens, 3), *_hashed_runs("form", form, 4), *map(crc32, map(str.encode, others))]
+    return sorted({value % BUCKETS for value in hashes})
 
 
 def _chinese_features(tokens: Sequence[str]) -> list[str]:
@@ -68,12 +62,18 @@ def _chinese_words() -> re.Pattern[str]:
     return re.compile("|".join([*known, rf"[^\W\d_{HAN}]+", "."]), re.DOTALL)
 
 
-def _runs(name: str, items: Sequence[str], longest: int) -> list[str]:
-    runs = [f"{name} {item}" for item in items]
-    found = list(runs)
-    for size in range(2, longest + 1):  # each run is the one before, and what follows it
-        runs = [f"{run} {item}" for run, item in zip(runs, items[size - 1 :], strict=False)]
-        found += runs
+def _hashed_runs(name: str, items: Sequence[str], longest: int) -> list[int]:
+    """Return the hashes of the runs of up to *longest* of *items* and of their ends, each behind *name*.
+
+    A checksum continues: that of a run is that of the run before it, continued by one item.
+    """
+    encoded = [f" {item}".encode() for item in ("<", *items, ">")]
+    opening = crc32(name.encode())
+    hashes = [crc32(item, opening) for item in encoded]
+    found = list(hashes)
+    for size in range(2, longest + 1):
+        hashes = [crc32(item, value) for item, value in zip(encoded[size - 1 :], hashes, strict=False)]
+        found += hashes
     return found
 
 
