@@ -31,7 +31,7 @@ from memgraph.text.slots import Slots, packaged_slots
 MAX_CONFLICTS = 5
 """Conflicts of one second look, the likeliest ones."""
 MAX_DOUBTFUL = 1
-"""Doubtful replacements that are asked about. A model with more has named every fact, and would say so again."""
+"""Doubtful replacements that are asked about. A model with more has named every fact, and would do so again."""
 MAX_PER_ADDITION = 3
 MIN_SHARED = {"ends": 0.3, "begins": 0.5}
 """Of the words of a known fact, so much must recur in the addition and its sentence, by the kind of the change word."""
