@@ -14,7 +14,7 @@ from memgraph.text.normalize import escape, single_line
 from memgraph.text.remarks import mentions_user
 from memgraph.text.sentences import cut_at_sentence, sentences
 
-MIN_PROBABILITY = 0.35
+MIN_PROBABILITY = 0.5
 """Probability of being worth remembering from which a sentence is pointed out."""
 MIN_SENTENCES = 4
 """Of the user; a shorter conversation is read whole by any model."""
