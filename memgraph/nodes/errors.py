@@ -23,7 +23,7 @@ class ErrorHandlers:
     """The error handlers of a graph.
 
     Args:
-        resolve: Resolves the context of the failed run, which tells whose memory it is about.
+        resolve: Resolves the context of the failed run, and with it the memory concerned.
     """
 
     def __init__(self, resolve: ContextResolver) -> None:

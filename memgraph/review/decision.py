@@ -19,8 +19,8 @@ _WORDED = frozenset({"add", "confirm"})
 def apply_decision(changes: MemoryUpdate, proposal: Proposal, answer: object) -> MemoryUpdate:
     """Return *changes* with the accepted changes only.
 
-    Changes that are not in the proposal are dropped, too: they would have no effect now, and no one accepted the
-    effect they may have on a later version of the memory. Rejected changes are listed in `refused`.
+    Changes that are not in the proposal are dropped, too: they would have no effect now, and the effect was
+    not accepted that they may have on a later version of the memory. Rejected changes are listed in `refused`.
 
     Args:
         changes: What the model proposed.

@@ -350,7 +350,7 @@ class FileStorage(MemoryStorage):
 def _read_both(path: Path, last_good: Path) -> tuple[bytes | None, bytes | None]:
     """Return a document and its last good version, of one save: one that was replaced meanwhile is read again.
 
-    A save replaces the document first. An older document beside a newer copy would look edited.
+    A save replaces the document first. An older document with a newer copy would look edited.
     """
     data, last = read(path), read(last_good)
     while data != last and (newer := read(path)) != data:

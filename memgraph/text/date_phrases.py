@@ -110,7 +110,7 @@ def _is_end(words: str, mention: DateMention) -> bool:
 
 
 def name_dates(content: str, day: date | None) -> str:
-    """Return *content* with the date after each relative time, which nobody could resolve later."""
+    """Return *content* with the date after each relative time, which could not be resolved later."""
     written = {date[:length] for date in _PARTIAL_DATE.findall(content) for length in _PARTS}
     parts, end = list[str](), 0
     for mention in find_dates(content, day) if day else ():
