@@ -79,14 +79,22 @@ def test_what_the_model_says_is_the_same_is_confirmed() -> None:
     assert (fact.id, fact.content, fact.confirmations) == ("chess", CHESS.content, 1)
 
 
+TEA = Fact(id="tea", content="Drinks green tea.", source="t0", confidence=0.9)
 HIKING = Fact(id="hiking", content="Likes hiking in the Alps.", source="t0", confidence=0.9)
 EVERY_ID = update_answer({"content": NEW, "quote": SAID, "replaces": ["chess", "hiking"]})
 
 
-@pytest.mark.parametrize(("answer", "kept"), [('{"1": "both"}', [HIKING.content, NEW]), ('{"1": "replaces"}', [NEW])])
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ('{"1": "both", "2": "both"}', [HIKING.content, TEA.content, NEW]),
+        ('{"1": "replaces", "2": "replaces"}', [HIKING.content, TEA.content, NEW]),
+        ('{"1": "replaces", "2": "both"}', [TEA.content, NEW]),
+    ],
+)
 def test_what_has_nothing_in_common_is_replaced_only_if_the_model_says_so_twice(answer: str, kept: list[str]) -> None:
-    """Small models name every fact that they were shown."""
-    storage = stored(CHESS, HIKING)
+    """Small models name every fact that they were shown, and say so again of any pair, of the control too."""
+    storage = stored(CHESS, HIKING, TEA)
 
     model, _ = learn(EVERY_ID, answer, storage=storage)
 
@@ -97,14 +105,13 @@ def test_what_has_nothing_in_common_is_replaced_only_if_the_model_says_so_twice(
 
 def test_of_several_that_have_nothing_in_common_none_is_replaced() -> None:
     """A model that names every fact says so again when it is asked."""
-    tea = Fact(id="tea", content="Drinks green tea.", source="t0", confidence=0.9)
-    storage = stored(CHESS, HIKING, tea)
+    storage = stored(CHESS, HIKING, TEA)
     every_id = update_answer({"content": NEW, "quote": SAID, "replaces": ["chess", "hiking", "tea"]})
 
     model, _ = learn(every_id, storage=storage)
 
     assert len(model.asked) == 1
-    assert current(storage) == [HIKING.content, tea.content, NEW]
+    assert current(storage) == [HIKING.content, TEA.content, NEW]
 
 
 def test_without_a_second_look_it_is_not_replaced() -> None:

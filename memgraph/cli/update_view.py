@@ -72,7 +72,8 @@ def _describe_parse(output: NodeOutput) -> str:
     changes = output["changes"]
     proposed = f"{pluralize(len(changes.additions), 'fact')} and {pluralize(len(changes.rewrites), 'summary')} proposed"
     removed = f", {len(changes.removals)} to remove" if changes.removals else ""
-    asked = f", {pluralize(len(output['likely_conflicts']), 'likely conflict')}" if "second_look" in output else ""
+    conflicts = [conflict for conflict in output.get("likely_conflicts", ()) if not conflict.is_control]
+    asked = f", {pluralize(len(conflicts), 'likely conflict')}" if "second_look" in output else ""
     return f"{proposed}{removed}{asked}"
 
 

@@ -91,6 +91,8 @@ class Conflict(ChangeModel):
 
     known_id: str
     addition_id: str
+    is_control: bool = False
+    """Whether the two have nothing in common: asked only to learn whether the model distinguishes."""
 
 
 class Merge(ChangeModel):

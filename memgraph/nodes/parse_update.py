@@ -15,7 +15,7 @@ from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, p
 from memgraph.prompts.reconcile import parse_verdicts, reconcile_prompt
 from memgraph.rules.conflicts import (
     MAX_CONFLICTS,
-    MAX_DOUBTFUL,
+    doubtful_questions,
     doubtful_replacements,
     likely_conflicts,
     settle,
@@ -112,9 +112,9 @@ def _second_look(changes: MemoryUpdate, state: ParseInput, context: RunContext) 
     shown = state["prompt"].shown(state["turns"])
     doubtful = doubtful_replacements(changes, memory, shown, context.slots)
     changes = without_replacements(changes, doubtful)
-    asked = doubtful if len(doubtful) <= MAX_DOUBTFUL else ()
     if policy.reconcile == "off":
         return {"changes": changes, "likely_conflicts": ()}
+    asked = doubtful_questions(doubtful, changes, memory, shown, context.slots)
     likely = likely_conflicts(changes, memory, shown, policy, context.slots)
     conflicts = tuple(dict.fromkeys((*asked, *likely)))[:MAX_CONFLICTS]
     if not conflicts:

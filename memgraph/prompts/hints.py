@@ -11,10 +11,10 @@ from memgraph.models import Turn
 from memgraph.prompts.template import Language, load_template, substitute
 from memgraph.text.lasting import confidence_of
 from memgraph.text.normalize import escape, single_line
-from memgraph.text.remarks import mentions_user
+from memgraph.text.remarks import is_about_period, mentions_user
 from memgraph.text.sentences import cut_at_sentence, sentences
 
-MIN_PROBABILITY = 0.5
+MIN_PROBABILITY = 0.3
 """Probability of being worth remembering from which a sentence is pointed out."""
 MIN_SENTENCES = 4
 """Of the user; a shorter conversation is read whole by any model."""
@@ -64,10 +64,19 @@ def _lasting_sentences(turns: Sequence[Turn], new_ids: AbstractSet[str], languag
     # an English sentence without a word for the user is hardly ever worth it; a Chinese one often leaves it out
     own = [sentence for sentence in said if language == "zh" or mentions_user(sentence.text)]
     longest = nlargest(MAX_CLASSIFIED, range(len(own)), key=lambda place: len(own[place].text))
-    probabilities = {place: confidence_of(own[place].text, language) for place in longest}
+    probabilities = {place: _rate(own[place].text, language) for place in longest}
     likely = [place for place, probability in probabilities.items() if probability >= MIN_PROBABILITY]
     chosen = nlargest(MAX_SENTENCES, likely, key=probabilities.__getitem__)
     return [own[place] for place in sorted(chosen)]
+
+
+def _rate(sentence: str, language: Language) -> float:
+    """Return the probability that *sentence* is worth remembering, of what the user does these days at least the least.
+
+    The classifier learned from what lasts for years.
+    """
+    probability = confidence_of(sentence, language)
+    return max(probability, MIN_PROBABILITY) if is_about_period(sentence) else probability
 
 
 def _render_sentence(sentence: _Sentence, template: str) -> str:

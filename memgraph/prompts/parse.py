@@ -34,7 +34,7 @@ from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
 from memgraph.text.date_phrases import name_dates, quoted_date, read_date
 from memgraph.text.dates import local_day
-from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote
+from memgraph.text.quotes import CompletedFact, FoundQuote, QuoteFinder, find_quote
 
 JsonObject = Mapping[str, object]
 
@@ -289,7 +289,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     if found is None:
         _refuse_other_speaker(content, quote, number, asked)
     elif found.is_cut_with(content):
-        raise InvalidItemError(content[:PREVIEW_CHARS], "it ends where a quotation begins")
+        content, found = _completed(content, found)
     category = str(fields.get("category")).strip().lower()
     said_at = _said_at(found, number, asked)
     day = local_day(said_at, asked.timezone)
@@ -313,6 +313,13 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         evidence=(Evidence(episode=asked.episode_of(found.turn, found.words), quote=found.words),) if found else (),
         slot=_text(fields.get("slot")) or None,
     )
+
+
+def _completed(content: str, found: FoundQuote) -> CompletedFact:
+    completed = found.completed(content)
+    if completed is None:
+        raise InvalidItemError(content[:PREVIEW_CHARS], "it ends where a quotation begins")
+    return completed
 
 
 def _refuse_other_speaker(content: str, quote: str, number: int | None, asked: AskedAbout) -> None:

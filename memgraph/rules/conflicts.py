@@ -2,7 +2,8 @@
 
 A likely conflict is a known fact that an addition may make untrue, although it does not replace it. A doubtful
 replacement is one of a fact that has nothing in common with the addition: small models name every fact that they were
-shown. The model decides both; this only finds what is worth asking about.
+shown. The model decides both; this only finds what is worth asking about. A doubtful replacement is asked about with a
+control, a pair that is clearly none: small models answer "replaces" for every pair, too.
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ from memgraph.text.slots import Slots, packaged_slots
 
 MAX_CONFLICTS = 5
 """Conflicts of one second look, the likeliest ones."""
-MAX_DOUBTFUL = 1
-"""Doubtful replacements that are asked about. A model with more has named every fact, and would do so again."""
 MAX_PER_ADDITION = 3
 MIN_SHARED = {"ends": 0.3, "begins": 0.5}
 """Of the words of a known fact, so much must recur in the addition and its sentence, by the kind of the change word."""
@@ -199,6 +198,34 @@ def doubtful_replacements(
     )
 
 
+def doubtful_questions(
+    doubtful: Sequence[Conflict], changes: MemoryUpdate, memory: Memory, turns: Sequence[Turn], slots: Slots
+) -> tuple[Conflict, ...]:
+    """Return what to ask about doubtful replacements: the only one and its control.
+
+    Nothing is asked if there are several, for then the model has named every fact; if the user announced no change; or
+    if no known fact is fit to be the control.
+
+    Args:
+        doubtful: As `doubtful_replacements` returns them.
+        changes: The change set that the model proposed.
+        memory: What is known.
+        turns: The turns that the prompt showed.
+        slots: What a person has one of at a time.
+    """
+    if len(doubtful) != 1:
+        return ()
+    question = doubtful[0]
+    addition = next(addition for addition in changes.additions if addition.id == question.addition_id)
+    if not _changed_words(addition, turns):
+        return ()
+    named = {question.known_id, *addition.replaces}
+    for fact in memory.facts:
+        if fact.id not in named and not is_related(addition, fact, slots):
+            return question, Conflict(known_id=fact.id, addition_id=addition.id, is_control=True)
+    return ()
+
+
 def without_replacements(changes: MemoryUpdate, doubtful: Sequence[Conflict]) -> MemoryUpdate:
     """Return *changes* in which the additions do not replace the facts of *doubtful*."""
     pairs = {(one.addition_id, one.known_id) for one in doubtful}
@@ -214,15 +241,21 @@ def without_replacements(changes: MemoryUpdate, doubtful: Sequence[Conflict]) ->
 def settle(changes: MemoryUpdate, verdicts: Mapping[Conflict, Verdict], memory: Memory, slots: Slots) -> MemoryUpdate:
     """Return *changes* in which additions replace, or repeat, known facts as the model decided.
 
-    What has nothing in common is not the same, whatever the model decided.
+    What has nothing in common is not the same, whatever the model decided, and is replaced only if the model found that
+    both facts of the control hold.
     """
     proposed = {addition.id: addition for addition in changes.additions}
     replaced, repeated = defaultdict[str, list[str]](list), dict[str, str]()
+    distinguishes = all(verdict == "both" for conflict, verdict in verdicts.items() if conflict.is_control)
     for conflict, verdict in verdicts.items():
         addition, fact = proposed.get(conflict.addition_id), memory.fact(conflict.known_id)
+        if verdict == "both" or conflict.is_control or addition is None or fact is None:
+            continue
+        if not (verdict == "replaces" and distinguishes) and not is_related(addition, fact, slots):
+            continue
         if verdict == "replaces":
             replaced[conflict.addition_id].append(conflict.known_id)
-        elif verdict == "same" and addition and fact and is_related(addition, fact, slots):
+        else:
             repeated.setdefault(conflict.addition_id, conflict.known_id)
     additions = (
         addition.model_copy(

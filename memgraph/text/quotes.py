@@ -28,6 +28,9 @@ _EDGES = " '.,:;!?()-[]*_、。，！？；：（）"
 _SPACED = re.compile(r"[a-z0-9\u00c0-\u024f\u0370-\u052f]")
 _WORD = re.compile(r"\w+")
 _QUOTATION = re.compile(r"[ ,:：，]{0,3}[\"“„「『]\w")
+_TITLE = re.compile(
+    r"[ ,:：，]{0,3}(?:\"\w[^\"\n]{0,79}\"|[“„]\w[^“”\n]{0,79}[“”]|「\w[^「」\n]{0,79}」|『\w[^『』\n]{0,79}』)"
+)
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _MIN_CHARS = 2
 _NEGATIVE = "no not never none nothing without cannot 不 没 無 无 非 别 未"
@@ -72,6 +75,25 @@ class FoundQuote(NamedTuple):
         words, text = self.words.rstrip(_EDGES), self.turn.text
         end = text.find(words) + len(words)
         return bool(last) and last == last.lower() and words.endswith(last) and _QUOTATION.match(text, end) is not None
+
+    def completed(self, content: str) -> CompletedFact | None:
+        """Return *content* and the words with the title that follows these; None if the user wrote none there.
+
+        A title is a quotation of one line with at most 80 characters and no secret.
+        """
+        words, text = self.words.rstrip(_EDGES), self.turn.own_words
+        title = _TITLE.match(text, text.find(words) + len(words)) if words in text else None
+        extended = words + title[0] if title else ""
+        if title is None or len(extended) > MAX_QUOTE_CHARS or mask(extended) != extended:
+            return None
+        return CompletedFact(content.rstrip(_EDGES) + title[0], FoundQuote(self.turn, extended))
+
+
+class CompletedFact(NamedTuple):
+    """A fact that ended before a title, with the title."""
+
+    content: str
+    quoted: FoundQuote
 
 
 class QuoteFinder:

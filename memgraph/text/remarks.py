@@ -72,14 +72,27 @@ def mentions_user(text: str) -> bool:
     return _mentions(*_tokens(text), words("about_user"))
 
 
+def is_about_period(text: str) -> bool:
+    """Return whether *text* is about the user in these days, as in "I've been learning to draw lately".
+
+    What is addressed to the assistant is not.
+    """
+    lower, tokens = _tokens(text)
+    if _mentions(lower, tokens, _ASSISTANT) or not _mentions(lower, tokens, words("about_user")):
+        return False
+    return _mentions(lower, tokens, words("period"))
+
+
 def _tokens(text: str) -> tuple[str, frozenset[str]]:
     lower = text.casefold().replace("’", "'")
     return lower, frozenset(_WORD.findall(lower))
 
 
 def _mentions(text: str, tokens: frozenset[str], listed: frozenset[str]) -> bool:
-    """Return whether one of the words *listed* occurs: an English one as a whole, a Chinese one anywhere."""
-    return not tokens.isdisjoint(listed) or any(word in text for word in listed if not word.isascii())
+    """Return whether one of the words *listed* occurs: an English one as a whole, others and phrases anywhere."""
+    if not tokens.isdisjoint(listed):
+        return True
+    return any(word.replace("_", " ") in text for word in listed if "_" in word or not word.isascii())
 
 
 @cache

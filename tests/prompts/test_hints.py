@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.models import Turn
-from memgraph.prompts.hints import MAX_CHARS, MAX_SENTENCES, MIN_SENTENCES, render_hints
+from memgraph.prompts.hints import MAX_CHARS, MAX_SENTENCES, MIN_PROBABILITY, MIN_SENTENCES, render_hints
 from memgraph.prompts.template import Language
+from memgraph.text.lasting import confidence_of
 
 SMALL_TALK = ("Hi, how are you?", "Thank you!", "That sounds good.", "See you tomorrow!")
 HOBBY = "I really enjoy painting, playing piano and tea tasting."
@@ -35,6 +36,14 @@ def test_chinese_is_pointed_out_in_chinese() -> None:
     text = hints("你好！", "谢谢。", "好的。", "我住在杭州，养了一只猫。", language="zh")
 
     assert '第 4 轮，也许值得长期记住："我住在杭州，养了一只猫。"' in text
+
+
+@pytest.mark.parametrize("said", ["I'm dealing with a thing lately.", "I have been at it these days."])
+def test_what_the_user_does_in_these_days_is_pointed_out(said: str) -> None:
+    """The classifier alone takes it for something that does not last."""
+    assert confidence_of(said, "en") < MIN_PROBABILITY
+
+    assert said in hints(*SMALL_TALK, said)
 
 
 def test_the_hints_of_signals_come_first() -> None:

@@ -493,21 +493,43 @@ def test_a_copied_summary_is_refused() -> None:
     assert (changes.rewrites, len(changes.refused)) == ((), 2)
 
 
+TITLES = 'Today I found a novel called "Emma" there. 我昨天读了“红楼梦”。 Then I read "a page, but no more than a line.'
+
+
+def added_from_titles(content: str, quote: str) -> MemoryUpdate:
+    answer = Answer(text=json.dumps({"newFacts": [{"content": content, "quote": quote, "turn": 1}]}))
+    turns = {1: Turn(id="m1", role="human", text=TITLES)}
+    return parse_answer(answer, AskedAbout(turns=turns), at="", thread="t1", message_ids=("m1",))
+
+
 @pytest.mark.parametrize(
-    ("content", "quote", "is_cut"),
+    ("content", "quote", "completed", "words"),
     [
-        ("Found a novel called", "Today I found a novel called", True),
-        ("Found a novel called.", "I found a novel called", True),
-        ("Found a novel.", "Today I found a novel called", False),
-        ('Found a novel called "Emma".', 'Today I found a novel called "Emma"', False),
-        ("昨天读了", "我昨天读了", True),
+        (
+            "Found a novel called",
+            "I found a novel called",
+            'Found a novel called "Emma"',
+            'I found a novel called "Emma"',
+        ),
+        ("Found a novel called.", "a novel called", 'Found a novel called "Emma"', 'a novel called "Emma"'),
+        ("昨天读了", "我昨天读了", "昨天读了“红楼梦”", "我昨天读了“红楼梦”"),
+        ("Found a novel.", "Today I found a novel called", "Found a novel.", "Today I found a novel called"),
+        ('Found "Emma".', 'I found a novel called "Emma"', 'Found "Emma".', 'I found a novel called "Emma'),
     ],
 )
-def test_a_fact_that_ends_where_a_quotation_begins_is_refused(content: str, quote: str, is_cut: bool) -> None:  # noqa: FBT001
+def test_a_fact_that_ends_where_a_title_begins_gets_the_title(
+    content: str, quote: str, completed: str, words: str
+) -> None:
     """A JSON schema makes some models end a text with the mark that should begin a title."""
-    turns = {1: Turn(id="m1", role="human", text='Today I found a novel called "Emma" there. 我昨天读了“红楼梦”。')}
-    answer = Answer(text=json.dumps({"newFacts": [{"content": content, "quote": quote, "turn": 1}]}))
+    (addition,) = added_from_titles(content, quote).additions
 
-    changes = parse_answer(answer, AskedAbout(turns=turns), at="", thread="t1", message_ids=("m1",))
+    assert addition.content == completed
+    assert [evidence.quote for evidence in addition.evidence] == [words]
 
-    assert contents(changes) == ([] if is_cut else [content])
+
+def test_a_fact_that_ends_where_another_quotation_begins_is_refused() -> None:
+    """Nobody knows where it ends."""
+    changes = added_from_titles("Then read", "Then I read")
+
+    assert changes.additions == ()
+    assert changes.refused[0].reason == "it ends where a quotation begins"

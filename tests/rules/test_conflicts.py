@@ -14,6 +14,7 @@ from memgraph.models import Addition, Conflict, Evidence, Removal, Verdict
 from memgraph.rules.conflicts import (
     MAX_CONFLICTS,
     MAX_PER_ADDITION,
+    doubtful_questions,
     doubtful_replacements,
     likely_conflicts,
     settle,
@@ -238,6 +239,36 @@ def test_what_the_user_ended_may_have_nothing_in_common(said: str) -> None:
     assert doubted("Has no hobbies.", said) == []
 
 
+def asked(said: str, *doubtful: str, known: tuple[Fact, ...] = (NOVEL, BASS, HIKING)) -> list[tuple[str, bool]]:
+    """The known facts of what is asked about doubtful replacements, and whether each is the control."""
+    memory, new = Memory(facts=known), quoted("Plays the violin.", said, replaces=doubtful)
+    pairs = [Conflict(known_id=old, addition_id=new.id) for old in doubtful]
+    questions = doubtful_questions(pairs, update(additions=(new,)), memory, [turn("m1", said)], SLOTS)
+    return [(one.known_id, one.is_control) for one in questions]
+
+
+SWITCHED = "I play the violin now"
+
+
+def test_the_only_doubtful_replacement_is_asked_about_together_with_a_control() -> None:
+    """Another fact that has nothing in common with the new one."""
+    assert asked(SWITCHED, "bass") == [("bass", False), ("novel", True)]
+    assert asked(SWITCHED, "novel") == [("novel", False), ("bass", True)]
+
+
+def test_of_several_doubtful_replacements_none_is_asked_about() -> None:
+    assert asked(SWITCHED, "novel", "bass") == []
+
+
+def test_a_doubtful_replacement_is_not_asked_about_if_the_user_announced_no_change() -> None:
+    assert asked("I play the violin", "bass") == []
+
+
+def test_a_doubtful_replacement_is_not_asked_about_without_a_control() -> None:
+    """What the model says could not be trusted."""
+    assert asked(SWITCHED, "bass", known=(BASS, fact("Played the violin as a child.", id="violin"))) == []
+
+
 def test_only_the_doubtful_replacements_are_taken_away() -> None:
     changes = update(additions=(addition("Goes hiking daily.", id="n1", replaces=("novel", "hiking")),))
 
@@ -273,6 +304,27 @@ def test_only_the_addition_of_the_pair_is_settled(verdict: Verdict, replaces: tu
 
     assert (settled.replaces, settled.repeats) == (replaces, repeats)
     assert other == CHANGED.additions[1]
+
+
+UNRELATED = Conflict(known_id="f2", addition_id="n1")
+CONTROL = Conflict(known_id="f3", addition_id="n1", is_control=True)
+OTHERS = (fact("Likes jazz.", id="f2"), fact("Grows tomatoes.", id="f3"))
+
+
+@pytest.mark.parametrize(
+    ("control", "replaces"),
+    [("both", ("f0", "f1", "f2")), ("replaces", ("f0", "f1")), ("same", ("f0", "f1"))],
+)
+def test_a_model_that_does_not_see_that_the_control_holds_replaces_nothing_unrelated(
+    control: Verdict, replaces: tuple[str, ...]
+) -> None:
+    """The control itself is never replaced, and what has something in common always is."""
+    known = Memory(facts=(MEMORY.facts[0], fact("Cycles to the office.", id="f1"), *OTHERS))
+
+    settled = settle(CHANGED, {UNRELATED: "replaces", CONTROL: control, PAIR: "replaces"}, known, SLOTS)
+
+    assert sorted(settled.additions[0].replaces) == sorted(replaces)
+    assert settled.additions[0].repeats == ""
 
 
 verdicts = st.dictionaries(

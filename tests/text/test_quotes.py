@@ -137,3 +137,41 @@ def test_the_sentences_of_a_quote_are_all_that_it_touches() -> None:
     assert sentences_of("tea. Do", text) == ("Hi! ", ("I like tea. ", "Do you? "))
     assert sentences_of("Hi", text) == ("", ("Hi! ",))
     assert sentences_of("coffee", text).touched == ()
+
+
+def completed(text: str, content: str, words: str) -> tuple[str, str] | None:
+    found = FoundQuote(with_provenance(Turn(id="m1", role="human", text=text)), words).completed(content)
+    return found and (found.content, found.quoted.words)
+
+
+def test_a_title_completes_a_fact_and_its_quote() -> None:
+    found = completed("I am reading “To Live” these days.", "Is reading.", "I am reading")
+
+    assert found == ("Is reading “To Live”", "I am reading “To Live”")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am reading a lot.",
+        'I am reading "To Live',
+        'I am reading "To\nLive"',
+        f'I am reading "{"very " * 20}long"',
+        'I am reading "sk-proj-Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"',
+    ],
+    ids=["none", "open", "two lines", "long", "a secret"],
+)
+def test_what_is_no_title_completes_nothing(text: str) -> None:
+    assert completed(text, "Is reading.", "I am reading") is None
+
+
+def test_words_of_others_complete_nothing() -> None:
+    assert completed('My boss said: "Work more!"', "Their boss said", "My boss said") is None
+
+
+@given(st.text(), st.text(alphabet='ab "“”\n', max_size=30))
+def test_a_completed_quote_stands_in_the_text(before: str, after: str) -> None:
+    text = f"{before} I read{after}"
+    found = completed(text, "Read", "I read")
+
+    assert found is None or found[1] in text

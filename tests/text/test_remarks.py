@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
+from memgraph.text.remarks import is_about_assistant, is_about_period, is_passing_remark, mentions_user
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,18 @@ def test_a_question_to_the_assistant_or_thanks_is_about_the_assistant_alone(text
 def test_what_may_tell_of_the_user_is_not(text: str) -> None:
     """A request has reasons."""
     assert not is_about_assistant(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["I've been learning to draw recently.", "My back hurts these days.", "我最近在学画画。", "咱这阵子很忙。"]
+)
+def test_what_the_user_does_in_these_days_is_about_a_period(text: str) -> None:
+    assert is_about_period(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I learned to draw.", "The trams are late these days.", "What have you been doing lately?", "我和你最近常聊。"],
+)
+def test_what_is_about_others_or_addressed_to_the_assistant_is_not_about_a_period_of_the_user(text: str) -> None:
+    assert not is_about_period(text)
