@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
@@ -33,7 +34,7 @@ class MemoryStorage(ABC):
     _has_reported_episodes = False
     _has_reported_history = False
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Identifies this storage in logs and in the state of a run. Never contains a secret."""
         return f"{type(self).__module__}.{type(self).__qualname__}"

@@ -97,17 +97,13 @@ class FileStorage(MemoryStorage):
     def __init__(self, path: str | Path | None = None, *, lock_timeout: float = LOCK_TIMEOUT_SECONDS) -> None:
         base = absolute(path)
         self._layout = Layout(base.parent, base.name) if base.suffix == ".json" else Layout(base)
-        self._name = f"file:{base}"
+        self.name = f"file:{base}"
         self._lock_timeout = lock_timeout
         self._cache = DocumentCache()
         self._episodes: EpisodeCache[FileVersion] = EpisodeCache()
         self._episode_ids: LRUCache[Path, FileIds] = LRUCache(
             max_bytes=MAX_ID_BYTES, size_of=lambda _, ids: ID_BYTES * ids.count
         )
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     @classmethod
     def from_url(cls, location: str) -> Self:

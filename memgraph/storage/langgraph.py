@@ -71,13 +71,9 @@ class LangGraphStorage(MemoryStorage):
 
     def __init__(self, store: BaseStore | None = None) -> None:
         self._store = store
-        self._name = f"langgraph:{'' if store is None else type(store).__qualname__}"
+        self.name = f"langgraph:{'' if store is None else type(store).__qualname__}"
         self._cache = DocumentCache()
         self._episodes: EpisodeCache[str] = EpisodeCache()
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     @property
     def needs_running_graph(self) -> bool:
@@ -206,7 +202,7 @@ class LangGraphStorage(MemoryStorage):
         except MemgraphError:
             raise
         except Exception as error:
-            raise StorageError(f"{self._name}: {type(error).__name__}: {error}") from error
+            raise StorageError(f"{self.name}: {type(error).__name__}: {error}") from error
 
 
 def _store_of_running_graph() -> BaseStore:

@@ -36,17 +36,13 @@ class InMemoryStorage(MemoryStorage):
     """One document per user in this process, lost when it ends. Stored as bytes, like a file, to behave like one."""
 
     def __init__(self) -> None:
-        self._name = f"memory:{secrets.token_hex(4)}"
+        self.name = f"memory:{secrets.token_hex(4)}"
         self._lock = threading.Lock()
         self._documents: dict[Scope, bytes] = {}
         self._cache = DocumentCache()
         self._stored_episodes: dict[Scope, tuple[Episode, ...]] = {}
         self._episodes: EpisodeCache[None] = EpisodeCache()
         self._history: dict[Scope, tuple[str, ...]] = {}
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     @classmethod
     def from_url(cls, location: str) -> Self:

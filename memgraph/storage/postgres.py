@@ -134,12 +134,9 @@ class PostgresStorage(MemoryStorage):
             wait_seconds=wait_seconds,
             max_connections=max_connections,
         )
+        self.name = self._database.name
         self._cache = DocumentCache()
         self._episodes: EpisodeCache[EpisodeVersion] = EpisodeCache()
-
-    @property
-    def name(self) -> str:
-        return self._database.name
 
     def load(self, scope: Scope) -> Memory:
         return self._database.run(lambda db, _: load_with_fallback(scope, lambda each: self._read(db, each)))

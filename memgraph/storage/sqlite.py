@@ -120,14 +120,10 @@ class SqliteStorage(MemoryStorage):
 
     def __init__(self, path: str | Path | None = None, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         self._path = absolute(path or default_folder() / DATABASE)
-        self._name = f"sqlite:{self._path}"
+        self.name = f"sqlite:{self._path}"
         self._busy_timeout = busy_timeout
         self._cache = DocumentCache()
         self._episodes: EpisodeCache[EpisodeVersion] = EpisodeCache()
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     @classmethod
     def from_url(cls, location: str) -> Self:
