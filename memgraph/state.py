@@ -6,11 +6,11 @@ writes. LangGraph passes it only the keys of its input type, so the signatures a
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, convert_to_messages
 from langgraph.channels import EphemeralValue, UntrackedValue
-from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from memgraph.errors import ConversationError
@@ -20,6 +20,7 @@ from memgraph.models import (
     Answer,
     Candidate,
     Conflict,
+    DerivingModel,
     Memory,
     MemoryUpdate,
     Prompt,
@@ -49,10 +50,8 @@ def to_messages(_: object, new: object) -> list[AnyMessage]:
     return messages
 
 
-class Origin(BaseModel):
+class Origin(DerivingModel):
     """The owner of an update. It is part of the state, since a run's context is not checkpointed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     scope: Scope
     thread_id: str | None
@@ -61,7 +60,7 @@ class Origin(BaseModel):
     review: Review = "never"
     """The least strict review allowed: a run resumed without its context is not reviewed less strictly."""
 
-    @property
+    @cached_property
     def thread(self) -> str:
         """The key of the thread's watermark."""
         return self.thread_id or UNKNOWN_THREAD

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +63,41 @@ def test_a_part_of_a_turn_keeps_its_spans() -> None:
     part = turn(TEXT, QUOTE).slice(9, 25, prefix="[...] ")
 
     assert [piece for piece in part.pieces if piece.origin == "quoted"] == [TurnPiece(TEXT[20:25], "quoted")]
+
+
+# -- what is derived -------------------------------------------------------------------------------
+
+
+def asked(one: Turn) -> Turn:
+    """*one*, which then keeps what is derived from its fields."""
+    assert one.is_users
+    assert one.own_words
+    return one
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_copy_with_another_text_has_other_own_words(*, deep: bool) -> None:
+    changed = asked(turn("I like tea.")).model_copy(update={"text": "I like coffee.", "speaker": "Bob"}, deep=deep)
+
+    assert (changed.own_words, changed.is_users) == ("I like coffee.", False)
+
+
+@pytest.mark.parametrize(
+    "same",
+    [copy.copy, copy.deepcopy, Turn.model_copy, Turn.model_validate, lambda one: pickle.loads(pickle.dumps(one))],  # noqa: S301
+)
+def test_what_is_derived_is_no_part_of_the_value(same: Callable[[Turn], Turn]) -> None:
+    fresh, used = turn(TEXT, QUOTE), asked(turn(TEXT, QUOTE))
+
+    assert same(used) == used == fresh
+    assert hash(used) == hash(fresh)
+    assert repr(used) == repr(fresh)
+    assert used.model_dump() == fresh.model_dump()
+    assert used.model_dump_json() == fresh.model_dump_json()
+    assert used.__getstate__() == fresh.__getstate__()
+
+
+# -- merging ---------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.tuples(ENDS, ENDS)))

@@ -49,7 +49,7 @@ from memgraph.models.history import (
     WatermarkChange,
 )
 from memgraph.models.scope import MAX_ID_CHARS, Scope, validate_id
-from memgraph.models.values import PARTIAL_DATE, DocumentModel, is_partial_date, timestamp
+from memgraph.models.values import PARTIAL_DATE, DerivingModel, DocumentModel, is_partial_date, timestamp
 
 __all__ = [
     "CATEGORIES",
@@ -69,6 +69,7 @@ __all__ = [
     "ChangeOrigin",
     "Conflict",
     "Deletion",
+    "DerivingModel",
     "DocumentModel",
     "EndReason",
     "EntryChange",

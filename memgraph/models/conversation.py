@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.models.values import DocumentModel, Text, Timestamp
+from memgraph.models.values import DerivingModel, DocumentModel, Text, Timestamp
 
 SpanOrigin = Literal["user", "quoted", "relayed", "recalled"]
 """The origin of a part of a turn: its author ("user"), another source that the author quoted or pasted, an application
@@ -34,10 +35,8 @@ class TurnPiece(NamedTuple):
     origin: SpanOrigin
 
 
-class Turn(BaseModel):
+class Turn(DerivingModel):
     """One message of the user or the assistant that memory may learn from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     """The message's own id, or a hash of its text if it has none."""
@@ -50,7 +49,7 @@ class Turn(BaseModel):
     spans: tuple[Span, ...] = ()
     """The parts that are not its author's own words, in order and apart; the rest is."""
 
-    @property
+    @cached_property
     def is_users(self) -> bool:
         """Whether the user wrote it."""
         return self.role == "human" and not self.speaker
@@ -68,7 +67,7 @@ class Turn(BaseModel):
             end = span.end
         return [piece for piece in [*pieces, TurnPiece(self.text[end:], "user")] if piece.text]
 
-    @property
+    @cached_property
     def own_words(self) -> str:
         """The author's own words, each piece a paragraph; the text as it is if there are no spans.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 from pydantic.alias_generators import to_camel
@@ -118,3 +118,22 @@ class DocumentModel(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="allow", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
     )
+
+
+class DerivingModel(BaseModel):
+    """A value that keeps what is derived from its fields, as cached properties: many steps ask for it.
+
+    That is no part of the value: it is neither compared, dumped nor pickled, and a copy, whose fields may differ,
+    derives it again.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __copy__(self) -> Self:
+        copied = super().__copy__()
+        for derived in vars(copied).keys() - type(self).model_fields.keys():
+            del vars(copied)[derived]
+        return copied
+
+    def __getstate__(self) -> dict[Any, Any]:
+        return super().__getstate__() | {"__dict__": vars(self.__copy__())}
