@@ -25,6 +25,8 @@ MAX_CLASSIFIED = 16
 MAX_CHARS = 200
 """Characters of a sentence that is pointed out."""
 
+_ASKING = ("?", "？")
+
 
 class _Sentence(NamedTuple):
     turn: int
@@ -62,7 +64,11 @@ def _lasting_sentences(turns: Sequence[Turn], new_ids: AbstractSet[str], languag
     if len(said) < MIN_SENTENCES:
         return []
     # an English sentence without a word for the user is hardly ever worth it; a Chinese one often leaves it out
-    own = [sentence for sentence in said if language == "zh" or mentions_user(sentence.text)]
+    own = [
+        sentence
+        for sentence in said
+        if not sentence.text.endswith(_ASKING) and (language == "zh" or mentions_user(sentence.text))
+    ]
     longest = nlargest(MAX_CLASSIFIED, range(len(own)), key=lambda place: len(own[place].text))
     probabilities = {place: _rate(own[place].text, language) for place in longest}
     likely = [place for place, probability in probabilities.items() if probability >= MIN_PROBABILITY]

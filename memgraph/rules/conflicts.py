@@ -23,7 +23,7 @@ from memgraph.policy import Policy
 from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.merge import KnownFacts
-from memgraph.rules.relatedness import is_related, share_slot, topic_terms
+from memgraph.rules.relatedness import is_related, restates, share_slot, topic_terms
 from memgraph.text.changes import ChangeKind, find_change
 from memgraph.text.normalize import language_of
 from memgraph.text.quotes import sentences_of
@@ -185,17 +185,25 @@ def _is_decided(addition: Addition, fact: Fact, slots: Slots) -> bool:
 def doubtful_replacements(
     changes: MemoryUpdate, memory: Memory, turns: Sequence[Turn], slots: Slots
 ) -> tuple[Conflict, ...]:
-    """Return the replacements of facts that have nothing in common with the addition, unless something has ended.
+    """Return the replacements of facts that have too little in common with the addition, unless something has ended.
+
+    A word in common is enough for the only fact that an addition replaces, and if the user announced a change. Of
+    several, the addition has to restate each.
 
     The parameters are those of `likely_conflicts`.
     """
-    return tuple(
-        Conflict(known_id=fact.id, addition_id=addition.id)
-        for addition in changes.additions
-        for old in addition.replaces
-        if (fact := memory.fact(old)) and not is_related(addition, fact, slots)
-        if not (said := _changed_words(addition, turns)) or said[0] != "ends"
-    )
+    doubtful = list[Conflict]()
+    for addition in changes.additions:
+        said = _changed_words(addition, turns) if addition.replaces else None
+        if said and said[0] == "ends":
+            continue
+        has_reason = restates if len(addition.replaces) > 1 and not said else is_related
+        doubtful += (
+            Conflict(known_id=fact.id, addition_id=addition.id)
+            for old in addition.replaces
+            if (fact := memory.fact(old)) and not has_reason(addition, fact, slots)
+        )
+    return tuple(doubtful)
 
 
 def doubtful_questions(

@@ -7,22 +7,35 @@ from functools import cache
 from memgraph.models import Addition, Fact
 from memgraph.retrieval.terms import extract_terms
 from memgraph.text.changes import light_words
+from memgraph.text.normalize import language_of
 from memgraph.text.slots import Slots
+
+MIN_RESTATED = {"en": 0.5, "zh": 0.25}
+"""Of the words of a known fact, so much recurs in what restates it. In Chinese half as much, see `conflicts.py`."""
 
 
 def is_related(addition: Addition, fact: Fact, slots: Slots) -> bool:
     """Return whether they share a word that names what they are about, the user's own words included, or a slot."""
-    stated, known = (
-        frozenset[str]().union(*(topic_terms(text) for text in (one.content, *(said.quote for said in one.evidence))))
-        for one in (addition, fact)
-    )
-    return not stated.isdisjoint(known) or share_slot(addition, fact, slots)
+    return not _all_terms(addition).isdisjoint(_all_terms(fact)) or share_slot(addition, fact, slots)
+
+
+def restates(addition: Addition, fact: Fact, slots: Slots) -> bool:
+    """Return whether *addition*, or the words that it quotes, names most of what *fact* is about, or fills its slot."""
+    known = topic_terms(fact.content)
+    common = len(known & _all_terms(addition))
+    return common >= MIN_RESTATED[language_of([fact.content])] * len(known) > 0 or share_slot(addition, fact, slots)
 
 
 def share_slot(addition: Addition, fact: Fact, slots: Slots) -> bool:
     """Return whether both state something about one slot, also one that has several values, such as an allergy."""
     stated = {value.slot for value in slots.values(addition.content, addition.slot)}
     return bool(stated) and slots.states(fact.content, stated)
+
+
+def _all_terms(one: Addition | Fact) -> frozenset[str]:
+    return frozenset[str]().union(
+        *(topic_terms(text) for text in (one.content, *(said.quote for said in one.evidence)))
+    )
 
 
 def topic_terms(text: str) -> frozenset[str]:

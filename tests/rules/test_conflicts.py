@@ -226,8 +226,19 @@ def test_a_replacement_of_what_has_nothing_in_common_is_doubted() -> None:
 
 def test_a_word_in_common_is_a_reason_to_replace() -> None:
     """In the facts, or in what the user said."""
-    assert doubted("Goes hiking daily.", "I hike each day") == ["novel", "bass", "oslo"]
-    assert doubted("Plans to visit museums.", "I want to visit museums") == ["novel", "hiking", "oslo"]
+    assert doubted("Goes hiking daily.", "Now I hike each day") == ["novel", "bass", "oslo"]
+    assert doubted("Plans to visit museums.", "Now I want to visit museums") == ["novel", "hiking", "oslo"]
+
+
+def test_a_word_in_common_is_a_reason_to_replace_a_single_fact() -> None:
+    new = quoted("Plans to visit museums.", "I want to visit museums", replaces=("bass",))
+
+    assert doubtful_replacements(update(additions=(new,)), Memory(facts=(BASS,)), [], SLOTS) == ()
+
+
+def test_of_several_facts_only_those_are_replaced_without_doubt_that_are_restated() -> None:
+    """If the user announced no change: small models name what has a word in common, too."""
+    assert doubted("Likes hiking and sea bass.", "I like hiking and sea bass") == ["novel", "bass", "oslo"]
 
 
 def test_a_slot_in_common_is_a_reason_to_replace() -> None:
