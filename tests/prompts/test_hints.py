@@ -64,6 +64,12 @@ def test_an_english_sentence_without_a_word_for_the_user_has_no_hint() -> None:
     )
 
 
+@pytest.mark.parametrize(("question", "language"), [("Do I like jazz?", "en"), ("我喜欢什么运动？", "zh")])
+def test_a_question_is_not_pointed_out(question: str, language: Language) -> None:
+    """It states nothing."""
+    assert question not in hints(*SMALL_TALK, question, HOBBY, language=language)
+
+
 def test_a_short_conversation_needs_no_hints() -> None:
     """Any model reads it whole."""
     assert hints(*[HOBBY] * (MIN_SENTENCES - 1)) == ""
