@@ -240,7 +240,7 @@ class _Reader:
 
 
 class Profile:
-    """What of a text is compared.
+    """What of a text is compared. Its words are read when they are first needed: most texts differ in a number.
 
     Args:
         text: A sentence about the user.
@@ -248,22 +248,30 @@ class Profile:
     """
 
     def __init__(self, text: str, slots: Slots | None = None) -> None:
-        text = text[:MAX_CHARS]
+        self._text = text[:MAX_CHARS]
         self._slots = slots or packaged_slots()
+
+    @cached_property
+    def _read(self) -> _Reader:
         reader = _Reader(load_lexicon())
-        reader.read(text)
+        reader.read(self._text)
+        return reader
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
         unique: dict[tuple[str, bool], Unit] = {}
-        for unit in reader.units[:MAX_UNITS]:
+        for unit in self._read.units[:MAX_UNITS]:
             unique.setdefault((unit.word, unit.is_denied), unit)
-        self.units = tuple(unique.values())
-        self.weight = sum(unit.weight for unit in self.units)
-        self.people = frozenset(reader.people)
-        self.actions = frozenset(reader.actions)
-        self.kinds = reader.kinds
-        self.times = frozenset(reader.times)
-        self.marks = tuple(reader.marks)
-        self._text = text
-        self._first = reader.first
+        return tuple(unique.values())
+
+    @property
+    def marks(self) -> Sequence[str]:
+        """The words that deny, contrast, or place it in the past or the future, by their kinds in their order."""
+        return self._read.marks
+
+    @cached_property
+    def weight(self) -> float:
+        return sum(unit.weight for unit in self.units)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -287,13 +295,12 @@ class Profile:
 
     def is_comparable(self, other: Profile) -> bool:
         """Return whether both may mean the same: about one person and time, with no number or name of their own."""
-        if self.people != other.people or self.times != other.times:
+        if self._has_other_digits(other) or _differ(self.codes, other.codes) or _differ(self.numbers, other.numbers):
             return False
-        if any(other.kinds.get(kind) and _differ(members, other.kinds[kind]) for kind, members in self.kinds.items()):
+        ours, theirs = self._read, other._read
+        if ours.people != theirs.people or ours.times != theirs.times:
             return False
-        if _differ(self.numbers, other.numbers) or _differ(self.codes, other.codes):
-            return False
-        if self._has_other_digits(other):
+        if any(theirs.kinds.get(kind) and _differ(members, theirs.kinds[kind]) for kind, members in ours.kinds.items()):
             return False
         return not _differ(self.own_names(other), other.own_names(self)) and not self._has_other_subject(other)
 
@@ -304,7 +311,7 @@ class Profile:
 
     def _has_other_subject(self, other: Profile) -> bool:
         """Return whether each begins with a name that the other has elsewhere: "Ada met Bob" and "Bob met Ada"."""
-        one, two = self._first, other._first
+        one, two = self._read.first, other._read.first
         return one != two and two in self.names and one in other.names
 
     def own_names(self, other: Profile) -> frozenset[str]:
@@ -320,7 +327,7 @@ class Profile:
 
     def score(self, other: Profile) -> float:
         """Return the similarity to *other*, in [0, 1]."""
-        if not self.units or not other.units or not self.is_comparable(other):
+        if not self.is_comparable(other) or not self.units or not other.units:
             return 0.0
         first, second = (self, other) if self._text <= other._text else (other, self)
         match = _match(first.units, second.units)
@@ -331,8 +338,9 @@ class Profile:
         lead = max(self._lead_without(other), other._lead_without(self))
         cost = CONFLICT_COST * missing[0] + DETAIL_COST * (missing[1] - missing[0]) + LEAD_COST * lead
         score = same / (same + cost)
-        if self.actions and other.actions and self.actions.isdisjoint(other.actions):
-            shared = any(not one.isdisjoint(two) for one in self.actions for two in other.actions)
+        ours, theirs = self._read.actions, other._read.actions
+        if ours and theirs and ours.isdisjoint(theirs):
+            shared = any(not one.isdisjoint(two) for one in ours for two in theirs)
             score *= 1.0 if shared else OTHER_ACTION
         if score >= CHECKED_LIKENESS and (match.is_reversed or self._has_other_values(other)):
             return 0.0
@@ -350,7 +358,7 @@ class Profile:
         Sentences about other people, times, numbers or names have 0, and those of which one denies the other.
         Other verbs, roles and values count as any other word.
         """
-        if not self.units or not other.units or not self.is_comparable(other):
+        if not self.is_comparable(other) or not self.units or not other.units:
             return 0.0
         first, second = (self, other) if self._text <= other._text else (other, self)
         match = _match(first.units, second.units)
