@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from memgraph.categories import DEFAULT_CATEGORIES, Categories
 from memgraph.fields import ChoiceLabels, FieldSpecMixin
-from memgraph.models import CATEGORIES, Fact
+from memgraph.models import CATEGORIES, DerivingModel, Fact
 from memgraph.profile import ProfileSchema
 from memgraph.sections import DEFAULT_SECTIONS, Sections
 
@@ -65,10 +66,10 @@ StaleDays = Annotated[
 ]
 
 
-class Policy(FieldSpecMixin, BaseModel):
+class Policy(FieldSpecMixin, DerivingModel):
     """The limits of a memory update. Tokens are counted by tiktoken's cl100k_base."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
+    model_config = ConfigDict(allow_inf_nan=False, use_attribute_docstrings=True)
 
     max_facts: Annotated[int, Field(ge=10, le=50_000)] = 2_000
     """Maximum number of learned facts; manual facts do not count."""
@@ -144,12 +145,12 @@ class Policy(FieldSpecMixin, BaseModel):
     max_races: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Maximum number of conflicts with other writers before an update fails."""
 
-    @property
+    @cached_property
     def category_names(self) -> tuple[str, ...]:
         """The names of the categories, in their order."""
         return tuple(category.name for category in self.categories)
 
-    @property
+    @cached_property
     def section_names(self) -> tuple[str, ...]:
         """The names of the summaries, as `Memory.section` takes them."""
         return tuple(section.section for section in self.sections)
@@ -170,7 +171,7 @@ class Policy(FieldSpecMixin, BaseModel):
             return self.stale_days.get(cast("AgingCategory", name))
         return next((category.stale_days for category in self.categories if category.name == name), None)
 
-    @property
+    @cached_property
     def kept_words(self) -> str:
         """What is kept word for word, for how long, and how to change that, in one line for people."""
         if self.episodes == "off" or not self.max_episodes:

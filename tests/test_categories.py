@@ -38,6 +38,15 @@ def update_with(category: str) -> MemoryUpdate:
     return MemoryUpdate(at=NOW, thread="t", message_ids=("1",), additions=(addition,))
 
 
+def test_a_copy_of_a_policy_has_names_of_its_own() -> None:
+    """The names are derived once, but not for another list of categories."""
+    assert POLICY.category_names[0] == "preference"
+
+    changed = POLICY.model_copy(update={"categories": (ALLERGY,)})
+
+    assert changed.category_names == ("allergy",)
+
+
 # -- configuration ---------------------------------------------------------------------------------
 
 

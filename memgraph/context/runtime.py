@@ -100,6 +100,7 @@ class ContextResolver:
         self._refused = RefusedOptions()
         self._storages = ResourceCache(open_storage)
         self._meaning = _make_comparison(defaults.embeddings) if defaults.embeddings is not None else None
+        self._policy = defaults.policy or Policy()
         self._signals = defaults.signals or load_signals()
         self.review: Review = strictest(defaults.review)
         """When a person must agree, whatever a run asks for."""
@@ -137,7 +138,7 @@ class ContextResolver:
             at=run.at or defaults.at,
             user_names=(*(run.user_names or defaults.user_names or ()), *([user_id] if user_id else [])),
             timezone=run.timezone or defaults.timezone or "UTC",
-            policy=_override(defaults.policy or Policy(), run.policy),
+            policy=_override(self._policy, run.policy),
             prompt=run.prompt or defaults.prompt,
             signals=run.signals or self._signals,
             slots=run.slots or self._defaults.slots or packaged_slots(),
