@@ -26,7 +26,7 @@ from memgraph.background.serialization import load_messages
 from memgraph.background.upkeep import BackgroundUpkeep, UpkeepSchedule
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
-from memgraph.models import Memory, MemoryUpdate
+from memgraph.models import EMPTY_MEMORY, Memory, MemoryUpdate
 from memgraph.policy import Policy
 from memgraph.report import Outcome, Report, Usage
 from memgraph.review import Proposal
@@ -106,7 +106,7 @@ class _Run:
     """Usage since *report*."""
     proposal: Proposal | None = None
     """The proposal it was interrupted with."""
-    memory: Memory = field(default_factory=Memory)
+    memory: Memory = EMPTY_MEMORY
     """As it was loaded, or saved, last."""
     revised_plan: Plan | None = None
     """The plan to run instead, if the memory was not what the plan assumed."""
@@ -203,7 +203,7 @@ class UpdateExecutor:
             decided_changes(claim.decided) if claim.decided else None,
             allow_model,
         )
-        plan = plan_learning(job.views, Memory(), key.thread_id)
+        plan = plan_learning(job.views, EMPTY_MEMORY, key.thread_id)
         self._mark_as_learned(job, plan.skipped)
         run = self._stream(job, plan)
         for _ in range(MAX_REPLANS):

@@ -16,6 +16,7 @@ from memgraph.models.changes import (
 from memgraph.models.conversation import Answer, AnswerKind, Episode, Prompt, PromptExample, Span, SpanOrigin, Turn
 from memgraph.models.document import (
     CATEGORIES,
+    EMPTY_MEMORY,
     MANUAL,
     MAX_QUARANTINE,
     MAX_QUOTE_CHARS,
@@ -53,6 +54,7 @@ from memgraph.models.values import PARTIAL_DATE, DerivingModel, DocumentModel, i
 
 __all__ = [
     "CATEGORIES",
+    "EMPTY_MEMORY",
     "MANUAL",
     "MAX_ID_CHARS",
     "MAX_QUARANTINE",

@@ -456,6 +456,10 @@ class Memory(DocumentModel):
         return not (self.facts or self.unreadable_facts or has_summary or self.profile.values)
 
 
+EMPTY_MEMORY = Memory()
+"""What is known of a user before anything was learned."""
+
+
 def _has_readable_content(item: object) -> bool:
     """Whether the content of a stored fact is a text or missing; anything but an object is an error elsewhere."""
     return not isinstance(item, dict) or isinstance(cast("JsonObject", item).get("content"), str | None)

@@ -77,10 +77,6 @@ def read_ids(value: object) -> object:
     return tuple(str(item) for item in cast("list[object]", value)) if isinstance(value, list | tuple) else ()
 
 
-def read_optional(value: object) -> object:
-    return None if value is None else read_text(value)
-
-
 JsonObject = dict[str, object]
 """An object of a stored document."""
 
@@ -89,7 +85,10 @@ JsonObject = dict[str, object]
 _LeftToRight = Field(union_mode="left_to_right")
 
 Text = Annotated[StrictStr | Annotated[str, BeforeValidator(read_text)], _LeftToRight]
-OptionalText = Annotated[StrictStr | Annotated[str | None, BeforeValidator(read_optional)], _LeftToRight]
+OptionalText = Annotated[
+    StrictStr | None | Annotated[str, BeforeValidator(read_text)],  # noqa: RUF036 - None is tried before the function
+    _LeftToRight,
+]
 Ids = Annotated[tuple[StrictStr, ...] | Annotated[tuple[str, ...], BeforeValidator(read_ids)], _LeftToRight]
 Timestamp = Annotated[
     Annotated[StrictStr, Field(pattern=f"^(?:{_CANONICAL_TIME.pattern})?$")]

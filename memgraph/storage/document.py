@@ -18,7 +18,7 @@ from pydantic_core import PydanticSerializationError
 from memgraph._cache import LRUCache
 from memgraph._validation import field_errors
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError
-from memgraph.models import Deletion, Memory, Scope, timestamp
+from memgraph.models import EMPTY_MEMORY, Deletion, Memory, Scope, timestamp
 
 
 def encode(memory: Memory) -> bytes:
@@ -143,7 +143,7 @@ def load_with_fallback(scope: Scope, read: Callable[[Scope], Memory | None]) -> 
 def initial_memory(scope: Scope, read: Callable[[Scope], Memory | None]) -> Memory:
     """Return what *scope* has without a document of its own; see `load_with_fallback`."""
     shared = read(scope.shared) if scope.agent_name else None
-    return (shared or Memory()).model_copy(update={"revision": 0, "threads": {}, "forgotten": None})
+    return (shared or EMPTY_MEMORY).model_copy(update={"revision": 0, "threads": {}, "forgotten": None})
 
 
 def next_revision(scope: Scope, stored: Memory | None, memory: Memory) -> Memory:
