@@ -45,7 +45,7 @@ from memgraph.review import make_proposal
 from memgraph.rules.draft import Draft
 from memgraph.text.lasting import load_weights
 from memgraph.text.marks import MarkedPart
-from memgraph.text.message import MessageText, read_message
+from memgraph.text.message import MessageText, read_messages
 from memgraph.text.signals import load_signals
 from memgraph.text.slots import packaged_slots
 
@@ -140,7 +140,7 @@ def messages_of(text: str) -> list[Any]:
 
 
 def message_texts_of(text: str) -> list[MessageText]:
-    return [found for message in messages_of(text) if (found := read_message(message))]
+    return [found for found in read_messages(messages_of(text)) if found]
 
 
 def item_of(text: str) -> MemoryItem:

@@ -7,7 +7,7 @@ everything else becomes a short placeholder such as `[image]`, so base64 never r
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -112,9 +112,13 @@ _DATA_URL = re.compile(
 
 def text_of(content: object) -> str:
     """Return the text of a message's content, its parts joined by a space; never base64 or hidden characters."""
+    return clean_visible(_joined_text(content))
+
+
+def _joined_text(content: object) -> str:
     parts = cast("list[object]", content) if isinstance(content, list) else [content]
     texts = (_part_text(part) for part in parts)
-    return clean_visible(" ".join(text for text in texts if text and not text.isspace()))
+    return " ".join(text for text in texts if text and not text.isspace())
 
 
 def _part_text(part: object) -> str:
@@ -204,54 +208,69 @@ class MessageText:
     """The parts that the application marked as not the author's own words."""
 
 
-def read_message(
-    message: BaseMessage, *, user_names: Collection[str] = (), now: datetime | None = None
-) -> MessageText | None:
-    """Return the text of a message of the user or the assistant; None if it is neither's, hidden or injected.
+def read_messages(
+    messages: Sequence[BaseMessage], *, user_names: Collection[str] = (), now: datetime | None = None
+) -> list[MessageText | None]:
+    """Return the text of each message; None for one that is not the user's or the assistant's, hidden or injected.
 
     Args:
-        message: A message.
+        messages: Any messages.
         user_names: Names of the user; a human message with another name is another speaker's.
-        now: Later times of the message are ignored.
+        now: Later times of a message are ignored.
     """
-    role = role_of(message)
-    if role is None or is_hidden(message) or is_injected(message):
-        return None
-    content = cast("object", message.content)
-    without_memory = _without_memory(content)
-    without_uploads = without_blocks(without_memory, UPLOADS).strip()
-    is_upload = without_uploads != without_memory and _ONLY_FILES.fullmatch(without_uploads) is not None
-    text = mask(without_uploads)
-    message_id = clean(message.id) if isinstance(message.id, str) else ""
-    may_be_marked = not isinstance(content, str) or SPANS_KEY in _additional(message)
-    marked = marked_parts(content, _additional(message)) if may_be_marked else []
-    return MessageText(
-        role,
-        text,
-        message_id,
-        is_answer=_is_answer(message),
-        is_upload=is_upload,
-        at=_written_at(message, now),
-        speaker=speaker_of(message, user_names) if role == "human" else "",
-        spans=locate_parts(marked, text, _without_injected) if marked else (),
+    roles = [None if is_hidden(message) or is_injected(message) else role_of(message) for message in messages]
+    read = [message for message, role in zip(messages, roles, strict=True) if role]
+    # each step takes all messages, since most of them are not steps of this module
+    ids = [clean(message.id) if isinstance(message.id, str) else "" for message in read]
+    without_memory = _without_memory([cast("object", message.content) for message in read])
+    without_uploads = [without_blocks(text, UPLOADS).strip() for text in without_memory]
+    texts = [mask(text) for text in without_uploads]
+    times = _written_at(read, now)
+    found = (
+        MessageText(
+            role,
+            text,
+            message_id,
+            is_answer=_is_answer(message),
+            is_upload=shown != before and _ONLY_FILES.fullmatch(shown) is not None,
+            at=at,
+            speaker=speaker_of(message, user_names) if role == "human" else "",
+            spans=_marked_spans(message, text),
+        )
+        for message, role, message_id, before, shown, text, at in zip(
+            read, filter(None, roles), ids, without_memory, without_uploads, texts, times, strict=True
+        )
     )
+    return [next(found) if role else None for role in roles]
 
 
-def _without_memory(content: object) -> str:
-    return without_blocks(text_of(content), MEMORY).strip()
+def _marked_spans(message: BaseMessage, text: str) -> tuple[Span, ...]:
+    """Return the parts of *text* that the application marked in *message*."""
+    content, additional = cast("object", message.content), _additional(message)
+    if isinstance(content, str) and SPANS_KEY not in additional:
+        return ()
+    parts = marked_parts(content, additional)
+    return locate_parts(parts, text, _without_injected) if parts else ()
+
+
+def _without_memory(contents: Sequence[object]) -> list[str]:
+    texts = [clean_visible(text) for text in [_joined_text(content) for content in contents]]
+    return [without_blocks(text, MEMORY).strip() for text in texts]
 
 
 def _without_injected(content: object) -> str:
     """Return the text of *content* without secrets and the blocks that memory or an application adds to messages."""
-    return mask(without_blocks(_without_memory(content), UPLOADS).strip())
+    (text,) = _without_memory([content])
+    return mask(without_blocks(text, UPLOADS).strip())
 
 
-def _written_at(message: BaseMessage, now: datetime | None) -> datetime | None:
-    """Return when *message* was written, else when it was submitted."""
-    metadata = _additional(message), cast("object", message.response_metadata)
-    submitted = [metadata[0][SUBMITTED_AT]] if SUBMITTED_AT in metadata[0] else []
-    times = [*_stated_times(*metadata), *submitted]
-    return first_time(times, now=now) if times else None
+def _written_at(messages: Sequence[BaseMessage], now: datetime | None) -> list[datetime | None]:
+    """Return when each message was written, else when it was submitted."""
+    metadata = [(_additional(message), cast("object", message.response_metadata)) for message in messages]
+    times = [
+        [*_stated_times(*data), *([data[0][SUBMITTED_AT]] if SUBMITTED_AT in data[0] else [])] for data in metadata
+    ]
+    return [first_time(each, now=now) if each else None for each in times]
 
 
 def time_of(message: BaseMessage, *, now: datetime | None = None) -> datetime | None:

@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage
 
 from memgraph.models import Turn, timestamp
-from memgraph.text.message import MessageText, has_tool_calls, may_ask, read_message, role_of, text_of
+from memgraph.text.message import MessageText, has_tool_calls, may_ask, read_messages, role_of, text_of
 from memgraph.text.normalize import words_of
 from memgraph.text.signals import load_signals
 
@@ -153,25 +154,38 @@ def turn_texts(
     now: datetime | None = None,
 ) -> list[MessageText]:
     """Return the texts of the turns in *messages*, see `turns_of`."""
-    texts = ((message, read_message(message, user_names=user_names, now=now)) for message in messages)
-    return [text for exchange in _exchanges(texts, acknowledgements) for text in exchange.turns]
+    texts = read_messages(messages, user_names=user_names, now=now)
+    read = [
+        _ReadMessage(message, text, role_of(message) == "human", has_tool_calls(message), may_ask(message))
+        for message, text in zip(messages, texts, strict=True)
+    ]
+    return [text for exchange in _exchanges(read, acknowledgements) for text in exchange.turns]
 
 
-def _exchanges(
-    messages: Iterable[tuple[BaseMessage, MessageText | None]], acknowledgements: AbstractSet[str] | None
-) -> Iterator[Exchange]:
+class _ReadMessage(NamedTuple):
+    """A message, and what is known of it before its conversation is read."""
+
+    message: BaseMessage
+    text: MessageText | None
+    is_human: bool
+    calls_tools: bool
+    may_be_answered: bool
+    """Whether the user's next message may answer it."""
+
+
+def _exchanges(messages: Iterable[_ReadMessage], acknowledgements: AbstractSet[str] | None) -> Iterator[Exchange]:
     exchange, previous = Exchange(), None
-    for message, text in messages:
-        if role_of(message) == "human":
+    for message, text, is_human, calls_tools, may_be_answered in messages:
+        if is_human:
             if exchange.is_answered:
                 yield exchange
                 exchange = Exchange()
             if text:
                 _append(exchange, text, is_idle=_is_idle(text, previous, acknowledgements))
-        elif text and not has_tool_calls(message):
+        elif text and not calls_tools:
             exchange.is_answered = True
             exchange.answers.extend([text] if text.text else [])
-        previous = message if may_ask(message) else previous
+        previous = message if may_be_answered else previous
     yield exchange
 
 

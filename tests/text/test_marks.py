@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 
 from memgraph.models import Span
 from memgraph.text.marks import SPANS_KEY, change_marked
-from memgraph.text.message import read_message
+from memgraph.text.message import read_messages
 from memgraph.text.secrets import mask
 from memgraph.text.turns import turns_of
 
@@ -75,7 +75,7 @@ def test_an_unknown_origin_of_a_block_is_ignored_and_logged(caplog: pytest.LogCa
 
 
 def test_a_mark_beyond_the_end_ends_with_the_text() -> None:
-    message = read_message(marked("a b", {"start": 2, "end": 99, "origin": "quoted"}))
+    (message,) = read_messages([marked("a b", {"start": 2, "end": 99, "origin": "quoted"})])
 
     assert message
     assert message.spans == (Span(start=2, end=3, origin="quoted"),)
