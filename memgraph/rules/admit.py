@@ -8,8 +8,7 @@ from memgraph.models import Addition, Rewrite
 from memgraph.rules.draft import Draft
 from memgraph.rules.quarantine import quarantine
 from memgraph.text.hidden import hidden_characters
-from memgraph.text.normalize import nfkc
-from memgraph.text.orders import INSTRUCTION, is_order_to_act, without_orders
+from memgraph.text.orders import has_instruction, is_order_to_act, without_orders
 from memgraph.text.secrets import find_secrets
 from memgraph.text.sentences import sentences
 
@@ -36,14 +35,16 @@ def admit(draft: Draft) -> Draft:
             draft = quarantine(draft, IS_ORDER, additions=[addition])
         else:
             admitted.append(addition)
-    return _admit_rewrites(draft.with_additions(admitted))
+    if len(admitted) < len(draft.changes.additions):
+        draft = draft.with_additions(admitted)
+    return _admit_rewrites(draft)
 
 
 def problem_of(text: str) -> str | None:
     """Return why a memory may in no case hold *text*; None if it may."""
     if hidden_characters(text):
         return "it has hidden characters"
-    if INSTRUCTION.search(nfkc(text)):
+    if has_instruction(text):
         return IS_INSTRUCTION
     secret = next(find_secrets(text), None)
     return f"it contains {secret.kind}" if secret else None

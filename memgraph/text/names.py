@@ -195,10 +195,12 @@ class KnownNames:
 
     def missing_from(self, content: str) -> str | None:
         """Return the first name or number of *content* that is not among them; None if all are."""
-        plain, folded = nfkc(content), fold(content)
-        names = (name for name in _names_in(plain) if not self._has_name(name))
-        numbers = (number for number in sorted(_numbers_in(folded)) if number not in self._numbers)
-        return next(names, None) or next(numbers, None)
+        plain = content if content.isascii() else nfkc(content)
+        if name := next((name for name in _names_in(plain) if not self._has_name(name)), None):
+            return name
+        if content.isascii() and not any(map(str.isdigit, content)):  # as most facts
+            return None
+        return next((number for number in sorted(numbers_of(content)) if number not in self._numbers), None)
 
     def _has_name(self, name: str) -> bool:
         if name in self._words or (len(name) >= MIN_SHARED_CHARS and name in self._text):

@@ -90,15 +90,24 @@ _FORM = re.compile(
 """How the assistant should answer, which the user decides."""
 
 
+def _normal(text: str) -> str:
+    return text if text.isascii() else nfkc(text)
+
+
+def has_instruction(text: str) -> bool:
+    """Return whether *text* reads like an instruction, wherever in it that stands."""
+    return INSTRUCTION.search(_normal(text)) is not None
+
+
 def is_order(sentence: str) -> bool:
     """Return whether a model may take *sentence* for an instruction that is not about the form of its answers."""
-    text = nfkc(sentence)
+    text = _normal(sentence)
     return INSTRUCTION.search(text) is not None or _is_for_assistant(text)
 
 
 def is_order_to_act(fact: str) -> bool:
     """Return whether *fact* commands the assistant to do something, which a person may want; not how to answer."""
-    text = nfkc(fact)
+    text = _normal(fact)
     return ORDER_TO_ACT.search(text) is not None or _is_for_assistant(text)
 
 
@@ -112,14 +121,14 @@ def _may_have_instruction(lowered: str) -> bool:
 
 def without_orders(text: str) -> str:
     """Return *text* without the sentences that are orders; the same object if it has none."""
-    whole = nfkc(text)
-    lowered = lower(whole)
+    whole = _normal(text)
+    lowered = whole.lower() if whole.isascii() else lower(whole)
     if not (_may_have_instruction(lowered) and INSTRUCTION.search(whole)) and not _NAMES_ASSISTANT.search(whole):
         return text
     pieces = sentences(text)
     kept = [piece for piece in pieces if not is_order(piece)]
     joined = "".join(kept)
     # an order may stand across what looks like the end of a sentence, such as a tag with an address
-    if INSTRUCTION.search(nfkc(joined)):
+    if has_instruction(joined):
         return ""
     return text if len(kept) == len(pieces) else joined.strip()

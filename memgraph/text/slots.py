@@ -134,7 +134,9 @@ class Slots:
         return SlotValue(slot, _plain(text))
 
     def _prepare(self, content: str) -> tuple[_Language | None, str]:
-        text = " ".join(nfkc(content[:READ_CHARS]).translate(_QUOTES).split()).rstrip(".。!")
+        read = content[:READ_CHARS]
+        normal = read if read.isascii() else nfkc(read)
+        text = " ".join(normal.translate(_QUOTES).split()).rstrip(".。!")
         if _HAN.search(text):
             return self._languages.get("zh"), _BESIDE_HAN.sub("", text.lower())
         for contraction, full in _CONTRACTIONS:
@@ -201,7 +203,7 @@ class _Language:
         """Yield what *clause* states about *slot*, or about any."""
         ended = self._ended.match(clause)
         rest = clause[ended.end() :] if ended else clause
-        folded = fold_case(rest) if self._skips_left > 0 else ""
+        folded = "" if self._skips_left <= 0 else rest.lower() if rest.isascii() else fold_case(rest)
         for name in (slot,) if slot else self._file.slots:
             if name not in self._compiled and self._can_skip(name, folded):
                 continue
