@@ -17,7 +17,7 @@ from memgraph.errors import ConversationError, IdentityError
 from memgraph.models import Scope, timestamp, validate_id
 from memgraph.state import to_messages
 from memgraph.text.dates import parse_time
-from memgraph.text.marks import change_marked
+from memgraph.text.marks import SPANS_KEY, change_marked
 from memgraph.text.message import SUBMITTED_AT, stated_time
 from memgraph.text.secrets import mask, mask_json
 
@@ -111,7 +111,7 @@ def submission_time(at: object, now: float) -> datetime:
 def with_submission_time(raw: Sequence[Raw], at: datetime, now: float) -> list[Raw]:
     """Return *raw* messages with the time *at* in those that have no time before *now*."""
     latest, submitted_at = datetime.fromtimestamp(now, tz=UTC), timestamp(at)
-    stated = [stated_time(each.get("additional_kwargs"), each.get("response_metadata"), now=latest) for each in raw]
+    stated = [_own_time(message, latest) for message in raw]
     return [
         message if own or _submitted_at(message) else _with_time(message, submitted_at)
         for message, own in zip(raw, stated, strict=True)
@@ -129,8 +129,9 @@ def is_same_text(one: Raw, other: Raw) -> bool:
     return one.get("content") == other.get("content") and _without_time(one) == _without_time(other)
 
 
-def _own_time(message: Raw) -> datetime | None:
-    return stated_time(message.get("additional_kwargs"), message.get("response_metadata"))
+def _own_time(message: Raw, now: datetime | None = None) -> datetime | None:
+    extra, metadata = message.get("additional_kwargs"), message.get("response_metadata")
+    return stated_time(extra, metadata, now=now) if extra or metadata else None
 
 
 def _submitted_at(message: Raw) -> datetime | None:
@@ -164,10 +165,10 @@ def _to_json(message: BaseMessage) -> str:
 
 
 def _mask_secrets(message: BaseMessage) -> BaseMessage:
-    changes = {name: mask_json(getattr(message, name, None)) for name in _OTHER_FIELDS}
+    changes = {name: mask_json(value) for name in _OTHER_FIELDS if (value := getattr(message, name, None))}
     content: object = message.content
-    if isinstance(content, str):
-        extra = cast("Mapping[str, object]", changes["additional_kwargs"])
+    extra = cast("Mapping[str, object]", changes.get("additional_kwargs", {}))
+    if isinstance(content, str) and SPANS_KEY in extra:
         changes["content"], changes["additional_kwargs"] = change_marked(content, extra, mask)
     else:
         changes["content"] = mask_json(content)
