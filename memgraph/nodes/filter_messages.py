@@ -22,8 +22,9 @@ def filter_messages(state: Conversation, runtime: Runtime[RunContext]) -> Filter
     """
     context = runtime.context
     turns = _turns(state, context) if context.enabled else ()
+    has_words = any(turn.is_users and turn.own_words for turn in turns)
     output: FilterOutput = {"turns": turns, "origin": resolve_origin(context), "report": Report()}
-    if not any(turn.is_users and turn.own_words for turn in turns):
+    if not has_words:
         output["outcome"] = "nothing_new"
     return output
 

@@ -121,6 +121,7 @@ def update_prompt(
     language = policy.prompt_language
     if language == "auto":
         language = language_of([turn.own_words for turn in new if turn.role == "human"])
+    today, *days = [local_day(at, timezone) for at in (now, *(turn.at for turn in turns))]
     template = load_template(language)
     has_summaries = policy.summaries == "update"
     names = slots.prompted if slots else None
@@ -134,9 +135,9 @@ def update_prompt(
     facts = select_facts(memory.facts, new, policy.prompt_facts_tokens)
     human = substitute(
         template.human,
-        today=render_day(local_day(now, timezone)),
+        today=render_day(today),
         memory=_memory_block(memory, facts, policy, timezone),
-        conversation="\n".join(_render_turns(turns, new_ids, timezone)),
+        conversation="\n".join(_render_turns(turns, days, new_ids)),
         hints=render_hints([signals.hint(name, language) for name in signal_names], turns, new_ids, language),
     )
     return Prompt(
@@ -248,9 +249,8 @@ def last_part(turn: Turn, max_chars: int) -> Turn:
     return turn.slice(len(turn.text) - len(end), len(turn.text), prefix="[...] ")
 
 
-def _render_turns(turns: Sequence[Turn], new_ids: AbstractSet[str], timezone: str) -> list[str]:
-    """Return the turns with the day before its first one."""
-    days = [local_day(turn.at, timezone) for turn in turns]
+def _render_turns(turns: Sequence[Turn], days: Sequence[date | None], new_ids: AbstractSet[str]) -> list[str]:
+    """Return the turns, each of *days* before its first one."""
     lines: list[str] = []
     shown = ""
     for number, (turn, day) in enumerate(zip(turns, map(render_day, days), strict=True), 1):
