@@ -187,8 +187,7 @@ def doubtful_replacements(
 ) -> tuple[Conflict, ...]:
     """Return the replacements of facts that have too little in common with the addition, unless something has ended.
 
-    A word in common is enough for the only fact that an addition replaces, and if the user announced a change. Of
-    several, the addition has to restate each.
+    If the user announced a change, a word in common is enough; else the addition has to restate the fact.
 
     The parameters are those of `likely_conflicts`.
     """
@@ -197,7 +196,7 @@ def doubtful_replacements(
         said = _changed_words(addition, turns) if addition.replaces else None
         if said and said[0] == "ends":
             continue
-        has_reason = restates if len(addition.replaces) > 1 and not said else is_related
+        has_reason = is_related if said else restates
         doubtful += (
             Conflict(known_id=fact.id, addition_id=addition.id)
             for old in addition.replaces
@@ -211,8 +210,8 @@ def doubtful_questions(
 ) -> tuple[Conflict, ...]:
     """Return what to ask about doubtful replacements: the only one and its control.
 
-    Nothing is asked if there are several, for then the model has named every fact; if the user announced no change; or
-    if no known fact is fit to be the control.
+    Nothing is asked if there are several, for then the model has named every fact; if the two have nothing in common
+    and the user announced no change; or if no known fact is fit to be the control.
 
     Args:
         doubtful: As `doubtful_replacements` returns them.
@@ -225,12 +224,13 @@ def doubtful_questions(
         return ()
     question = doubtful[0]
     addition = next(addition for addition in changes.additions if addition.id == question.addition_id)
-    if not _changed_words(addition, turns):
+    fact = memory.fact(question.known_id)
+    if fact is None or not (is_related(addition, fact, slots) or _changed_words(addition, turns)):
         return ()
     named = {question.known_id, *addition.replaces}
-    for fact in memory.facts:
-        if fact.id not in named and not is_related(addition, fact, slots):
-            return question, Conflict(known_id=fact.id, addition_id=addition.id, is_control=True)
+    for other in memory.facts:
+        if other.id not in named and not is_related(addition, other, slots):
+            return question, Conflict(known_id=other.id, addition_id=addition.id, is_control=True)
     return ()
 
 
@@ -249,8 +249,8 @@ def without_replacements(changes: MemoryUpdate, doubtful: Sequence[Conflict]) ->
 def settle(changes: MemoryUpdate, verdicts: Mapping[Conflict, Verdict], memory: Memory, slots: Slots) -> MemoryUpdate:
     """Return *changes* in which additions replace, or repeat, known facts as the model decided.
 
-    What has nothing in common is not the same, whatever the model decided, and is replaced only if the model found that
-    both facts of the control hold.
+    What has nothing in common is not the same, whatever the model decided. If it did not find that both facts of a
+    control hold, an addition replaces only what it restates.
     """
     proposed = {addition.id: addition for addition in changes.additions}
     replaced, repeated = defaultdict[str, list[str]](list), dict[str, str]()
@@ -259,11 +259,9 @@ def settle(changes: MemoryUpdate, verdicts: Mapping[Conflict, Verdict], memory: 
         addition, fact = proposed.get(conflict.addition_id), memory.fact(conflict.known_id)
         if verdict == "both" or conflict.is_control or addition is None or fact is None:
             continue
-        if not (verdict == "replaces" and distinguishes) and not is_related(addition, fact, slots):
-            continue
-        if verdict == "replaces":
+        if verdict == "replaces" and (distinguishes or restates(addition, fact, slots)):
             replaced[conflict.addition_id].append(conflict.known_id)
-        else:
+        elif verdict == "same" and is_related(addition, fact, slots):
             repeated.setdefault(conflict.addition_id, conflict.known_id)
     additions = (
         addition.model_copy(

@@ -230,14 +230,8 @@ def test_a_word_in_common_is_a_reason_to_replace() -> None:
     assert doubted("Plans to visit museums.", "Now I want to visit museums") == ["novel", "hiking", "oslo"]
 
 
-def test_a_word_in_common_is_a_reason_to_replace_a_single_fact() -> None:
-    new = quoted("Plans to visit museums.", "I want to visit museums", replaces=("bass",))
-
-    assert doubtful_replacements(update(additions=(new,)), Memory(facts=(BASS,)), [], SLOTS) == ()
-
-
-def test_of_several_facts_only_those_are_replaced_without_doubt_that_are_restated() -> None:
-    """If the user announced no change: small models name what has a word in common, too."""
+def test_without_an_announced_change_only_what_is_restated_is_replaced_without_doubt() -> None:
+    """Small models name what has a word in common, too."""
     assert doubted("Likes hiking and sea bass.", "I like hiking and sea bass") == ["novel", "bass", "oslo"]
 
 
@@ -271,8 +265,9 @@ def test_of_several_doubtful_replacements_none_is_asked_about() -> None:
     assert asked(SWITCHED, "novel", "bass") == []
 
 
-def test_a_doubtful_replacement_is_not_asked_about_if_the_user_announced_no_change() -> None:
+def test_what_has_nothing_in_common_is_asked_about_only_if_the_user_announced_a_change() -> None:
     assert asked("I play the violin", "bass") == []
+    assert asked("I play the violin beside the sea", "bass") == [("bass", False), ("novel", True)]
 
 
 def test_a_doubtful_replacement_is_not_asked_about_without_a_control() -> None:
@@ -326,10 +321,10 @@ OTHERS = (fact("Likes jazz.", id="f2"), fact("Grows tomatoes.", id="f3"))
     ("control", "replaces"),
     [("both", ("f0", "f1", "f2")), ("replaces", ("f0", "f1")), ("same", ("f0", "f1"))],
 )
-def test_a_model_that_does_not_see_that_the_control_holds_replaces_nothing_unrelated(
+def test_a_model_that_does_not_see_that_the_control_holds_replaces_only_what_is_restated(
     control: Verdict, replaces: tuple[str, ...]
 ) -> None:
-    """The control itself is never replaced, and what has something in common always is."""
+    """The control itself is never replaced."""
     known = Memory(facts=(MEMORY.facts[0], fact("Cycles to the office.", id="f1"), *OTHERS))
 
     settled = settle(CHANGED, {UNRELATED: "replaces", CONTROL: control, PAIR: "replaces"}, known, SLOTS)
