@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 from zlib import crc32
@@ -20,6 +20,7 @@ _NAME = re.compile(r"(?<=\s)[A-Z]\w+")
 _VOCATIVE = re.compile(r",\s[A-Z]\w+\W*\Z")
 _NUMBER = re.compile(r"\d+")
 _PUNCTUATION = frozenset('?!,.:;"/')
+_ENDINGS = ("ing", "ed")
 
 
 def hashed_features(text: str) -> list[int]:
@@ -87,20 +88,19 @@ def _classes(found: AbstractSet[str], opening: str) -> Iterator[str]:
 
 def _form(tokens: Sequence[str], names: AbstractSet[str]) -> Iterator[str]:
     """Yield *tokens* with each content word replaced by its class, and runs of unknown words by one sign."""
-    last = ""
+    last, forms = "", _forms()
     for token in tokens:
-        form = _class_of(token)
+        form = forms.get(token) or next((f"*{ending}" for ending in _ENDINGS if token.endswith(ending)), "*")
         form = "name" if form == "*" and token in names else form
         if form != "*" or last != "*":
             yield form
         last = form
 
 
-def _class_of(word: str) -> str:
-    known = word_classes().get(word)
-    if known or word in words("function_words") or word in _PUNCTUATION or word == "0":
-        return known or word
-    return next((f"*{ending}" for ending in ("ing", "ed") if word.endswith(ending)), "*")
+@cache
+def _forms() -> Mapping[str, str]:
+    """Return the form of each word that has one: its class; a function word, a mark and the digit stay."""
+    return {word: word for word in (*words("function_words"), *_PUNCTUATION, "0")} | dict(word_classes())
 
 
 def _stems(tokens: Sequence[str]) -> Iterator[str]:
