@@ -85,6 +85,8 @@ def with_current_summaries(memory: Memory) -> Memory:
     facts = _CurrentFacts(memory.facts)
     for name, section in written:
         since = [fact for at, fact in ended if at >= section.updated_at]
+        if not since:
+            continue
         text = "".join(part for part in sentences(section.summary) if not _is_outdated(part, since, facts)).strip()
         if len(text) < len(section.summary.strip()):
             memory = memory.with_section(name, section.model_copy(update={"summary": text}))
