@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from types import MappingProxyType
 
 from memgraph.models import Fact
@@ -44,9 +45,12 @@ def evict(draft: Draft) -> Draft:
     if surplus <= 0:
         return draft
     new_ids, covered, now = draft.new_ids, covered_ids(draft.memory.facts), parse_time(draft.changes.at)
+    # facts of one conversation have the same time, which is read once
+    worth = {said: recency(said, now) for said in set(map(last_said, learned))}
 
     def rank(fact: Fact) -> tuple[bool, bool, float, str]:
-        return fact.id in new_ids, fact.id not in covered, fact_value(fact, now), last_said(fact)
+        said = last_said(fact)
+        return fact.id in new_ids, fact.id not in covered, fact_value(fact, worth[said]), said
 
     worst = sorted(learned, key=rank, reverse=True)[::-1]  # of equals the last goes first
     known = [fact.id for fact in worst if fact.id not in new_ids]
@@ -56,25 +60,34 @@ def evict(draft: Draft) -> Draft:
     return quarantine(draft, FULL, additions=[one for one in draft.changes.additions if one.id in crowded])
 
 
-def fact_value(fact: Fact, now: datetime | None) -> float:
+def fact_value(fact: Fact, recency: float) -> float:
     """Return what *fact* is worth: the sum of what its category, confirmations, slot, recency and confidence are.
 
-        value = category + 0.5 * log2(1 + confirmations) + slot + 0.5 ** (days since it was said / 365)
-                + 0.5 * confidence
+        value = category + 0.5 * log2(1 + confirmations) + slot + recency + 0.5 * confidence
 
     Args:
-        fact: Any fact; a confirmation states it again.
-        now: The current time; None counts no recency.
+        fact: Any fact.
+        recency: See `recency`.
     """
-    said = parse_time(last_said(fact))
-    days = max(0.0, (now - said).total_seconds() / 86_400) if now and said else math.inf
     return (
         CATEGORY_VALUES.get(fact.effective_category, 0.0)
         + CONFIRMATION_VALUE * math.log2(1 + fact.confirmations)
         + (SLOT_VALUE if fact.slot else 0.0)
-        + 0.5 ** (days / HALF_LIFE_DAYS)
+        + recency
         + CONFIDENCE_VALUE * fact.confidence
     )
+
+
+def recency(said: str, now: datetime | None) -> float:
+    """Return what recency is worth, in [0, 1]: 0.5 ** (days since it was said / 365).
+
+    Args:
+        said: When a fact was said last; a confirmation states it again.
+        now: The current time; None counts no recency.
+    """
+    moment = parse_time(said)
+    days = max(0.0, (now - moment).total_seconds() / 86_400) if now and moment else math.inf
+    return 0.5 ** (days / HALF_LIFE_DAYS)
 
 
 def last_said(fact: Fact) -> str:
@@ -92,14 +105,19 @@ def covered_ids(facts: Sequence[Fact]) -> Collection[str]:
         for fact, terms in zip(facts, extract_all_terms(fact.content for fact in facts), strict=True)
         if fact.effective_category != "correction"
     ]
-    having: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
-    for _, terms in entries:
-        for term in terms:
+    counts = Counter(chain.from_iterable(terms for _, terms in entries))
+    unique = {term for term, count in counts.items() if count == 1}  # a fact that has one of them is not covered
+    shared = [
+        (fact_id, terms, min(terms, key=counts.__getitem__))
+        for fact_id, terms in entries
+        if terms and terms.isdisjoint(unique)
+    ]
+    having: dict[str, list[frozenset[str]]] = {rarest: [] for _, _, rarest in shared}
+    for _, terms in entries if having else ():
+        for term in terms & having.keys():
             having[term].append(terms)
     return {
-        fact_id
-        for fact_id, terms in entries
-        if terms and any(terms < other for other in min((having[term] for term in terms), key=len)[:MAX_COMPARED])
+        fact_id for fact_id, terms, rarest in shared if any(terms < other for other in having[rarest][:MAX_COMPARED])
     }
 
 
