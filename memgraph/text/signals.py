@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal, Self
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
+from memgraph.text.literals import fold_case, required_literals
 from memgraph.text.normalize import fold, words_of
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 
@@ -138,8 +139,22 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
         raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
 
 
-def _compile_all(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
-    """Compile *patterns*; those that begin alike become one, which tries that begin once at each position of a text."""
+@dataclass(frozen=True)
+class SignalPattern:
+    """A pattern, compiled at first use."""
+
+    source: str
+    """See `compile_pattern`."""
+    literals: frozenset[str]
+    """Each text that it matches has one of them; empty if unknown. See `required_literals`."""
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return compile_pattern(self.source)
+
+
+def _join(patterns: Sequence[str]) -> tuple[SignalPattern, ...]:
+    """Join *patterns* that begin alike to one, which tries that begin once at each position of a text."""
     by_begin: dict[str, list[str]] = {}
     alone: list[str] = []
     for pattern in patterns:
@@ -149,7 +164,7 @@ def _compile_all(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
         else:
             by_begin.setdefault(begin, []).append(pattern.removeprefix(begin))
     joined = [f"{begin}(?:{'|'.join(rests)})" for begin, rests in by_begin.items()]
-    return tuple(map(compile_pattern, [*joined, *alone]))
+    return tuple(SignalPattern(source, required_literals(source)) for source in (*joined, *alone))
 
 
 def _has_group(pattern: str) -> bool:
@@ -172,24 +187,38 @@ READ_CHARS = 2_000
 """Characters read at either end of a turn; the middle of a longer one is mostly pasted text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Signal:
     """Patterns to detect, and the hint for the model if they match."""
 
     name: str
     hints: tuple[tuple[str, str], ...]
     """Pairs of language and hint."""
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[SignalPattern, ...]
     unless: tuple[re.Pattern[str], ...] = ()
     """Phrases that look like the signal but are not: they are removed before matching."""
 
     def matches(self, text: str) -> bool:
         """Return whether *text*, folded, shows this signal."""
-        if not any(pattern.search(text) for pattern in self.patterns):
+        if not self._is_in(text):
             return False
         for pattern in self.unless:
             text = pattern.sub(" _ ", text)
-        return any(pattern.search(text) for pattern in self.patterns)
+        return self._is_in(text)
+
+    def _is_in(self, text: str) -> bool:
+        searched = text if text.isascii() else fold_case(text)
+        found = {index for literal, index in self._literals if literal in searched}
+        return any(self.patterns[index].compiled.search(text) for index in (*self._without_literals, *found))
+
+    @cached_property
+    def _literals(self) -> tuple[tuple[str, int], ...]:
+        """The literals of the patterns, each with the position of its pattern: most texts have none of them."""
+        return tuple((literal, index) for index, part in enumerate(self.patterns) for literal in part.literals)
+
+    @cached_property
+    def _without_literals(self) -> tuple[int, ...]:
+        return tuple(index for index, part in enumerate(self.patterns) if not part.literals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,15 +259,16 @@ def load_signals(folder: Path | None = None) -> Signals:
         ConfigError: If the folder or a file cannot be read, is not of this shape, or holds a pattern
             that does not compile.
     """
-    return _load_packaged() if folder is None else _assemble(all_files(folder))
+    return _load_packaged() if folder is None else assemble(all_files(folder))
 
 
 @cache
 def _load_packaged() -> Signals:
-    return _assemble(packaged_files())
+    return assemble(packaged_files())
 
 
-def _assemble(files: Mapping[str, SignalFile]) -> Signals:
+def assemble(files: Mapping[str, SignalFile]) -> Signals:
+    """Return the signals of *files* by language."""
     names = dict.fromkeys(name for file in files.values() for name in file.signals)
     phrases = frozenset(phrase for file in files.values() for phrase in file.phrases)
     return Signals(tuple(_signal(name, files) for name in names), phrases)
@@ -249,7 +279,7 @@ def _signal(name: str, files: Mapping[str, SignalFile]) -> Signal:
     hints = tuple((language, part.hint.strip()) for language, part in parts.items() if part.hint.strip())
     if not hints:
         raise ConfigError(f"signals.{name}.hint is missing: the model needs a hint in at least one language")
-    patterns = _compile_all([pattern for part in parts.values() for pattern in part.patterns])
+    patterns = _join([pattern for part in parts.values() for pattern in part.patterns])
     unless = tuple(compile_pattern(pattern) for part in parts.values() for pattern in part.unless)
     return Signal(name, hints, patterns, unless)
 

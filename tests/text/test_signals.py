@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 
 import pytest
 from cpu_time import growth
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
-from memgraph.text.signals import Signals, detect, load_signals
+from memgraph.text.normalize import fold
+from memgraph.text.signals import (
+    SignalFile,
+    SignalPart,
+    Signals,
+    assemble,
+    compile_pattern,
+    detect,
+    load_signals,
+    packaged_files,
+)
 
 CORRECTIONS = """
 That's wrong|that is wrong|That's incorrect.|that is incorrect|That’s wrong.|No, that's wrong!|this is wrong
@@ -308,3 +321,21 @@ def test_an_unknown_signal_has_no_hint() -> None:
     """A misspelt name must not pass for one without a hint."""
     with pytest.raises(KeyError, match="moood"):
         load_signals().hint("moood", "en")
+
+
+PATTERNS = [
+    pattern for file in packaged_files().values() for part in file.signals.values() for pattern in part.patterns
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(PATTERNS), st.data())
+def test_the_literals_of_a_signal_rule_out_no_text_that_its_patterns_match(pattern: str, data: st.DataObject) -> None:
+    """A pattern is only searched in texts with one of its literals."""
+    plain = re.compile(pattern.replace("<start>", "").replace("<end>", ""))
+    text = fold(data.draw(st.from_regex(plain)))
+    file = SignalFile(signals={"mood": SignalPart(hint="It is cold.", patterns=[pattern])})
+
+    [signal] = assemble({"en": file}).table
+
+    assert signal.matches(text) == bool(compile_pattern(pattern).search(text))
