@@ -153,8 +153,9 @@ class SaidWords:
         replaced = [fact.content for old in addition.replaces if (fact := self._memory.fact(old))]
         texts = [*extra, *replaced]
         day = local_day(addition.said_at) or local_day(quoted.turn.at if quoted else "") or UNKNOWN_DAY
+        support = self.support(texts)
         times = Support([self._own_words[quoted.turn.id], *texts]) if quoted and quoted.words else None
-        return self.support(texts).missing_from(addition.content, mode, day=day, times=times)
+        return support.missing_from(addition.content, mode, day=day, times=times)
 
     @cached_property
     def _texts(self) -> list[str]:

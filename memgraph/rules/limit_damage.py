@@ -77,7 +77,7 @@ def _limit_merges(draft: Draft, limit: int) -> tuple[Draft, set[str]]:
 
 def _replaced(draft: Draft, addition: Addition) -> set[str]:
     """Return the ids of the learned facts that *addition* removes: none if it is refused, or scrubbed as an upload."""
-    if rejection_reason(addition, draft.policy) or mentions_upload(addition.content):
+    if not addition.replaces or rejection_reason(addition, draft.policy) or mentions_upload(addition.content):
         return set()
     return _learned(draft.memory, addition.replaces)
 

@@ -46,7 +46,9 @@ def supersede(draft: Draft) -> Draft:
         named = addition.model_copy(update={"slot": _filled_slot(stated, slots)})
         later = [one for one in (*known, *proposed) if one.said > stated.said and _contradicts(one, stated, slots)]
         earlier = [one.id for one in known if one.said <= stated.said and _contradicts(stated, one, slots)]
-        if rejection_reason(addition, draft.policy):
+        if not (later or earlier or addition.replaces):
+            kept.append(named)  # as most: it has nothing to do with another fact
+        elif rejection_reason(addition, draft.policy):
             kept.append(named)  # `add` notes why
         elif later and not addition.edited_by_user:
             draft = _add_to_past(draft, named, by=min(later, key=lambda one: one.said))
