@@ -233,7 +233,7 @@ class UpdateExecutor:
         if not plan.learn:
             return _Run("forgotten")
         run, is_loaded = _Run(), False
-        steps = self._start(job, {"messages": load_messages(plan.learn)})
+        steps = self._start(job, plan.learn)
         before = time.perf_counter()
         for step in steps:
             if INTERRUPT in step:
@@ -262,7 +262,8 @@ class UpdateExecutor:
         cast("Generator[Any]", steps).close()
         return run
 
-    def _start(self, job: _Job, conversation: Any) -> Iterator[Any]:  # noqa: ANN401 - the graph's input type
+    def _start(self, job: _Job, messages: Sequence[Raw]) -> Iterator[Any]:
+        conversation = {"messages": load_messages(messages)}
         if job.decided:
             return resume_with_changes(
                 self._graph,

@@ -62,7 +62,7 @@ def validate_messages(conversation: Sequence[object] | object) -> list[AnyMessag
 
 def dump_messages(messages: Sequence[BaseMessage]) -> str:
     """Return *messages* as JSON, secrets masked. A value that JSON cannot express becomes its repr."""
-    return f"[{','.join(_to_json(_mask_secrets(_strip_media(message))) for message in messages)}]"
+    return f"[{','.join(map(_to_json, _mask_secrets(list(map(_strip_media, messages)))))}]"
 
 
 def dump_submission(messages: Sequence[BaseMessage], at: object, now: float) -> str:
@@ -164,19 +164,22 @@ def _to_json(message: BaseMessage) -> str:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _mask_secrets(message: BaseMessage) -> BaseMessage:
-    changes = {name: mask_json(value) for name in _OTHER_FIELDS if (value := getattr(message, name, None))}
-    content: object = message.content
-    extra = cast("Mapping[str, object]", changes.get("additional_kwargs", {}))
+def _mask_secrets(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    known = [{name: value for name in _FIELDS if (value := getattr(message, name, None))} for message in messages]
+    masked = [cast("dict[str, object]", mask_json(fields)) for fields in known]
+    return [_with_changed(*each) for each in zip(messages, known, masked, strict=True)]
+
+
+_FIELDS = ("content", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "artifact")
+
+
+def _with_changed(message: BaseMessage, known: Mapping[str, object], masked: Mapping[str, object]) -> BaseMessage:
+    content, extra = message.content, cast("Mapping[str, object]", masked.get("additional_kwargs", {}))
     if isinstance(content, str) and SPANS_KEY in extra:
-        changes["content"], changes["additional_kwargs"] = change_marked(content, extra, mask)
-    else:
-        changes["content"] = mask_json(content)
-    changed = {name: value for name, value in changes.items() if value != getattr(message, name, None)}
+        text, marked = change_marked(content, extra, mask)
+        masked = {**masked, "content": text, "additional_kwargs": marked}
+    changed = {name: value for name, value in masked.items() if value != known.get(name)}
     return message.model_copy(update=changed) if changed else message
-
-
-_OTHER_FIELDS = ("additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "artifact")
 
 
 def _strip_media(message: BaseMessage) -> BaseMessage:
