@@ -93,7 +93,7 @@ class Entries:
 
     @property
     def _titles(self) -> str:
-        custom = (section_title(name) for name, _ in self._memory.sections() if name not in SECTIONS)
+        custom = (section_title(name) for name in self._memory.custom_sections if name not in SECTIONS)
         return "|".join((*_TITLES, *map(re.escape, custom)))
 
     @cached_property
