@@ -13,6 +13,7 @@ from typing import NamedTuple
 from memgraph.models.dates import covering_date, days_of
 from memgraph.text.chinese_dates import CHINESE
 from memgraph.text.english_dates import ENGLISH
+from memgraph.text.literals import LiteralGate
 from memgraph.text.relative_days import Resolver
 
 
@@ -42,13 +43,11 @@ def resolve_date(text: str, today: date) -> str | None:
 
 
 # a space in a pattern stands for a line break too
-_ENGLISH = tuple((re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE), resolve) for pattern, resolve in ENGLISH)
-_CHINESE = tuple((re.compile(pattern), resolve) for pattern, resolve in CHINESE)
-# most texts have none of these, and need not be searched for each phrase
-_MAY_BE_ENGLISH = re.compile(
-    r"\d|ago|day|night|tomorrow|this|last|next|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE
+_PHRASES = (
+    *((re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE), resolve) for pattern, resolve in ENGLISH),
+    *((re.compile(pattern), resolve) for pattern, resolve in CHINESE),
 )
-_MAY_BE_CHINESE = re.compile("[天日晚早晨夜周週星礼禮月年]")
+_GATE = LiteralGate([pattern.pattern for pattern, _ in _PHRASES])
 
 _APPROXIMATE = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|almost|nearly|over|more than|less than|at least|maybe|probably)\s+"
@@ -59,9 +58,8 @@ _OR_SO = re.compile(r"\s?(?:or so\b|左右|前[后後])", re.IGNORECASE)
 
 
 def _matches(text: str) -> Iterator[tuple[Resolver, re.Match[str]]]:
-    english = _ENGLISH if _MAY_BE_ENGLISH.search(text) else ()
-    chinese = _CHINESE if _MAY_BE_CHINESE.search(text) else ()
-    for pattern, resolve in (*english, *chinese):
+    for position in _GATE.candidates(text):
+        pattern, resolve = _PHRASES[position]
         for match in pattern.finditer(text):
             yield resolve, match
 

@@ -7,6 +7,8 @@ not compile the patterns whose literals none of them contains.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 
 from memgraph.text.normalize import HAN
 
@@ -34,7 +36,31 @@ _CASE_VARIANTS = str.maketrans({"İ": "i", "ı": "i", "ſ": "s", "\u212a": "k"})
 
 def fold_case(text: str) -> str:
     """Return *text* in the form of the literals."""
-    return text.translate(_CASE_VARIANTS).lower()
+    return text.lower() if text.isascii() else text.translate(_CASE_VARIANTS).lower()
+
+
+class LiteralGate:
+    """Tells which of some patterns a text may match: a search for a few words saves most searches for a pattern.
+
+    Args:
+        patterns: Regular expressions, as for `required_literals`.
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        by_literal: defaultdict[str, set[int]] = defaultdict(set)
+        self._always: set[int] = set()
+        for position, pattern in enumerate(patterns):
+            literals = required_literals(pattern)
+            for literal in literals:
+                by_literal[literal].add(position)
+            if not literals:
+                self._always.add(position)
+        self._by_literal = tuple(by_literal.items())
+
+    def candidates(self, text: str) -> list[int]:
+        """Return the positions of the patterns that *text* may match, in their order; it matches no other."""
+        folded = fold_case(text)
+        return sorted(self._always.union(*[found for literal, found in self._by_literal if literal in folded]))
 
 
 def required_literals(pattern: str) -> frozenset[str]:

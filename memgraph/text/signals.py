@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
-from memgraph.text.literals import fold_case, required_literals
+from memgraph.text.literals import LiteralGate
 from memgraph.text.normalize import fold, words_of
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 
@@ -145,8 +145,6 @@ class SignalPattern:
 
     source: str
     """See `compile_pattern`."""
-    literals: frozenset[str]
-    """Each text that it matches has one of them; empty if unknown. See `required_literals`."""
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -164,7 +162,7 @@ def _join(patterns: Sequence[str]) -> tuple[SignalPattern, ...]:
         else:
             by_begin.setdefault(begin, []).append(pattern.removeprefix(begin))
     joined = [f"{begin}(?:{'|'.join(rests)})" for begin, rests in by_begin.items()]
-    return tuple(SignalPattern(source, required_literals(source)) for source in (*joined, *alone))
+    return tuple(map(SignalPattern, [*joined, *alone]))
 
 
 def _has_group(pattern: str) -> bool:
@@ -207,18 +205,11 @@ class Signal:
         return self._is_in(text)
 
     def _is_in(self, text: str) -> bool:
-        searched = text if text.isascii() else fold_case(text)
-        found = {index for literal, index in self._literals if literal in searched}
-        return any(self.patterns[index].compiled.search(text) for index in (*self._without_literals, *found))
+        return any(self.patterns[position].compiled.search(text) for position in self._gate.candidates(text))
 
     @cached_property
-    def _literals(self) -> tuple[tuple[str, int], ...]:
-        """The literals of the patterns, each with the position of its pattern: most texts have none of them."""
-        return tuple((literal, index) for index, part in enumerate(self.patterns) for literal in part.literals)
-
-    @cached_property
-    def _without_literals(self) -> tuple[int, ...]:
-        return tuple(index for index, part in enumerate(self.patterns) if not part.literals)
+    def _gate(self) -> LiteralGate:
+        return LiteralGate([pattern.source for pattern in self.patterns])
 
 
 @dataclass(frozen=True, slots=True)

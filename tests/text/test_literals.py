@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memgraph.text.literals import fold_case, required_literals
+from memgraph.text.literals import LiteralGate, fold_case, required_literals
 from memgraph.text.slot_files import slot_files
 from memgraph.text.slots import Slots
 
@@ -40,6 +40,17 @@ def test_every_text_that_a_pattern_matches_has_one_of_its_literals(pattern: str,
     text = data.draw(st.from_regex(re.compile(pattern, re.IGNORECASE | re.DOTALL), fullmatch=True))
 
     assert may_match(pattern, text)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.recursive(ATOMS, combine, max_leaves=4), min_size=1, max_size=4), st.data())
+def test_a_gate_leaves_out_only_patterns_that_the_text_does_not_match(patterns: list[str], data: st.DataObject) -> None:
+    compiled = [re.compile(pattern, re.IGNORECASE | re.DOTALL) for pattern in patterns]
+    text = data.draw(st.from_regex(data.draw(st.sampled_from(compiled))))
+
+    matching = [position for position, pattern in enumerate(compiled) if pattern.search(text)]
+
+    assert set(matching) <= set(LiteralGate(patterns).candidates(text))
 
 
 @pytest.mark.parametrize(
