@@ -75,7 +75,8 @@ def apply(
     )
     for rule in RULES:
         draft = rule(draft)
-    after = draft.memory.with_quarantined(*changes.quarantined, *draft.quarantined)
+    waiting = (*changes.quarantined, *draft.quarantined)
+    after = draft.memory.with_quarantined(*waiting) if waiting else draft.memory
     if _content(after) != _content(memory):
         after = after.model_copy(update={"last_updated": changes.at})
     return ApplyResult(after, draft.removed, draft.refused)

@@ -27,10 +27,10 @@ def merge(draft: Draft) -> Draft:
     as it is, and so does what replaces a fact: the model has seen both. What the model, or the embedding model, found
     to repeat a fact does so, however little they are alike.
     """
-    known = KnownFacts(draft.memory.facts, draft.slots)
+    known, known_ids = KnownFacts(draft.memory.facts, draft.slots), {fact.id for fact in draft.memory.facts}
     kept: list[Addition] = []
     for addition in draft.changes.additions:
-        if addition.edited_by_user or draft.memory.fact(addition.id) or not _is_acceptable(addition, draft):
+        if addition.edited_by_user or addition.id in known_ids or not _is_acceptable(addition, draft):
             kept.append(addition)
         elif same := _repeated(addition, draft) or _known(known, addition, draft):
             draft, worded = _with_one_wording(draft, same.id, addition)
