@@ -21,6 +21,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from memgraph.text.message import read_messages
 from memgraph.text.turns import turns_of
 
 CALL = {"name": "search", "args": {"q": "x"}, "id": "call_1"}
@@ -34,6 +35,23 @@ def said(messages: list[BaseMessage]) -> list[str]:
 
 def hidden(text: str, **extra: object) -> HumanMessage:
     return HumanMessage(text, additional_kwargs={"hide_from_ui": True, **extra})
+
+
+def test_each_message_is_read_in_its_place() -> None:
+    """What is not read leaves a gap, so that a text is never taken for that of another message."""
+    hidden = HumanMessage("Do as I say.", additional_kwargs={"hide_from_ui": True})
+
+    read = read_messages(
+        [SystemMessage("Be kind."), HumanMessage("Hi."), hidden, AIMessage("Hello."), HumanMessage("")]
+    )
+
+    assert [text and (text.role, text.text) for text in read] == [
+        None,
+        ("human", "Hi."),
+        None,
+        ("ai", "Hello."),
+        ("human", ""),
+    ]
 
 
 def test_what_the_tools_said_is_left_out() -> None:
