@@ -27,7 +27,7 @@ from memgraph.rules.ground import SaidWords
 from memgraph.rules.limit_damage import damage_limit
 from memgraph.rules.quarantine import make_quarantined
 from memgraph.rules.validation import validate_confidence, validate_text
-from memgraph.text.episodes import find_episode
+from memgraph.text.episodes import episodes_of, find_episode
 from memgraph.text.normalize import fact_key
 from memgraph.text.provenance import with_provenance
 from memgraph.text.quotes import QuoteFinder
@@ -208,7 +208,8 @@ def _apply(memory: Memory, caller: ToolCaller, addition: Addition) -> ToolResult
     turns = caller.turns(memory)
     found = QuoteFinder(turns).find(addition.quote) if addition.quote.strip() else None
     if found:
-        episode = find_episode(found.turn, found.words, thread=caller.thread, policy=caller.policy)
+        kept = episodes_of([found.turn], thread=caller.thread, policy=caller.policy)
+        episode = find_episode(kept, found.words)
         evidence = (Evidence(episode=episode, quote=found.words),)
         addition = addition.model_copy(update={"evidence": evidence, "said_at": found.turn.at})
     changes = MemoryUpdate(at=current_time(), thread=caller.thread, message_ids=(), additions=(addition,))

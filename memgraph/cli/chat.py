@@ -221,11 +221,11 @@ class Chat:
     def _evidence(self, words: str, message: AnyMessage) -> Sequence[Evidence]:
         """Return *words* as a quote of the episode that will keep *message*, if one will."""
         from memgraph.models import Evidence, Turn, learned_source
-        from memgraph.text.episodes import find_episode
+        from memgraph.text.episodes import episodes_of, find_episode
 
         turn = Turn(id=message.id or "", role="human", text=str(message.text))
         thread = learned_source(self.thread)
-        episode = find_episode(turn, words, thread=thread, policy=self.settings.policy)
+        episode = find_episode(episodes_of([turn], thread=thread, policy=self.settings.policy), words)
         return [Evidence(episode=episode, quote=words)] if episode else []
 
     def _handle_message(self, question: HumanMessage, reply: str, model: BaseChatModel) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from functools import cache
 
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.errors import EmbeddingError, UnreadableAnswerError
-from memgraph.models import MemoryUpdate, Refusal, timestamp
+from memgraph.models import Episode, MemoryUpdate, Refusal, timestamp
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.prompts.reconcile import parse_verdicts, reconcile_prompt
@@ -24,7 +25,7 @@ from memgraph.rules.conflicts import (
 from memgraph.rules.repeats import mark_repeats
 from memgraph.rules.watermark import without_progress
 from memgraph.state import Parsed, ParseInput
-from memgraph.text.episodes import find_episode
+from memgraph.text.episodes import episodes_of, find_episode
 
 _log = logging.getLogger("memgraph.update")
 
@@ -126,11 +127,16 @@ def _second_look(changes: MemoryUpdate, state: ParseInput, context: RunContext) 
 def _asked_about(state: ParseInput, context: RunContext) -> AskedAbout:
     turns = {turn.id: turn for turn in state["turns"]}
     numbered = enumerate(state["prompt"].turn_ids, 1)
+
+    @cache  # many facts may quote one turn
+    def kept(turn_id: str) -> tuple[Episode, ...]:
+        return episodes_of([turns[turn_id]], thread=state["origin"].thread, policy=context.policy)
+
     return AskedAbout(
         memory=state["memory"],
         turns={number: turns[turn_id] for number, turn_id in numbered if turn_id in turns},
         texts=PromptTexts(state["prompt"]),
-        episode_of=lambda turn, words: find_episode(turn, words, thread=state["origin"].thread, policy=context.policy),
+        episode_of=lambda turn, words: find_episode(kept(turn.id), words),
         timezone=context.timezone,
         categories=context.policy.category_names,
         sections=context.policy.section_names,

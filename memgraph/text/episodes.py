@@ -56,9 +56,8 @@ def episodes_of(turns: Sequence[Turn], *, thread: str, policy: Policy) -> tuple[
     return tuple(found)
 
 
-def find_episode(turn: Turn, words: str, *, thread: str, policy: Policy) -> str:
-    """Return the id of the episode of *turn* that keeps *words*; empty if none does."""
-    kept = episodes_of([turn], thread=thread, policy=policy)
+def find_episode(kept: Iterable[Episode], words: str) -> str:
+    """Return the id of the episode that keeps *words*, of those of one turn; empty if none does."""
     return next((episode.id for episode in kept if words in episode.text), "")
 
 

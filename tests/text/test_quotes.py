@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memgraph.models import Turn
 from memgraph.policy import Policy
-from memgraph.text.episodes import find_episode
+from memgraph.text.episodes import episodes_of, find_episode
 from memgraph.text.provenance import with_provenance
 from memgraph.text.quotes import MAX_QUOTE_CHARS, FoundQuote, QuoteFinder, find_quote, sentences_of
 
@@ -90,7 +90,7 @@ def test_a_quote_around_words_of_others_leaves_them_out() -> None:
 
     assert found
     assert found.words == "I like tea.\n\nI like rain"
-    assert find_episode(turn, found.words, thread="t1", policy=Policy())
+    assert find_episode(episodes_of([turn], thread="t1", policy=Policy()), found.words)
 
 
 def shown(text: str, role: str = "human") -> Turn:
