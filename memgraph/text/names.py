@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from types import MappingProxyType
 
 from memgraph.text.normalize import HAN, fold, nfkc
@@ -186,12 +187,32 @@ class KnownNames:
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        joined = "\n".join(texts)
-        plain, folded = nfkc(joined), fold(joined)
-        self._text = plain.casefold()
-        self._words = frozenset(_POSSESSIVE.sub("", word).casefold() for word in set(_WORD.findall(plain)))
-        self._numbers = _numbers_in(folded, in_words=True)
-        self._beginnings = {word[:MIN_SHARED_CHARS] for word in self._words}
+        self._joined = "\n".join(texts)
+
+    @cached_property
+    def _plain(self) -> str:
+        return nfkc(self._joined)
+
+    @cached_property
+    def _text(self) -> str:
+        return self._plain.casefold()
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(_POSSESSIVE.sub("", word).casefold() for word in set(_WORD.findall(self._plain)))
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        return frozenset(word[:MIN_SHARED_CHARS] for word in self._words)
+
+    @cached_property
+    def _digits(self) -> frozenset[str]:
+        """The numbers in digits: most numbers of a fact are among them."""
+        return numbers_of(self._joined)
+
+    @cached_property
+    def _numbers(self) -> frozenset[str]:
+        return numbers_of(self._joined, in_words=True)
 
     def missing_from(self, content: str) -> str | None:
         """Return the first name or number of *content* that is not among them; None if all are."""
@@ -200,7 +221,10 @@ class KnownNames:
             return name
         if content.isascii() and not any(map(str.isdigit, content)):  # as most facts
             return None
-        return next((number for number in sorted(numbers_of(content)) if number not in self._numbers), None)
+        return next((number for number in sorted(numbers_of(content)) if not self._has_number(number)), None)
+
+    def _has_number(self, number: str) -> bool:
+        return number in self._digits or number in self._numbers
 
     def _has_name(self, name: str) -> bool:
         if name in self._words or (len(name) >= MIN_SHARED_CHARS and name in self._text):
