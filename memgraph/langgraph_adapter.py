@@ -57,7 +57,8 @@ class ValidatedValue(LastValue[Any]):
         return restored
 
     def update(self, values: Sequence[Any]) -> bool:
-        return super().update([self._adapter.validate_python(value) for value in values])
+        # LangGraph calls this for every key after every step, and for every route
+        return bool(values) and super().update([self._adapter.validate_python(value) for value in values])
 
 
 @functools.cache
