@@ -35,10 +35,11 @@ def bm25(query: str, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) 
     document_counts = Counter(term for counts, _ in counted for term in counts)
     weights = {term: idf(len(texts), count) for term, count in document_counts.items()}
     mean = sum(length for _, length in counted) / len(counted) if counted else 0
-    return [
-        sum(weights[term] * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)) for term, tf in counts.items())
-        for counts, length in counted
-    ]
+    scores: list[float] = []
+    for counts, length in counted:
+        norm = k1 * (1 - b + b * length / mean) if counts else 0
+        scores.append(sum([weights[term] * tf * (k1 + 1) / (tf + norm) for term, tf in counts.items()]))
+    return scores
 
 
 def _wanted_counts(terms: Terms, wanted: AbstractSet[str]) -> dict[str, int]:
