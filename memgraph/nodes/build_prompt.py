@@ -114,8 +114,11 @@ def _with_context(turns: Sequence[Turn], parts: Mapping[str, Sequence[TurnPart]]
 
 def _fit_batch(pending: Sequence[TurnPart], policy: Policy) -> Sequence[TurnPart]:
     """Return the first of the pending parts that fit into one pass."""
-    # a token has at least one byte, so a short conversation fits without counting its tokens
-    if sum(len(part.turn.text.encode()) for part in pending) <= policy.batch_tokens:
-        return pending
     turns = [part.turn for part in pending]
-    return pending[: len(first_batch(turns, policy.batch_tokens, lambda turn: count_tokens(turn.text)))]
+    batch = first_batch(turns, policy.batch_tokens, lambda turn: count_tokens(turn.text), _highest_token_count)
+    return pending[: len(batch)]
+
+
+def _highest_token_count(turn: Turn) -> int:
+    """Return the number of bytes: a token has at least one."""
+    return len(turn.text.encode())

@@ -6,6 +6,7 @@ message does not make the whole conversation new again. It is saved together wit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -139,14 +140,30 @@ def _in_order(watermark: Watermark) -> list[str]:
     return [*(known for known in watermark.message_ids if known not in {"", *last}), *last]
 
 
-def first_batch(new: Sequence[Turn], max_tokens: int, cost: Callable[[Turn], int]) -> Sequence[Turn]:
+def first_batch(
+    new: Sequence[Turn],
+    max_tokens: int,
+    cost: Callable[[Turn], int],
+    highest_cost: Callable[[Turn], int] | None = None,
+) -> Sequence[Turn]:
     """Return the first turns of *new* that together cost at most *max_tokens*, at least one.
 
     A batch ends before a user turn if possible, so that a question and its answer stay together.
+
+    Args:
+        new: Turns in the order of the conversation.
+        max_tokens: What a batch may cost.
+        cost: The tokens of a turn.
+        highest_cost: What a turn costs at most, if that is known faster: once all that is left certainly fits, its
+            tokens are not counted.
     """
+    left = sum(map(highest_cost, new)) if highest_cost else math.inf
     spent, last_user_turn = 0, 0
     for index, turn in enumerate(new):
+        if spent + left <= max_tokens:
+            return new
         spent += cost(turn)
+        left -= highest_cost(turn) if highest_cost else 0
         if turn.role == "human":
             last_user_turn = index
         if index and spent > max_tokens:

@@ -226,6 +226,20 @@ def test_a_batch_takes_what_fits_and_ends_before_a_user_turn(roles: str, costs: 
     assert list(batch) == turns[:size]
 
 
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.sampled_from("ha"), st.integers(0, 900), st.integers(0, 300)), max_size=6))
+def test_what_turns_cost_at_most_changes_no_batch(drawn: list[tuple[str, int, int]]) -> None:
+    """It only saves counting the tokens of turns that certainly fit."""
+    turns = [turn(str(index), role="human" if role == "h" else "ai") for index, (role, _, _) in enumerate(drawn)]
+    costs = [cost for _, cost, _ in drawn]
+
+    batch = first_batch(
+        turns, 1_000, lambda each: costs[int(each.id)], lambda each: costs[int(each.id)] + drawn[int(each.id)][2]
+    )
+
+    assert batch == first_batch(turns, 1_000, lambda each: costs[int(each.id)])
+
+
 def threads(*times: str) -> Memory:
     """A memory with threads t0, t1... that were learned at these times."""
     marks = {f"t{index}": Watermark(last_message_id="m", at=time) for index, time in enumerate(times)}
