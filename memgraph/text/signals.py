@@ -250,16 +250,15 @@ def load_signals(folder: Path | None = None) -> Signals:
         ConfigError: If the folder or a file cannot be read, is not of this shape, or holds a pattern
             that does not compile.
     """
-    return _load_packaged() if folder is None else assemble(all_files(folder))
+    return _load_packaged() if folder is None else _assemble(all_files(folder))
 
 
 @cache
 def _load_packaged() -> Signals:
-    return assemble(packaged_files())
+    return _assemble(packaged_files())
 
 
-def assemble(files: Mapping[str, SignalFile]) -> Signals:
-    """Return the signals of *files* by language."""
+def _assemble(files: Mapping[str, SignalFile]) -> Signals:
     names = dict.fromkeys(name for file in files.values() for name in file.signals)
     phrases = frozenset(phrase for file in files.values() for phrase in file.phrases)
     return Signals(tuple(_signal(name, files) for name in names), phrases)
