@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -196,19 +196,18 @@ class Signal:
     unless: tuple[re.Pattern[str], ...] = ()
     """Phrases that look like the signal but are not: they are removed before matching."""
 
-    def matches(self, text: str) -> bool:
-        """Return whether *text*, folded, shows this signal."""
-        if not self._is_in(text):
+    def matches(self, text: str, candidates: Iterable[int]) -> bool:
+        """Return whether *text*, folded, shows this signal; *candidates* are those of its `gate` for *text*."""
+        patterns = [self.patterns[position] for position in candidates]
+        if not any(pattern.compiled.search(text) for pattern in patterns):
             return False
-        for pattern in self.unless:
-            text = pattern.sub(" _ ", text)
-        return self._is_in(text)
-
-    def _is_in(self, text: str) -> bool:
-        return any(self.patterns[position].compiled.search(text) for position in self._gate.candidates(text))
+        for phrase in self.unless:
+            text = phrase.sub(" _ ", text)  # it joins no words, so the text has no more candidates than before
+        return any(pattern.compiled.search(text) for pattern in patterns)
 
     @cached_property
-    def _gate(self) -> LiteralGate:
+    def gate(self) -> LiteralGate:
+        """Tells which of the patterns a text may match."""
         return LiteralGate([pattern.source for pattern in self.patterns])
 
 
@@ -236,7 +235,12 @@ def detect(turns: Sequence[Turn], signals: Signals) -> tuple[str, ...]:
     """Return the names of the signals that match the user's own words in *turns*, in the order of the signals."""
     users = [turn.own_words for turn in turns if turn.is_users]
     texts = [fold(text) for text in map(_clip, users)]
-    return tuple(signal.name for signal in signals.table if any(signal.matches(text) for text in texts))
+    candidates = [[signal.gate.candidates(text) for text in texts] for signal in signals.table]
+    return tuple(
+        signal.name
+        for signal, found in zip(signals.table, candidates, strict=True)
+        if any(map(signal.matches, texts, found))
+    )
 
 
 def load_signals(folder: Path | None = None) -> Signals:
