@@ -198,12 +198,14 @@ class Signal:
 
     def matches(self, text: str, candidates: Iterable[int]) -> bool:
         """Return whether *text*, folded, shows this signal; *candidates* are those of its `gate` for *text*."""
-        patterns = [self.patterns[position] for position in candidates]
-        if not any(pattern.compiled.search(text) for pattern in patterns):
+        if not self._has_any(text, candidates):
             return False
         for phrase in self.unless:
             text = phrase.sub(" _ ", text)  # it joins no words, so the text has no more candidates than before
-        return any(pattern.compiled.search(text) for pattern in patterns)
+        return self._has_any(text, candidates)
+
+    def _has_any(self, text: str, positions: Iterable[int]) -> bool:
+        return any(self.patterns[position].compiled.search(text) for position in positions)
 
     @cached_property
     def gate(self) -> LiteralGate:
@@ -239,7 +241,7 @@ def detect(turns: Sequence[Turn], signals: Signals) -> tuple[str, ...]:
     return tuple(
         signal.name
         for signal, found in zip(signals.table, candidates, strict=True)
-        if any(map(signal.matches, texts, found))
+        if any(positions and signal.matches(text, positions) for text, positions in zip(texts, found, strict=True))
     )
 
 
