@@ -290,6 +290,8 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
         _refuse_other_speaker(content, quote, number, asked)
     elif found.is_cut_with(content):
         content, found = _completed(content, found)
+    else:
+        content = content.rstrip() + asked.quotes.title_after(content)
     category = str(fields.get("category")).strip().lower()
     said_at = _said_at(found, number, asked)
     day = local_day(said_at, asked.timezone)

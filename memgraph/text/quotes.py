@@ -27,6 +27,7 @@ _ELLIPSIS = re.compile(r"\[\.\.\.\]|\.{2,}")
 _EDGES = " '.,:;!?()-[]*_、。，！？；：（）"
 _SPACED = re.compile(r"[a-z0-9\u00c0-\u024f\u0370-\u052f]")
 _WORD = re.compile(r"\w+")
+_LAST_WORD = re.compile(r"(\w+)\s*\Z")
 _QUOTATION = re.compile(r"[ ,:：，]{0,3}[\"“„「『]\w")
 _TITLE = re.compile(
     r"[ ,:：，]{0,3}(?:\"\w[^\"\n]{0,79}\"|[“„]\w[^“”\n]{0,79}[“”]|「\w[^「」\n]{0,79}」|『\w[^『』\n]{0,79}』)"
@@ -137,6 +138,23 @@ class QuoteFinder:
             if searched.turn.role == "ai" and searched.own.find(wanted):
                 return searched.turn
         return None
+
+    def title_after(self, content: str) -> str:
+        """Return the title that the user wrote after the last word of *content*, with what separates them.
+
+        Empty if *content* has an end mark or ends with a name, or if no title, or more than one, follows that word.
+        """
+        word = next(iter(_LAST_WORD.findall(content)), "")
+        if not word or word != word.lower():
+            return ""
+        titles = {
+            title[0]
+            for searched in self._turns
+            if searched.is_users
+            for title in _TITLE.finditer(searched.own.text)
+            if _WORD.findall(searched.own.text[: title.start()])[-1:] == [word] and title[0] in searched.masked
+        }
+        return titles.pop() if len(titles) == 1 else ""
 
     def _align(self, quote: _Quote, turns: Iterable[_SearchedTurn]) -> FoundQuote | None:
         best, found = MIN_ALIGNMENT, None

@@ -527,6 +527,14 @@ def test_a_fact_that_ends_where_a_title_begins_gets_the_title(
     assert [evidence.quote for evidence in addition.evidence] == [words]
 
 
+def test_a_fact_gets_the_title_also_if_it_quotes_other_words() -> None:
+    """Its quote stays."""
+    (addition,) = added_from_titles("Is reading a novel called", "there").additions
+
+    assert addition.content == 'Is reading a novel called "Emma"'
+    assert [evidence.quote for evidence in addition.evidence] == ["there"]
+
+
 def test_a_fact_that_ends_where_another_quotation_begins_is_refused() -> None:
     """Nobody knows where it ends."""
     changes = added_from_titles("Then read", "Then I read")

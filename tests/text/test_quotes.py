@@ -175,3 +175,28 @@ def test_a_completed_quote_stands_in_the_text(before: str, after: str) -> None:
     found = completed(text, "Read", "I read")
 
     assert found is None or found[1] in text
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        ("Is reading a book called ", ' "To Live"'),
+        ("Is reading a book called.", ""),
+        ("Is reading a Book Called", ""),
+        ("Is reading a book named", ""),
+        ("Is reading a song", ""),
+        ("", ""),
+    ],
+    ids=["cut", "has an end", "a name", "another word", "two titles", "empty"],
+)
+def test_the_title_after_the_last_word_is_found_if_it_is_the_only_one(content: str, title: str) -> None:
+    said = ('I read a book called "To Live".', 'I sang a song "Hey", then the song "Ho".')
+    turns = [Turn(id=f"m{number}", role="human", text=text) for number, text in enumerate(said)]
+
+    assert QuoteFinder(turns).title_after(content) == title
+
+
+def test_titles_of_others_are_not_found() -> None:
+    turns = [Turn(id="m1", role="ai", text='Read the book called "To Live".')]
+
+    assert QuoteFinder(turns).title_after("Is reading a book called") == ""
