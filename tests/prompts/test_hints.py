@@ -29,13 +29,13 @@ def hints(
 def test_a_sentence_that_may_last_is_pointed_out_with_its_turn() -> None:
     text = hints(*SMALL_TALK, f"By the way, {HOBBY} Bye!")
 
-    assert text.strip().splitlines()[1:] == [f'- What may last, in turn 5: "By the way, {HOBBY}"']
+    assert text.strip().splitlines()[1:] == [f'- Probably new about the user, in turn 5: "By the way, {HOBBY}"']
 
 
 def test_chinese_is_pointed_out_in_chinese() -> None:
     text = hints("你好！", "谢谢。", "好的。", "我住在杭州，养了一只猫。", language="zh")
 
-    assert '第 4 轮，也许值得长期记住："我住在杭州，养了一只猫。"' in text
+    assert '第 4 轮，可能是关于用户的新信息："我住在杭州，养了一只猫。"' in text
 
 
 @pytest.mark.parametrize("said", ["I'm dealing with a thing lately.", "I have been at it these days."])
