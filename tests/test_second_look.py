@@ -89,7 +89,8 @@ EVERY_ID = update_answer({"content": NEW, "quote": SAID, "replaces": ["chess", "
     [
         ('{"1": "both", "2": "both"}', [HIKING.content, TEA.content, NEW]),
         ('{"1": "replaces", "2": "replaces"}', [HIKING.content, TEA.content, NEW]),
-        ('{"1": "replaces", "2": "both"}', [TEA.content, NEW]),
+        ('{"1": "both", "2": "replaces"}', [TEA.content, NEW]),
+        ('{"1": "replaces", "2": "both"}', [HIKING.content, TEA.content, NEW]),
     ],
 )
 def test_what_has_nothing_in_common_is_replaced_only_if_the_model_says_so_twice(answer: str, kept: list[str]) -> None:

@@ -208,7 +208,7 @@ def doubtful_replacements(
 def doubtful_questions(
     doubtful: Sequence[Conflict], changes: MemoryUpdate, memory: Memory, turns: Sequence[Turn], slots: Slots
 ) -> tuple[Conflict, ...]:
-    """Return what to ask about doubtful replacements: the only one and its control.
+    """Return what to ask about doubtful replacements: a control and the only one.
 
     Nothing is asked if there are several, for then the model has named every fact; if the two have nothing in common
     and the user announced no change; or if no known fact is fit to be the control.
@@ -230,7 +230,8 @@ def doubtful_questions(
     named = {question.known_id, *addition.replaces}
     for other in memory.facts:
         if other.id not in named and not is_related(addition, other, slots):
-            return question, Conflict(known_id=other.id, addition_id=addition.id, is_control=True)
+            # the control comes first: a small model repeats the verdicts of the examples, of which the first replaces
+            return Conflict(known_id=other.id, addition_id=addition.id, is_control=True), question
     return ()
 
 
