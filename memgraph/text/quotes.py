@@ -27,7 +27,6 @@ _ELLIPSIS = re.compile(r"\[\.\.\.\]|\.{2,}")
 _EDGES = " '.,:;!?()-[]*_、。，！？；：（）"
 _SPACED = re.compile(r"[a-z0-9\u00c0-\u024f\u0370-\u052f]")
 _WORD = re.compile(r"\w+")
-_LAST_WORD = re.compile(r"(\w+)\s*\Z")
 _QUOTATION = re.compile(r"[ ,:：，]{0,3}[\"“„「『]\w")
 _TITLE = re.compile(
     r"[ ,:：，]{0,3}(?:\"\w[^\"\n]{0,79}\"|[“„]\w[^“”\n]{0,79}[“”]|「\w[^「」\n]{0,79}」|『\w[^『』\n]{0,79}』)"
@@ -144,8 +143,8 @@ class QuoteFinder:
 
         Empty if *content* has an end mark or ends with a name, or if no title, or more than one, follows that word.
         """
-        word = next(iter(_LAST_WORD.findall(content)), "")
-        if not word or word != word.lower():
+        word = next(reversed(_WORD.findall(content)), "")
+        if not word or word != word.lower() or not content.rstrip().endswith(word):
             return ""
         titles = {
             title[0]
