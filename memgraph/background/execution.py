@@ -17,6 +17,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
+from memgraph.background.compute_limiter import ComputePermit
 from memgraph.background.episodes import EpisodeRecorder
 from memgraph.background.outbox import Claim, ConversationKey
 from memgraph.background.planning import Plan, SubmissionView, last_deletion, plan_learning, views_of
@@ -121,6 +122,7 @@ class _Job:
     persist_merged: PersistMerged
     config: RunnableConfig
     context: Context
+    permit: ComputePermit
     decided: MemoryUpdate | None
     allow_model: bool
     node_seconds: dict[str, float] = field(default_factory=dict[str, float])
@@ -159,6 +161,7 @@ class UpdateExecutor:
         claim: Claim,
         persist_merged: PersistMerged,
         on_model_error: Callable[[BaseException], None],
+        permit: ComputePermit,
         *,
         allow_model: bool = True,
     ) -> UpdateResult | PausedForReview | None:
@@ -170,6 +173,7 @@ class UpdateExecutor:
             claim: The job.
             persist_merged: Called with the merge of several submissions before the run learns from it.
             on_model_error: Called with the error of each failed model call, retried ones included.
+            permit: Released while the model answers, and held otherwise.
             allow_model: Whether the chat model may be called. If not, only a decision is applied.
 
         Returns:
@@ -178,13 +182,14 @@ class UpdateExecutor:
         Raises:
             MemgraphError: As the graph does.
         """
-        return contextvars.Context().run(self._run, claim, persist_merged, on_model_error, allow_model)
+        return contextvars.Context().run(self._run, claim, persist_merged, on_model_error, permit, allow_model)
 
     def _run(
         self,
         claim: Claim,
         persist_merged: PersistMerged,
         on_model_error: Callable[[BaseException], None],
+        permit: ComputePermit,
         allow_model: bool,  # noqa: FBT001 - Context.run passes no keywords here
     ) -> UpdateResult | PausedForReview | None:
         started = time.perf_counter()
@@ -193,13 +198,14 @@ class UpdateExecutor:
             key,
             views_of(claim.submissions, claim.deletion),
             persist_merged,
-            {"callbacks": [_ModelErrorHandler(on_model_error)]},
+            {"callbacks": [_ModelHandler(permit.release, on_model_error)]},
             Context(
                 user_id=key.scope.user_id,
                 agent_name=key.scope.agent_name,
                 thread_id=key.thread_id,
                 model=self._model(),
             ),
+            permit,
             decided_changes(claim.decided) if claim.decided else None,
             allow_model,
         )
@@ -236,6 +242,8 @@ class UpdateExecutor:
         steps = self._start(job, plan.learn)
         before = time.perf_counter()
         for step in steps:
+            if not job.permit.is_held:  # the model has answered
+                job.permit.acquire()
             if INTERRUPT in step:
                 run.proposal = _read_proposal(step[INTERRUPT])
                 break
@@ -304,17 +312,22 @@ NOTHING_KEPT: Mapping[str, object] = MappingProxyType(
 """Fields of the context of an update that only advances the watermark."""
 
 
-class _ModelErrorHandler(BaseCallbackHandler):
-    """Reports each failed model call, retried ones included."""
+class _ModelHandler(BaseCallbackHandler):
+    """Reports when a model begins to answer, and each failed call, retried ones included."""
 
     ignore_chain = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] - read at every node
 
-    def __init__(self, on_model_error: Callable[[BaseException], None]) -> None:
-        self._on_model_error = on_model_error
+    def __init__(self, on_start: Callable[[], None], on_error: Callable[[BaseException], None]) -> None:
+        self._on_start = on_start
+        self._on_error = on_error
+
+    def on_chat_model_start(self, serialized: object, messages: object, **kwargs: object) -> None:
+        del serialized, messages, kwargs
+        self._on_start()
 
     def on_llm_error(self, error: BaseException, **kwargs: object) -> None:
         del kwargs
-        self._on_model_error(error)
+        self._on_error(error)
 
 
 def _resolver_of(graph: CompiledStateGraph[Any, Context, Any, Any]) -> ContextResolver | None:

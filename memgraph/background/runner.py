@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from memgraph.background.compute_limiter import ComputeLimiter
 from memgraph.background.execution import PausedForReview, UpdateResult
 from memgraph.background.invoker import Stats
 from memgraph.background.outbox import LeaseLostError, Submission
@@ -27,6 +28,7 @@ from memgraph.llm.retry import retry_after
 from memgraph.telemetry import count_running, record_failure, record_wait
 
 if TYPE_CHECKING:
+    from memgraph.background.compute_limiter import ComputePermit
     from memgraph.background.execution import UpdateExecutor
     from memgraph.background.outbox import Claim, ConversationKey, Job, Outbox
     from memgraph.background.schedule import Clock
@@ -78,6 +80,7 @@ class JobRunner:
         self.is_closing = False
         """While true, failures do not count as attempts: the interpreter may be shutting down."""
         self._executor = executor
+        self._limiter = ComputeLimiter()
         self._rng = rng
         self._lock = threading.Lock()
         self._stats = Stats()
@@ -160,6 +163,19 @@ class JobRunner:
         Raises:
             BaseException: If the main thread was interrupted, for example by Ctrl-C; the job stays pending.
         """
+        self._count(running=1)
+        count_running(1)
+        record_wait(self.now() - claim.submissions[0].at)
+        self._leased[claim.lease_id] = claim
+        try:
+            with self._limiter.permit() as permit:
+                return self._run(claim, permit, allow_model=allow_model)
+        finally:
+            self._leased.pop(claim.lease_id, None)
+            self._count(running=-1)
+            count_running(-1)
+
+    def _run(self, claim: Claim, permit: ComputePermit, *, allow_model: bool) -> BaseException | None:
         current = claim
 
         def persist_merged(messages: Sequence[Mapping[str, object]]) -> None:
@@ -169,12 +185,8 @@ class JobRunner:
                 raise LeaseLostError(f"another worker runs {claim.key} now")
             current = replaced
 
-        self._count(running=1)
-        count_running(1)
-        record_wait(self.now() - claim.submissions[0].at)
-        self._leased[claim.lease_id] = claim
         try:
-            result = self._executor.run(claim, persist_merged, self._apply_rate_limit, allow_model=allow_model)
+            result = self._executor.run(claim, persist_merged, self._apply_rate_limit, permit, allow_model=allow_model)
         except LeaseLostError as error:
             logger.warning("%s", error)
             return None
@@ -187,10 +199,6 @@ class JobRunner:
         else:
             self._handle_result(current, result)
             return None
-        finally:
-            self._leased.pop(claim.lease_id, None)
-            self._count(running=-1)
-            count_running(-1)
 
     def run_due(self, scope: Scope | None = None) -> int:
         """Run all due jobs, one after the other, and return how many."""
@@ -229,6 +237,7 @@ class JobRunner:
     def after_fork(self) -> None:
         """Reset a forked child: nothing runs here, and a thread of the parent may have held the lock."""
         self._lock = threading.Lock()
+        self._limiter = ComputeLimiter()
         self._stats = replace(self._stats, running=0)
         self._leased = {}
         self._submitted = {}

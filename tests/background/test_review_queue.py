@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from memgraph import BackgroundInvoker, EditError, MemoryStorage, Policy, Scope, Settings, build_graph
+from memgraph.background.compute_limiter import ComputeLimiter
 from memgraph.background.drain import discard_forgotten
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.reviews import decide_review, discard_deleted, in_review
@@ -408,7 +409,7 @@ def test_only_reviews_of_deleted_memories_are_discarded_whatever_the_clock_says(
     """Also if the storage itself was called to delete them, and the proposal is from a machine with another clock."""
     runner.add(say(1))
     (claim,) = outbox.claim(now=runner.now() + 60, lease_seconds=30)
-    paused = runner._executor.run(claim, lambda _: None, lambda _: None)
+    paused = runner._executor.run(claim, lambda _: None, lambda _: None, ComputeLimiter().permit())
     outbox.hold_for_review(claim, paused.stored.model_dump_json(), now=runner.now() + ahead)
 
     discard_deleted(outbox, storage, now=runner.now())

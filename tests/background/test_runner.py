@@ -12,6 +12,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import ConfigError, Fact, ModelError, Policy, RevisionConflictError, Scope, build_graph
+from memgraph.background.compute_limiter import ComputeLimiter
 from memgraph.background.drain import discard_forgotten
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import MAX_ATTEMPTS
@@ -245,7 +246,7 @@ def test_rerun_after_a_crash_calls_no_model(runner: Any, clock: Any, model: Any,
     runner.add(say(1))
     clock.sleep(5)
     (claim,) = runner.claim(1)
-    runner._executor.run(claim, pytest.fail, pytest.fail)
+    runner._executor.run(claim, pytest.fail, pytest.fail, ComputeLimiter().permit())
     clock.sleep(31)
 
     assert runner.run_due() == 1
