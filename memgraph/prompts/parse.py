@@ -32,7 +32,7 @@ from memgraph.models import (
 from memgraph.models.dates import is_before
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
-from memgraph.text.date_phrases import name_dates, quoted_date, read_date
+from memgraph.text.date_phrases import date_of_fact, name_dates, read_date
 from memgraph.text.dates import local_day
 from memgraph.text.quotes import CompletedFact, FoundQuote, QuoteFinder, find_quote
 
@@ -295,7 +295,7 @@ def _addition(item: object, fact_id: str, asked: AskedAbout) -> Addition:
     category = str(fields.get("category")).strip().lower()
     said_at = _said_at(found, number, asked)
     day = local_day(said_at, asked.timezone)
-    since = read_date(fields.get("date"), day) or (quoted_date(found.words, day) if found else "")
+    since = date_of_fact(fields.get("date"), found.words if found else "", day)
     until = read_date(fields.get("until"), day)
     if until and is_before(until, since):
         until = ""

@@ -102,6 +102,17 @@ def quoted_date(words: str, day: date | None) -> str:
     return mentions[0].date or ""
 
 
+def date_of_fact(stated: object, words: str, day: date | None) -> str:
+    """Return from when a fact holds: as a model has *stated*, else as the user's *words* of *day* name it.
+
+    Models that have nothing to state repeat the day on which the words were said. That is no date of the fact, unless
+    the words name it ("today").
+    """
+    date, named = read_date(stated, day), quoted_date(words, day)
+    repeats_day = words != "" and date == str(day) and date != named
+    return named if repeats_day else date or named
+
+
 def _is_end(words: str, mention: DateMention) -> bool:
     before, after = words[: mention.start], words[mention.end :]
     return _ENDS_THEN.search(before) is not None or _AFTER.match(after) is not None

@@ -426,6 +426,31 @@ def test_dates_are_partial_dates_of_iso_8601(fields: dict[str, object], valid: t
     assert (addition.valid_from, addition.valid_until) == valid
 
 
+@pytest.mark.parametrize(
+    ("said", "date", "since"),
+    [
+        ("I've been drawing lately.", "2023-05-03", ""),
+        ("我最近在学画画。", "2023-05-03", ""),
+        ("I started drawing today.", "2023-05-03", "2023-05-03"),
+        ("I started drawing yesterday.", "2023-05-03", "2023-05-02"),
+        ("I've been drawing lately.", "2023-04", "2023-04"),
+    ],
+)
+def test_the_day_on_which_something_was_said_is_no_date_of_the_fact_unless_the_words_name_it(
+    said: str, date: str, since: str
+) -> None:
+    """Small models repeat it if they have no other."""
+    turns = {1: Turn(id="m1", role="human", text=said, at="2023-05-03T20:00:00Z")}
+    answer = json.dumps({"newFacts": [{"quote": said, "content": said, "date": date}]})
+
+    (fact,) = parse_answer(
+        Answer(text=answer), AskedAbout(turns=turns), at="", thread="t1", message_ids=("m1",)
+    ).additions
+
+    assert fact.valid_from == since
+    assert fact.said_at == "2023-05-03T20:00:00Z"
+
+
 def test_relative_times_become_dates() -> None:
     """Against the day of the turn: the model's own words, and those that it quoted."""
     turns = {1: Turn(id="m1", role="human", text="My dog died two days ago.", at="2023-05-03T20:00:00Z")}
