@@ -23,7 +23,7 @@ from memgraph.policy import Policy
 from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.merge import KnownFacts
-from memgraph.rules.relatedness import is_related, restates, share_slot, topic_terms
+from memgraph.rules.relatedness import is_related, restates, share_slot, topic_terms, touches
 from memgraph.text.changes import ChangeKind, find_change
 from memgraph.text.normalize import language_of
 from memgraph.text.quotes import sentences_of
@@ -210,8 +210,8 @@ def doubtful_questions(
 ) -> tuple[Conflict, ...]:
     """Return what to ask about doubtful replacements: a control and the only one.
 
-    Nothing is asked if there are several, for then the model has named every fact; if the two have nothing in common
-    and the user announced no change; or if no known fact is fit to be the control.
+    Nothing is asked if there are several, for then the model has named every fact; if the addition names nothing that
+    the fact is about and the user announced no change; or if no known fact is fit to be the control.
 
     Args:
         doubtful: As `doubtful_replacements` returns them.
@@ -225,7 +225,7 @@ def doubtful_questions(
     question = doubtful[0]
     addition = next(addition for addition in changes.additions if addition.id == question.addition_id)
     fact = memory.fact(question.known_id)
-    if fact is None or not (is_related(addition, fact, slots) or _changed_words(addition, turns)):
+    if fact is None or not (touches(addition, fact, slots) or _changed_words(addition, turns)):
         return ()
     named = {question.known_id, *addition.replaces}
     for other in memory.facts:

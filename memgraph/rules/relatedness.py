@@ -21,9 +21,23 @@ def is_related(addition: Addition, fact: Fact, slots: Slots) -> bool:
 
 def restates(addition: Addition, fact: Fact, slots: Slots) -> bool:
     """Return whether *addition*, or the words that it quotes, names most of what *fact* is about, or fills its slot."""
+    return _named_share(addition, fact) >= MIN_RESTATED[language_of([fact.content])] or share_slot(
+        addition, fact, slots
+    )
+
+
+def touches(addition: Addition, fact: Fact, slots: Slots) -> bool:
+    """Return whether *addition*, or the words that it quotes, names anything that *fact* is about, or fills its slot.
+
+    This is less than `restates` and more than `is_related`, for which words are enough that *fact* only quotes.
+    """
+    return _named_share(addition, fact) > 0 or share_slot(addition, fact, slots)
+
+
+def _named_share(addition: Addition, fact: Fact) -> float:
+    """Return how many of the words of *fact* are in *addition*, or in what it quotes, from 0 to 1."""
     known = topic_terms(fact.content)
-    common = len(known & _all_terms(addition))
-    return common >= MIN_RESTATED[language_of([fact.content])] * len(known) > 0 or share_slot(addition, fact, slots)
+    return len(known & _all_terms(addition)) / len(known) if known else 0.0
 
 
 def share_slot(addition: Addition, fact: Fact, slots: Slots) -> bool:

@@ -270,6 +270,14 @@ def test_what_has_nothing_in_common_is_asked_about_only_if_the_user_announced_a_
     assert asked("I play the violin beside the sea", "bass") == [("novel", True), ("bass", False)]
 
 
+def test_words_that_only_the_quotes_have_in_common_are_no_reason_to_ask() -> None:
+    read = (Evidence(quote="By the way, I have been reading some books about the sea"),)
+    known = (NOVEL, fact("Is interested in whales.", id="whales", evidence=read))
+
+    assert asked("I am quietly reading beside my violin", "whales", known=known) == []
+    assert asked("I am quietly reading about whales", "whales", known=known) == [("novel", True), ("whales", False)]
+
+
 def test_a_doubtful_replacement_is_not_asked_about_without_a_control() -> None:
     """What the model says could not be trusted."""
     assert asked(SWITCHED, "bass", known=(BASS, fact("Played the violin as a child.", id="violin"))) == []
