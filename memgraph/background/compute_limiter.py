@@ -1,7 +1,7 @@
 """ComputeLimiter: lets few updates compute at the same time.
 
-Python runs one thread at a time. If sixteen updates compute at once, none of them is done sooner, and whoever calls
-`submit` meanwhile competes with all sixteen. An update that waits for its model does not compute.
+Python runs one thread at a time. If sixteen updates compute at once, none of them is done sooner, and a caller of
+`submit` competes with all sixteen. An update that waits for its model does not compute.
 """
 
 from __future__ import annotations

@@ -16,7 +16,12 @@ MIN_RESTATED = {"en": 0.5, "zh": 0.25}
 
 def is_related(addition: Addition, fact: Fact, slots: Slots) -> bool:
     """Return whether they share a word that names what they are about, the user's own words included, or a slot."""
-    return not _all_terms(addition).isdisjoint(_all_terms(fact)) or share_slot(addition, fact, slots)
+    return share_words(addition, fact) or share_slot(addition, fact, slots)
+
+
+def share_words(one: Addition | Fact, other: Addition | Fact) -> bool:
+    """Return whether they share a word that names what they are about, the user's own words included."""
+    return not _all_terms(one).isdisjoint(_all_terms(other))
 
 
 def restates(addition: Addition, fact: Fact, slots: Slots) -> bool:

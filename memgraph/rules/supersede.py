@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ from memgraph.rules.add import make_fact, rejection_reason
 from memgraph.rules.draft import Draft
 from memgraph.rules.past import end_facts
 from memgraph.rules.quarantine import quarantine
+from memgraph.rules.relatedness import share_words
+from memgraph.text.changes import find_change
 from memgraph.text.normalize import fact_key
 from memgraph.text.slots import Slots, SlotValue
 
@@ -19,17 +21,23 @@ from memgraph.text.slots import Slots, SlotValue
 class _Stated(NamedTuple):
     """What a fact, proposed or known, states about slots, and when it was said."""
 
-    id: str
+    fact: Addition | Fact
     values: tuple[SlotValue, ...]
     said: str
-    valid_from: str
-    valid_until: str
+
+    @property
+    def id(self) -> str:
+        return self.fact.id
+
+    @property
+    def valid_from(self) -> str:
+        return self.fact.valid_from
 
     @property
     def held(self) -> bool:
         """Whether it held when it was said: it was neither a plan nor over."""
         day = self.said[:DAY_CHARS]
-        return not (is_before(day, self.valid_from) or is_before(self.valid_until, day))
+        return not (is_before(day, self.fact.valid_from) or is_before(self.fact.valid_until, day))
 
 
 def supersede(draft: Draft) -> Draft:
@@ -60,7 +68,7 @@ def supersede(draft: Draft) -> Draft:
 
 
 def _state(fact: Addition | Fact, said: str, slots: Slots) -> _Stated:
-    return _Stated(fact.id, slots.values(fact.content, fact.slot), said, fact.valid_from, fact.valid_until)
+    return _Stated(fact, slots.values(fact.content, fact.slot), said)
 
 
 def _read_known(draft: Draft, names: Collection[str]) -> list[_Stated]:
@@ -82,10 +90,23 @@ def _contradicts(new: _Stated, old: _Stated, slots: Slots) -> bool:
     """Return whether *new* contradicts what *old* is mainly about, or contradicts a part of it and covers the rest."""
     held = [value for value in old.values if not value.is_ended]
     changed = [value for value in held if any(_changes(other, value, slots) for other in new.values)]
-    if not changed or not new.held:
+    if not changed or not new.held or (_is_only_claimed(new, changed) and not _has_reason(new, old)):
         return False
     covered = {(value.slot, value.of) for value in new.values}
     return held[0] in changed or covered.issuperset((value.slot, value.of) for value in held)
+
+
+def _is_only_claimed(new: _Stated, changed: Sequence[SlotValue]) -> bool:
+    """Return whether the slots of *changed* are only claimed by the model, for both facts."""
+    return all(value.is_claimed for value in (*new.values, *changed))
+
+
+def _has_reason(new: _Stated, old: _Stated) -> bool:
+    """Return whether both facts have a word in common, or the user announced a change.
+
+    Small models name slots at random: the fear of a speech and the confidence in a career, as one role.
+    """
+    return share_words(new.fact, old.fact) or any(find_change(said.quote) for said in new.fact.evidence)
 
 
 def _changes(new: SlotValue, old: SlotValue, slots: Slots) -> bool:

@@ -105,8 +105,8 @@ def quoted_date(words: str, day: date | None) -> str:
 def date_of_fact(stated: object, words: str, day: date | None) -> str:
     """Return from when a fact holds: as a model has *stated*, else as the user's *words* of *day* name it.
 
-    Models that have nothing to state repeat the day on which the words were said. That is no date of the fact, unless
-    the words name it ("today").
+    Models that have nothing to state repeat the day on which the words were said. It is not a date of the fact,
+    unless the words name it ("today").
     """
     date, named = read_date(stated, day), quoted_date(words, day)
     repeats_day = words != "" and date == str(day) and date != named

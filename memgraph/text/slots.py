@@ -52,6 +52,8 @@ class SlotValue(NamedTuple):
     """What it is the value of, in a slot that has several of them: `colour` in `favourite`."""
     is_ended: bool = False
     """Whether the fact states that the value no longer holds."""
+    is_claimed: bool = False
+    """Whether the model claims that the fact fills the slot, and no pattern finds it there."""
 
 
 class Slots:
@@ -131,7 +133,7 @@ class Slots:
         language, text = self._prepare(content)
         if language is None or language.is_of_others(text) or language.unless.search(text):
             return None
-        return SlotValue(slot, _plain(text))
+        return SlotValue(slot, _plain(text), is_claimed=True)
 
     def _prepare(self, content: str) -> tuple[_Language | None, str]:
         read = content[:READ_CHARS]

@@ -6,7 +6,7 @@ import pytest
 from update_values import addition, contents, draft, fact, update
 
 from memgraph.editing import accept_quarantined
-from memgraph.models import Fact, Memory
+from memgraph.models import Evidence, Fact, Memory
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.rules.supersede import supersede
@@ -51,6 +51,28 @@ def test_the_slot_of_the_model_counts_if_no_pattern_matches() -> None:
     known = fact("Calls Marrowby home.", id="f1", slot="home", said_at=APRIL)
 
     assert superseded(known, "Calls Porto home these days.", slot="Location")
+
+
+SPEECH = fact("Is preparing for a speech.", id="f1", slot="role", said_at=APRIL)
+
+
+@pytest.mark.parametrize(
+    ("new", "quote", "is_past"),
+    [
+        ("Feels confident about a career.", "I feel confident about my career", False),
+        ("Feels confident about a career.", "I feel confident about my career, no more speeches", True),
+        ("Feels confident about a career.", "I feel confident about my career now", True),
+        ("Is preparing for a concert.", "I am preparing for a concert", True),
+        ("Works as a nurse.", "I work as a nurse", True),
+    ],
+)
+def test_slots_that_only_the_model_names_count_with_a_word_in_common_or_an_announced_change(
+    new: str,
+    quote: str,
+    is_past: bool,  # noqa: FBT001
+) -> None:
+    """A pattern that finds the slot in one of the two facts is enough as well."""
+    assert superseded(SPEECH, new, slot="role", evidence=(Evidence(quote=quote),)) is is_past
 
 
 @pytest.mark.parametrize("slot", ["favourite_thing", "", "a b", "pets"])

@@ -68,7 +68,9 @@ def test_other_people_the_past_and_wishes_fill_no_slot(content: str) -> None:
 
 
 def test_the_slot_of_a_model_counts_by_any_of_its_names() -> None:
-    assert find_slot("Lisbon, since spring.", "Place of residence") == SlotValue("home", "lisbon, since spring")
+    claimed = SlotValue("home", "lisbon, since spring", is_claimed=True)
+
+    assert find_slot("Lisbon, since spring.", "Place of residence") == claimed
 
 
 def test_a_slot_that_the_table_lacks_counts_as_none() -> None:
