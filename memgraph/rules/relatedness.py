@@ -19,7 +19,7 @@ def is_related(addition: Addition, fact: Fact, slots: Slots) -> bool:
     return share_words(addition, fact) or share_slot(addition, fact, slots)
 
 
-def share_words(one: Addition | Fact, other: Addition | Fact) -> bool:
+def share_words(one: Fact | Addition, other: Fact | Addition) -> bool:
     """Return whether they share a word that names what they are about, the user's own words included."""
     return not _all_terms(one).isdisjoint(_all_terms(other))
 
@@ -51,7 +51,7 @@ def share_slot(addition: Addition, fact: Fact, slots: Slots) -> bool:
     return bool(stated) and slots.states(fact.content, stated)
 
 
-def _all_terms(one: Addition | Fact) -> frozenset[str]:
+def _all_terms(one: Fact | Addition) -> frozenset[str]:
     return frozenset[str]().union(
         *(topic_terms(text) for text in (one.content, *(said.quote for said in one.evidence)))
     )

@@ -21,7 +21,7 @@ from memgraph.text.slots import Slots, SlotValue
 class _Stated(NamedTuple):
     """What a fact, proposed or known, states about slots, and when it was said."""
 
-    fact: Addition | Fact
+    fact: Fact | Addition
     values: tuple[SlotValue, ...]
     said: str
 
@@ -67,7 +67,7 @@ def supersede(draft: Draft) -> Draft:
     return draft.with_additions(kept)
 
 
-def _state(fact: Addition | Fact, said: str, slots: Slots) -> _Stated:
+def _state(fact: Fact | Addition, said: str, slots: Slots) -> _Stated:
     return _Stated(fact, slots.values(fact.content, fact.slot), said)
 
 
