@@ -30,7 +30,7 @@ from result import Outcome, as_json, read_outcome
 PARTS = (
     *("update", "start", "first_minute", "recall", "episode_recall", "own_recall", "recall_speed", "extraction"),
     *("history", "duplicates", "fifty_days", "life_changes"),
-    *("statements", "secret_masking", "provenance", "attacks", "debounce", "invoker", "langmem_background"),
+    *("statements", "answers", "secret_masking", "provenance", "attacks", "debounce", "invoker", "langmem_background"),
     *(
         "upkeep",
         "rebuild",

@@ -21,14 +21,13 @@ from ordering import small_model
 from preferences import preference_rows
 
 from memgraph import Memory, RecallPipeline, Settings
-from memgraph.models import Episode
+from memgraph.models import Episode, Watermark
 from memgraph.text.tokens import count_tokens
 
 BUDGETS = (500, 2_000)
 MUST_REACH = {"lexical": (0.79, 0.895), "hybrid": (0.81, 0.915)}
 MUST_REACH_WITHOUT_EPISODES = 0.755
 MUST_REACH_DATES = 0.6
-EPISODE_SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 TEMPORAL = 2
 MONTHS = {name: number for number, name in enumerate(calendar.month_name) if name}
 PROTOCOL = (
@@ -55,7 +54,8 @@ class Subject:
 def to_subject(conversation: Conversation, *, with_episodes: bool = True) -> Subject:
     """Return *conversation* as it would be stored."""
     episodes = to_episodes(conversation)
-    memory = Memory(facts=with_evidence(conversation, episodes))
+    learned = {episode.thread_id: Watermark(last_message_id=episode.message_id) for episode in episodes}
+    memory = Memory(facts=with_evidence(conversation, episodes), threads=learned)
     return Subject(conversation, memory, episodes if with_episodes else ())
 
 
@@ -103,26 +103,6 @@ def rows_of(name: str, subjects: Sequence[Subject], model: Embeddings | None) ->
         yield share_row(f"facts and episodes, {name}, {budget:,} tokens", hits, at_least(bound))
 
 
-def left_out_row(subjects: Sequence[Subject]) -> Row:
-    """Return what the share of episodes reaches if it is chosen by the other conversations, for each of them."""
-    pipeline = RecallPipeline()
-    hits = [
-        [shares(replace(pipeline, episode_share=share), [subject]) for share in EPISODE_SHARES] for subject in subjects
-    ]
-    chosen: list[float] = []
-    reached: list[float] = []
-    for left_out in range(len(subjects)):
-        others = hits[:left_out] + hits[left_out + 1 :]
-        totals = [sum(sum(each[place]) for each in others) for place in range(len(EPISODE_SHARES))]
-        best = totals.index(max(totals))
-        chosen.append(EPISODE_SHARES[best])
-        reached += hits[left_out][best]
-    name = (
-        f"the same, lexical, {pipeline.max_tokens:,} tokens, episode_share chosen without the conversation asked about"
-    )
-    return share_row(name, reached, note=f"chosen: {', '.join(f'{share:g}' for share in sorted(set(chosen)))}")
-
-
 # -- what each part is worth ----------------------------------------------------------------------
 
 
@@ -133,7 +113,7 @@ def part_rows(subjects: Sequence[Subject]) -> Iterator[Row]:
         bound = at_least(MUST_REACH_WITHOUT_EPISODES) if budget == BUDGETS[-1] else None
         pipeline = RecallPipeline(max_tokens=budget)
         yield share_row(f"facts alone under day headings, lexical, {budget:,} tokens", shares(pipeline, facts), bound)
-        words = [replace(subject, memory=Memory()) for subject in subjects]
+        words = [replace(subject, memory=Memory(threads=subject.memory.threads)) for subject in subjects]
         yield share_row(f"episodes alone, lexical, {budget:,} tokens", shares(pipeline, words))
 
 
@@ -218,8 +198,6 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001 - the signature of ever
         conversations = [replace(conversations[0], questions=conversations[0].questions[:40])]
     subjects = [to_subject(conversation) for conversation in conversations]
     found = [*rows_of("lexical", subjects, None)]
-    if len(subjects) > 1:
-        found.append(left_out_row(subjects))
     found += [*part_rows(subjects), date_row(subjects), *user_rows(conversations)]
     model = None if quick else small_model()
     if model:

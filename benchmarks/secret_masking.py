@@ -19,13 +19,14 @@ from common import Measurement, Row, Skipped, at_least, at_most, sha256_of, tabl
 from locomo import LOCOMO
 from memory_bank import FILES, read_users
 from sets.intervals import wilson
-from sets.secret_sentences import DrawnSecret, draw_secrets
+from sets.secret_sentences import LOOKALIKES, DrawnSecret, draw_formats, draw_secrets
 
 from memgraph.text.secrets import find_secrets, mask
 
 MIN_MASKED = 0.98
 MAX_ALARMS = 1
 """In 10,000 turns."""
+MAX_LOOKALIKES = 4
 QUICK_TURNS = 500
 PIECE = 6
 """Characters of a secret that may not stay together."""
@@ -33,6 +34,7 @@ NOTES = (
     (
         "Secrets: four of each kind, two in English sentences and two in Chinese ones. One is masked if no six"
         " characters of it stay together, or all of a shorter one; of keys and card numbers the first four stay."
+        " Each of 80 other formats has one more, in eight languages."
         " Two of the first run were missed, and corrected the patterns: the set is no held-out one."
     ),
     (
@@ -45,7 +47,7 @@ NOTES = (
 
 def unmasked() -> Iterator[tuple[str, str]]:
     """Yield the kind and the sentence of each secret that `mask` leaves readable."""
-    for drawn in draw_secrets():
+    for drawn in (*draw_secrets(), *draw_formats()):
         if is_readable(drawn, mask(drawn.sentence)):
             yield drawn.kind, drawn.sentence
 
@@ -94,10 +96,13 @@ def alarm_row(hits: int, count: int) -> Row:
 
 def measure(quick: bool) -> Measurement:  # noqa: FBT001
     """Mask the drawn secrets, and look for secrets in real turns."""
-    drawn, missed = draw_secrets(), list(unmasked())
+    drawn, missed = (*draw_secrets(), *draw_formats()), list(unmasked())
+    lookalikes = LOOKALIKES.read_text("utf-8").splitlines()
+    masked = sum(mask(text) != text for text in lookalikes)
     turns = real_turns()[: QUICK_TURNS if quick else None]
     rows = [
         masked_row(len(drawn) - len(missed), len(drawn), len({each.kind for each in drawn})),
+        Row("look-alikes masked", masked, f"of {len(lookalikes)}", bound=at_most(MAX_LOOKALIKES)),
         alarm_row(len(alarms(turns)), len(turns)),
     ]
     data = {path.name: sha256_of(path) for path in (LOCOMO, *FILES.values())}

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from memgraph.retrieval.results import ScoredFact
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage, open_storage
+    from memgraph.storage.langgraph_auth import protect_store
     from memgraph.upkeep_graph import build_upkeep_graph
 
 __all__ = [
@@ -133,6 +134,7 @@ __all__ = [
     "memory_tools",
     "open_outbox",
     "open_storage",
+    "protect_store",
     "rank_facts",
     "recall",
     "register_memory_store",
@@ -181,6 +183,7 @@ _MODULES = {
     "memory_tools": "agents.tools",
     "open_outbox": "background",
     "open_storage": "storage",
+    "protect_store": "storage.langgraph_auth",
     "rank_facts": "retrieval.recall",
     "recall": "retrieval.recall",
     "register_memory_store": "attachments.registry",

@@ -99,8 +99,9 @@ def migrate(db: sqlite3.Connection, path: Path | None, migrations: Sequence[str]
     Args:
         db: A connection to the database.
         path: Its file; None if it is in RAM.
-        migrations: Statements that create or change the tables, the oldest first. The file's user_version counts
-            those that ran. A released one never changes; the next change is appended.
+        migrations: Statements that create or change the tables, the oldest first. A released one never changes; the
+            next change is appended. The file's user_version counts those that ran, unless release 0.1 wrote to the
+            file again and reset it: so the tables decide.
         busy_timeout: Seconds to wait for another process that migrates.
 
     Raises:
@@ -114,7 +115,24 @@ def migrate(db: sqlite3.Connection, path: Path | None, migrations: Sequence[str]
         if done > known:
             raise StorageError(f"{path} was written by a later version of memgraph (its tables are {done})")
         db.execute("PRAGMA journal_mode = WAL")
-        db.executescript(";".join(("BEGIN IMMEDIATE", *migrations[done:], f"PRAGMA user_version = {known}", "COMMIT")))
+        missing = migrations[_count_applied(db, migrations) :]
+        db.executescript(";".join(("BEGIN IMMEDIATE", *missing, f"PRAGMA user_version = {known}", "COMMIT")))
+
+
+def _count_applied(db: sqlite3.Connection, migrations: Sequence[str]) -> int:
+    """Return how many of *migrations* made the columns that the database has."""
+    columns = _columns(db)
+    with closing(sqlite3.connect(IN_MEMORY)) as model:
+        found = [0]
+        for count, migration in enumerate(migrations, 1):
+            model.executescript(migration)
+            if _columns(model) <= columns:
+                found.append(count)
+    return found[-1]
+
+
+def _columns(db: sqlite3.Connection) -> set[tuple[str, str]]:
+    return set(db.execute("SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c"))
 
 
 @contextmanager

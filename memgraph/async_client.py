@@ -205,9 +205,9 @@ class AsyncMemoryClient:
         """Learn now from what was added in the background; return whether all of it was learned in time."""
         return await self._run(lambda: self._client.flush(timeout))
 
-    async def close(self) -> None:
-        """Finish running updates and close what was opened here. What waits is kept and learned later."""
-        await self._run(self._client.close)
+    async def close(self, *, wait: bool = True) -> None:
+        """Learn from what waits, for at most `exit_seconds`, and close what was opened here; see `MemoryClient`."""
+        await self._run(lambda: self._client.close(wait=wait))
 
     async def __aenter__(self) -> Self:
         return self

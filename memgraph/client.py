@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 import uuid
+from concurrent import futures
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from memgraph._concurrency import run_in_thread
 from memgraph.config import load_settings, make_storage
 from memgraph.editing import (
     add_fact,
@@ -23,7 +27,7 @@ from memgraph.editing import (
     update_memory,
 )
 from memgraph.editing.facts import DEFAULT_CATEGORY
-from memgraph.errors import ConversationError, IdentityError
+from memgraph.errors import ConversationError, IdentityError, MemgraphError
 from memgraph.history.diff import changes_between
 from memgraph.models import Fact, Memory, Scope
 from memgraph.profile import Schema, check_profile, read_profile
@@ -53,6 +57,8 @@ if TYPE_CHECKING:
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
     from memgraph.settings import Settings
+
+logger = logging.getLogger("memgraph.invoker")
 
 
 class MemoryClient:
@@ -105,6 +111,8 @@ class MemoryClient:
         self._lock = threading.Lock()
         self._invoker: BackgroundInvoker | None = None
         self._pipeline: RecallPipeline | None = None
+        self._resuming: futures.Future[None] | None = None
+        """The first use: it looks for what an earlier process has left."""
 
     # -- learning --
 
@@ -255,10 +263,10 @@ class MemoryClient:
         return run_upkeep(self._scope(user_id), self.storage, context, dry_run=dry_run).report
 
     def remember(self, content: str, *, user_id: str | None = None, category: str = DEFAULT_CATEGORY) -> Fact:
-        """Add a fact word for word. It is manual: updates never remove it.
+        """Add a fact word for word, with secrets masked. It is manual: updates never remove it.
 
         Raises:
-            EditError: If *content* is invalid, or is known already.
+            EditError: If *content* is invalid, an order to a model, or known already.
         """
         memory = self._edit(
             user_id,
@@ -457,12 +465,19 @@ class MemoryClient:
         """Learn now from what was added in the background; return whether all of it was learned in time."""
         return self._open_invoker().flush(timeout)
 
-    def close(self) -> None:
-        """Finish running updates and close what was opened here. What waits is kept and learned later."""
+    def close(self, *, wait: bool = True) -> None:
+        """Learn from what waits, for at most `exit_seconds`, and close what was opened here.
+
+        Args:
+            wait: Whether to learn. If not, or if the time runs out, the next process learns from it. A client does not
+                wait if another one of this process shares its threads.
+        """
+        if wait and self._resuming is not None:
+            futures.wait([self._resuming], self.settings.exit_seconds)
         with self._lock:
             invoker, self._invoker = self._invoker, None
         if invoker is not None:
-            invoker.close()
+            invoker.close(wait=wait)
         if self._owns_storage:
             self.storage.close()
 
@@ -484,7 +499,26 @@ class MemoryClient:
 
     def _load(self, user_id: str | None) -> tuple[Memory, Sequence[Episode]]:
         scope = self._scope(user_id)
+        self._resume()
         return self.storage.load(scope), self.storage.episodes(scope)
+
+    def _resume(self) -> None:
+        """Learn in the background what an earlier process has left; only the first call does anything."""
+        with self._lock:
+            if self._resuming is None and self.settings.enabled:
+                self._resuming = run_in_thread(self._open_if_due, "memgraph-start")
+
+    def _open_if_due(self) -> None:
+        from memgraph.background import open_outbox
+
+        try:
+            with open_outbox(self.settings.outbox, storage=self.storage) as outbox:
+                jobs, now = outbox.for_storage(self.storage.name), time.time()
+                due = jobs.next_due(now=now) if jobs.may_have_jobs() else None
+            if due is not None and due <= now:
+                self._open_invoker()
+        except MemgraphError as error:
+            logger.warning("what an earlier process left is not learned: %s", error)
 
     def _edit(self, user_id: str | None, change: Change) -> Memory:
         return update_memory(self.storage, self._scope(user_id), change, policy=self.settings.policy)

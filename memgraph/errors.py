@@ -13,6 +13,7 @@ MemgraphError                    a RuntimeError, since LangGraph Server shows cl
 |- OutboxError                   the outbox failed
 |  |- NotInReviewError           the update is not waiting for review
 |  `- QueueFullError             too many conversations are queued
+|     `- UserQueueFullError      too many of them are one user's
 `- StorageError                  the storage failed
    |- DamagedMemoryError         a stored document cannot be read; it is left unchanged
    |- RevisionConflictError      another writer saved first
@@ -93,6 +94,13 @@ class NotInReviewError(OutboxError):
         self.review_id = review_id
 
 
+class UnreadableReviewError(OutboxError):
+    """A decided proposal cannot be read, since another release of memgraph or a program wrote it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the decided proposal cannot be read ({reason}): `memgraph retry` proposes the changes again")
+
+
 class QueueFullError(OutboxError):
     """Too many conversations are queued, so another one is rejected."""
 
@@ -100,6 +108,19 @@ class QueueFullError(OutboxError):
         super().__init__(
             f"{limit:,} conversations are queued in {outbox}, which is the maximum: check that updates run and succeed "
             "(`memgraph pending`), submit again later, or raise max_queued"
+        )
+        self.outbox = outbox
+        self.limit = limit
+
+
+class UserQueueFullError(QueueFullError):
+    """Too many conversations of one user are queued, so another one is rejected; other users are not affected."""
+
+    def __init__(self, outbox: str, limit: int) -> None:
+        OutboxError.__init__(
+            self,
+            f"{limit:,} conversations of this user are queued, which is a tenth of the queue and the maximum for one "
+            "user: submit again later, or raise max_queued",
         )
         self.outbox = outbox
         self.limit = limit
@@ -122,7 +143,7 @@ class RevisionConflictError(StorageError):
     """The memory changed between load and save: load it again and re-apply."""
 
     def __init__(self, scope: ScopeLike, revision: int) -> None:
-        super().__init__(f"the memory of {scope} has changed since it was loaded at revision {revision}")
+        super().__init__(f"the memory has changed since it was loaded at revision {revision}")
         self.scope = scope
         self.revision = revision
 
@@ -131,7 +152,7 @@ class ForgottenError(StorageError):
     """The memory was deleted after it was loaded: nothing learned before the deletion may be saved."""
 
     def __init__(self, scope: ScopeLike, revision: int) -> None:
-        super().__init__(f"the memory of {scope} was deleted after it was loaded at revision {revision}")
+        super().__init__(f"the memory was deleted after it was loaded at revision {revision}")
         self.scope = scope
         self.revision = revision
 

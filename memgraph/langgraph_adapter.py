@@ -9,7 +9,8 @@ Each part has a contract test in tests/test_langgraph_adapter.py.
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
 
@@ -27,12 +28,16 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.runnables.graph import Graph
 
+logger = logging.getLogger("memgraph.graph")
+
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 Node = Callable[[Any, Runtime[Any]], Any]
 
 _CHECKPOINTER = "__pregel_checkpointer"  # LangGraph exports no name for this key
 _TASK_ID = "__pregel_task_id"  # nor for this one
 _END = object()
+_RECURSION_LIMIT = 10_000
+"""Steps of a run. The routes bound their loops, so the smaller limit of a parent graph would only break a run off."""
 _HANDLER_SEPARATORS = 1  # in the namespace of an error handler of a root graph: "node|handler"
 
 
@@ -53,7 +58,7 @@ class ValidatedValue(LastValue[Any]):
     def from_checkpoint(self, checkpoint: Any) -> Self:  # noqa: ANN401
         restored = super().from_checkpoint(checkpoint)
         if restored.is_available():
-            restored.value = self._adapter.validate_python(restored.value)
+            restored.value = self._adapter.validate_python(restored.value, extra="ignore")
         return restored
 
     def update(self, values: Sequence[Any]) -> bool:
@@ -116,6 +121,9 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     writes_to_parent: ClassVar[bool] = True
     """Whether it returns its output if it is a node of another graph. If not, it changes no key of that graph."""
 
+    _warned = False
+    """Whether a parent graph without its input was reported."""
+
     def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:  # noqa: A002, ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
         output: Any = super().invoke(input, config, **options)
         return {} if self._is_silent(config) else output
@@ -125,7 +133,7 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         return {} if self._is_silent(config) else output
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002, ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
-        steps = cast("Generator[Any]", super().stream(input, config, **options))
+        steps = cast("Generator[Any]", super().stream(input, self._own_config(input, config), **options))
         with trace_run(self.name) as span, closing(steps):
             while True:
                 token = span.attach()
@@ -145,7 +153,7 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     ) -> AsyncIterator[Any]:
         # LangGraph runs nodes by astream, without options, if a client reads the events of the run
         is_silent = not options and self._is_silent(config)
-        steps = cast("AsyncGenerator[Any]", super().astream(input, config, **options))
+        steps = cast("AsyncGenerator[Any]", super().astream(input, self._own_config(input, config), **options))
         with trace_run(self.name) as span:
             async with aclosing(steps):
                 while True:
@@ -161,13 +169,31 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
         if is_silent:
             yield {}
 
+    def _own_config(self, given: object, config: RunnableConfig | None) -> RunnableConfig:
+        """Return *config* without the recursion limit of a parent graph, whose state should have the keys of the input.
+
+        If they are missing, the run goes on and has nothing to do, which is logged once.
+        """
+        if not _is_of_task(config):
+            # without a limit of its own, a call in a node gets that of the graph of the node
+            return {"recursion_limit": _RECURSION_LIMIT, **(config or {})}
+        keys: frozenset[str] = getattr(self.builder.input_schema, "__required_keys__", frozenset())
+        if isinstance(given, Mapping) and not keys <= given.keys() and not self._warned:
+            self._warned = True
+            logger.warning(
+                "%s does nothing: the state of its parent graph has no %s; add it, or call it in your own node",
+                self.name,
+                " and ".join(sorted(keys - given.keys())),
+            )
+        return {**(config or {}), "recursion_limit": _RECURSION_LIMIT}
+
     def _is_silent(self, config: RunnableConfig | None) -> bool:
         """Return whether *config* is that of a task, so that the output would be written to the state of a parent.
 
         A function that calls the graph gets the output: it passes no config, or it asks for the output when it builds
         the graph.
         """
-        return not self.writes_to_parent and _TASK_ID in (config or {}).get("configurable", {})
+        return not self.writes_to_parent and _is_of_task(config)
 
     @classmethod
     def from_compiled(cls, compiled: CompiledStateGraph[StateT, ContextT, InputT, OutputT]) -> Self:
@@ -188,6 +214,11 @@ class MemoryGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         return _without_error_handler(await super().aget_graph(config, xray=xray))
+
+
+def _is_of_task(config: RunnableConfig | None) -> bool:
+    """Return whether *config* is that of a node of another graph."""
+    return _TASK_ID in (config or {}).get("configurable", {})
 
 
 class _PermissiveProperties(dict[str, Any]):

@@ -94,6 +94,9 @@ class Policy(FieldSpecMixin, DerivingModel):
     has room for the turns of several writers, who may learn one thread out of order."""
     batch_tokens: Annotated[int, Field(ge=500, le=100_000)] = 3_000
     """Maximum tokens of new turns learned in one pass; the rest is learned in further passes."""
+    max_calls: Annotated[int | None, Field(ge=2, le=10_000)] = 8
+    """Maximum calls of the model for one message, in its order; the rest stays in the episodes only. null
+    is no limit, as in an import of conversations and a rebuild."""
     context_turns: Annotated[int, Field(ge=0, le=10)] = 2
     """Number of earlier turns shown to the model as context for the new ones."""
     signal_turns: Annotated[int, Field(ge=1, le=100)] = 6

@@ -75,7 +75,7 @@ class Settings(Policy):
     lease_seconds: Annotated[float, Field(ge=3, le=3_600)] = 30
     """Seconds after which another process takes over the jobs of a crashed one; renewed every third of that time."""
     max_queued: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
-    """Maximum number of pending conversations; further ones are rejected."""
+    """Maximum number of pending conversations, of which one user may have a tenth; further ones are rejected."""
     exit_seconds: Annotated[float, Field(ge=0, le=600)] = 10
     """Maximum seconds that a normal exit takes to learn from what is pending; 0 waits for nothing."""
     handle_sigterm: bool = True
@@ -125,8 +125,6 @@ class Settings(Policy):
     """Weight of a fact's confidence in its rank."""
     guaranteed_share: Annotated[float, Field(ge=0, le=1)] = 0.25
     """Share of the tokens that is reserved for corrections and preferences."""
-    episode_share: Annotated[float, Field(ge=0, le=1)] = 0.4
-    """Share of the remaining tokens that the user's own words have if there are more facts than fit."""
     ranker: str | None = None
     """Name of the ranker; default: `hybrid` with an embedding model, else `lexical`."""
     embedding: str | Mapping[str, Any] | None = None
@@ -137,10 +135,18 @@ class Settings(Policy):
     """Token with access to every user's memory; default: none, except that `memgraph serve` generates one per run."""
     api_tokens: Tokens = Field(default_factory=dict[str, SecretStr])
     """Tokens by user id; each has access to the memory of that user only."""
+    session_key: Token = None
+    """Secret that signs the cookies of the page, as long and random as a token; default: a random one, kept with the
+    outbox with mode 600. Several servers need the same."""
     api_max_body_bytes: Annotated[int, Field(ge=1_000, le=1_000_000_000)] = 10_000_000
     """Maximum bytes of a request body; larger requests are rejected."""
     api_backups: Annotated[str | None, BeforeValidator(_as_text)] = None
-    """Folder for backups of memories that an import changed; default: a folder in the platform's user data folder."""
+    """Folder for backups of memories that an import or audit changed; default: one per storage, with the user data."""
+
+    # -- the MCP server --
+    mcp_trust: bool = False
+    """Whether what an MCP client quotes counts as the user's words: the server sees no conversation. If not, what its
+    tools add has the origin `tool`, and what they would remove or replace waits in quarantine."""
 
     # -- attachable memories: top-level keys of the file --
     memories: tuple[Mapping[str, Any], ...] = ()

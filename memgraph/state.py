@@ -88,10 +88,18 @@ class Filtered(TypedDict):
     origin: Annotated[Origin, ValidatedValue]
 
 
+class MessageCalls(DerivingModel):
+    """How often the model was called for one message, the last one that it was shown."""
+
+    message_id: str = ""
+    calls: int = 0
+
+
 class FilterOutput(Filtered, RunOutcome):
-    """filter_messages also clears the report of an earlier run on the same thread."""
+    """filter_messages also clears the report and the calls of an earlier run on the same thread."""
 
     report: Annotated[Report, ValidatedValue]
+    message_calls: NotRequired[Annotated[MessageCalls, ValidatedValue]]
 
 
 class Signalled(TypedDict):
@@ -142,6 +150,7 @@ class Answered(TypedDict):
     question: Annotated[Question, ValidatedValue]
     attempt: Annotated[int, ValidatedValue]
     usage: Annotated[Usage, ValidatedValue]
+    message_calls: NotRequired[Annotated[MessageCalls, ValidatedValue]]
 
 
 class Problem(TypedDict, total=False):
@@ -244,6 +253,7 @@ class CallModelInput(Prompted, Problem, SecondLook, ConflictCount):
     likely_conflicts: NotRequired[tuple[Conflict, ...]]
     response: NotRequired[Answer]
     usage: NotRequired[Usage]
+    message_calls: NotRequired[MessageCalls]
 
 
 class ParseInput(Filtered, Loaded, Prompted, Answered):

@@ -123,6 +123,13 @@ class Stepper:
         return (channels,) if isinstance(channels, str) else tuple(channels)
 
     @property
+    def editable(self) -> tuple[str, ...]:
+        """The stages that can be edited. The origin cannot, since it names whose memory it is."""
+        channels = cast("Mapping[str, object]", self._graph.channels)
+        stages = (name for name in self.stages if name == "messages" or isinstance(channels[name], ValidatedValue))
+        return tuple(name for name in stages if name != "origin")
+
+    @property
     def saved(self) -> Memory | None:
         """The memory last saved by a step, even if that step was undone; None if none was saved."""
         return self._saved
@@ -184,10 +191,8 @@ class Stepper:
         """Raise an EditError if *stage* cannot be edited now."""
         if self.next_node is None:
             raise EditError("the run has ended: go back before editing")
-        channels = cast("Mapping[str, object]", self._graph.channels)
-        editable = [name for name in self.stages if name == "messages" or isinstance(channels[name], ValidatedValue)]
-        if stage not in editable:
-            raise EditError(f"stage {stage[:80]!r} cannot be edited here; editable stages: {', '.join(editable)}")
+        if stage not in self.editable:
+            raise EditError(f"stage {stage[:80]!r} cannot be edited here; editable stages: {', '.join(self.editable)}")
 
     def back(self) -> None:
         """Undo the last step or edit, except for a save.

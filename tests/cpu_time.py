@@ -7,9 +7,12 @@ fails: code that is not linear is slow each time, a busy machine is not.
 from __future__ import annotations
 
 import gc
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+import pytest
 
 TRIES = 5
 GROWTH = 4
@@ -36,6 +39,22 @@ def cpu_seconds(call: Callable[[], object]) -> float:
         start = time.process_time()
         call()
         return time.process_time() - start
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Fail the test if it takes more CPU time; other programs on the machine do not count."""
+
+    def fail(*_: object) -> None:
+        pytest.fail(f"it takes more than {seconds} s of CPU time")
+
+    before = signal.signal(signal.SIGVTALRM, fail)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def takes_less(call: Callable[[], object], than: Callable[[], float]) -> bool:

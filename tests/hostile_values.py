@@ -181,6 +181,7 @@ VALUES: Mapping[str, Value] = {
     "Sequence[MessageLike]": messages_of,
     **dict.fromkeys(("Iterable[MessageText]", "Sequence[MessageText]"), message_texts_of),
     "Memory": memory_of,
+    "Section": lambda text: Section(summary=text),
     **dict.fromkeys(("Fact", "Fact | Addition"), lambda text: memory_of(text).facts[1]),
     "Sequence[Fact]": lambda text: memory_of(text).facts,
     "Sequence[PastFact]": lambda text: [PastFact(content=text, ended_at=text), PastFact(content="Likes tea.")],
@@ -240,6 +241,7 @@ OTHERS: Mapping[str, Value] = {
     "Callable[[str], str]": lambda _: str.upper,
     "Weights": lambda _: load_weights(),
     "Language": lambda _: "en",
+    "WordList": lambda _: "keys",
     "Similarities": lambda _: lambda pairs: [0.5] * len(pairs),
     "TokenCounter": lambda _: lambda texts: [len(text) for text in texts],
     "Mapping[str, object]": lambda _: {"memgraph_spans": [{"start": 0, "end": 5, "origin": "quoted"}]},
@@ -272,7 +274,9 @@ OTHERS: Mapping[str, Value] = {
 NO_TEXT = frozenset(
     {"Path", "Path | None", "RecallSettings", "Scope | None", "Scores", "NDArray[np.int64]", "datetime", "float | None"}
     | {
+        "Backups",
         "Candidates",
+        "Overlap",
         "Callable[[Iterable[int]], AbstractSet[int]]",
         "Shares",
         "TokenCounter",

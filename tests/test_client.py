@@ -27,6 +27,7 @@ from memgraph import (
     open_storage,
 )
 from memgraph._cache import LRUCache
+from memgraph.storage.backups import Backups, new_name
 from memgraph.testing import ScriptedModel, update_answer
 
 LISBON = {"quote": "I live in Lisbon", "content": "Lives in Lisbon.", "category": "context", "turn": 1}
@@ -35,7 +36,8 @@ NOTHING = json.dumps({"newFacts": []})
 
 
 def settings_in(folder: Path) -> Settings:
-    return Settings(outbox=f"sqlite:{folder / 'outbox.db'}", retry_wait_seconds=0, model_tries=1)
+    outbox, backups = f"sqlite:{folder / 'outbox.db'}", str(folder / "backups")
+    return Settings(outbox=outbox, api_backups=backups, retry_wait_seconds=0, model_tries=1)
 
 
 def client_in(folder: Path, *answers: str | Exception, user_id: str | None = "ada") -> MemoryClient:
@@ -176,6 +178,16 @@ def test_forgetting_a_user_leaves_neither_facts_nor_episodes(client: MemoryClien
     client.add("I live in Lisbon")
     client.forget()
     assert (client.facts(), tuple(client.episodes())) == ((), ())
+
+
+def test_forgetting_a_user_deletes_the_backups(client: MemoryClient, tmp_path: Path) -> None:
+    """Such as those that `memgraph import --replace` made of the same storage."""
+    client.add("I live in Lisbon")
+    backup = Backups(tmp_path / "backups").save(Scope("ada"), client.get(), new_name())
+
+    client.forget()
+
+    assert not backup.exists()
 
 
 def test_an_update_can_be_undone_and_explained(client: MemoryClient) -> None:

@@ -84,6 +84,16 @@ def test_an_unset_variable_is_an_error_that_names_the_key(file: Path) -> None:
     assert message == "memgraph.yaml: memories[0].config.key needs the environment variable NOPE, which is not set"
 
 
+def test_a_setting_of_an_earlier_release_is_ignored_with_a_warning(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An upgrade must not stop an application from starting."""
+    file.write_text("memory:\n  episode_share: 0.3\n  max_facts: 77\n")
+
+    assert load_settings().max_facts == 77
+    assert "memory.episode_share is ignored" in caplog.text
+
+
 def test_unknown_variables_with_the_prefix_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Memgraph database uses the same prefix."""
     monkeypatch.setenv("MEMGRAPH_BOLT_PORT", "7687")

@@ -23,6 +23,7 @@ from hypothesis.strategies import (
     text,
 )
 from langgraph.runtime import Runtime, ServerInfo
+from pydantic import ValidationError
 
 from memgraph import (
     ConfigError,
@@ -37,6 +38,8 @@ from memgraph import (
     open_storage,
 )
 from memgraph.context import AllowedChoices, ContextResolver, SubmittedContext
+from memgraph.context.allowed import STRICTER
+from memgraph.state import Origin
 from memgraph.testing import ScriptedModel
 
 
@@ -125,7 +128,7 @@ def test_a_run_cannot_continue_on_another_storage() -> None:
     run = resolve(Context(storage=open_storage("memory:")))
 
     with pytest.raises(WrongStorageError, match="file:/elsewhere"):
-        run.require_storage("file:/elsewhere")
+        run.require_storage(Origin(scope=Scope("ada"), thread_id=None, storage="file:/elsewhere"))
 
 
 @pytest.mark.parametrize(
@@ -270,17 +273,46 @@ def test_code_on_the_server_can_choose_the_storage_of_an_authenticated_user() ->
     assert resolve(Context(storage=storage), user=ServerUser("ada")).open_storage() is storage
 
 
-@pytest.mark.parametrize("user", [ServerUser("ada"), None])
-def test_the_scope_in_the_state_is_accepted_from_its_own_user_or_without_authentication(
-    user: ServerUser | None,
+CODER = Scope("ada", "coder")
+
+
+@pytest.mark.parametrize(
+    ("context", "user"),
+    [
+        (Context(user_id="ada", agent_name="Coder"), None),
+        (Context(agent_name="coder"), ServerUser("ada")),
+        # resumed without a context: the state names the owner, or what the server has not authenticated of it
+        (None, None),
+        (None, ServerUser("ada")),
+    ],
+)
+def test_the_scope_in_the_state_is_accepted_if_the_run_names_no_other(
+    context: Context | None, user: ServerUser | None
 ) -> None:
-    resolve(Context(user_id="ada"), user=user).authorize(Scope("ada", "coach"))
+    resolve(context, user=user).authorize(CODER)
 
 
-def test_the_scope_in_the_state_is_refused_to_another_authenticated_user() -> None:
+@pytest.mark.parametrize(
+    ("ids", "user"),
+    [
+        ({}, ServerUser("eve")),
+        ({"user_id": "ada", "agent_name": "coder"}, ServerUser("eve")),
+        ({"user_id": "eve"}, None),
+        ({"user_id": "ada"}, None),
+        ({"user_id": "ada", "agent_name": "coach"}, None),
+        ({"user_id": "ada", "agent_name": "coach"}, ServerUser("ada")),
+    ],
+)
+@pytest.mark.parametrize("source", ["context", "parent", "configurable"])
+def test_the_scope_in_the_state_is_refused_to_a_run_that_names_another(
+    ids: Any, user: ServerUser | None, source: str
+) -> None:
     """The thread may be another user's, and its state can be edited."""
+    context: Any = {"context": Context(**ids), "parent": SimpleNamespace(**ids), "configurable": None}[source]
+    run = resolve(context, user=user, **(ids if source == "configurable" else {}))
+
     with pytest.raises(IdentityError, match="another user's memory"):
-        resolve(user=ServerUser("eve")).authorize(Scope("ada"))
+        run.require_storage(Origin(scope=CODER, thread_id=None, storage=run.open_storage().name))
 
 
 # -- what a run over HTTP may choose ----------------------------------------------------------------
@@ -364,3 +396,60 @@ def test_a_context_built_in_code_is_free() -> None:
     run = resolve(Context(model="openai:large", storage="memory:", prompt=PROMPT))
 
     assert (run.prompt, run.open_storage().name.startswith("memory:")) == (PROMPT, True)
+
+
+def looser(name: str, direction: str | tuple[object, ...]) -> tuple[Policy, Policy]:
+    """Return a policy of a server, and one that is less strict in the field *name* or set by servers only."""
+    if isinstance(direction, tuple):
+        return Policy.model_validate({name: direction[-1]}), Policy.model_validate({name: direction[0]})
+    if direction == "server":
+        return Policy(), Policy().model_copy(update={name: "another value"})
+    low, high = (
+        (value for value in (3, 0.5, 600, 200, 20, 5_000, 2_500) if accepts(name, value)),
+        (value for value in (7_000, 1_900, 590, 90, 55, 9, 1.0) if accepts(name, value)),
+    )
+    pair = (Policy.model_validate({name: next(low)}), Policy.model_validate({name: next(high)}))
+    return pair if direction == "lower" else (pair[1], pair[0])
+
+
+def accepts(name: str, value: float) -> bool:
+    with contextlib.suppress(ValidationError):
+        return getattr(Policy.model_validate({name: value}), name) == value  # pyright: ignore[reportArgumentType]
+    return False
+
+
+def test_every_field_of_the_policy_has_a_stricter_direction() -> None:
+    """A new field has to be decided; until then no run over HTTP sets it."""
+    assert set(STRICTER) == set(Policy.model_fields)
+
+
+@pytest.mark.parametrize(("name", "direction"), [each for each in STRICTER.items() if each[1] != "neutral"])
+def test_a_run_over_http_makes_no_check_less_strict(name: str, direction: str | tuple[object, ...]) -> None:
+    strict, loose = looser(name, direction)
+    with pytest.raises(ConfigError, match=f"context: {name} .*(can only be stricter|cannot be set)"):
+        resolve(SubmittedContext().model_copy(update={"policy": loose}), defaults=Context(policy=strict))
+
+    code = Context().model_copy(update={"policy": loose})
+    assert getattr(resolve(code, defaults=Context(policy=strict)).policy, name) == getattr(loose, name)
+    if direction != "server":
+        assert resolve(SubmittedContext(policy=strict), defaults=Context(policy=loose)).policy == strict
+
+
+def test_every_field_of_a_context_over_http_is_decided() -> None:
+    """It names identity or time, is looked up by name, can only be stricter, or cannot be expressed as JSON."""
+    identity = {"user_id", "agent_name", "thread_id", "at", "user_names", "timezone", "structured_output"}
+    looked_up, stricter = {"model", "prompt", "storage"}, {"review", "enabled", "policy"}
+    not_json = {"model_params", "signals", "slots", "embeddings", "allowed"}
+
+    assert identity | looked_up | stricter | not_json == set(Context.model_fields)
+    for name in not_json - {"model_params"}:
+        with pytest.raises(ConfigError):
+            SubmittedContext.model_validate({name: {"x": 1}})
+
+
+def test_grounding_cannot_be_switched_off_over_http() -> None:
+    graph = build_graph(storage=open_storage("memory:"))
+    message = re.escape("grounding 'off' is less strict than the server's 'strict', and a run over HTTP can only be")
+
+    with pytest.raises(ConfigError, match=message):
+        graph.invoke({"messages": "Hi there."}, context={"user_id": "ada", "grounding": "off"})  # type: ignore[arg-type]

@@ -1,5 +1,7 @@
 """Every public function that takes text takes time in proportion to its length, whatever the text.
 
+The paths from a message to the memory and back are tried in test_hostile_paths.
+
 A new function is found by its package and its annotations; an unknown annotation fails the tests until VALUES knows it.
 """
 
@@ -8,15 +10,14 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import pkgutil
-import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pytest
-from cpu_time import growth
+from cpu_time import cpu_limit, growth
 from hostile_values import NO_TEXT, OTHERS, SHAPES, VALUES, Value, answers_of, text_of_length, upkeep_answer_of
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -133,22 +134,6 @@ def update(text: str) -> None:
 
 
 # -- the time ---------------------------------------------------------------------------------------
-
-
-@contextmanager
-def cpu_limit(seconds: float) -> Iterator[None]:
-    """Fail the test if it takes more CPU time; other programs on the machine do not count."""
-
-    def fail(*_: object) -> None:
-        pytest.fail(f"it takes more than {seconds} s of CPU time")
-
-    before = signal.signal(signal.SIGVTALRM, fail)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def run(call: Callable[[], object]) -> None:

@@ -11,9 +11,40 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+VULNERABILITIES = [
+    ("filelock", "3.20.1", "CVE-2025-68146"),
+    ("filelock", "3.20.3", "CVE-2026-22701"),
+    ("h11", "0.16.0", "CVE-2025-43859"),
+    ("jinja2", "3.1.5", "CVE-2024-56326"),
+    ("jinja2", "3.1.6", "CVE-2025-27516"),
+    ("jupyterlab", "4.4.8", "CVE-2025-59842"),
+    ("langchain-core", "1.2.5", "CVE-2025-68664"),
+    ("langchain-core", "1.2.11", "CVE-2026-26013"),
+    ("langchain-core", "1.2.22", "CVE-2026-34070"),
+    ("langchain-openai", "1.1.14", "CVE-2026-41488"),
+    ("langgraph", "1.0.10", "CVE-2026-28277"),
+    ("mcp", "1.23.0", "CVE-2025-66416"),
+    ("python-multipart", "0.0.18", "CVE-2024-53981"),
+    ("python-multipart", "0.0.22", "CVE-2026-24486"),
+    ("python-multipart", "0.0.26", "CVE-2026-40347"),
+    ("python-multipart", "0.0.27", "CVE-2026-42561"),
+    ("python-multipart", "0.0.30", "CVE-2026-53539"),
+    ("pyyaml", "5.4", "CVE-2020-14343"),
+    ("scikit-learn", "1.5.0", "CVE-2024-5206"),
+    ("starlette", "0.47.2", "CVE-2025-54121"),
+    ("starlette", "0.49.1", "CVE-2025-62727"),
+    ("starlette", "1.0.1", "CVE-2026-48710"),
+    ("starlette", "1.1.0", "CVE-2026-48818"),
+    ("starlette", "1.3.1", "CVE-2026-54283"),
+]
+"""The package, the first version that is not affected, and the advisory."""
 
 
 @pytest.fixture
@@ -40,11 +71,11 @@ def test_core_installs_nothing_under_strong_copyleft(licences_page: Any) -> None
 
 
 def test_licences_are_those_of_the_core_and_of_what_it_needs(licences_page: Any) -> None:
-    """SciPy comes with scikit-learn, pyparsing with grandalf; FastAPI and pytest are in extras and groups."""
+    """SciPy comes with scikit-learn; grandalf, FastAPI and pytest are in extras and groups."""
     names = set(licences_page.read_licences())
 
-    assert {"langgraph", "scikit-learn", "scipy", "pyparsing"} <= names
-    assert names & {PROJECT["name"], "fastapi", "pytest", "psycopg"} == set()
+    assert {"langgraph", "scikit-learn", "scipy"} <= names
+    assert names & {PROJECT["name"], "grandalf", "fastapi", "pytest", "psycopg"} == set()
 
 
 @pytest.mark.parametrize(
@@ -89,6 +120,47 @@ def test_licence_is_read_from_where_a_package_declares_it(
         metadata[name] = value
 
     assert licences_page.find_licence(metadata) == licence
+
+
+# -- lower bounds --
+
+
+def _requirements() -> list[Requirement]:
+    """Return what the core and the extras ask for."""
+    extras = PROJECT["optional-dependencies"].values()
+    return [Requirement(line) for lines in (PROJECT["dependencies"], *extras) for line in lines]
+
+
+@pytest.mark.parametrize(("package", "fixed", "advisory"), VULNERABILITIES)
+def test_lower_bounds_exclude_versions_with_a_known_vulnerability(package: str, fixed: str, advisory: str) -> None:
+    """An environment that is resolved to the oldest versions allowed has none of these holes."""
+    bounds = [
+        Version(part.version)
+        for requirement in _requirements()
+        if canonicalize_name(requirement.name) == package
+        for part in requirement.specifier
+        if part.operator == ">="
+    ]
+
+    assert bounds, f"{package} has no lower bound, so {advisory} is admitted"
+    assert min(bounds) >= Version(fixed), advisory
+
+
+def test_constraints_are_within_the_bounds() -> None:
+    """A clean machine installs by both."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {
+        canonicalize_name(name): Version(version)
+        for name, _, version in (line.partition("==") for line in lines if "==" in line)
+    }
+
+    outside = [
+        str(requirement)
+        for requirement in _requirements()
+        if (version := pinned.get(canonicalize_name(requirement.name))) and version not in requirement.specifier
+    ]
+
+    assert outside == []
 
 
 # -- the check of the wheel --

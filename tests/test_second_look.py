@@ -80,48 +80,36 @@ def test_what_the_model_says_is_the_same_is_confirmed() -> None:
 
 
 TEA = Fact(id="tea", content="Drinks green tea.", source="t0", confidence=0.9)
-HIKING = Fact(id="hiking", content="Likes hiking in the Alps.", source="t0", confidence=0.9)
-EVERY_ID = update_answer({"content": NEW, "quote": SAID, "replaces": ["chess", "hiking"]})
 
 
 @pytest.mark.parametrize(
     ("answer", "kept"),
     [
-        ('{"1": "both", "2": "both"}', [HIKING.content, TEA.content, NEW]),
-        ('{"1": "replaces", "2": "replaces"}', [HIKING.content, TEA.content, NEW]),
         ('{"1": "both", "2": "replaces"}', [TEA.content, NEW]),
-        ('{"1": "replaces", "2": "both"}', [HIKING.content, TEA.content, NEW]),
+        ('{"1": "replaces", "2": "both"}', [CHESS.content, TEA.content, NEW]),
     ],
 )
-def test_what_has_nothing_in_common_is_replaced_only_if_the_model_says_so_twice(answer: str, kept: list[str]) -> None:
-    """Small models name every fact that they were shown, and say so again of any pair, of the control too."""
-    storage = stored(CHESS, HIKING, TEA)
+def test_a_control_is_asked_about_too_and_never_replaced(answer: str, kept: list[str]) -> None:
+    """Small models say of every pair that the new fact replaces the known one."""
+    storage = stored(CHESS, TEA)
 
-    model, _ = learn(EVERY_ID, answer, storage=storage)
+    model, _ = learn(ANSWER, answer, storage=storage)
 
-    assert f"known (unknown): {HIKING.content}\nnew (" in model.asked[1][0].text
-    assert CHESS.content not in model.asked[1][0].text
+    assert model.asked[1][0].text.index(TEA.content) < model.asked[1][0].text.index(CHESS.content)
     assert current(storage) == kept
 
 
-def test_of_several_that_have_nothing_in_common_none_is_replaced() -> None:
-    """A model that names every fact says so again when it is asked."""
-    storage = stored(CHESS, HIKING, TEA)
-    every_id = update_answer({"content": NEW, "quote": SAID, "replaces": ["chess", "hiking", "tea"]})
+@pytest.mark.parametrize("reconcile", ["auto", "off"])
+def test_what_the_model_replaces_ends_without_a_second_look(reconcile: str) -> None:
+    """Also if the two have no word in common: the model read both, and what ended is in the past."""
+    storage = stored(CHESS, TEA)
+    answer = update_answer({"content": NEW, "quote": SAID, "replaces": ["chess", "tea"]})
 
-    model, _ = learn(every_id, storage=storage)
+    model, result = learn(answer, storage=storage, policy=Policy.model_validate({"reconcile": reconcile}))
 
-    assert len(model.asked) == 1
-    assert current(storage) == [HIKING.content, TEA.content, NEW]
-
-
-def test_without_a_second_look_it_is_not_replaced() -> None:
-    storage = stored(CHESS, HIKING)
-
-    model, _ = learn(EVERY_ID, storage=storage, policy=Policy(reconcile="off"))
-
-    assert len(model.asked) == 1
-    assert current(storage) == [HIKING.content, NEW]
+    assert (len(model.asked), current(storage)) == (1, [NEW])
+    assert [past.id for past in storage.load(ADA).past] == ["chess", "tea"]
+    assert result["report"].refused == ()
 
 
 @pytest.mark.parametrize("answer", ['{"1": "both"}', "Hm.", "", '{"newFacts": []}', ModelError("down")])

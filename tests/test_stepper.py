@@ -124,7 +124,7 @@ def test_every_stage_survives_a_json_round_trip(storage: MemoryStorage) -> None:
     """Saving a stage unedited in the editor changes neither the value nor the next node."""
     stepper, _ = make_stepper(storage)
     while stepper.next_node:
-        for stage, value in dict(stepper.stages).items():
+        for stage, value in ((stage, stepper.stages[stage]) for stage in stepper.editable):
             next_node = stepper.next_node
 
             stepper.edit(stage, as_json(value))
@@ -142,6 +142,7 @@ def test_every_stage_survives_a_json_round_trip(storage: MemoryStorage) -> None:
         ("applied", "nonsense", "applied"),
         ("outcome", "learned", "stage 'outcome' cannot be edited here; editable stages: messages, turns"),
         ("nonsense", 1, "stage 'nonsense' cannot be edited"),
+        ("origin", {"scope": {"user_id": "bob"}}, "stage 'origin' cannot be edited"),  # another user's memory
         ("messages", [3], "not a message"),
     ],
 )

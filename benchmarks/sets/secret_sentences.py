@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import re
 import string
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 SEED = 20_261_122
@@ -13,6 +15,19 @@ WORD = string.ascii_letters + string.digits
 URL_SAFE = WORD + "-_"
 BASE64 = WORD + "+/"
 HEX = "0123456789abcdef"
+
+FORMATS = Path(__file__).with_name("secret_formats.txt")
+LOOKALIKES = Path(__file__).with_name("lookalikes.txt")
+_SHAPE = re.compile(r"<(?P<class>[WUBHDLAP])(?P<length>\d*)>")
+_CLASSES = {
+    "W": WORD,
+    "U": URL_SAFE,
+    "B": BASE64,
+    "H": HEX,
+    "D": string.digits,
+    "L": string.ascii_lowercase + string.digits,
+    "A": string.ascii_uppercase + string.digits,
+}
 
 Draw = Callable[[random.Random], str]
 
@@ -23,6 +38,21 @@ class DrawnSecret(NamedTuple):
     kind: str
     secret: str
     sentence: str
+
+
+def draw_formats(seed: int = SEED) -> list[DrawnSecret]:
+    """Return one secret for each line of secret_formats.txt, which explains its shapes."""
+    rng = random.Random(seed)  # noqa: S311 - the same ones in every run
+    drawn: list[DrawnSecret] = []
+    for line in FORMATS.read_text("utf-8").splitlines()[1:]:
+        shape, _, text = line.partition(" | ")
+        secret = _SHAPE.sub(lambda found: _draw(found["class"], found["length"], rng), shape)
+        drawn.append(DrawnSecret("another format", secret, text.replace("\\n", "\n").replace("{}", secret)))
+    return drawn
+
+
+def _draw(name: str, length: str, rng: random.Random) -> str:
+    return _run(_CLASSES[name], int(length), rng) if length else _password(rng)
 
 
 def draw_secrets(seed: int = SEED) -> list[DrawnSecret]:

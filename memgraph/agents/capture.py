@@ -63,8 +63,9 @@ class ConversationCapture:
         if isinstance(error, TimeoutError):
             logger.warning(
                 "submitting the conversation of %s takes longer than %s s; it goes on in the background",
-                identity.scope,
+                identity.scope.log_name,
                 self._wait_seconds,
             )
         else:
-            logger.error("the conversation of %s was not submitted; the agent goes on", identity.scope, exc_info=error)
+            name = identity.scope.log_name
+            logger.error("the conversation of %s was not submitted; the agent goes on", name, exc_info=error)

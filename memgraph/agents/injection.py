@@ -100,9 +100,10 @@ class MemoryInjector:
         )
 
     def _log(self, scope: Scope, error: Exception) -> None:
+        name = scope.log_name
         if isinstance(error, TimeoutError):
             logger.warning(
-                "the memory of %s did not answer within %s s; the agent goes on without", scope, self._wait_seconds
+                "the memory of %s did not answer within %s s; the agent goes on without", name, self._wait_seconds
             )
         else:
-            logger.error("the memory of %s cannot be injected; the agent goes on without", scope, exc_info=error)
+            logger.error("the memory of %s cannot be injected; the agent goes on without", name, exc_info=error)

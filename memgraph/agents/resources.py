@@ -63,10 +63,10 @@ class AgentResources:
         if self._own_invoker and isinstance(model, BaseChatModel):
             self._own_invoker.use_model(model)
 
-    def close(self) -> None:
-        """Close what was opened here. Pending conversations stay in the outbox."""
+    def close(self, *, wait: bool) -> None:
+        """Close what was opened here; *wait* as in `BackgroundInvoker.close`."""
         if self._own_invoker:
-            self._own_invoker.close()
+            self._own_invoker.close(wait=wait)
         if self._own_storage:
             self._own_storage.close()
 
@@ -76,9 +76,14 @@ class ResourceHolder:
 
     _resources: AgentResources
 
-    def close(self) -> None:
-        """Close the invoker and the storage that were opened here. Pending conversations stay in the outbox."""
-        self._resources.close()
+    def close(self, *, wait: bool = True) -> None:
+        """Close the invoker and the storage that were opened here.
+
+        Args:
+            wait: Whether the last user of the shared threads learns from what is pending before, for at most
+                `exit_seconds`. What remains stays in the outbox, and is due at once for the next process.
+        """
+        self._resources.close(wait=wait)
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
@@ -24,7 +24,7 @@ from memgraph.retrieval.recalled import with_recalled
 from memgraph.review import Review
 from memgraph.rules.apply import apply
 from memgraph.rules.ground import SaidWords
-from memgraph.rules.limit_damage import damage_limit
+from memgraph.rules.limit_damage import BY_TOOL, damage_limit
 from memgraph.rules.quarantine import make_quarantined
 from memgraph.rules.validation import validate_confidence, validate_text
 from memgraph.text.episodes import episodes_of, find_episode
@@ -60,6 +60,8 @@ class ToolCaller:
     user_names: tuple[str, ...]
     policy: Policy
     review: Review
+    origin: Literal["tool"] | None = None
+    """"tool" if the words of the user are those that it reports: no conversation shows them."""
 
     def turns(self, memory: Memory) -> tuple[Turn, ...]:
         """Return the turns of the conversation, with what in them is not the user's own words."""
@@ -153,6 +155,7 @@ def update_tool_fact(
         category=category,
         confidence=confidence,
         categories=caller.policy.category_names,
+        by_person=True,  # who has confirmed it; any other change passes the rules below
     )
     if before.is_manual:
         return ToolResult(edited, "Done.")
@@ -212,7 +215,9 @@ def _apply(memory: Memory, caller: ToolCaller, addition: Addition) -> ToolResult
         episode = find_episode(kept, found.words)
         evidence = (Evidence(episode=episode, quote=found.words),)
         addition = addition.model_copy(update={"evidence": evidence, "said_at": found.turn.at})
-    changes = MemoryUpdate(at=current_time(), thread=caller.thread, message_ids=(), additions=(addition,))
+    changes = MemoryUpdate(
+        at=current_time(), thread=caller.thread, message_ids=(), origin=caller.origin, additions=(addition,)
+    )
     result = apply(changes, memory, caller.policy, turns)
     if result.memory.facts == memory.facts and result.memory.quarantine != memory.quarantine:
         return ToolResult(result.memory, WAITS)
@@ -228,8 +233,11 @@ def _hold_for_review(memory: Memory, after: Memory, caller: ToolCaller, text: st
     changed = [fact for fact in after.facts if memory.fact(fact.id) != fact]
     removed = [fact.id for fact in memory.facts if after.fact(fact.id) is None]
     adds_correction = any(fact.category == "correction" for fact in changed)
-    if caller.review == "never" or (caller.review == "corrections" and not removed and not adds_correction):
+    is_reviewed = caller.review == "always" or (caller.review == "corrections" and (removed or adds_correction))
+    is_unproven = bool(removed) and caller.origin is not None
+    if not (is_reviewed or is_unproven):
         return ToolResult(after, text)
     outdated = [*removed, *(fact.id for fact in changed if memory.fact(fact.id))]
-    waiting = make_quarantined(UNDER_REVIEW, at=current_time(), facts=changed, removes=outdated)
+    reason, thread = BY_TOOL if is_unproven else UNDER_REVIEW, caller.origin or caller.thread
+    waiting = make_quarantined(reason, at=current_time(), thread=thread, facts=changed, removes=outdated)
     return ToolResult(memory.with_quarantined(waiting), WAITS)

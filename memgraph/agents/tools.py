@@ -35,7 +35,7 @@ from memgraph.models import ChangeOrigin, Fact, Memory, learned_source
 from memgraph.policy import Policy
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.retrieval.recall import rank_facts
-from memgraph.retrieval.render import one_line
+from memgraph.retrieval.render import may_recall, one_line
 from memgraph.settings import Settings
 from memgraph.text.secrets import mask
 
@@ -162,10 +162,10 @@ class MemoryToolkit:
 
     def _search(self, identity: UserIdentity, query: str, category: str | None, limit: int) -> list[Fact]:
         facts, episodes = self._storage.load(identity.scope).facts, self._storage.episodes(identity.scope)
-        ranked = rank_facts(facts, query, episodes=episodes, cache=self._cache)
         # a blank query matches every fact, so that a model can list a category
-        found = (scored.fact for scored in ranked if scored.similarity > 0 or not query.strip())
-        matching = (fact for fact in found if category in {None, self._settings.policy.category_of(fact)})
+        ranked = rank_facts(facts, query, episodes=episodes, matching=True, cache=self._cache)
+        wanted = (each.fact for each in ranked if category in {None, self._settings.policy.category_of(each.fact)})
+        matching = filter(may_recall, wanted)
         return list(islice(matching, min(max(limit, 1), MAX_RESULTS)))
 
     def _apply_with_confirmation(

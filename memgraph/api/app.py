@@ -27,6 +27,7 @@ from memgraph.settings import Settings
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+    from memgraph.api.page.session import Sessions
     from memgraph.storage import MemoryStorage
 
 MOUNT_PATH = "/memory"
@@ -47,6 +48,7 @@ class MountedApp(FastAPI):
         self.router.default = _not_found  # not used on LangGraph Server, which has its own router
         self.mount(MOUNT_PATH, NoSniffMiddleware(inner), name="memory")  # around the error handlers, too
         self.services = services
+        self.sessions: Sessions = inner.state.sessions
         self._inner = inner
 
     def openapi(self) -> dict[str, Any]:

@@ -7,10 +7,12 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
 
+from memgraph.api.attempts import SignInAttempts
 from memgraph.api.docs import PAGES
 from memgraph.api.problems import ProblemError, problem
 from memgraph.models import Scope
@@ -77,6 +79,16 @@ def get_principal(scope: Mapping[str, object]) -> Principal | None:
     return principal if isinstance(principal, Principal) else None
 
 
+def mark_authenticated(scope: ConnectionScope, principal: Principal) -> None:
+    """Note in the state of a request, which its connection shares, that its headers are *principal*'s."""
+    scope.setdefault("state", {})[PRINCIPAL_KEY] = principal
+
+
+def is_authenticated(scope: Mapping[str, Any]) -> bool:
+    """Whether `mark_authenticated` was called for a request."""
+    return PRINCIPAL_KEY in scope.get("state", {})
+
+
 @dataclass(frozen=True)
 class Authenticator:
     """Finds the principal of a request by its token. Only hashes of tokens are stored."""
@@ -85,6 +97,8 @@ class Authenticator:
     """By the SHA-256 hash of the token."""
     is_open: bool = False
     """Whether every request is an administrator's, without a token."""
+    attempts: SignInAttempts = field(default_factory=SignInAttempts, compare=False, repr=False)
+    """Slows down the addresses that send wrong tokens."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Authenticator:
@@ -102,22 +116,47 @@ class Authenticator:
         return cls(principals)
 
     def authenticate(self, scope: ConnectionScope) -> Principal | None:
-        """Return the principal of a request; None if it has no valid credentials."""
+        """Return the principal of a request; None if it has no valid credentials.
+
+        Raises:
+            ProblemError: As `by_token`.
+        """
         if self.is_open:
             return Principal()
-        return self._by_header(Headers(scope=scope).get("authorization", "")) or _server_user(scope)
+        scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+        token, user = token.strip(), _server_user(scope)
+        if not token or scheme.lower() != "bearer" or (user and not self._find(_hash(token))):
+            return user  # whose header the server around the app has checked
+        return self.by_token(token, scope)
 
-    def _by_header(self, authorization: str) -> Principal | None:
-        scheme, _, token = authorization.partition(" ")
-        return self.by_token(token.strip()) if scheme.lower() == "bearer" else None
+    def by_token(self, token: str, scope: Mapping[str, Any]) -> Principal | None:
+        """Return the principal that the *token* of a request stands for; None if it is not a valid one.
 
-    def by_token(self, token: str) -> Principal | None:
-        """Return the principal that *token* stands for; None if it is not a valid one."""
+        Raises:
+            ProblemError: 429 if the address of the request has sent too many wrong tokens.
+        """
+        found = self.find_hash(token, scope)
+        return self.principals[found] if found else None
+
+    def find_hash(self, token: str, scope: Mapping[str, Any]) -> bytes | None:
+        """Return the key in `principals` of the *token* of a request; None if it is not a valid one.
+
+        Raises:
+            ProblemError: As `by_token`.
+        """
         token_hash = _hash(token)
-        match: Principal | None = None
-        for known_hash, principal in self.principals.items():  # no early exit: the time must not depend on the token
+        match = self._find(token_hash)
+        host = (scope.get("client") or ("",))[0]
+        if wait := self.attempts.check(host, token_hash, is_valid=match is not None):
+            detail = "too many wrong tokens came from this address: retry after the seconds in Retry-After"
+            raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "TooManyAttempts", detail, Retry_After=str(ceil(wait)))
+        return match
+
+    def _find(self, token_hash: bytes) -> bytes | None:
+        match: bytes | None = None
+        for known_hash in self.principals:  # no early exit: the time must not depend on the token
             if hmac.compare_digest(token_hash, known_hash):
-                match = principal
+                match = known_hash
         return match
 
 
@@ -133,8 +172,13 @@ class AuthMiddleware:
         if scope["type"] != "http" or _path(scope) in PUBLIC_PATHS or _is_page_path(_path(scope)):
             await self._app(scope, receive, send)
             return
-        principal = self._authenticator.authenticate(scope)
+        try:
+            principal = self._authenticator.authenticate(scope)
+        except ProblemError as error:
+            await problem(error.status, error.error, str(error), headers=error.headers)(scope, receive, send)
+            return
         if principal:
+            mark_authenticated(scope, principal)
             await self._app({**scope, PRINCIPAL_KEY: principal}, receive, send)
             return
         detail = WRONG_TOKEN if self._authenticator.principals else NO_TOKEN_IS_SET

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
-from memgraph.api.problems import problem
+from memgraph.api.problems import ProblemError, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Coroutine
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+_AUTHORITY = re.compile(r"(?:https?:)?//(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9.-]+))(?::[0-9]{1,5})?")
+
+MAX_MESSAGE_BYTES = 1_000_000
+"""Maximum bytes of a text in a message."""
+# possessive, so that the time is linear and no position is kept
+_SHORT_TEXTS = re.compile(rb'(?:[^"]++|"(?:[^"\\]|\\.){0,%d}+")*+' % MAX_MESSAGE_BYTES, re.DOTALL)
 
 
 class LocalHostMiddleware:
@@ -43,10 +53,34 @@ class LocalHostMiddleware:
 
 
 def _host(url: str) -> str | None:
-    try:
-        return urlsplit(url).hostname
-    except ValueError:
-        return None
+    """Return the host of `//HOST:PORT`, with or without a scheme; None unless that is all of it (RFC 3986, 3.2.2)."""
+    found = _AUTHORITY.fullmatch(url)
+    return (found["address"] or found["name"]).lower() if found else None
+
+
+def check_texts(body: bytes) -> None:
+    """Refuse a body with a text of more than MAX_MESSAGE_BYTES before its JSON is parsed.
+
+    Raises:
+        ProblemError: 413.
+    """
+    if len(body) > MAX_MESSAGE_BYTES and not _SHORT_TEXTS.fullmatch(body):
+        detail = f"a message may have {MAX_MESSAGE_BYTES:,} bytes at most: send a long text in several messages"
+        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", detail)
+
+
+class MessageRoute(APIRoute):
+    """A route whose JSON body has messages."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, which checks the body first."""
+        handle = super().get_route_handler()
+
+        async def check_and_handle(request: Request) -> Response:
+            check_texts(await request.body())
+            return await handle(request)
+
+        return check_and_handle
 
 
 class MaxBodySizeMiddleware:

@@ -28,6 +28,7 @@ from memgraph.errors import (
     QueueFullError,
     RevisionConflictError,
     StorageError,
+    UserQueueFullError,
 )
 
 STATUSES: Mapping[type[MemgraphError], HTTPStatus] = MappingProxyType(
@@ -40,6 +41,7 @@ STATUSES: Mapping[type[MemgraphError], HTTPStatus] = MappingProxyType(
         NotInReviewError: HTTPStatus.NOT_FOUND,
         ModelSetupError: HTTPStatus.INTERNAL_SERVER_ERROR,
         ModelError: HTTPStatus.BAD_GATEWAY,
+        UserQueueFullError: HTTPStatus.TOO_MANY_REQUESTS,
         QueueFullError: HTTPStatus.SERVICE_UNAVAILABLE,
         OutboxError: HTTPStatus.SERVICE_UNAVAILABLE,
         # a retry does not help: the stored document must be repaired
@@ -79,15 +81,14 @@ def _handle_problem(_: Request, error: Exception) -> Response:
 def _handle_memgraph_error(request: Request, error: Exception) -> Response:
     """Describe the error; details of a server error, which name paths and URLs, are for administrators only."""
     status = status_of(error)
+    is_temporary = status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+    headers = {"Retry-After": str(RETRY_SECONDS)} if is_temporary else None
     if status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return problem(status, type(error).__name__, str(error))
+        return problem(status, type(error).__name__, str(error), headers=headers)
     logger.error("%s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
     principal = get_principal(request.scope)
     detail = str(error) if principal and principal.is_admin else INTERNAL_ERROR
-    is_temporary = status == HTTPStatus.SERVICE_UNAVAILABLE
-    return problem(
-        status, type(error).__name__, detail, headers={"Retry-After": str(RETRY_SECONDS)} if is_temporary else None
-    )
+    return problem(status, type(error).__name__, detail, headers=headers)
 
 
 def _handle_invalid_request(_: Request, error: Exception) -> Response:

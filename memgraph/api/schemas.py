@@ -15,7 +15,7 @@ from memgraph.background.serialization import validate_messages
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from memgraph.history.diff import EntryKind
 from memgraph.history.undo import UndoOutcome
-from memgraph.models import Episode, Fact, MemoryChanges, PastFact, Quarantined, Revision, Section
+from memgraph.models import Episode, Fact, MemoryChanges, PastFact, Quarantined, Refusal, Revision, Section
 from memgraph.report import Outcome, Report
 from memgraph.review import Proposal
 from memgraph.text.dates import UtcTime
@@ -158,8 +158,8 @@ class ImportQuery(ScopeQuery):
     )
     trusted: bool = Field(
         default=False,
-        description="Keep what the document states about itself: facts written by a person, threads learned from. "
-        "For your own backups.",
+        description="Take the document as it is: nothing is held back, and it states which facts a person wrote and "
+        "which threads were learned from. For your own backups; it needs the administrator's token.",
     )
 
 
@@ -327,6 +327,7 @@ class ImportResponse(RevisionResponse):
         description="Numbers of facts added, confirmed and removed, of rewritten summaries, and of episodes added."
     )
     backup: str | None = Field(description="The name of the backup; null if the memory was empty or is unchanged.")
+    held: list[Refusal] = Field(description="What was held back or changed, and why.")
 
 
 class DeleteResponse(RevisionResponse):

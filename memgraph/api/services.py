@@ -6,14 +6,14 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memgraph.api.session_store import SessionStore
 from memgraph.config import make_storage
 from memgraph.retrieval.recall import make_recall_pipeline
 from memgraph.retrieval.results import RecallResult
 from memgraph.settings import Settings
-from memgraph.storage.backups import Backups, backup_folder
+from memgraph.storage.backups import Backups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +36,7 @@ class OpenServices:
     outbox: Outbox
     invoker: BackgroundInvoker
     backups: Backups
+    sessions: SessionStore
     folder: tempfile.TemporaryDirectory[str] | None
 
 
@@ -132,12 +133,14 @@ def _open(settings: Settings, storage: MemoryStorage | None) -> OpenServices:
     from memgraph.background import open_outbox
     from memgraph.background.background_invoker import BackgroundInvoker
 
-    storage = storage or make_storage(settings)
+    storage = (storage or make_storage(settings)).bind()
     outbox = open_outbox(settings.outbox, storage=storage)
     invoker = BackgroundInvoker(outbox=outbox, settings=settings, storage=storage)
     invoker.start()  # a server also runs what other processes requeue and decide
     # backups of memories that end with the process end with it too
     is_temporary = storage.name.startswith(_IN_MEMORY) and not settings.api_backups
     folder = tempfile.TemporaryDirectory(prefix="memgraph-backups-") if is_temporary else None
-    backups = Backups(Path(folder.name) if folder else backup_folder(storage.name, settings.api_backups))
-    return OpenServices(storage, outbox, invoker, backups, folder)
+    backups = Backups.of(storage.name, folder.name if folder else settings.api_backups)
+    backups.delete_old()
+    sessions = SessionStore(outbox.file, settings.session_key)
+    return OpenServices(storage, outbox, invoker, backups, sessions, folder)

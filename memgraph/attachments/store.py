@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from memgraph.attachments.item import MemoryItem, Snapshot, item_author, truncate
-from memgraph.rules.admit import admitted_sentences
+from memgraph.text.admission import admitted_sentences
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:

@@ -20,12 +20,13 @@ from memgraph.background.serialization import dump_submission, validate_key, val
 from memgraph.background.shared import REGISTRY, AgentModel, Client, WorkerConfig, WorkerGroup
 from memgraph.background.upkeep import UpkeepSchedule
 from memgraph.config import default_model, make_storage
-from memgraph.editing import discard_rebuild
+from memgraph.editing import discard_copies
 from memgraph.errors import ConfigError, NotInReviewError, OutboxError
 from memgraph.llm import OFFLINE
 from memgraph.models import Scope
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
+from memgraph.storage.backups import Backups
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -65,9 +66,10 @@ class BackgroundInvoker(Invoker):
 
     What the user said is kept as episodes before `submit` returns, if `build_graph` made the graph.
 
-    Close it, or just drop it: then its threads run what is pending, and end. A normal exit of the interpreter runs what
-    is due, or was submitted here, for at most `exit_seconds`. On SIGTERM, if the process would be killed by it, running
-    updates have 10 seconds to finish; see the setting `handle_sigterm`. The next process runs the rest at once.
+    Close it, or just drop it: then its threads run what is pending, and end. A normal exit of the interpreter, and the
+    `close` of the last invoker, run what is due, or was submitted here, for at most `exit_seconds`. On SIGTERM, if the
+    process would be killed by it, running updates have 10 seconds to finish; see the setting `handle_sigterm`. The next
+    process runs the rest at once.
 
     Args:
         graph: The memory update; None is the one that *settings* describe.
@@ -244,7 +246,7 @@ class BackgroundInvoker(Invoker):
             self._wake()
 
     def forget(self, scope: Scope) -> None:
-        """Delete the memory of *scope* and its jobs. Later submissions are learned from again.
+        """Delete the memory of *scope*, its backups and its jobs. Later submissions are learned from again.
 
         Raises:
             ConfigError: If the invoker has a graph, but was not given its storage.
@@ -257,7 +259,7 @@ class BackgroundInvoker(Invoker):
             raise ConfigError(
                 "forget needs the storage of the graph: pass it, as in BackgroundInvoker(graph, storage=...)"
             )
-        discard_rebuild(group.storage, scope)
+        discard_copies(group.storage, scope, Backups.of(group.storage.name, group.config.settings.api_backups))
         tombstone = group.storage.delete(scope)
         # in this order: after a crash in between, whichever worker runs the jobs sees that the memory was deleted
         discard_forgotten(group.runner, scope, tombstone)
@@ -318,15 +320,20 @@ class BackgroundInvoker(Invoker):
 
     # -- closing --
 
-    def close(self, timeout: float | None = None) -> None:
-        """Wait at most *timeout* (30) seconds for running jobs; the others stay in the outbox for the next start.
+    def close(self, timeout: float | None = None, *, wait: bool = True) -> None:
+        """Learn from what is pending, for at most `exit_seconds`, as a normal exit does.
 
-        Other invokers of this process that share the threads keep running.
+        An invoker that others of this process share the threads with does not wait: they keep running.
+
+        Args:
+            timeout: Maximum seconds that it takes, the running jobs included; None is 30.
+            wait: Whether to learn. If not, it waits for running jobs only. What remains is due at once for the next
+                process.
         """
         if self._group is None or self._closed:
             return
         self._closed = True
-        REGISTRY.release(self._group, self._client, CLOSE_SECONDS if timeout is None else timeout)
+        REGISTRY.release(self._group, self._client, CLOSE_SECONDS if timeout is None else timeout, wait=wait)
 
     def __enter__(self) -> Self:
         return self

@@ -127,4 +127,4 @@ def _turns(runtime: Runtime[RunContext], messages: Sequence[Raw]) -> tuple[tuple
 
 
 def _log_failure(key: ConversationKey, error: Exception) -> None:
-    logger.warning("%s: what was said is kept by its update only: %s: %s", key, type(error).__name__, error)
+    logger.warning("%s: what was said is kept by its update only: %s: %s", key.log_name, type(error).__name__, error)

@@ -165,8 +165,8 @@ class Invoker(Protocol):
 
     # -- closing --
 
-    def close(self, timeout: float | None = None) -> None:
-        """Wait at most *timeout* seconds for running jobs; the others stay in the queue for the next start."""
+    def close(self, timeout: float | None = None, *, wait: bool = True) -> None:
+        """End within *timeout* seconds; what waits is learned before if *wait*, else by the next process."""
         ...
 
     def __enter__(self) -> Self: ...

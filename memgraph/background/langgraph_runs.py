@@ -11,8 +11,10 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
+from pydantic import ValidationError
+
 from memgraph.background.outbox import ConversationKey, Job
-from memgraph.background.reviews import PendingReview, is_proposal
+from memgraph.background.reviews import PendingReview, is_proposal, unreadable_proposal
 from memgraph.background.schedule import MAX_ATTEMPTS, DebouncePolicy
 from memgraph.models import UNKNOWN_THREAD, Scope
 from memgraph.review import Proposal
@@ -206,4 +208,8 @@ def _read_reviews(thread: Mapping[str, Any], at: float) -> Iterator[PendingRevie
     for interrupt in chain.from_iterable(interrupts.values()):
         if own and is_proposal(interrupt["value"]):
             key = ConversationKey(Scope(own["user_id"], own["agent_name"] or None), own["thread_id"] or None)
-            yield PendingReview(interrupt["id"], key, at, Proposal.model_validate(interrupt["value"]))
+            try:
+                proposal, is_readable = Proposal.model_validate(interrupt["value"], extra="ignore"), True
+            except ValidationError as error:
+                proposal, is_readable = unreadable_proposal(key, error, "the next submission replaces it"), False
+            yield PendingReview(interrupt["id"], key, at, proposal, is_readable=is_readable)

@@ -27,16 +27,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from memgraph.errors import OutboxError
+from memgraph.errors import OutboxError, QueueFullError, UserQueueFullError
 from memgraph.models import Scope
+from memgraph.models.scope import log_id
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
     from memgraph.background.schedule import DebouncePolicy
     from memgraph.storage.traces import TraceCount
+
+USER_SHARE = 0.1
+"""Maximum share of the pending jobs that one user may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +56,15 @@ class ConversationKey:
         return f"{self.scope}, thread {self.thread_id!r}" if self.thread_id else str(self.scope)
 
     @property
+    def log_name(self) -> str:
+        """Names the conversation in logs, see `Scope.log_name`."""
+        name = self.scope.log_name
+        return f"{name}, thread {self.thread_id!r}" if self.thread_id else name
+
+    @property
     def log_fields(self) -> dict[str, object]:
         """The conversation in the fields of a log record."""
-        return {"user": self.scope.user_id, "agent": self.scope.agent_name, "thread": self.thread_id}
+        return {"user": log_id(self.scope.user_id), "agent": self.scope.agent_name, "thread": self.thread_id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +177,8 @@ class Outbox(ABC):
 
     storage: str | None = None
     """Name of the storage whose jobs are seen; None sees those of all storages, and submits jobs that name none."""
+    file: Path | None = None
+    """The file of an outbox that is one."""
 
     def for_storage(self, name: str) -> Self:
         """Return a view of this outbox for the storage called *name*, on the same connections."""
@@ -202,7 +216,21 @@ class Outbox(ABC):
         Raises:
             QueueFullError: If it needs a new job and *max_jobs* are pending; dead letters and jobs in review do not
                 count.
+            UserQueueFullError: Likewise, if a tenth of *max_jobs* are the user's.
         """
+
+    def check_capacity(self, pending: int, of_user: int, max_jobs: int) -> None:
+        """Refuse a new job if the queue is full, or the user has a tenth of it: no user may keep the others out.
+
+        Raises:
+            QueueFullError: If *pending* jobs are all that *max_jobs* allows.
+            UserQueueFullError: If *of_user* jobs are a user's share.
+        """
+        if pending >= max_jobs:
+            raise QueueFullError(self.name, max_jobs)
+        share = ceil(max_jobs * USER_SHARE)
+        if of_user >= share:
+            raise UserQueueFullError(self.name, share)
 
     # -- running --
 

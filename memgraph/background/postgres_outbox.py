@@ -35,7 +35,7 @@ from memgraph.background.postgres_steps import (
     scope_params,
 )
 from memgraph.background.schedule import NEVER
-from memgraph.errors import OutboxError, QueueFullError, StorageError
+from memgraph.errors import OutboxError, StorageError
 from memgraph.storage.postgres_pool import MAX_CONNECTIONS, WAIT_SECONDS, PostgresDatabase
 from memgraph.storage.postgres_traces import find_in_postgres
 
@@ -98,8 +98,8 @@ class PostgresOutbox(Outbox):
         adopt_job(db, job_key)
         found = lock_job(db, job_key)
         if found is None:
-            if fetch_one(db.execute(sql.COUNT_PENDING).fetchone())[0] >= max_jobs:
-                raise QueueFullError(self.name, max_jobs)
+            pending, of_user = fetch_one(db.execute(sql.COUNT_PENDING, job_key).fetchone())
+            self.check_capacity(pending, of_user, max_jobs)
             job_id = insert_job(db, job_key, at=now, due=timing.due(now, now))
             return job_id if job_id is not None else self._upsert_job(db, key, now, timing, max_jobs)
         job_id, first_at, due_at, retry_at = found

@@ -131,7 +131,10 @@ ADOPT_JOB = f"""
     )
 """
 LOCK_CLAIMED = "SELECT FROM memgraph_job WHERE id = %(id)s FOR UPDATE"
-COUNT_PENDING = f"SELECT count(*) FROM memgraph_job WHERE aside = FALSE AND {_IS_SCHEDULED}"
+COUNT_PENDING = f"""
+    SELECT count(*), count(*) FILTER (WHERE user_id = %(user_id)s)
+    FROM memgraph_job WHERE aside = FALSE AND {_IS_SCHEDULED}
+"""
 INSERT_JOB = """
     INSERT INTO memgraph_job (user_id, agent_name, thread_id, storage, aside, first_at, last_at, due_at)
     VALUES (%(user_id)s, %(agent_name)s, %(thread_id)s, %(storage)s, %(aside)s, %(at)s, %(at)s, %(due)s)

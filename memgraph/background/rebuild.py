@@ -28,9 +28,11 @@ from memgraph.history.rebuild import (
     with_progress,
 )
 from memgraph.models import UNKNOWN_THREAD, ChangeOrigin, Episode, Memory, MemoryChanges, Scope
+from memgraph.nodes.build_prompt import count_passes
 from memgraph.report import Report
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.storage.revisions import recorded_as
+from memgraph.text.turns import turns_of
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -76,12 +78,21 @@ class Rebuilder:
     ) -> None:
         self._storage, self._scope, self._place = storage, scope, rebuild_scope(scope)
         self._policy = settings.policy
-        self._unrecorded = settings.policy.model_copy(update={"max_revisions": 0})
+        self._unrecorded = settings.policy.model_copy(update={"max_revisions": 0, "max_calls": None})
         self._model = (
             (model or settings.model_name or "default") if isinstance(model, str | None) else type(model).__name__
         )
         context = make_context(settings, model=model, storage=storage)
         self._graph = build_graph(defaults=context.merge(Context(policy=self._unrecorded, review="never")))
+
+    def count_calls(self) -> int:
+        """Return how often `learn` calls the model, at least: once a pass."""
+        episodes = self._storage.episodes(self._scope)
+        left = _remaining(episodes, self._done(self._resume(episodes)), 0)
+        return sum(
+            count_passes(turns_of([_message_of(parts) for parts in session.messages]), self._policy)
+            for session, _ in left
+        )
 
     def learn(self, on_progress: OnProgress = lambda _done, _total: None) -> Rebuild:
         """Learn from the episodes that were not learned yet, and return what `replace` would change.

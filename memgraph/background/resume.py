@@ -74,7 +74,8 @@ def resume_with_changes(
         resumable.update_state(thread, parsed, as_node="parse_update")
     elif not set(new).isdisjoint(changes.message_ids):  # else they were applied before
         logger.warning(
-            "the accepted changes for %s no longer fit the memory: the model is called again", context.user_id
+            "the accepted changes for %s no longer fit the memory: the model is called again",
+            state.values["origin"].scope.log_name,
         )
     yield from resumable.stream(None, thread, interrupt_before=[] if allow_model else [_FIRST_MODEL_NODE], **options)
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
+from memgraph._validation import field_errors
 from memgraph.background.planning import deleted_at, last_deletion
-from memgraph.errors import NotInReviewError, StorageError
-from memgraph.models import MemoryUpdate
+from memgraph.errors import EditError, NotInReviewError, StorageError, UnreadableReviewError
+from memgraph.models import MemoryUpdate, Refusal
 from memgraph.review import Decision, Proposal, apply_decision, parse_decision
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class PendingReview:
     """Name of the storage it would be saved to; empty if a LangGraph server decides."""
     deletion: str | None = None
     """As in StoredProposal."""
+    is_readable: bool = True
+    """Whether the stored proposal could be read. If not, it has no items but the reason, and any answer discards it."""
 
 
 class StoredProposal(BaseModel):
@@ -66,7 +69,7 @@ class StoredDecision(BaseModel):
 
 def in_review(outbox: Outbox, scope: Scope | None = None) -> tuple[PendingReview, ...]:
     """Return the proposals that wait for a decision, all or those of *scope*, the earliest first."""
-    return tuple(_read(held) for held in outbox.in_review() if scope in (None, held.job.key.scope))
+    return tuple(read_review(held) for held in outbox.in_review() if scope in (None, held.job.key.scope))
 
 
 def decide_review(outbox: Outbox, review_id: str, answer: object, *, now: float) -> PendingReview:
@@ -75,7 +78,8 @@ def decide_review(outbox: Outbox, review_id: str, answer: object, *, now: float)
     Args:
         outbox: The queue that holds the proposal.
         review_id: See `PendingReview.id`.
-        answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON.
+        answer: `"accept"`, `"reject"`, or a Decision: as an object, or as its JSON. If the proposal is unreadable,
+            the conversation is read again instead.
         now: Seconds since 1970.
 
     Returns:
@@ -88,9 +92,11 @@ def decide_review(outbox: Outbox, review_id: str, answer: object, *, now: float)
     held = next((held for held in outbox.in_review() if held.id == review_id), None)
     if held is None:
         raise NotInReviewError(review_id)
-    review = _read(held)
+    review = read_review(held)
     decision = StoredDecision.from_answer(review.proposal, answer).model_dump_json(exclude_unset=True)
-    if not outbox.decide(review_id, decision, now=now):
+    if not review.is_readable:
+        _discard(outbox, review, now=now)
+    elif not outbox.decide(review_id, decision, now=now):
         raise NotInReviewError(review_id)
     return review
 
@@ -99,7 +105,11 @@ def discard_deleted(outbox: Outbox, storage: MemoryStorage, *, now: float) -> No
     """Cancel reviews for memories of *storage* that were deleted since; their jobs are then run and discarded."""
     for review in in_review(outbox):
         if review.storage == storage.name and _is_deleted(review, storage):
-            outbox.cancel_review(now=now, scope=review.key.scope, thread_id=review.key.thread_id or "")
+            _discard(outbox, review, now=now)
+
+
+def _discard(outbox: Outbox, review: PendingReview, *, now: float) -> None:
+    outbox.cancel_review(now=now, scope=review.key.scope, thread_id=review.key.thread_id or "")
 
 
 def _is_deleted(review: PendingReview, storage: MemoryStorage) -> bool:
@@ -118,11 +128,43 @@ def is_proposal(value: object) -> bool:
 
 
 def decided_changes(decided: ReviewDecision) -> MemoryUpdate:
-    """Return the changes that a decision leaves of those proposed."""
-    stored = StoredProposal.model_validate_json(decided.proposal)
-    return apply_decision(stored.changes, stored.proposal, StoredDecision.model_validate_json(decided.decision).answer)
+    """Return the changes that a decision leaves of those proposed.
+
+    Raises:
+        UnreadableReviewError: If either cannot be read.
+    """
+    try:
+        stored = _parse(decided.proposal)
+        answer = StoredDecision.model_validate_json(decided.decision).answer
+        return apply_decision(stored.changes, stored.proposal, answer)
+    except (ValidationError, EditError) as error:
+        raise UnreadableReviewError(_describe(error)) from error
 
 
-def _read(held: HeldJob) -> PendingReview:
-    stored = StoredProposal.model_validate_json(held.proposal)
-    return PendingReview(held.id, held.job.key, held.at, stored.proposal, stored.storage, stored.deletion)
+def read_review(held: HeldJob) -> PendingReview:
+    """Return the review of a job; one whose stored proposal cannot be read has the reason."""
+    key = held.job.key
+    try:
+        stored = _parse(held.proposal)
+    except ValidationError as error:
+        proposal = unreadable_proposal(key, error, "any answer has the conversation read again")
+        return PendingReview(held.id, key, held.at, proposal, held.job.storage, is_readable=False)
+    return PendingReview(held.id, key, held.at, stored.proposal, stored.storage, stored.deletion)
+
+
+def unreadable_proposal(key: ConversationKey, error: ValidationError, remedy: str) -> Proposal:
+    """Return the proposal that is listed in place of one that cannot be read, with the reason."""
+    refused = (Refusal(item="the stored proposal", reason=f"it cannot be read ({_describe(error)}): {remedy}"),)
+    scope = key.scope
+    return Proposal(
+        user_id=scope.user_id, agent_name=scope.agent_name, thread_id=key.thread_id, items=(), refused=refused
+    )
+
+
+def _parse(text: str) -> StoredProposal:
+    """Read a stored proposal; keys that only a later release knows are ignored."""
+    return StoredProposal.model_validate_json(text, extra="ignore")
+
+
+def _describe(error: ValidationError | EditError) -> str:
+    return str(field_errors(error)[0]) if isinstance(error, ValidationError) else str(error)

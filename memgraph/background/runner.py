@@ -22,6 +22,7 @@ from memgraph.errors import (
     IdentityError,
     ModelSetupError,
     OutboxError,
+    UnreadableReviewError,
     WrongStorageError,
 )
 from memgraph.llm.retry import retry_after
@@ -36,7 +37,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("memgraph.invoker")
 
-PERMANENT_ERRORS = (ConfigError, ConversationError, IdentityError, ModelSetupError, WrongStorageError)
+PERMANENT_ERRORS = (
+    ConfigError,
+    ConversationError,
+    IdentityError,
+    ModelSetupError,
+    UnreadableReviewError,
+    WrongStorageError,
+)
 """Errors that a retry cannot fix: the job becomes a dead letter at once."""
 
 OnUpdate = Callable[[UpdateResult], object]
@@ -123,12 +131,12 @@ class JobRunner:
         """Whether another process works on the memory of *job*."""
         return job.running and all(claim.key.scope != job.key.scope for claim in tuple(self._leased.values()))
 
-    def hand_over(self) -> None:
-        """Let the next process run at once what this one has not: at the end of the process."""
+    def hand_over(self, *, abandoned: bool) -> None:
+        """Let the next process run at once what this one has not, *abandoned* jobs too if the process ends."""
         try:
             for key in tuple(self._submitted):
                 self.outbox.expedite(now=self.now(), scope=key.scope, thread_id=key.thread_id or "")
-            for claim in tuple(self._leased.values()):
+            for claim in tuple(self._leased.values()) if abandoned else ():
                 self.outbox.release(claim)
         except OutboxError as error:
             logger.warning("what is pending waits for its due time: %s", error)
@@ -182,7 +190,7 @@ class JobRunner:
             nonlocal current
             replaced = self.outbox.replace_submissions(current, dump_raw(messages))
             if replaced is None:
-                raise LeaseLostError(f"another worker runs {claim.key} now")
+                raise LeaseLostError(f"another worker runs {claim.key.log_name} now")
             current = replaced
 
         try:
@@ -220,7 +228,7 @@ class JobRunner:
         renewed = self.outbox.renew(claims, now=self.now(), lease_seconds=self.limits.lease_seconds)
         for lease_id in claims.keys() - renewed:
             if lease_id in self._leased:  # else the job has ended in the meantime
-                logger.warning("lost the lease of %s: another worker runs it too", claims[lease_id].key)
+                logger.warning("lost the lease of %s: another worker runs it too", claims[lease_id].key.log_name)
 
     # -- hooks and counts --
 
@@ -262,10 +270,10 @@ class JobRunner:
             was_held = self.outbox.hold_for_review(claim, paused.stored.model_dump_json(), now=self.now())
         except OutboxError:
             # the lease expires, and then the model is called again
-            logger.exception("could not hold %s for review", claim.key)
+            logger.exception("could not hold %s for review", claim.key.log_name)
         else:
             if not was_held:
-                logger.warning("did not hold %s for review: its lease was lost to another worker", claim.key)
+                logger.warning("did not hold %s for review: its lease was lost to another worker", claim.key.log_name)
 
     def _complete(self, claim: Claim, result: UpdateResult) -> None:
         usage = result.report.usage
@@ -275,10 +283,10 @@ class JobRunner:
             was_held = self.outbox.complete(claim, timing=self.limits.timing, deletion=result.deletion)
         except OutboxError:
             # the memory is saved; run again after its lease has expired, the job finds nothing new
-            logger.exception("learned from %s, but could not remove it from the outbox", claim.key)
+            logger.exception("learned from %s, but could not remove it from the outbox", claim.key.log_name)
         else:
             if not was_held:
-                logger.warning("learned from %s, but its lease was lost to another worker", claim.key)
+                logger.warning("learned from %s, but its lease was lost to another worker", claim.key.log_name)
         for hook in self._on_update:
             call_hook(hook, result)
 
@@ -286,14 +294,14 @@ class JobRunner:
         try:
             self.outbox.release(claim)
         except OutboxError:
-            logger.exception("could not end the lease of %s; it will expire", claim.key)
+            logger.exception("could not end the lease of %s; it will expire", claim.key.log_name)
 
     # -- failures --
 
     def _handle_failure(self, claim: Claim, error: BaseException) -> None:
         self._leased.pop(claim.lease_id, None)
         if self.is_closing:
-            logger.info("closing interrupted %s (%s); it stays pending", claim.key, type(error).__name__)
+            logger.info("closing interrupted %s (%s); it stays pending", claim.key.log_name, type(error).__name__)
             self._release(claim)
             return
         self._count(failed=1)
@@ -301,7 +309,7 @@ class JobRunner:
             consequence = self._schedule_retry(claim, error)
         except OutboxError:
             # the lease expires, and then the job is retried
-            logger.exception("%s failed with %s, which could not be recorded", claim.key, error)
+            logger.exception("%s failed with %s, which could not be recorded", claim.key.log_name, error)
         else:
             fields = {**claim.key.log_fields, "tries": claim.attempts + 1, "error": type(error).__name__}
             logger.warning("update failed %s: %s; %s", _format(fields), error, consequence, extra={"memgraph": fields})
@@ -312,6 +320,8 @@ class JobRunner:
         """Schedule the next attempt, or make the job a dead letter; return which, for the log."""
         text = f"{type(error).__name__}: {error}"
         if isinstance(error, PERMANENT_ERRORS) or claim.attempts + 1 >= MAX_ATTEMPTS:
+            if isinstance(error, UnreadableReviewError):
+                claim = replace(claim, decided=None)  # else it is kept with the dead letter, and fails again
             self.outbox.dead_letter(claim, error=text, timing=self.limits.timing)
             self._count(dead_lettered=1)
             record_failure(error, is_final=True)

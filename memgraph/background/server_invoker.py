@@ -35,11 +35,12 @@ from memgraph.background.serialization import (
     validate_messages,
     with_submission_time,
 )
-from memgraph.editing import discard_rebuild
-from memgraph.errors import ConfigError, NotInReviewError
+from memgraph.editing import discard_copies
+from memgraph.errors import ConfigError, EditError, NotInReviewError
 from memgraph.models import Scope
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
+from memgraph.storage.backups import Backups
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -95,6 +96,7 @@ class ServerInvoker(Invoker):
     ) -> None:
         settings = settings or Settings()
         self._enabled = settings.enabled
+        self._backup_folder = settings.api_backups
         self._protocol = RunProtocol(assistant, DebouncePolicy(settings.debounce_seconds, settings.max_wait_seconds))
         self._storage = open_storage(storage) if storage is not None else None
         self._now = clock.now if clock else time.time
@@ -180,7 +182,7 @@ class ServerInvoker(Invoker):
         return count
 
     def forget(self, scope: Scope) -> None:
-        """Delete the memory of *scope*, its runs, and its threads on the server.
+        """Delete the memory of *scope*, its backups on this machine, its runs, and its threads on the server.
 
         Later submissions are learned from again.
 
@@ -193,7 +195,7 @@ class ServerInvoker(Invoker):
             raise ConfigError("forget needs the storage of the server: pass it, as in ServerInvoker(url, storage=...)")
         threads = self._threads(self._metadata(scope), (None,))
         cancelled = [self._client.run(self._protocol.cancel(thread)) for thread in threads]
-        discard_rebuild(self._storage, scope)
+        discard_copies(self._storage, scope, Backups.of(self._storage.name, self._backup_folder))
         self._storage.delete(scope)
         for key, messages in itertools.chain.from_iterable(cancelled):
             contextvars.Context().run(_mark_as_learned, self._storage, key, messages)
@@ -237,6 +239,8 @@ class ServerInvoker(Invoker):
         """
         for interrupted in self._in_review():
             for review in interrupted.reviews:
+                if review.id == review_id and not review.is_readable:
+                    raise EditError(review.proposal.refused[0].reason)
                 if review.id == review_id:
                     decision = StoredDecision.from_answer(review.proposal, answer)
                     value = decision.model_dump(mode="json", exclude_unset=True)["answer"]
@@ -250,9 +254,9 @@ class ServerInvoker(Invoker):
 
     # -- closing --
 
-    def close(self, timeout: float | None = None) -> None:
+    def close(self, timeout: float | None = None, *, wait: bool = True) -> None:
         """Close the connections that were opened here. It waits for nothing, since the runs are on the server."""
-        del timeout
+        del timeout, wait
         self._client.close()
 
     def __enter__(self) -> Self:

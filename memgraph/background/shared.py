@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import threading
 import time
@@ -123,15 +124,25 @@ class WorkerGroup:
         """Record that an invoker uses it no more."""
         self._clients = tuple(weakref.ref(other) for other in self._used_by() if other is not client)
 
-    def close(self, deadline: float, *, ends_process: bool = False) -> None:
+    def remove_unless_last(self, client: Client) -> bool:
+        """Return whether *client* is the last invoker that uses it; if not, record that it uses it no more."""
+        is_last = self._used_by() == [client]
+        if not is_last:
+            self.remove(client)
+        return is_last
+
+    def close(self, deadline: float, *, is_final: bool = False, ends_process: bool = False) -> None:
         """Wait for the running jobs until *deadline*, by time.monotonic; jobs that take longer are abandoned.
 
-        If that ends the process, the next one may run at once what remains.
+        Args:
+            deadline: When to give up.
+            is_final: Whether the next process may run at once what remains.
+            ends_process: Whether that includes the abandoned jobs.
         """
         self.executor.close()
         has_ended = self.worker.close(max(0.0, deadline - time.monotonic()))
-        if ends_process:
-            self.runner.hand_over()
+        if is_final or ends_process:
+            self.runner.hand_over(abandoned=ends_process)
         if has_ended:
             for each in self._owned:
                 each.close()
@@ -233,8 +244,17 @@ class Registry:
             shutdown.call_before_exit(self.finish_pending)
             group.worker.start(keep_polling=False)
 
-    def release(self, group: WorkerGroup, client: Client, timeout: float) -> None:
-        """Close *group* if no other invoker uses it."""
+    def release(self, group: WorkerGroup, client: Client, timeout: float, *, wait: bool) -> None:
+        """Close *group* if no other invoker uses it; before that, learn from what is pending if *wait*."""
+        deadline = time.monotonic() + timeout
+        with self._lock:
+            if not group.remove_unless_last(client):
+                return
+        if wait:
+            try:
+                _learn_pending([group], timeout)
+            except OutboxError as error:
+                logger.error("what is pending waits for the next start: %s", error)  # noqa: TRY400 - as below
         with self._lock:
             group.remove(client)
             if group.is_used:
@@ -242,7 +262,7 @@ class Registry:
             self._groups = [other for other in self._groups if other is not group]
             if not any(other.worker.is_running for other in self._groups):
                 shutdown.uninstall()
-        group.close(time.monotonic() + timeout)
+        group.close(deadline, is_final=True)
 
     def close_surplus(self) -> None:
         """Close the groups that are not worth keeping, on a thread."""
@@ -258,12 +278,9 @@ class Registry:
             self.close_all(shutdown.EXIT_SECONDS)
             return
         try:
-            limits = [(group, group.config.settings.exit_seconds) for group in self._groups if group.worker.is_running]
-            waiting = [(group, limit, group.worker.expedite_own()) for group, limit in limits if limit]
-            self._exit_deadline = began + max((limit for _, limit in limits), default=0.0)
-            shutdown.show_progress(sum(len(jobs) for *_, jobs in waiting), self._exit_deadline - began)
-            for group, limit, jobs in waiting:
-                group.worker.wait_for(jobs, began + limit)
+            groups = [group for group in self._groups if group.worker.is_running]
+            self._exit_deadline += max((group.config.settings.exit_seconds for group in groups), default=0.0)
+            _learn_pending(groups)
         except KeyboardInterrupt:
             self._exit_deadline = began
         except OutboxError as error:
@@ -326,6 +343,20 @@ def _check_others(config: WorkerConfig, queue: tuple[str, str | None], groups: S
             f"{queue[0]} is in use in this process for {queue[1]} with another graph or other settings: "
             "pass the same ones, or none, or close the other invoker first"
         )
+
+
+def _learn_pending(groups: Sequence[WorkerGroup], timeout: float = math.inf) -> None:
+    """Learn from what is pending, each group within its `exit_seconds` and all within *timeout*.
+
+    Raises:
+        OutboxError: If an outbox cannot be reached.
+    """
+    began = time.monotonic()
+    limits = [(group, min(group.config.settings.exit_seconds, timeout)) for group in groups if group.worker.is_running]
+    waiting = [(group, limit, group.worker.expedite_own()) for group, limit in limits if limit]
+    shutdown.show_progress(sum(len(jobs) for *_, jobs in waiting), max((limit for _, limit in limits), default=0.0))
+    for group, limit, jobs in waiting:
+        group.worker.wait_for(jobs, began + limit)
 
 
 def _close_all(groups: Sequence[WorkerGroup], timeout: float, *, ends_process: bool = False) -> None:

@@ -77,10 +77,10 @@ def call_before_exit(act: Callable[[], object]) -> None:
 
 
 def show_progress(jobs: int, seconds: float) -> None:
-    """Write on a terminal what the exit waits for."""
+    """Write on a terminal what the exit, or a `close`, waits for."""
     if jobs and sys.stderr and sys.stderr.isatty():
         what = "1 conversation" if jobs == 1 else f"{jobs:,} conversations"
-        line = f"memgraph: learning from {what} before the exit, at most {seconds:g} s (Ctrl-C leaves the rest)\n"
+        line = f"memgraph: learning from {what}, at most {seconds:g} s (Ctrl-C leaves the rest)\n"
         sys.stderr.write(line)
         sys.stderr.flush()
 

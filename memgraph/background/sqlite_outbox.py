@@ -23,7 +23,7 @@ from memgraph.background.outbox import (
     UserTexts,
 )
 from memgraph.background.schedule import NEVER
-from memgraph.errors import ConfigError, OutboxError, QueueFullError
+from memgraph.errors import ConfigError, OutboxError
 from memgraph.models import Scope
 from memgraph.storage.paths import absolute, default_folder, path_of_url
 
@@ -52,12 +52,12 @@ class SqliteOutbox(Outbox):
     """
 
     def __init__(self, path: str | Path | None = None, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
-        self._path = absolute(path or default_folder() / FILE)
-        self._name = f"sqlite:{self._path}"
+        self.file = file = absolute(path or default_folder() / FILE)
+        self._name = f"sqlite:{file}"
         connect = partial(
             Database,
-            self._path,
-            name=str(self._path),
+            file,
+            name=str(file),
             migrations=sql.MIGRATIONS,
             error_class=OutboxError,
             busy_timeout=busy_timeout,
@@ -89,9 +89,9 @@ class SqliteOutbox(Outbox):
                 job_id, first_at, due_at, retry_at = found
                 due = timing.next_due(first_at, now, due_at, retry_at)
                 db.execute(sql.UPDATE_DUE, {**params, "id": job_id, "at": now, "due": due})
-            elif db.execute(sql.COUNT_PENDING).fetchone()[0] >= max_jobs:
-                raise QueueFullError(self.name, max_jobs)
             else:
+                pending, of_user = db.execute(sql.COUNT_PENDING, params).fetchone()
+                self.check_capacity(pending, of_user, max_jobs)
                 row = {**params, "aside": 0, "at": now, "due": due_if_new}
                 job_id = db.execute(sql.INSERT_JOB, row).lastrowid
             db.execute(sql.INSERT_SUBMISSION, {"id": job_id, "at": now, "messages": messages})
@@ -143,7 +143,7 @@ class SqliteOutbox(Outbox):
                 _finish_job(db, claim.job_id, timing)
             if was_held and deletion not in {"", claim.deletion}:
                 db.execute(sql.INSERT_FOUND_DELETION, {**self._scope_params(claim.key.scope), "at": deletion})
-            is_idle = db.execute(sql.COUNT_PENDING).fetchone()[0] == 0
+            is_idle = db.execute(sql.COUNT_PENDING, {"user_id": None}).fetchone()[0] == 0
         if was_held and is_idle:
             self._quick.truncate_log()
         return was_held

@@ -139,7 +139,10 @@ SELECT_JOB = f"""
     SELECT id, first_at, due_at, retry_at FROM job WHERE {_OF_KEY} AND aside = 0 AND storage IN (:storage, '')
     ORDER BY storage DESC LIMIT 1
 """
-COUNT_PENDING = f"SELECT count(*) FROM job WHERE aside = 0 AND {_IS_SCHEDULED}"
+COUNT_PENDING = f"""
+    SELECT count(*), count(*) FILTER (WHERE user_id = :user_id)
+    FROM job WHERE aside = 0 AND {_IS_SCHEDULED}
+"""
 INSERT_JOB = """
     INSERT INTO job (user_id, agent_name, thread_id, storage, aside, first_at, last_at, due_at)
     VALUES (:user_id, :agent_name, :thread_id, :storage, :aside, :at, :at, :due)

@@ -78,10 +78,10 @@ class BackgroundUpkeep:
         try:
             state = make_upkeep_graph(self._resolver).invoke({}, config, context=context)
         except MemgraphError as error:
-            logger.warning("upkeep of %s failed: %s; a later update tries again", scope, error)
+            logger.warning("upkeep of %s failed: %s; a later update tries again", scope.log_name, error)
             return None
         report = cast("Report", state["report"])
-        logger.info("upkeep of %s: %s, %s calls of the model", scope, report.counts, report.usage.calls)
+        logger.info("upkeep of %s: %s, %s calls of the model", scope.log_name, report.counts, report.usage.calls)
         if "saved" not in state:
             self._checked.put(str(scope), Upkeep(at=timestamp(now), revision=memory.revision))
         return report

@@ -205,7 +205,7 @@ class Worker:
                 self._woken = False
 
     def _end_if_idle(self) -> bool:
-        """Return whether the dispatcher ends, since nothing runs and nobody needs it; `start` starts it again."""
+        """Return whether the dispatcher ends, since nothing runs and it has no user; `start` starts it again."""
         with self._lock:
             is_needed = self._woken or self._running or (self._keep_polling and self._is_used())
             if not is_needed:

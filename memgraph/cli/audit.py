@@ -127,10 +127,10 @@ def _fix(
 ) -> None:
     """Apply the suggestions that were shown to the memory as it is stored by then."""
     from memgraph.audit import apply_fixes, rewritten_episodes
-    from memgraph.cli.io import backup_path, write_memory
     from memgraph.cli.output import one_line
     from memgraph.editing import update_memory, with_episodes
     from memgraph.report import diff
+    from memgraph.storage.backups import new_name
 
     suggested = [finding for finding in findings if finding.is_fixable]
     if not suggested:
@@ -144,8 +144,7 @@ def _fix(
     if not (yes or _confirm(ctx.output)):
         ctx.output.line("Nothing was changed.")
         return
-    backup = backup_path(scope)
-    write_memory(backup, with_episodes(memory, episodes))
+    backup = ctx.backups.save(scope, with_episodes(memory, episodes), new_name())
     shown = {_identify(finding) for finding in suggested}
     saved = update_memory(
         ctx.storage,

@@ -209,7 +209,7 @@ class Chat:
             memory = update_memory(
                 self.storage,
                 self.scope,
-                lambda memory: add_fact(memory, words, evidence=evidence),
+                lambda memory: add_fact(memory, words, evidence=evidence, by_person=True),
                 policy=self.settings.policy,
             )
         except EditError as error:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memgraph.config import LoadedSettings
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
+    from memgraph.storage.backups import Backups
 
 UserOption = Annotated[str, typer.Option("--user", "-u", metavar="USER", help="User whose memory is used.")]
 AgentOption = Annotated[
@@ -70,6 +71,13 @@ class CommandContext:
         if isinstance(storage, InMemoryStorage):
             self.output.notice("The storage memory: is in RAM: nothing is kept when this command ends.")
         return storage
+
+    @cached_property
+    def backups(self) -> Backups:
+        """The backups of the memories in this storage."""
+        from memgraph.storage.backups import Backups
+
+        return Backups.of(self.storage.name, self.settings.api_backups)
 
 
 def _common(

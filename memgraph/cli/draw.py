@@ -9,11 +9,12 @@ import typer
 
 from memgraph.cli.command import CommandContext, add_command
 
+NEEDS_EXTRA = "ASCII art needs grandalf: pip install 'langgraph-memgraph[draw]', or print Mermaid with --form mermaid"
+
 
 class DrawFormat(StrEnum):
     """Output format of `memgraph draw`."""
 
-    BOTH = "both"
     MERMAID = "mermaid"
     ASCII = "ascii"
 
@@ -26,20 +27,21 @@ def register(app: typer.Typer) -> None:
 def draw(
     ctx: CommandContext,
     *,
-    form: Annotated[DrawFormat, typer.Option("--form", help="Mermaid source, ASCII art, or both.")] = DrawFormat.BOTH,
+    form: Annotated[DrawFormat, typer.Option("--form", help="Mermaid source or ASCII art.")] = DrawFormat.MERMAID,
 ) -> None:
     """Print the graph of a memory update.
 
     memgraph draw
     memgraph draw --form mermaid > update.mmd
     """
+    from memgraph.errors import ConfigError
     from memgraph.graph import build_graph
 
     graph = build_graph(review=ctx.settings.review).get_graph()
-    drawings = {
-        **({"mermaid": graph.draw_mermaid()} if form is not DrawFormat.ASCII else {}),
-        **({"ascii": graph.draw_ascii()} if form is not DrawFormat.MERMAID else {}),
-    }
+    try:
+        drawing = graph.draw_mermaid() if form is DrawFormat.MERMAID else graph.draw_ascii()
+    except ImportError as error:
+        raise ConfigError(NEEDS_EXTRA) from error
     if not ctx.output.as_json:
-        typer.echo("\n".join(drawings.values()))
-    ctx.output.result(drawings)
+        typer.echo(drawing)
+    ctx.output.result({form.value: drawing})

@@ -55,6 +55,7 @@ def add(
             confidence=confidence,
             source_error=avoid,
             categories=ctx.settings.policy.category_names,
+            by_person=True,
         )
         added[:] = changed.facts[-1:]
         return changed
@@ -89,6 +90,7 @@ def edit(
             confidence=confidence,
             source_error=avoid,
             categories=ctx.settings.policy.category_names,
+            by_person=True,
         )
 
     memory = _edit(ctx, user, agent, change)

@@ -28,7 +28,9 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     outbox: OutboxOption = None,
 ) -> None:
-    """Delete a memory permanently. Its pending conversations are discarded by the processes that submitted them.
+    """Delete a memory permanently, with its backups.
+
+    Its pending conversations are discarded by the processes that submitted them.
 
     Without --agent, deletes the memory that all agents of USER share.
 
@@ -37,8 +39,8 @@ def forget(
     """
     from memgraph.background.drain import forget_submissions
     from memgraph.background.planning import last_deletion
-    from memgraph.cli.format import format_scope
-    from memgraph.editing import discard_rebuild
+    from memgraph.cli.format import format_scope, pluralize
+    from memgraph.editing import discard_copies
     from memgraph.models import Scope
 
     scope = Scope(user, agent)
@@ -46,15 +48,16 @@ def forget(
     if not yes and not _confirm(ctx, scope):
         ctx.output.line("Nothing was deleted.")
         return
-    discard_rebuild(storage, scope)
+    backups = discard_copies(storage, scope, ctx.backups)
     deletion = storage.delete(scope)
     with open_outbox(ctx, outbox) as opened:
         forget_submissions(opened.for_storage(storage.name), scope, last_deletion(deletion), now=time.time())
-    ctx.output.line(f"Deleted the memory of {format_scope(scope)} in {storage.location(scope)}.")
+    copies = f", and {pluralize(backups, 'backup')} in {ctx.backups.folder}" if backups else ""
+    ctx.output.line(f"Deleted the memory of {format_scope(scope)} in {storage.location(scope)}{copies}.")
     agents = _remaining_agents(ctx, scope)
     if agents:
         ctx.output.line(f"Memories of these agents remain: {', '.join(agents)}. Delete each with --agent.")
-    ctx.output.result({"forgotten": True, "revision": deletion.revision, "agents_left": agents})
+    ctx.output.result({"forgotten": True, "revision": deletion.revision, "backups": backups, "agents_left": agents})
 
 
 def _confirm(ctx: CommandContext, scope: Scope) -> bool:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import EntryChange, Fact, MemoryChanges, PersonDecision, Revision
 
+_MAKE_ROOM = frozenset({"update", "tool", "import"})
+"""Authors that take a change out of quarantine only to make room for another one."""
+
 RevisionArgument = Annotated[int | None, typer.Argument(metavar="[REVISION]", help="Default: the latest change.")]
 
 
@@ -151,8 +154,10 @@ def format_revision(entry: Revision) -> str:
     thread = f" in thread {one_line(entry.thread)}" if entry.thread else ""
     undone = f" of {entry.undoes}" if entry.undoes else ""
     decided = f" (a person: {describe_decisions(entry.decisions)})" if entry.decisions else ""
+    left = sum(item.after is None for item in entry.changes.quarantine) if entry.by in _MAKE_ROOM else 0
+    dropped = f" ({left} dropped from the full quarantine)" if left else ""
     author = f"{one_line(entry.by)}{undone}{thread}"
-    return f"{entry.revision}  {one_line(entry.at)}  {author}: {describe(entry.changes)}{decided}"
+    return f"{entry.revision}  {one_line(entry.at)}  {author}: {describe(entry.changes)}{decided}{dropped}"
 
 
 def describe_decisions(decisions: Sequence[PersonDecision]) -> str:

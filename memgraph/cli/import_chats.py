@@ -40,7 +40,7 @@ def import_chats(
 
     if file == STDIN:
         raise EditError(f"an export of {system} is read from a file, not from stdin")
-    settings = ctx.settings.model_copy(update={"model_name": model} if model else {})
+    settings = ctx.settings.model_copy(update={"max_calls": None} | ({"model_name": model} if model else {}))
     export = read_chats(Path(file), system)
     _show_export(ctx, export, settings)
     if dry_run:
@@ -55,7 +55,20 @@ def import_chats(
             f"changes need a review (review: {settings.review}), which an import cannot ask for: add the conversations "
             "by MemoryClient.add(..., background=True), and decide with `memgraph review`"
         )
-    _learn(ctx, export, scope, resolve_model(ctx, settings))
+    settings = resolve_model(ctx, settings)
+    calls = _count_calls(ctx, export, scope, settings)
+    ctx.output.line(f"Learning takes at least {pluralize(calls, 'call')} of the model.")
+    _learn(ctx, export, scope, settings)
+
+
+def _count_calls(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Settings) -> int:
+    from memgraph.nodes.build_prompt import count_passes
+    from memgraph.rules.watermark import unlearned_turns
+    from memgraph.text.turns import turns_of
+
+    threads = ctx.storage.load(scope).threads
+    turns = (unlearned_turns(turns_of(chat.messages), threads.get(chat.thread_id)) for chat in export.chats)
+    return sum(count_passes(new, settings.policy) for new in turns)
 
 
 def _learn(ctx: CommandContext, export: ChatExport, scope: Scope, settings: Settings) -> None:

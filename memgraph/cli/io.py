@@ -1,10 +1,9 @@
-"""Input files, export folders, and backups."""
+"""Input files, export folders, and private output files."""
 
 from __future__ import annotations
 
 import os
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from memgraph.errors import MemgraphError
 
 if TYPE_CHECKING:
     from memgraph.importers import ExportDocument
-    from memgraph.models import Memory, Scope
 
 
 STDIN = "-"
@@ -57,22 +55,6 @@ def display_name(file: str) -> str:
 def default_thread(file: str) -> str:
     """Return the default thread of a conversation: its file name without the suffix."""
     return "stdin" if file == STDIN else Path(file).stem
-
-
-def backup_path(scope: Scope) -> Path:
-    """Return a file name with the owner and the time, valid for any user id."""
-    from memgraph.storage.paths import folder_name
-
-    owner = folder_name(scope.user_id) + (f"-{scope.agent_name}" if scope.agent_name else "")
-    return Path(f"memgraph-backup-{owner}-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.json").absolute()
-
-
-def write_memory(path: Path, memory: Memory) -> None:
-    """Write *memory* to a file that only its owner can read."""
-    from memgraph.storage.document import serialize
-
-    _, data = serialize(memory)
-    write_private(path, data)
 
 
 def write_private(path: Path, data: bytes) -> None:

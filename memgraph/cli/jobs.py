@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -42,10 +43,16 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
         memgraph pending
         memgraph pending --outbox sqlite:outbox.db
     """
+    from memgraph.background.reviews import read_review
+
     now = time.time()
     with open_outbox(ctx, outbox) as opened:
         pending, failed = opened.pending(now=now), opened.dead_letters()
-        in_review = [held.job for held in opened.in_review()]
+        reviews = [(held.job, read_review(held)) for held in opened.in_review()]
+        in_review = [
+            job if review.is_readable else replace(job, error=review.proposal.refused[0].reason)
+            for job, review in reviews
+        ]
         name = opened.name
     if pending:
         _list(ctx, f"Pending in {name}:", [(job, _describe_status(job, now, ctx.storage.name)) for job in pending])
@@ -55,7 +62,8 @@ def pending(ctx: CommandContext, *, outbox: OutboxOption = None) -> None:
         ctx.output.line(f"No pending conversations in {name}.")
     if in_review:
         ctx.output.line()
-        _list(ctx, "In review (decide with `memgraph review`):", [(job, "waiting for a decision") for job in in_review])
+        statuses = [(job, job.error or "waiting for a decision") for job in in_review]
+        _list(ctx, "In review (decide with `memgraph review`):", statuses)
     if failed:
         ctx.output.line()
         _list(ctx, "Failed (requeue with `memgraph retry`):", [(job, job.error) for job in failed])

@@ -51,7 +51,7 @@ def new(
 
 
 def _write_project(folder: Path, name: str) -> list[str]:
-    """Write all files beside *folder* and move them there in one step; return their names."""
+    """Write all files next to *folder* and move them there in one step; return their names."""
     from memgraph import __version__
 
     values = {"name": name, "version": __version__}

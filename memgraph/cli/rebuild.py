@@ -38,7 +38,7 @@ def rebuild(
         memgraph rebuild --user ada --model openai:gpt-4.1
     """
     from memgraph.background.rebuild import Rebuilder
-    from memgraph.cli.format import format_scope
+    from memgraph.cli.format import format_scope, pluralize
     from memgraph.cli.users import load_existing
     from memgraph.errors import EditError
     from memgraph.models import Scope
@@ -53,6 +53,7 @@ def rebuild(
     settings = resolve_model(ctx, ctx.settings.model_copy(update={"model_name": model} if model else {}))
     ctx.output.line(f"Rebuild of the memory of {format_scope(scope)}", "bold")
     rebuilder = Rebuilder(ctx.storage, scope, settings)
+    ctx.output.line(f"Learning takes at least {pluralize(rebuilder.count_calls(), 'call')} of the model.", "dim")
     learned = rebuilder.learn(lambda done, total: ctx.output.line(f"{done:,} of {total:,} episodes learned.", "dim"))
     show_rebuild(ctx.output, learned)
     is_replaced = not dry_run and learned.changes.has_content and (yes or typer.confirm("Replace the memory?"))

@@ -57,7 +57,8 @@ def serve(
     app = create_app(ctx.settings, authenticator=authenticator, hosts=allowed_hosts(host), storage=ctx.storage)
     app.services.open()  # invalid settings fail before the port is opened
     with listen(host, port) as listener:
-        _print_usage(ctx, make_url(listener, "/memory"), token, is_open=authenticator.is_open)
+        url = make_url(listener, "/memory")
+        _print_usage(ctx, url, token, app.sessions.issue_code(), is_open=authenticator.is_open)
         run_app(app, listener)
     ctx.output.line("Stopped.")
 
@@ -127,12 +128,14 @@ def make_url(listener: socket.socket, path: str) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
 
 
-def _print_usage(ctx: CommandContext, url: str, token: str | None, *, is_open: bool) -> None:
+def _print_usage(ctx: CommandContext, url: str, token: str | None, code: str | None, *, is_open: bool) -> None:
     line = ctx.output.line
     line(f"Serving the memories in {ctx.storage.name} at {url} (API documentation: {url}/docs)")
     if token:
         line(f"Generated token: {token}")
-    line(f"See the memories in a browser: {url}/{f'page/sign-in?token={token}' if token else ''}")
+    line(f"See the memories in a browser: {url}/{f'page/sign-in?code={code}' if code else ''}")
+    if code:
+        line("The link works once, within 15 minutes.")
     if is_open:
         line("No token is required: any user of this machine can read and change every memory.", "yellow")
     header = "" if is_open else f' -H "Authorization: Bearer {token or "$MEMGRAPH_API_TOKEN"}"'
@@ -155,6 +158,7 @@ def run_app(app: ASGIApp, listener: socket.socket) -> None:
     config = uvicorn.Config(
         app,
         http=BoundedConnection,
+        ws="none",  # a WebSocket would leave the limits of BoundedConnection
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_command
-from memgraph.cli.io import backup_path, display_name, read_documents, read_input, write_memory, write_private
+from memgraph.cli.io import display_name, read_documents, read_input, write_private
 from memgraph.cli.update import ModelOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memgraph.cli.output import Output
-    from memgraph.importers import ImportReport
-    from memgraph.models import Episode, Memory, Scope
+    from memgraph.importers import ImportReport, Note
+    from memgraph.models import Episode, Memory, Refusal, Scope
+    from memgraph.storage.backups import Backups
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +49,7 @@ def export(
     from memgraph.cli.users import load_existing
     from memgraph.editing import with_episodes
     from memgraph.models import Scope
+    from memgraph.storage.document import serialize
 
     scope = Scope(user, agent)
     if file_format == "markdown":
@@ -58,7 +60,7 @@ def export(
     if file is None:
         typer.echo(format_json(dump_memory(memory)))
         return
-    write_memory(Path(file), memory)
+    write_private(Path(file), serialize(memory)[1])
     ctx.output.line(f"Wrote {file}.")
     ctx.output.result(
         {"file": file, "revision": memory.revision, "facts": len(memory.facts), "episodes": len(episodes)}
@@ -106,14 +108,15 @@ def import_(
         bool,
         typer.Option(
             "--replace",
-            help="Replace the memory instead of merging; a backup is written to the working directory first.",
+            help="Replace the memory instead of merging; a backup is kept for 90 days, until forget or erase.",
         ),
     ] = False,
     trusted: Annotated[
         bool,
         typer.Option(
             "--trusted",
-            help="Keep the marks in FILE: facts written by a person, threads learned from. For your backups.",
+            help="Take FILE as it is, for your own exports and backups: nothing in it is held back, and it defines "
+            "which facts a person wrote, and which threads were learned from.",
         ),
     ] = False,
     model: ModelOption = None,
@@ -121,13 +124,15 @@ def import_(
 ) -> None:
     """Import FILE into a memory.
 
-    Adds facts and episodes that are not known yet, and fills empty summaries. No episode is ever replaced.
+    Adds facts and episodes that are not known yet, and fills empty summaries. No episode is ever replaced. What steers
+    a model is held back and reported, secrets are masked.
 
         memgraph import ada.json --user ada
         memgraph import export.json --user ada --from mem0 --dry-run
         memgraph import export.zip --user ada --from chatgpt --model gpt-4.1-mini
     """
     from memgraph.editing import missing_episodes, take_episodes, update_memory
+    from memgraph.editing.update import check_limits
     from memgraph.errors import EditError
     from memgraph.importers import CHAT_SYSTEMS
     from memgraph.models import ChangeOrigin, Scope
@@ -148,24 +153,28 @@ def import_(
     imported, episodes = take_episodes(imported)
     stored = ctx.storage.episodes(scope)
     new = missing_episodes(stored, episodes, ctx.settings.policy)
-    pending = PendingImport(imported, backup_path(scope) if replace else None, trusted=trusted, episodes=stored)
+    pending = PendingImport(imported, scope, ctx.backups if replace else None, trusted=trusted, episodes=stored)
     if dry_run:
-        saved = pending.preview(ctx.storage.load(scope))
+        known = ctx.storage.load(scope)
+        saved = pending.preview(known)
+        check_limits(known, saved, ctx.settings.policy)
+        _show_notes(ctx.output, "Held back:", pending.held)
         ctx.output.line("Nothing was changed (--dry-run).", "bold")
     else:
         saved = update_memory(
             ctx.storage, scope, pending.apply, origin=ChangeOrigin(by="import"), policy=ctx.settings.policy
         )
         ctx.storage.append_episodes(scope, new, ctx.settings.policy)
+        _show_notes(ctx.output, "Held back:", pending.held)
         _print_counts(ctx, scope, pending.counts(saved) | {"episodes": len(new)}, pending.saved_backup)
-        _warn_if_over_limit(ctx, saved)
     ctx.output.result(
         {
             "counts": {**pending.counts(saved), "episodes": len(new)},
-            "backup": None if dry_run else pending.saved_backup,
+            "backup": pending.saved_backup,
             "revision": saved.revision,
             "dry_run": dry_run,
             "report": report.model_dump(mode="json") if report else None,
+            "held": [note.model_dump(mode="json") for note in pending.held],
         }
     )
 
@@ -197,41 +206,56 @@ class PendingImport:
 
     Args:
         imported: The imported memory.
-        backup: Backup file of the memory to replace; None merges instead.
+        scope: Whose memory.
+        backups: Where the memory to replace is backed up; None merges instead.
         trusted: See `merge_memory`.
         episodes: The stored episodes, for the backup.
+
+    Attributes:
+        held: What was held back or changed at the last attempt, with the reasons.
     """
 
     def __init__(
-        self, imported: Memory, backup: Path | None, *, trusted: bool, episodes: Sequence[Episode] = ()
+        self,
+        imported: Memory,
+        scope: Scope,
+        backups: Backups | None,
+        *,
+        trusted: bool,
+        episodes: Sequence[Episode] = (),
     ) -> None:
+        from memgraph.storage.backups import new_name
+
+        self.saved_backup: str | None = None
+        """Path of the backup, if one was written."""
         self._imported = imported
-        self._backup = backup
+        self._scope = scope
+        self._backups = backups
+        self._name = new_name()
         self._trusted = trusted
         self._episodes = episodes
         self._before = imported
+        self.held: tuple[Refusal, ...] = ()
 
     def preview(self, memory: Memory) -> Memory:
         """Return the result for the stored *memory*."""
-        from memgraph.editing import merge_memory, replace_memory
+        from memgraph.editing import admit_document, merge_memory, replace_memory
 
-        self._before = memory
-        change = merge_memory if self._backup is None else replace_memory
-        return change(memory, self._imported, trusted=self._trusted)
+        self._before, imported = memory, self._imported
+        if not self._trusted:
+            imported, self.held = admit_document(imported, memory)
+        change = merge_memory if self._backups is None else replace_memory
+        return change(memory, imported, trusted=True)
 
     def apply(self, memory: Memory) -> Memory:
         """Return the result, and write a backup of *memory* if it is replaced."""
         from memgraph.editing import with_episodes
 
         result = self.preview(memory)
-        if self._backup and not memory.is_empty:
-            write_memory(self._backup, with_episodes(memory, self._episodes))
+        if self._backups and not memory.is_empty:
+            backup = self._backups.save(self._scope, with_episodes(memory, self._episodes), self._name)
+            self.saved_backup = str(backup)
         return result
-
-    @property
-    def saved_backup(self) -> str | None:
-        """Path of the backup, if one was written."""
-        return str(self._backup) if self._backup and not self._before.is_empty else None
 
     def counts(self, after: Memory) -> dict[str, int]:
         """Count the changes."""
@@ -243,15 +267,22 @@ class PendingImport:
 def show_report(output: Output, report: ImportReport) -> None:
     """Show what was imported from another system."""
     from memgraph.cli.format import pluralize
-    from memgraph.cli.output import one_line
 
     imported = f"{pluralize(report.facts, 'fact')} and {pluralize(report.summaries, 'summary')}"
     output.line(f"Read {imported}; {len(report.changed):,} changed, {len(report.left):,} skipped.", "bold")
-    for title, notes in (("Changed:", report.changed), ("Skipped:", report.left)):
-        if notes:
-            output.line(title, "cyan", indent=2)
-        for note in notes:
-            output.line(f"{one_line(note.what)}: {one_line(note.why)}", indent=4)
+    _show_notes(output, "Changed:", report.changed)
+    _show_notes(output, "Skipped:", report.left)
+
+
+def _show_notes(output: Output, title: str, notes: Sequence[Note | Refusal]) -> None:
+    from memgraph.cli.output import one_line
+    from memgraph.models import Refusal
+
+    if notes:
+        output.line(title, "cyan", indent=2)
+    for note in notes:
+        what, why = (note.item, note.reason) if isinstance(note, Refusal) else (note.what, note.why)
+        output.line(f"{one_line(what)}: {one_line(why)}", indent=4)
 
 
 def _print_counts(ctx: CommandContext, scope: Scope, counts: dict[str, int], backup: str | None) -> None:
@@ -264,10 +295,3 @@ def _print_counts(ctx: CommandContext, scope: Scope, counts: dict[str, int], bac
     if backup:
         ctx.output.line(f"Backup of the previous memory: {backup}")
         ctx.output.line("To restore it, import it with --replace --trusted.")
-
-
-def _warn_if_over_limit(ctx: CommandContext, memory: Memory) -> None:
-    learned = sum(not fact.is_manual for fact in memory.facts)
-    limit = ctx.settings.max_facts
-    if learned > limit:
-        ctx.output.notice(f"{learned:,} learned facts exceed max_facts ({limit:,}): the next update evicts the excess.")

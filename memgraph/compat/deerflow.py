@@ -16,16 +16,17 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import PrivateAttr
 
 from memgraph.compat.opened_memory import FactFields, OpenedMemory
-from memgraph.editing import merge_memory, read_document
+from memgraph.editing import merge_memory, missing_episodes, read_document, take_episodes
 from memgraph.errors import MemgraphError
 from memgraph.models import Fact, Memory, Scope
 from memgraph.retrieval.recall import rank_facts
-from memgraph.retrieval.render import CLOSING
+from memgraph.retrieval.render import CLOSING, may_recall
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -115,9 +116,9 @@ class DeerFlowMemory:
     ) -> list[Document]:
         """Return the facts that match *query*, the best first."""
         scope, storage = _scope(user_id, agent_name), self._parts.storage
-        ranked = rank_facts(storage.load(scope).facts, query, episodes=storage.episodes(scope))
-        facts = [each.fact for each in ranked if each.similarity > 0 or not query.strip()]
-        return [_dump(fact) for fact in facts if category in {None, fact.category}][:top_k]
+        ranked = rank_facts(storage.load(scope).facts, query, episodes=storage.episodes(scope), matching=True)
+        wanted = (each.fact for each in ranked if category in {None, each.fact.category})
+        return list(map(_dump, islice(filter(may_recall, wanted), top_k)))
 
     def get_memory(self, *, user_id: str | None = None, agent_name: str | None = None) -> Document:
         """Return the document, whose format DeerFlow's page reads."""
@@ -136,9 +137,12 @@ class DeerFlowMemory:
     def import_memory(
         self, memory_data: Document, *, user_id: str | None = None, agent_name: str | None = None
     ) -> Document:
-        """Add what a document has and the memory does not; return the result."""
-        imported = read_document(json.dumps(memory_data).encode(), "the imported memory")
-        return _dump(self._parts.change(_scope(user_id, agent_name), lambda memory: merge_memory(memory, imported)))
+        """Add what a document has and the memory does not; what steers a model is held back. Return the result."""
+        scope, storage, policy = _scope(user_id, agent_name), self._parts.storage, self._parts.settings.policy
+        imported, episodes = take_episodes(read_document(json.dumps(memory_data).encode(), "the imported memory"))
+        saved = self._parts.change(scope, lambda memory: merge_memory(memory, imported))
+        storage.append_episodes(scope, missing_episodes(storage.episodes(scope), episodes, policy), policy)
+        return _dump(saved)
 
     def create_fact(
         self,

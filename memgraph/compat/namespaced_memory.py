@@ -25,6 +25,7 @@ from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from memgraph.errors import ConfigError, EditError
 from memgraph.models import ChangeOrigin, Fact, Memory, Scope, learned_source
 from memgraph.retrieval.recall import rank_facts
+from memgraph.retrieval.render import may_recall
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.storage.langgraph import LangGraphStorage
 from memgraph.text.dates import parse_time
@@ -71,11 +72,12 @@ class NamespacedMemory:
     def search(self, query: str, wanted: Mapping[str, object]) -> list[SearchItem]:
         """Return the memories that match *query* and have all values of *wanted*, the best first; "" matches all."""
         namespace, scope = self._resolve(ensure_config())
-        ranked = rank_facts(self._storage.load(scope).facts, query, episodes=self._storage.episodes(scope))
+        episodes = self._storage.episodes(scope)
+        ranked = rank_facts(self._storage.load(scope).facts, query, episodes=episodes, matching=True)
         items = [
             _to_item(each.fact, namespace, each.similarity, self._settings.policy)
             for each in ranked
-            if each.similarity > 0 or not query.strip()
+            if may_recall(each.fact)
         ]
         return [item for item in items if wanted.items() <= item.value.items()]
 

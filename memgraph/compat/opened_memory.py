@@ -83,7 +83,7 @@ class OpenedMemory:
                 fields = {"category": category, "confidence": confidence}
                 return add_tool_fact(memory, self._caller, content, **fields, quote="").memory  # pyright: ignore[reportArgumentType]
             names = self.settings.policy.category_names
-            return add_fact(memory, content, category=category, confidence=confidence, categories=names)
+            return add_fact(memory, content, category=category, confidence=confidence, categories=names, by_person=True)
 
         memory = self.change(scope, add)
         return memory, next((fact.id for fact in memory.facts if fact.id not in known), None)
@@ -95,7 +95,7 @@ class OpenedMemory:
             _require(memory, fact_id)
             if self._edited_by == "tool":
                 return update_tool_fact(memory, self._caller, fact_id, None, **fields).memory
-            return edit_fact(memory, fact_id, **fields, categories=self.settings.policy.category_names)
+            return edit_fact(memory, fact_id, **fields, categories=self.settings.policy.category_names, by_person=True)
 
         return self.change(scope, edit)
 

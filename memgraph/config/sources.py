@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 from memgraph._validation import invalid_value, unknown_key
@@ -17,6 +19,10 @@ ROOT_KEYS = ("memory", "memories", "attachments")
 MAX_DEPTH = 50
 """Levels of nesting; a YAML alias can make a value contain itself."""
 
+REMOVED = MappingProxyType({"episode_share": "facts and the user's words compete by their scores; remove the line"})
+"""Settings of earlier releases, and what there is instead."""
+
+_log = logging.getLogger("memgraph.config")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -77,9 +83,11 @@ def from_file(path: Path, known: Iterable[str]) -> dict[str, SettingValue]:
 
 def _section(section: Mapping[str, object], source: str, known: tuple[str, ...]) -> dict[str, SettingValue]:
     for key in section:
-        if key not in known:
+        if key in REMOVED:
+            _log.warning("%s.%s is ignored: %s", source, key, REMOVED[key])
+        elif key not in known:
             raise unknown_key(key, f"{source}.{key}", known)
-    return {key: _setting(value, f"{source}.{key}") for key, value in section.items()}
+    return {key: _setting(value, f"{source}.{key}") for key, value in section.items() if key not in REMOVED}
 
 
 def _setting(raw: object, source: str) -> SettingValue:

@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from memgraph.errors import ConfigError
+from memgraph.policy import Policy
 
 if TYPE_CHECKING:
     from memgraph.context.context import Context
 
 _SHOWN_CHARS = 40
-_INSTRUCTIONS = frozenset({"categories", "sections", "profile"})
-"""Fields of the policy whose texts are part of the prompt."""
+_SERVER, _NEUTRAL, _LOWER, _HIGHER = "server", "neutral", "lower", "higher"
+STRICTER: Mapping[str, str | tuple[object, ...]] = MappingProxyType(
+    {
+        # only the server sets them: texts of the instructions, and what is kept to see and to undo what happened
+        **dict.fromkeys(("categories", "sections", "profile", "stale_days"), _SERVER),
+        **dict.fromkeys(("max_threads", "thread_mark_ids", "max_past_facts", "history_days", "max_revisions"), _SERVER),
+        # no check: how the work is cut and shown
+        **dict.fromkeys(("prompt_language", "signal_turns", "summaries", "max_episode_chars"), _NEUTRAL),
+        **dict.fromkeys(("context_turns", "batch_tokens", "max_turn_chars", "prompt_facts_tokens"), _LOWER),
+        **dict.fromkeys(
+            ("max_facts", "max_fact_chars", "max_summary_tokens", "max_tool_writes", "max_races", "max_calls"), _LOWER
+        ),
+        **dict.fromkeys(("model_tries", "model_timeout_seconds", "model_deadline_seconds"), _LOWER),
+        **dict.fromkeys(("retry_wait_seconds", "max_episodes", "episode_days"), _LOWER),
+        "fact_confidence_threshold": _HIGHER,
+        # from the least strict value to the strictest
+        "grounding": ("off", "lenient", "strict"),
+        "reconcile": ("off", "auto"),
+        "episodes": ("exchange", "user", "off"),
+    }
+)
+"""In which direction a field of the policy is stricter. A run over HTTP sets none that is missing here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +60,11 @@ class AllowedChoices:
         `enabled` is dropped if it would switch on a memory that *defaults* switch off.
 
         Raises:
-            ConfigError: If a string in it is neither allowed nor the graph's own, in *defaults*, or if it sets what
-                the model is instructed to look for.
+            ConfigError: If a string in it is neither allowed nor the graph's own, in *defaults*, or if a field of the
+                policy is less strict than the graph's, or only the server sets it.
         """
-        if run.policy and (given := _INSTRUCTIONS & run.policy.model_fields_set):
-            raise ConfigError(
-                f"context: {', '.join(sorted(given))} cannot be set in a run over HTTP: the texts are part of the "
-                "instructions; they are set on the server, in memgraph.yaml"
-            )
+        if run.policy:
+            _check_policy(run.policy, defaults.policy or Policy())
         models = {name: name for name in (*self.models, defaults.model or "offline") if isinstance(name, str)}
         return run.model_copy(
             update={
@@ -55,6 +74,31 @@ class AllowedChoices:
                 "enabled": False if defaults.enabled is False else run.enabled,
             }
         )
+
+
+def _check_policy(run: Policy, server: Policy) -> None:
+    for name in sorted(run.model_fields_set):
+        given, own = getattr(run, name), getattr(server, name)
+        direction = STRICTER.get(name, _SERVER)
+        if given == own or direction == _NEUTRAL:
+            continue
+        if direction == _SERVER:
+            raise ConfigError(
+                f"context: {name} cannot be set in a run over HTTP; it is set on the server, in memgraph.yaml"
+            )
+        if not _is_stricter(direction, given, own):
+            raise ConfigError(
+                f"context: {name} {given!r} is less strict than the server's {own!r}, and a run over HTTP can only be "
+                "stricter; change it on the server, in memgraph.yaml"
+            )
+
+
+def _is_stricter(direction: str | tuple[object, ...], given: Any, own: Any) -> bool:  # noqa: ANN401
+    if isinstance(direction, tuple):
+        return direction.index(given) > direction.index(own)
+    if given is None or own is None:  # no limit
+        return own is None
+    return (given < own) == (direction == _LOWER)
 
 
 def _choose(field_name: str, value: object, allowed: Mapping[str, str]) -> object:

@@ -68,25 +68,32 @@ class RunContext:
     open_storage: Callable[[], MemoryStorage]
     """Returns the storage, opened at first use."""
 
-    def require_storage(self, name: str) -> MemoryStorage:
-        """Return the storage, whose name must be *name*.
+    def require_storage(self, origin: Origin) -> MemoryStorage:
+        """Return the storage of *origin*, which stands in the state of the run's thread.
+
+        Every node that reads or writes a memory calls it: a state can be another run's, and be edited.
 
         Raises:
-            WrongStorageError: If it is another one, because the run was resumed without its context.
+            IdentityError: If the run names another memory.
+            WrongStorageError: If the storage is another one, because the run was resumed without its context.
         """
+        self.authorize(origin.scope)
         storage = self.open_storage()
-        if storage.name != name:
-            raise WrongStorageError(name, storage.name)
+        if storage.name != origin.storage:
+            raise WrongStorageError(origin.storage, storage.name)
         return storage
 
     def authorize(self, scope: Scope) -> None:
-        """Check that the run may work on *scope*, which the state of its thread names.
+        """Check that the run may work on *scope*. A run that is resumed without a context names no user.
 
         Raises:
-            IdentityError: If the server has authenticated another user. The thread may be another user's, and its
-                state can be edited.
+            IdentityError: If the run names another user or agent, or the server has authenticated another user.
         """
-        if self.authenticated_user_id not in (None, scope.user_id):
+        if self.user_id is None:
+            return
+        # an authenticated user is known without a context, which alone names an agent
+        is_resumed = self.authenticated_user_id is not None and self.agent_name is None
+        if scope != resolve_scope(self) and not (is_resumed and scope.user_id == self.user_id):
             raise IdentityError("the state of this thread belongs to another user's memory: start a thread of your own")
 
 
@@ -155,21 +162,17 @@ class ContextResolver:
     def bind(self, node: Callable[..., Any]) -> Callable[..., Any]:
         """Return *node*, sync or async, with a runtime whose context is the complete RunContext.
 
-        A node that works on the scope in its state is refused if the scope is another user's. functools.wraps keeps
-        the annotations, from which LangGraph reads what the node may see.
+        functools.wraps keeps the annotations, from which LangGraph reads what the node may see.
         """
 
-        def resolve(state: Mapping[str, Any], runtime: Runtime[Any]) -> Runtime[Any]:
-            context = self(runtime, get_config())
-            if "origin" in state:
-                context.authorize(state["origin"].scope)
-            return runtime.override(context=context)
+        def resolve(runtime: Runtime[Any]) -> Runtime[Any]:
+            return runtime.override(context=self(runtime, get_config()))
 
         if inspect.iscoroutinefunction(node):
 
             @functools.wraps(node)
             async def call_async(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-                output = await node(state, resolve(state, runtime))
+                output = await node(state, resolve(runtime))
                 if "outcome" in output or "report" in output:
                     note_result(output)
                 return output
@@ -178,7 +181,7 @@ class ContextResolver:
 
         @functools.wraps(node)
         def call(state: Any, runtime: Runtime[Any]) -> Any:  # noqa: ANN401
-            output = node(state, resolve(state, runtime))
+            output = node(state, resolve(runtime))
             if "outcome" in output or "report" in output:
                 note_result(output)
             return output

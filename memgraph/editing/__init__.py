@@ -5,6 +5,7 @@ A fact that a person wrote or edited has the source "manual"; learning never rem
 
 from __future__ import annotations
 
+from memgraph.editing.admission import AdmittedDocument, admit_document
 from memgraph.editing.documents import (
     merge_memory,
     missing_episodes,
@@ -23,6 +24,7 @@ from memgraph.editing.facts import (
     unused_evidence,
 )
 from memgraph.editing.history import (
+    discard_copies,
     discard_rebuild,
     explain_fact,
     find_revision,
@@ -36,11 +38,14 @@ from memgraph.editing.update import Change, FactWords, remove_words, update_memo
 from memgraph.editing.users import MemorySummary, list_users, summarize_memories
 
 __all__ = [
+    "AdmittedDocument",
     "Change",
     "FactWords",
     "MemorySummary",
     "accept_quarantined",
     "add_fact",
+    "admit_document",
+    "discard_copies",
     "discard_rebuild",
     "edit_fact",
     "edit_section",

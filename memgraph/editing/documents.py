@@ -8,13 +8,14 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from memgraph._validation import field_errors
+from memgraph.editing.admission import admit_document
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.models import DocumentModel, Episode, Fact, Memory, PastFact, StoredProfile, learned_source
+from memgraph.models import DocumentModel, Episode, Fact, Memory, PastFact, StoredProfile
 from memgraph.policy import Policy
 from memgraph.storage.document import decode
-from memgraph.text.normalize import fact_key
-from memgraph.text.secrets import mask
+from memgraph.text.episodes import kept_words
+from memgraph.text.normalize import clean_visible, fact_key
 
 MAX_FACTS = 100_000
 """Maximum number of facts of a document, and of a memory after an import. They take 5 s of CPU."""
@@ -62,7 +63,7 @@ def with_episodes(memory: Memory, episodes: Sequence[Episode]) -> Memory:
 
 
 def take_episodes(memory: Memory) -> tuple[Memory, tuple[Episode, ...]]:
-    """Return an imported memory without its key `episodes`, and what it holds, with secrets masked.
+    """Return an imported memory without its key `episodes`, and what it holds, as far as a memory keeps such words.
 
     Raises:
         EditError: If one of them is not an episode.
@@ -77,7 +78,8 @@ def take_episodes(memory: Memory) -> tuple[Memory, tuple[Episode, ...]]:
         raise EditError(f"{EPISODES}.{first.path}: {first.message}") from None
     without = memory.model_copy()  # which copies the dict of its unknown keys
     (without.model_extra or {}).pop(EPISODES, None)
-    return without, tuple(episode.model_copy(update={"text": mask(episode.text)}) for episode in episodes if episode.id)
+    kept = (episode.model_copy(update={"text": kept_words(clean_visible(episode.text))}) for episode in episodes)
+    return without, tuple(episode for episode in kept if episode.id and episode.text)
 
 
 def missing_episodes(stored: Sequence[Episode], imported: Sequence[Episode], policy: Policy) -> list[Episode]:
@@ -94,27 +96,31 @@ def merge_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -> 
     Args:
         memory: The memory to extend.
         imported: What to add.
-        trusted: Keep the marks in *imported*: which facts a person wrote, and which threads were learned from. Without
-            it, a document from anywhere could forbid that its facts are ever corrected, and keep conversations from
-            being learned.
+        trusted: Take *imported* as it is, the export or backup of its owner. Without it only what `admit_document`
+            admits is taken: a document from anywhere could steer a model, forbid that its facts are ever corrected,
+            and keep conversations from being learned.
 
     Raises:
         EditError: If the memory would have too many facts.
     """
     if not trusted:
-        imported = _as_learned(imported, memory)
+        imported = admit_document(imported, memory).memory
     added = _new_facts(memory, imported)
     if added and len(memory.facts) + len(added) > MAX_FACTS:
         total = len(memory.facts) + len(added)
         raise EditError(f"the memory would have {total:,} facts; at most {MAX_FACTS:,} are possible: import fewer")
-    merged = _with_missing_keys(_with_missing_summaries(memory, imported), imported).model_copy(
-        update={
-            "facts": (*memory.facts, *added),
-            "past": (*_new_past(memory, imported), *memory.past),
-            "profile": _with_missing_values(memory.profile, imported.profile),
-            "unreadable_facts": memory.unreadable_facts or imported.unreadable_facts,
-            "threads": {**imported.threads, **memory.threads},
-        }
+    merged = (
+        _with_missing_keys(_with_missing_summaries(memory, imported), imported)
+        .model_copy(
+            update={
+                "facts": (*memory.facts, *added),
+                "past": (*_new_past(memory, imported), *memory.past),
+                "profile": _with_missing_values(memory.profile, imported.profile),
+                "unreadable_facts": memory.unreadable_facts or imported.unreadable_facts,
+                "threads": {**imported.threads, **memory.threads},
+            }
+        )
+        .with_quarantined(*imported.quarantine)
     )
     return merged if merged == memory else merged.model_copy(update={"last_updated": current_time()})
 
@@ -130,7 +136,7 @@ def replace_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -
         trusted: As in `merge_memory`. A backup is restored completely only with it.
     """
     if not trusted:
-        imported = _as_learned(imported, memory)
+        imported = admit_document(imported, memory).memory
     return imported.model_copy(
         update={
             "revision": memory.revision,
@@ -138,21 +144,6 @@ def replace_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -
             "threads": {**imported.threads, **memory.threads},
         }
     )
-
-
-def _as_learned(imported: Memory, memory: Memory) -> Memory:
-    """Return *imported* without watermarks, its facts learned ones, except those that a person wrote in *memory*.
-
-    The quarantine is that of *memory*: a change in it could bring manual facts.
-    """
-    manual = {fact_key(fact.content) for fact in memory.facts if fact.is_manual}
-    facts = tuple(
-        fact.model_copy(update={"source": learned_source(fact.source)})
-        if fact.is_manual and fact_key(fact.content) not in manual
-        else fact
-        for fact in imported.facts
-    )
-    return imported.model_copy(update={"facts": facts, "threads": {}, "quarantine": memory.quarantine})
 
 
 def _new_facts(memory: Memory, imported: Memory) -> list[Fact]:
@@ -180,7 +171,7 @@ def _with_missing_summaries(memory: Memory, imported: Memory) -> Memory:
         own = memory.section(name)
         if own.summary:
             continue
-        found = {"summary": section.summary, "updated_at": section.updated_at} if section.summary else {}
+        found = section.model_dump(include={"summary", "updated_at", "source"}) if section.summary else {}
         filled = _fill(own.model_copy(update=found), section)
         if filled != own:
             memory = memory.with_section(name, filled)

@@ -29,7 +29,9 @@ from memgraph.rules.validation import (
     validate_summary,
     validate_text,
 )
+from memgraph.text.admission import problem_of
 from memgraph.text.normalize import fact_key
+from memgraph.text.secrets import mask
 
 DEFAULT_CATEGORY = "context"
 DEFAULT_CONFIDENCE = 1.0
@@ -45,6 +47,7 @@ def add_fact(
     source_error: str | None = None,
     evidence: Sequence[Evidence] = (),
     categories: Collection[str] = tuple(CATEGORIES),
+    by_person: bool = False,
 ) -> Memory:
     """Return *memory* with a manual fact appended.
 
@@ -56,18 +59,20 @@ def add_fact(
         source_error: What went wrong; for corrections only.
         evidence: The user's own words, if the fact is taken from a message.
         categories: The categories that the policy has.
+        by_person: Whether a person wrote it by hand, and may give orders; a program may not, and its secrets are
+            masked.
 
     Raises:
-        EditError: If an argument is invalid, or another fact has the same content.
+        EditError: If an argument is invalid or not admitted, or another fact has the same content.
     """
     fact = Fact(
         id=unique_fact_id({fact.id for fact in memory.facts}),
-        content=_validate_content(content, memory),
+        content=_validate_content(content, memory, by_person=by_person),
         category=validate_category(category, categories),
         confidence=validate_confidence(confidence),
         created_at=current_time(),
         source=MANUAL,
-        source_error=validate_source_error(source_error, category),
+        source_error=_validate_source_error(source_error, category, by_person=by_person),
         evidence=merge_evidence((), evidence),
     )
     return _with_facts(memory, (*memory.facts, fact))
@@ -82,13 +87,15 @@ def edit_fact(
     confidence: float | None = None,
     source_error: str | None = None,
     categories: Collection[str] = tuple(CATEGORIES),
+    by_person: bool = False,
 ) -> Memory:
     """Return *memory* with the given fields of the fact *fact_id* changed; the fact is manual from then on.
 
-    Its category is one of *categories*, or stays: one that is no longer configured is kept.
+    Its category is one of *categories*, or stays: one that is no longer configured is kept. *by_person* is that of
+    `add_fact`.
 
     Raises:
-        EditError: If there is no such fact, no field is given, or a field is invalid.
+        EditError: If there is no such fact, no field is given, or a field is invalid or not admitted.
     """
     if content is None and category is None and confidence is None and source_error is None:
         raise EditError(f"nothing to change in {fact_id}: give a content, a category, a confidence or what went wrong")
@@ -98,11 +105,14 @@ def edit_fact(
         new_category = validate_category(category, categories)
     edited = fact.model_copy(
         update={
-            "content": fact.content if content is None else _validate_content(content, memory, ignored_id=fact_id),
+            "content": fact.content
+            if content is None
+            else _validate_content(content, memory, ignored_id=fact_id, by_person=by_person),
             "category": new_category,
             "confidence": fact.confidence if confidence is None else validate_confidence(confidence),
             "source": MANUAL,
-            "source_error": validate_source_error(source_error, new_category)
+            "origin": None,
+            "source_error": _validate_source_error(source_error, new_category, by_person=by_person)
             or (fact.source_error if new_category == "correction" else None),
         }
     )
@@ -154,24 +164,30 @@ def find_fact(memory: Memory, fact_id: str) -> Fact:
 
 
 def edit_section(
-    memory: Memory, name: SectionName, summary: str, *, sections: Collection[str] = tuple(SECTIONS)
+    memory: Memory,
+    name: SectionName,
+    summary: str,
+    *,
+    sections: Collection[str] = tuple(SECTIONS),
+    by_person: bool = False,
 ) -> Memory:
     """Return *memory* with the summary *name* replaced; an empty text removes the summary.
 
     An update whose model saw the old text will not overwrite the new one. The name is one of *sections*, those that
-    the policy has, or that of a summary which the memory has.
+    the policy has, or that of a summary which the memory has. *by_person* is that of `add_fact`.
 
     Raises:
-        EditError: If there is no such summary, or *summary* contains hidden characters, or more than 1,000 tokens.
+        EditError: If there is no such summary, or *summary* is not admitted, or has more than 1,000 tokens.
     """
     if name not in sections and not memory.section(name).summary:
         raise EditError(f"there is no summary {name[:80]!r}; there are {', '.join(map(to_camel, sections))}")
-    text = validate_summary(summary) if summary.strip() else ""
+    text = _admitted(validate_summary(summary), "a summary", by_person=by_person) if summary.strip() else ""
     section = memory.section(name)
     if text == section.summary:
         return memory
     at = current_time()
-    edited = section.model_copy(update={"summary": text, "updated_at": at}) if text else Section(updated_at=at)
+    written = {"summary": text, "updated_at": at, "source": MANUAL if by_person else ""}
+    edited = section.model_copy(update=written) if text else Section(updated_at=at)
     return memory.with_section(name, edited).model_copy(update={"last_updated": at})
 
 
@@ -187,9 +203,24 @@ def current_time() -> str:
     return timestamp(datetime.now(UTC))
 
 
-def _validate_content(content: str, memory: Memory, *, ignored_id: str | None = None) -> str:
-    """Return *content*, stripped, if it is valid and no fact but *ignored_id* has the same content."""
-    content = validate_text(content, "a fact")
+def _admitted(text: str, name: str, *, by_person: bool) -> str:
+    """Return what a person wrote as it is; what a program wrote with secrets masked, if it is admitted."""
+    if by_person:
+        return text
+    masked = mask(text)
+    if problem := problem_of(masked):
+        raise EditError(f"{name} is not admitted: {problem}; a person may write it on the page or by `memgraph fact`")
+    return masked
+
+
+def _validate_source_error(source_error: str | None, category: str, *, by_person: bool) -> str | None:
+    text = validate_source_error(source_error, category)
+    return text and _admitted(text, "source_error", by_person=by_person)
+
+
+def _validate_content(content: str, memory: Memory, *, ignored_id: str | None = None, by_person: bool) -> str:
+    """Return *content*, stripped, if it is valid and admitted and no fact but *ignored_id* has the same content."""
+    content = _admitted(validate_text(content, "a fact"), "a fact", by_person=by_person)
     key = fact_key(content)
     same = next((fact for fact in memory.facts if fact.id != ignored_id and fact_key(fact.content) == key), None)
     if same:

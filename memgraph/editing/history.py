@@ -13,6 +13,7 @@ from memgraph.history.undo import FactHistory, Undo, find_undoable, memory_at, t
 from memgraph.models import ChangeOrigin, Memory, Revision, Scope
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
+from memgraph.storage.backups import Backups
 from memgraph.text import dates
 
 _PAGE = 50
@@ -139,6 +140,19 @@ def discard_rebuild(storage: MemoryStorage, scope: Scope) -> None:
     place = rebuild_scope(scope)
     if progress_of(storage.load(place)):
         storage.delete(place)
+
+
+def discard_copies(storage: MemoryStorage, scope: Scope, backups: Backups) -> int:
+    """Delete the copies of the memory of *scope*: an unfinished rebuild, and its backups.
+
+    Returns:
+        The number of backups.
+
+    Raises:
+        StorageError: If something cannot be read or deleted.
+    """
+    discard_rebuild(storage, scope)
+    return backups.delete(scope)
 
 
 def load_revision(storage: MemoryStorage, scope: Scope, number: int) -> Memory:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import EditError
-from memgraph.models import Fact, Memory, Quarantined, Section
+from memgraph.models import MANUAL, Fact, Memory, Quarantined, Section
 from memgraph.policy import Policy
+from memgraph.retrieval.render import may_recall
 from memgraph.rules.past import end_facts
 from memgraph.sections import section_name
 from memgraph.text.normalize import fact_key
@@ -27,6 +28,7 @@ def accept_quarantined(memory: Memory, change_id: str) -> Memory:
     """Return *memory* with the change *change_id* applied.
 
     What its facts replace is past, manual facts too, since a person decides; only learned facts are removed otherwise.
+    A fact that no program may add, such as an order, is manual then.
 
     Raises:
         EditError: If there is no such change.
@@ -42,9 +44,8 @@ def accept_quarantined(memory: Memory, change_id: str) -> Memory:
     for key, summary in change.summaries.items():
         if summary:
             name = section_name(key)
-            section = Section.model_validate(
-                accepted.section(name).model_dump() | {"summary": summary, "updated_at": at}
-            )
+            written = {"summary": summary, "updated_at": at, "source": MANUAL}
+            section = Section.model_validate(accepted.section(name).model_dump() | written)
             accepted = accepted.with_section(name, section)
     return reject_quarantined(accepted, change_id).model_copy(update={"last_updated": at})
 
@@ -65,7 +66,9 @@ def _new_facts(change: Quarantined, known: tuple[Fact, ...]) -> list[Fact]:
     new: list[Fact] = []
     for fact in change.facts:
         if (key := fact_key(fact.content)) not in keys:
-            new.append(fact.model_copy(update={"id": unique_fact_id(ids)}) if fact.id in ids else fact)
+            fact_id = unique_fact_id(ids) if fact.id in ids else fact.id
+            source = fact.source if may_recall(fact) else MANUAL
+            new.append(fact.model_copy(update={"id": fact_id, "source": source}))
             keys.add(key)
             ids.add(new[-1].id)
     return new

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from memgraph.editing.facts import unused_evidence
-from memgraph.errors import ForgottenError, RevisionConflictError
+from memgraph.errors import EditError, ForgottenError, RevisionConflictError
 from memgraph.models import ChangeOrigin, Episode, Fact, Memory, Scope
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
+from memgraph.storage.document import serialize
 from memgraph.storage.revisions import recorded_as
 
 MAX_ATTEMPTS = 50
+MAX_DOCUMENT_BYTES = 50_000_000
+"""Maximum bytes of a document after an edit or an import."""
 _JITTER_SECONDS = 0.01
 
 Change = Callable[[Memory], Memory]
@@ -35,13 +38,13 @@ def update_memory(
         scope: Whose memory.
         change: Called in each attempt with the stored memory. If it changes nothing, nothing is saved.
         origin: Who changes it, for its history; None is a person.
-        policy: The limits of the history; None is the defaults.
+        policy: The limits of the memory and of its history; None is the defaults.
 
     Returns:
         The memory as it is stored now.
 
     Raises:
-        EditError: If *change* raised it; nothing was saved.
+        EditError: If *change* raised it, or the memory would exceed its limits; nothing was saved.
         RevisionConflictError: If 50 attempts in a row lost the race.
         StorageError: If the memory cannot be loaded or saved; the stored memory is intact.
     """
@@ -50,6 +53,7 @@ def update_memory(
         changed = change(memory)
         if changed == memory:
             return memory
+        check_limits(memory, changed, policy or Policy())
         try:
             with recorded_as(origin or ChangeOrigin(), policy or Policy()):
                 return storage.save(scope, changed)
@@ -57,6 +61,26 @@ def update_memory(
             time.sleep(random.uniform(0, _JITTER_SECONDS) * min(attempt, 10))  # noqa: S311 - jitter is not a secret
             memory = storage.reload(scope)
     raise RevisionConflictError(scope, memory.revision)
+
+
+def check_limits(before: Memory, after: Memory, policy: Policy) -> None:
+    """Refuse a change by which a memory grows beyond its limits. A memory that exceeds them can still be made smaller.
+
+    Manual and learned facts count separately: facts that updates learned leave a person's room free.
+
+    Raises:
+        EditError: If there are more than `max_facts` of either kind, or the document is too large.
+    """
+    for kind, is_manual in (("manual", True), ("learned", False)):
+        known, count = (sum(fact.is_manual is is_manual for fact in memory.facts) for memory in (before, after))
+        if count > max(known, policy.max_facts):
+            raise EditError(
+                f"the memory would have {count:,} {kind} facts; max_facts allows {policy.max_facts:,}: "
+                "remove some, or raise max_facts"
+            )
+    size = len(serialize(after)[1])
+    if size > MAX_DOCUMENT_BYTES and size > len(serialize(before)[1]):
+        raise EditError(f"the memory would have {size:,} bytes; at most {MAX_DOCUMENT_BYTES:,} are possible")
 
 
 class FactWords(NamedTuple):

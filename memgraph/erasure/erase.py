@@ -14,7 +14,7 @@ from memgraph.erasure.places import BackupsPlace, ErasablePlace, Inventory, Outb
 from memgraph.erasure.receipt import ErasedPlace, ErasureReceipt
 from memgraph.errors import MemgraphError
 from memgraph.models import Scope, timestamp
-from memgraph.storage.backups import Backups, backup_folder
+from memgraph.storage.backups import Backups
 from memgraph.storage.traces import TraceCount, fragments_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def open_places(
         settings: Their outbox, attachable memories and folder of backups.
         storage: The storage of the memories.
         outbox: An outbox that is open, or its URL; default: that of *settings*.
-        backups: The backups of imports; default: those of the HTTP API with these settings.
+        backups: The backups of the memories; default: those with these settings.
         manager: The attachable memories; default: those of *settings*, relative to the working folder.
 
     Raises:
@@ -51,7 +51,7 @@ def open_places(
     stores = manager or MemoryManager.from_settings(settings)
     try:
         places = _places_of(storage, opened, settings)
-        places.append(BackupsPlace(backups or Backups(backup_folder(storage.name, settings.api_backups))))
+        places.append(BackupsPlace(backups or Backups.of(storage.name, settings.api_backups)))
         for store in map(stores.store, stores.names):
             if isinstance(store, ProfileMemory):
                 profile = store.open_storage()

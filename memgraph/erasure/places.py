@@ -135,7 +135,7 @@ class OutboxPlace:
 
 @dataclass(frozen=True)
 class BackupsPlace:
-    """The backups that imports have made."""
+    """The backups that imports and audits have made."""
 
     backups: Backups
 

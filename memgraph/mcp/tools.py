@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
+from uuid import uuid4
 
 from langchain_core.messages import HumanMessage
 from pydantic import BaseModel, Field
@@ -32,6 +33,7 @@ from memgraph.editing import remove_words, update_memory
 from memgraph.errors import EditError
 from memgraph.models import ChangeOrigin, Fact, Memory, Scope, learned_source
 from memgraph.retrieval.results import ScoredFact
+from memgraph.text.marks import BY_TOOL_KEY
 from memgraph.text.secrets import mask
 
 MEMORY_OFF = "memory is off (enabled: false): nothing is learned or changed; set MEMGRAPH_ENABLED=true and restart"
@@ -92,6 +94,7 @@ class ConnectedMemory:
             # the quote is kept as evidence; no episode has it, since the conversation is not submitted
             policy=settings.policy.model_copy(update={"episodes": "off"}),
             review=settings.review,
+            origin=None if settings.mcp_trust else "tool",
         )
 
 
@@ -224,7 +227,9 @@ def add(memory: ConnectedMemory, arguments: AddArguments) -> AddAnswer:
     memory.require_enabled()
     client, user_id = memory.client, memory.scope.user_id
     before = {item.id for item in client.get(user_id=user_id).quarantine}
-    report = client.add(arguments.content, user_id=user_id, thread_id=arguments.thread_id)
+    mark = {} if client.settings.mcp_trust else {BY_TOOL_KEY: True}
+    said = HumanMessage(arguments.content, id=uuid4().hex, additional_kwargs=mark)
+    report = client.add([said], user_id=user_id, thread_id=arguments.thread_id)
     is_quarantined = any(item.id not in before for item in client.get(user_id=user_id).quarantine)
     is_reviewed = client.settings.review != "never" and not report.changed
     return AddAnswer(

@@ -6,7 +6,7 @@ import hashlib
 from operator import not_
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from memgraph.models.document import Evidence, Quarantined, SectionName
@@ -22,6 +22,10 @@ class ChangeModel(BaseModel):
     )
 
 
+EditedByUser = Annotated[bool, Field(validation_alias=AliasChoices("editedByUser", "by_hand"))]
+"""Release 0.1 stored it as `by_hand`."""
+
+
 class Rewrite(ChangeModel):
     """A new text for one of the summaries."""
 
@@ -29,7 +33,7 @@ class Rewrite(ChangeModel):
     summary: str
     base: str
     """The summary that the model saw; if it changed since, the newer text is kept."""
-    edited_by_user: bool = False
+    edited_by_user: EditedByUser = False
     """A reviewer wrote it: it is neither shortened nor scrubbed."""
 
 
@@ -56,7 +60,7 @@ class Addition(ChangeModel):
     """The user's words, as the model wrote them; `evidence` has them as the user did, if they were found."""
     evidence: tuple[Evidence, ...] = ()
     slot: str | None = None
-    edited_by_user: bool = False
+    edited_by_user: EditedByUser = False
     """A reviewer wrote it: it becomes a manual fact, and no quality check applies."""
 
 
@@ -75,6 +79,8 @@ class Removal(ChangeModel):
 
     id: str
     reason: str = "contradicted"
+    quote: str = Field(default="", exclude_if=not_)
+    """The user's words that end it, as the model wrote them; without them a person has to accept the removal."""
 
 
 Verdict = Literal["replaces", "same", "both"]
@@ -142,6 +148,8 @@ class MemoryUpdate(ChangeModel):
     """The thread learned from, or "unknown"; the source of its new facts."""
     message_ids: tuple[str, ...]
     """The messages learned from, the newest last."""
+    origin: Literal["tool"] | None = Field(default=None, exclude_if=not_)
+    """"tool" if a model reports what the user said, and no conversation shows it."""
     rewrites: tuple[Rewrite, ...] = ()
     """New texts of summaries."""
     additions: tuple[Addition, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import not_
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -46,6 +47,8 @@ class Turn(DerivingModel):
     """When it was written; empty if unknown."""
     speaker: str = ""
     """The name of another person who wrote it; empty if it is the user's or the assistant's own."""
+    by_tool: bool = Field(default=False, exclude_if=not_)
+    """Whether a model reports that the user said it, and no conversation shows it."""
     spans: tuple[Span, ...] = ()
     """The parts that are not its author's own words, in order and apart; the rest is."""
 
@@ -148,11 +151,14 @@ class Prompt(BaseModel):
     """Ids of the known facts in `human`; None if an earlier version rendered the prompt."""
     answer: AnswerKind = "update"
     """What it asks for."""
+    parts: Mapping[str, tuple[int, int]] = Field(default_factory=dict[str, tuple[int, int]], exclude_if=not_)
+    """Of each long turn that is shown in part, from which to which character an answer to this prompt is checked."""
 
     def shown(self, turns: Iterable[Turn]) -> tuple[Turn, ...]:
-        """Those of *turns* that it shows, in whole or in part."""
+        """Those of *turns* that it shows, long ones in part: a pass costs no more than what it shows."""
         ids = frozenset(self.turn_ids)
-        return tuple(turn for turn in turns if turn.id in ids)
+        shown = (turn for turn in turns if turn.id in ids)
+        return tuple(turn.slice(*self.parts[turn.id]) if turn.id in self.parts else turn for turn in shown)
 
 
 class Answer(BaseModel):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from operator import not_
 from types import MappingProxyType
@@ -111,6 +112,8 @@ class Fact(DocumentModel):
     """What the user said, at most 3 quotes; a fact that others were merged into keeps all of theirs."""
     slot: OptionalText = Field(default=None, exclude_if=not_)
     """The attribute it states, if a person has one value of it at a time."""
+    origin: OptionalText = Field(default=None, exclude_if=not_)
+    """Who added it, if no conversation shows that the user said it: "tool", a model by a tool, or "import"."""
 
     @property
     def is_manual(self) -> bool:
@@ -161,7 +164,9 @@ class PastFact(Fact):
 
 
 MAX_QUARANTINE = 100
-"""Maximum number of changes in quarantine, the newest ones."""
+"""Maximum number of changes in quarantine."""
+MAX_OF_THREAD = MAX_QUARANTINE // 10
+"""How many of them one conversation may fill."""
 
 
 class Quarantined(DocumentModel):
@@ -173,12 +178,28 @@ class Quarantined(DocumentModel):
     """When it was proposed."""
     reason: Text = ""
     """Why it was not applied."""
+    thread: Text = Field(default="", exclude_if=not_)
+    """The conversation that it comes from; "tool" or "import" if it comes from none. Empty in older documents."""
     facts: tuple[Fact, ...] = ()
     """Facts that it would add."""
     removes: Ids = Field(default=(), exclude_if=not_)
     """Ids of facts that it would remove, in addition to those that `facts` replace."""
     summaries: Mapping[str, Text] = Field(default_factory=dict[str, str], exclude_if=not_)
     """New texts of summaries, by their keys in the document."""
+
+    @property
+    def conversation(self) -> str:
+        """Its thread; of an older one that of its first fact."""
+        return self.thread or next((fact.source for fact in self.facts), "")
+
+
+def _make_room(waiting: dict[str, Quarantined], new: Quarantined) -> None:
+    """Drop the oldest change of the conversation that has the most, if that of *new* or the quarantine is full."""
+    counts = Counter(item.conversation for item in waiting.values())
+    is_crowded = counts[new.conversation] > MAX_OF_THREAD
+    if is_crowded or len(waiting) > MAX_QUARANTINE:
+        fullest = new.conversation if is_crowded else counts.most_common(1)[0][0]
+        del waiting[next(key for key, item in waiting.items() if item.conversation == fullest)]
 
 
 def _read_quarantine(value: object) -> object:
@@ -202,6 +223,13 @@ class Section(DocumentModel):
     """Some sentences; empty if there is nothing to summarize."""
     updated_at: Timestamp = ""
     """When it was last changed."""
+    source: Text = Field(default="", exclude_if=not_)
+    """"manual" if a person wrote or accepted it as it is; else empty."""
+
+    @property
+    def is_manual(self) -> bool:
+        """Whether a person wrote or accepted it as it is."""
+        return self.source == MANUAL
 
     @model_validator(mode="before")
     @classmethod
@@ -441,13 +469,17 @@ class Memory(DocumentModel):
         return self.model_copy(update={"past": tuple(past.values())[max(0, len(past) - limit) :]})
 
     def with_quarantined(self, *items: Quarantined) -> Memory:
-        """A copy with *items* in quarantine too, each once; if there are too many, the oldest are dropped."""
+        """A copy with *items* in quarantine too, each once.
+
+        One conversation fills at most MAX_OF_THREAD: its next change drops its oldest one. If there are more than
+        MAX_QUARANTINE, the oldest one of the conversation with the most is dropped.
+        """
         waiting = {item.id: item for item in self.quarantine}
-        for item in items:
-            waiting.setdefault(item.id, item)
-        if len(waiting) == len(self.quarantine):
-            return self
-        return self.model_copy(update={"quarantine": tuple(waiting.values())[-MAX_QUARANTINE:]})
+        new = [item for item in items if item.id not in waiting]
+        for item in new:
+            waiting[item.id] = item
+            _make_room(waiting, item)
+        return self.model_copy(update={"quarantine": tuple(waiting.values())}) if new else self
 
     @property
     def is_empty(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 
@@ -29,6 +30,11 @@ def validate_id(value: str, name: str) -> str:
     return value
 
 
+def log_id(user_id: str) -> str:
+    """Return what stands for a user in logs."""
+    return hashlib.sha256(user_id.encode("utf-8", "replace")).hexdigest()[:12]
+
+
 class Scope(BaseModel):
     """The owner of a memory: a user, or a user with one agent.
 
@@ -47,15 +53,27 @@ class Scope(BaseModel):
     agent_name: str | None = None
     """The agent, in lower case; None is the memory that all agents of the user share."""
 
-    def __init__(self, user_id: str, agent_name: str | None = None) -> None:
-        if agent_name and not _AGENT_NAME.fullmatch(agent_name):
-            raise IdentityError(
-                f"agent_name {agent_name[:80]!r} is invalid: use letters, digits, - and _ only, at most 64 characters"
-            )
-        super().__init__(user_id=validate_id(user_id, "user_id"), agent_name=agent_name.lower() if agent_name else None)
+    def __init__(self, user_id: str = "", agent_name: str | None = None, **unknown: object) -> None:
+        # JSON comes here too: a wrong type and an unknown key are left to pydantic, which lists them by name
+        if isinstance(agent_name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            if agent_name and not _AGENT_NAME.fullmatch(agent_name):
+                raise IdentityError(
+                    f"agent_name {agent_name[:80]!r} is invalid: use letters, digits, - and _ only, at most 64 "
+                    "characters"
+                )
+            agent_name = agent_name.lower() or None
+        if isinstance(user_id, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            validate_id(user_id, "user_id")
+        super().__init__(user_id=user_id, agent_name=agent_name, **unknown)
 
     def __str__(self) -> str:
         return f"{self.user_id!r} with agent {self.agent_name!r}" if self.agent_name else f"{self.user_id!r}"
+
+    @property
+    def log_name(self) -> str:
+        """Names the owner in logs, which outlive an erasure: the user by 12 digits of the SHA-256 hash of the id."""
+        user = f"user {log_id(self.user_id)}"
+        return f"{user} with agent {self.agent_name!r}" if self.agent_name else user
 
     @property
     def shared(self) -> Scope:

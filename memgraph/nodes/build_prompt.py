@@ -48,7 +48,19 @@ def build_prompt(state: BuildPromptInput, runtime: Runtime[RunContext]) -> Promp
     message_ids = tuple(part.message_id for part in last_parts)
     completed = sum(part.is_last for part in last_parts)
     emit_progress(runtime, "build_prompt", turns=len(last_parts), left=state["pending_turns"] - completed)
-    return {"prompt": prompt, "batch": message_ids}
+    shown = {turn.id: turn for turn in turns if turn.id in prompt.turn_ids and len(turn.text) > policy.max_turn_chars}
+    checked = {name: _checked_part(turn, parts_by_id.get(name, ()), policy) for name, turn in shown.items()}
+    return {"prompt": prompt.model_copy(update={"parts": checked}), "batch": message_ids}
+
+
+def count_passes(turns: Sequence[Turn], policy: Policy) -> int:
+    """Return in how many passes *turns* are learned, if `max_calls` is no limit: each calls the model at least once."""
+    parts = [part for turn in turns for part in _split_turn(turn, 0, policy, stop=len(turn.text))]
+    passes = 0
+    while parts:
+        parts = parts[len(_fit_batch(parts, policy)) :]
+        passes += 1
+    return passes
 
 
 class TurnPart(NamedTuple):
@@ -66,13 +78,25 @@ class TurnPart(NamedTuple):
         return self.turn.id if self.is_last else progress_id(self.turn.id, self.end)
 
 
-def _split_turn(turn: Turn, start: int, policy: Policy) -> list[TurnPart]:
-    """Return the parts of *turn* after its first *start* characters, each with at most `max_turn_chars` characters."""
+def _checked_part(turn: Turn, parts: Sequence[TurnPart], policy: Policy) -> tuple[int, int]:
+    """Return from which to which character an answer is checked: the parts shown, and `max_turn_chars` before them.
+
+    Words may be quoted across the border, and the end of a long turn is no short answer.
+    """
+    start, end = (parts[0].end - len(parts[0].turn.text), parts[-1].end) if parts else (len(turn.text),) * 2
+    return max(0, start - policy.max_turn_chars), end
+
+
+def _split_turn(turn: Turn, start: int, policy: Policy, *, stop: int | None = None) -> list[TurnPart]:
+    """Return the parts of *turn* after its first *start* characters, each with at most `max_turn_chars` characters.
+
+    Those that begin after *stop* are left out; default: what one pass takes at most.
+    """
     text, limit = turn.text, policy.max_turn_chars
     if not start and len(text) <= limit:
         return [TurnPart(turn, len(text), is_last=True)]
     parts: list[TurnPart] = []
-    stop = start + policy.batch_tokens * _MAX_CHARS_PER_TOKEN
+    stop = start + policy.batch_tokens * _MAX_CHARS_PER_TOKEN if stop is None else stop
     while True:
         window = text[start : start + limit]
         is_last = start + limit >= len(text)

@@ -18,7 +18,8 @@ from memgraph.prompts.reconcile import verdict_schema
 from memgraph.prompts.schema import SchemaFactory, upkeep_schema
 from memgraph.prompts.update_prompt import correction_request, shorten
 from memgraph.report import Usage
-from memgraph.state import Answered, CallModelInput
+from memgraph.rules.watermark import without_progress
+from memgraph.state import Answered, CallModelInput, MessageCalls
 from memgraph.telemetry import trace_chat
 
 logger = logging.getLogger(__name__)
@@ -103,4 +104,13 @@ def _answered(state: CallModelInput, answer: Answer, usage: Usage) -> Answered:
         "question": "conflicts" if is_second_look else "update",
         "attempt": 2 if is_retry else 1,
         "usage": used + usage,
+        "message_calls": _count(state),
     }
+
+
+def _count(state: CallModelInput) -> MessageCalls:
+    """Count this call for the message that the prompt ends with: only that one may be continued in the next pass."""
+    message_id = without_progress(state["batch"][-1]) if state.get("batch") else ""
+    before = state.get("message_calls")
+    calls = before.calls if before and before.message_id == message_id else 0
+    return MessageCalls(message_id=message_id, calls=calls + 1)

@@ -62,10 +62,10 @@ class ErrorHandlers:
         try:
             context = self._resolve(runtime, get_config())
             if context.user_id:
-                return str(Scope(context.user_id, context.agent_name))
+                return Scope(context.user_id, context.agent_name).log_name
         except (ConfigError, IdentityError):
             _log.debug("the run names no valid user, or chooses what is not allowed", exc_info=True)
-        return str(origin.scope) if origin else "an unknown user"
+        return origin.scope.log_name if origin else "an unknown user"
 
 
 def raise_if_root(error: NodeError) -> None:

@@ -10,7 +10,7 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_origin
 from memgraph.models import Turn
 from memgraph.report import Report
-from memgraph.state import Conversation, FilterOutput
+from memgraph.state import Conversation, FilterOutput, MessageCalls
 from memgraph.text.provenance import with_provenance
 from memgraph.text.turns import turns_of
 
@@ -24,6 +24,7 @@ def filter_messages(state: Conversation, runtime: Runtime[RunContext]) -> Filter
     turns = _turns(state, context) if context.enabled else ()
     has_words = any(turn.is_users and turn.own_words for turn in turns)
     output: FilterOutput = {"turns": turns, "origin": resolve_origin(context), "report": Report()}
+    output["message_calls"] = MessageCalls()
     if not has_words:
         output["outcome"] = "nothing_new"
     return output

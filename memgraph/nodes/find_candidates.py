@@ -33,7 +33,7 @@ def find_candidates(state: FindCandidatesInput, runtime: Runtime[RunContext]) ->
     emit_progress(runtime, "find_candidates", "memory_upkeep", **counts)
     if candidates:
         context.open_model()
-        context.require_storage(origin.storage).check_writable(origin.scope)
+        context.require_storage(origin).check_writable(origin.scope)
         return {"candidates": candidates}
     changes = MemoryUpdate(at=timestamp(now), thread=origin.thread, message_ids=(), asked=())
     if apply(changes, memory, context.policy).removed:

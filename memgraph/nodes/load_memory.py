@@ -24,7 +24,7 @@ def load_memory(state: LoadInput, runtime: Runtime[RunContext]) -> LoadOutput:
     """
     origin = state["origin"]
     has_conflict = state.get("conflicts", 0) > 0
-    storage = runtime.context.require_storage(origin.storage)
+    storage = runtime.context.require_storage(origin)
     memory = storage.reload(origin.scope) if has_conflict else storage.load(origin.scope)
     pending = unlearned_turns(state["turns"], memory.threads.get(origin.thread))
     output: LoadOutput = {"memory": memory, "pending_turns": len(pending)}

@@ -24,7 +24,7 @@ def load_upkeep(state: LoadUpkeepInput, runtime: Runtime[RunContext]) -> UpkeepL
     # a thread keeps the values of its last run: these are this run's only after a conflict
     before = state if state.get("conflicts", 0) > 0 else LoadUpkeepInput()
     origin = before.get("origin") or resolve_origin(context)
-    storage = context.require_storage(origin.storage)
+    storage = context.require_storage(origin)
     memory = storage.reload(origin.scope) if before else storage.load(origin.scope)
     output: UpkeepLoaded = {"turns": (), "origin": origin, "memory": memory, "pending_turns": 0, "report": Report()}
     if not context.enabled or memory.is_empty:

@@ -37,7 +37,7 @@ class RecallNodes:
         episodes, vectors = self._episodes_and_vectors(runtime.context)
         pipeline = self.pipeline.in_timezone(runtime.context.timezone)
         query = pipeline.query(state["messages"])
-        ranked = pipeline.rank(state["memory"], episodes, query, vectors=vectors)
+        ranked = pipeline.rank(state["memory"], episodes, query, vectors=vectors).without_messages(state["messages"])
         fact_ids = [fact.id for fact in ranked.facts.facts]
         episode_ids = [episode.id for episode in ranked.episodes.episodes]
         most = pipeline.max_tokens // MIN_LINE_TOKENS
@@ -47,6 +47,7 @@ class RecallNodes:
                 facts=_items(ranked.fact_ranking, fact_ids, len(fact_ids)),
                 episodes=_items(ranked.episode_ranking, episode_ids, most),
                 past=_past_items(ranked.past),
+                unlearned=tuple(episode_ids[position] for position in ranked.unlearned[:most]),
             ),
         }
 
@@ -60,7 +61,8 @@ class RecallNodes:
         fact_ranking = _to_ranking(stage.facts, fact_positions)
         episode_ranking = _to_ranking(stage.episodes, episodes.positions)
         past = _to_past(pipeline.past_index(memory, facts, state["query"]), stage.past)
-        ranked = RankedMemory(state["query"], facts, fact_ranking, episodes, episode_ranking, past)
+        unlearned = [episodes.positions[name] for name in stage.unlearned if name in episodes.positions]
+        ranked = RankedMemory(state["query"], facts, fact_ranking, episodes, episode_ranking, past, unlearned)
         fitted = pipeline.fit(memory, ranked)
         scored_facts, scored_episodes = ranked.explain(fitted.facts, fitted.episodes)
         return {
@@ -113,8 +115,10 @@ def _to_ranking(items: Sequence[RankedItem], positions: Mapping[str, int]) -> Ra
     """Return the ranking of *items*, without those that are not in the memory any more."""
     scores, similarity = np.zeros(len(positions)), np.zeros(len(positions))
     known = {positions[item.id]: item for item in items if item.id in positions}
+    best = np.inf
     for position, item in known.items():
-        scores[position], similarity[position] = item.score, item.similarity
+        best = min(best, item.score)  # a client may have edited the order: none counts more than the one before
+        scores[position], similarity[position] = best, item.similarity
     return Ranking(list(known), scores, similarity)
 
 

@@ -32,7 +32,7 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
         RevisionConflictError: If more saves in a row were lost than the policy allows.
     """
     origin, policy = state["origin"], runtime.context.policy
-    storage = runtime.context.require_storage(origin.storage)
+    storage = runtime.context.require_storage(origin)
     thread = origin.thread
     try:
         episodes = episodes_of(_turns_to_keep(state, thread), thread=thread, policy=policy)

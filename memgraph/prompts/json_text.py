@@ -66,6 +66,22 @@ def find_closed(text: str, read: Callable[[object], T | None], opening: Bracket)
     return next((result for value in _repair(candidates, opening) if (result := read(value)) is not None), None)
 
 
+def is_open(text: str, opening: Bracket) -> bool:
+    """Return whether *text* ends within a list or an item of its last value; the last brace alone may be missing.
+
+    A string that runs to a closing bracket at the end is a stray quotation mark.
+    """
+    depth, token, start = 0, None, _OPENING[opening].search(text)
+    while start:
+        for token in _BRACE_OR_STRING.finditer(text, start.start()):
+            depth += 1 if token.group() in "{[" else -1 if token.group() in "]}" else 0
+            if depth == 0:
+                break
+        start = _OPENING[opening].search(text, token.end()) if token and depth == 0 else None
+    is_stray = token is not None and token.group()[0] == '"' and token.end() == len(text) and text.endswith(("}", "]"))
+    return depth >= (_ITEM_LEVEL if opening == "{" else 1) and not is_stray
+
+
 def end_of_object(text: str, opening: int) -> int:
     """Return where the valid object ends that begins at *opening*; 0 if there is none."""
     try:

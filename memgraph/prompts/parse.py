@@ -31,7 +31,7 @@ from memgraph.models import (
 )
 from memgraph.models.dates import is_before
 from memgraph.prompts.copies import PromptTexts
-from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last
+from memgraph.prompts.json_text import MAX_READ, Bracket, end_of_object, find_closed, find_last, is_open
 from memgraph.text.date_phrases import date_of_fact, name_dates, read_date
 from memgraph.text.dates import local_day
 from memgraph.text.quotes import CompletedFact, FoundQuote, QuoteFinder, find_quote
@@ -114,9 +114,6 @@ def parse_answer(
     found = _find_update(answer)
     refused: list[Refusal] = []
     taken = {fact.id for fact in asked.memory.facts}
-    items = _items(found, _FACT_KEYS, refused)
-    # an addition removes what it replaces once it is accepted; if it is dropped, the old fact has to stay
-    replaced = {old for item in items for old in read_ids(read_fields(item, main_key="content").get("replaces"))}
     return MemoryUpdate(
         at=at,
         thread=thread,
@@ -124,13 +121,13 @@ def parse_answer(
         rewrites=read_rewrites(found, asked, refused),
         additions=tuple(
             addition
-            for item in items
+            for item in _items(found, _FACT_KEYS, refused)
             if (addition := _collect(lambda item=item: _addition(item, _unused_id(make_id, taken), asked), refused))
         ),
         removals=tuple(
             removal
             for item in _items(found, ("factsToRemove",), refused)
-            if (removal := _collect(lambda item=item: _removal(item), refused)) and removal.id not in replaced
+            if (removal := _collect(lambda item=item: _removal(item), refused))
         ),
         profile=_profile(found) if asked.has_profile else (),
         refused=tuple(refused),
@@ -141,31 +138,37 @@ def parse_answer(
 
 
 def is_incomplete(answer: Answer) -> bool:
-    """Return whether the answer was cut off before its memory update ended."""
-    text = after_thinking(answer.text[:MAX_READ])
-    return answer.cut_off and find_last(text, _as_update, _bracket(text), repair=False) is None
+    """Return whether the answer was cut off before its memory update ended, also if the provider did not report it."""
+    text = after_thinking(answer)
+    bracket = _bracket(text)
+    return (answer.cut_off or is_open(text, bracket)) and find_last(text, _as_update, bracket, repair=False) is None
 
 
-def after_thinking(text: str) -> str:
-    """Return what follows the reasoning of the model: it may contain drafts of the answer."""
+def after_thinking(answer: Answer) -> str:
+    """Return what follows the reasoning of the model: it may contain drafts of the answer.
+
+    Some models never end it. All they wrote is read then, unless it was cut off.
+    """
+    text = answer.text[:MAX_READ].rstrip().removesuffix("```").rstrip()
     closing = text.rfind("</think>")
     if closing < 0:
-        return "" if text.lstrip().startswith("<think>") else text
+        return "" if answer.cut_off and text.lstrip().startswith("<think>") else text
     opening = text.find("{")
     end = end_of_object(text, opening) if opening >= 0 else 0
     return text if closing < end else text[closing + len("</think>") :]  # a fact may mention the tag
 
 
 def _find_update(answer: Answer) -> JsonObject:
-    text = after_thinking(answer.text[:MAX_READ])
+    text = after_thinking(answer)
     if answer.refused:
         raise UnreadableError("the model refused to answer")
     if not text.strip():
         raise UnreadableError("the answer is empty")
-    find = find_closed if is_incomplete(answer) else find_last
+    is_cut_off = is_incomplete(answer)
+    find = find_closed if is_cut_off else find_last
     found = find(text, _as_update, _bracket(text))
     if found is None:
-        why = "it was cut off before it held one; be shorter" if answer.cut_off else "there is none in it"
+        why = "it was cut off before it held one; be shorter" if is_cut_off else "there is none in it"
         raise UnreadableError(f"a JSON object with the key newFacts was expected, but {why}")
     return found
 
@@ -350,7 +353,8 @@ def _removal(item: object) -> Removal:
     fact_id = fields.get("id")
     if not isinstance(fact_id, str) or not fact_id:
         raise InvalidItemError(preview(item), "it names no fact to remove")
-    return Removal(id=fact_id, reason=_text(fields.get("reason"))[:PREVIEW_CHARS] or "contradicted")
+    reason = _text(fields.get("reason"))[:PREVIEW_CHARS] or "contradicted"
+    return Removal(id=fact_id, reason=reason, quote=_text(fields.get("quote")))
 
 
 # -- values ---------------------------------------------------------------------------------------

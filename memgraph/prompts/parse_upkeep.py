@@ -17,7 +17,7 @@ from memgraph.models import (
     Removal,
     SectionName,
 )
-from memgraph.prompts.json_text import MAX_READ, find_last
+from memgraph.prompts.json_text import find_last
 from memgraph.prompts.parse import (
     AskedAbout,
     InvalidItemError,
@@ -94,7 +94,7 @@ def _find_object(answer: Answer) -> Mapping[str, object]:
         raise UnreadableError("the model refused to answer")
     if answer.cut_off:  # what it left out would count as kept
         raise UnreadableError("it was cut off before its end; be shorter")
-    found = find_last(after_thinking(answer.text[:MAX_READ]), _as_object, "{")
+    found = find_last(after_thinking(answer), _as_object, "{")
     if found is None:
         raise UnreadableError("a JSON object with the keys merge and end was expected, but there is none in it")
     return found

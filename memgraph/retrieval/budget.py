@@ -1,13 +1,16 @@
-"""What fits the token budget: the summaries, then the best facts and episodes, each with its share if both compete."""
+"""What fits the token budget: the summaries, words that are not learned yet, and the best facts and episodes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import filterfalse, islice
+from itertools import islice
+from typing import Literal, Protocol, TypeVar
 
 from memgraph.models import SECTIONS, Memory, SectionName
+from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.render import (
     CLOSING,
     MIN_LINE_TOKENS,
@@ -16,11 +19,14 @@ from memgraph.retrieval.render import (
     CountedLine,
     is_unbroken,
     profile_lines,
+    recalled_summary,
     summary_line,
     summary_titles,
     to_lines,
     today_line,
 )
+from memgraph.sections import section_title
+from memgraph.text.admission import steering_problem
 from memgraph.text.sentences import cut_at_sentence
 from memgraph.text.tokens import count_tokens
 
@@ -63,7 +69,8 @@ class Summaries:
 
 def summary_priority(memory: Memory) -> tuple[SectionName, ...]:
     """Return the order in which the summaries of *memory* take their share of the budget."""
-    custom = (name for name, section in memory.sections() if name not in SECTIONS and section.summary)
+    others = (name for name, section in memory.sections() if name not in SECTIONS and section.summary)
+    custom = (name for name in others if not steering_problem(section_title(name)))
     return (*_FIRST, *custom, *_LAST)
 
 
@@ -78,7 +85,7 @@ def fit_summaries(memory: Memory, max_tokens: int) -> Summaries:
     profile, profile_tokens = _fit_profile(memory, int((max_tokens - tokens) * PROFILE_SHARE))
     tokens += profile_tokens
     priority = summary_priority(memory)
-    summaries = to_lines(memory.section(name).summary for name in priority)
+    summaries = to_lines(recalled_summary(memory.section(name)) for name in priority)
     titles = summary_titles(priority)
     used_headings = set[str]()
     for name, summary in zip(priority, summaries, strict=True):
@@ -123,10 +130,10 @@ class Shares:
 
     tokens: int
     """For everything; what the summaries and the frame take is off already."""
+    unlearned: int
+    """Of these, at most for the words that no update has learned yet."""
     guaranteed: int
     """Of these, for corrections and preferences alone."""
-    episodes: float
-    """Share of the rest that episodes have if there are any, in [0, 1]."""
 
 
 @dataclass(frozen=True)
@@ -135,23 +142,33 @@ class Candidates:
 
     order: Sequence[int]
     lines_of: Callable[[Sequence[int]], Sequence[CountedLine | None]]
+    scores: Scores
+    """By position, on the scale of the other candidates. One that scores 0 is selected only if everything fits."""
 
-    def lines(
-        self, skipped: AbstractSet[int] | Mapping[int, object], only: AbstractSet[int] | None = None
-    ) -> Iterator[tuple[int, CountedLine]]:
-        """Yield positions in order with their lines, except those *skipped*, and those without a line.
+    def lines(self, only: Iterable[int] | None = None) -> Iterator[tuple[int, CountedLine]]:
+        """Yield positions in order with their lines, those without a line left out.
 
         Args:
-            skipped: Positions that are left out.
-            only: So are those that are not among these; default: none.
+            only: Other positions, in their order; default: all of this order.
         """
         # most of the order is never looked at: the budget is spent before
-        wanted = self.order if only is None else filter(only.__contains__, self.order)
-        remaining = filterfalse(skipped.__contains__, wanted)
+        remaining = iter(self.order if only is None else only)
         while positions := list(islice(remaining, BATCH)):
             for position, line in zip(positions, self.lines_of(positions), strict=True):
                 if line is not None:
                     yield position, line
+
+
+class Overlap(Protocol):
+    """Which lines cover the content of another one."""
+
+    def is_episode_covered(self, episode: int, facts: Container[int]) -> bool:
+        """Return whether the lines of these facts cover the episode."""
+        ...
+
+    def is_fact_covered(self, fact: int, episodes: Container[int]) -> bool:
+        """Return whether one of these episodes covers the fact."""
+        ...
 
 
 @dataclass
@@ -182,54 +199,119 @@ def fit(
     facts: Candidates,
     episodes: Candidates,
     *,
+    unlearned: Sequence[int],
     guaranteed: AbstractSet[int],
-    sources_of: Callable[[Iterable[int]], AbstractSet[int]],
+    overlap: Overlap,
     shares: Shares,
 ) -> tuple[Lines, Lines]:
-    """Return the lines of the facts and of the episodes that fit.
+    """Return the lines of the facts and of the episodes that fit, the best first.
 
-    Corrections and preferences fill their share first. Of the rest, facts take all but the share of the episodes,
-    episodes what is left, and facts what these leave over. An episode that a selected fact was learned from is not
-    selected: its words are in the fact. A line that does not fit does not block the ones after it.
+    If everything fits, all is selected. Otherwise the words that no update has learned yet come first, then corrections
+    and preferences, each within its share. Then facts and episodes compete: see `_by_value`. What the lines selected
+    cover is left out. A line that does not fit does not block the ones after it.
 
     Args:
         facts: All facts.
         episodes: All episodes.
+        unlearned: Positions of the episodes that no update has learned yet, the newest first.
         guaranteed: Positions of corrections and preferences.
-        sources_of: Returns the positions of the episodes that some facts were learned from.
+        overlap: Which lines cover the content of another one.
         shares: How the tokens are divided.
     """
-    facts.lines_of(facts.order[:BATCH])  # the guaranteed and the others share most of these: they are made at once
-    block = _Block(shares.tokens)
-    chosen = _fill(block, facts.lines({}, guaranteed), min(shares.tokens, shares.guaranteed))
-    others = int(block.left * (1 - shares.episodes)) if episodes.order else block.left
-    chosen |= _fill(block, facts.lines(chosen), others)
-    quoted = _fill(block, episodes.lines(sources_of(chosen)), block.left)
-    chosen |= _fill(block, facts.lines(chosen), block.left)
-    in_order = islice(filter(chosen.__contains__, facts.order), len(chosen))
-    return {position: chosen[position] for position in in_order}, quoted
+    block, selection = _Block(shares.tokens), _Selection(overlap)
+    found = _all_lines(facts, episodes, shares.tokens)
+    if found is None:
+        selection.add(_take(block, selection.new(_tag("episode", episodes.lines(unlearned))), shares.unlearned))
+        wanted = facts.lines(filter(guaranteed.__contains__, facts.order))
+        selection.add(_take(block, selection.new(_tag("fact", wanted)), shares.guaranteed))
+        found = _by_value(facts, episodes, block.left)
+    selection.add(_take(block, selection.new(found), shares.tokens))
+    in_order = filter(selection.facts.__contains__, facts.order)
+    return {position: selection.facts[position] for position in in_order}, selection.episodes
+
+
+Place = tuple[Literal["fact", "episode"], int]
+"""A fact or an episode by its position."""
+
+
+@dataclass
+class _Selection:
+    """The facts and episodes selected so far."""
+
+    overlap: Overlap
+    facts: Lines = field(default_factory=Lines)
+    episodes: Lines = field(default_factory=Lines)
+
+    def new(self, candidates: Iterable[tuple[Place, CountedLine]]) -> Iterator[tuple[Place, CountedLine]]:
+        """Yield those of *candidates* that are not selected, and that the lines selected by then do not cover."""
+        for (kind, position), line in candidates:
+            if kind == "fact":
+                is_known = position in self.facts or self.overlap.is_fact_covered(position, self.episodes)
+            else:
+                is_known = position in self.episodes or self.overlap.is_episode_covered(position, self.facts)
+            if not is_known:
+                yield (kind, position), line
+
+    def add(self, lines: Iterable[tuple[Place, CountedLine]]) -> None:
+        """Select *lines*."""
+        for (kind, position), line in lines:
+            (self.facts if kind == "fact" else self.episodes)[position] = line
+
+
+def _tag(
+    kind: Literal["fact", "episode"], lines: Iterable[tuple[int, CountedLine]]
+) -> Iterator[tuple[Place, CountedLine]]:
+    for position, line in lines:
+        yield (kind, position), line
+
+
+def _by_value(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, CountedLine]]:
+    """Return as many facts and episodes as *room* could hold, by what they are worth, the best first.
+
+        value = score / sqrt(tokens)
+
+    A short line leaves room for others, but a whole sentence is worth more than a piece of one: between a score per
+    line and a score per token. Of equal values the fact is first.
+    """
+    most = max(0, room // MIN_LINE_TOKENS)
+    matching = (position for position in episodes.order if episodes.scores[position] > 0)
+    found = [*_tag("fact", facts.lines(facts.order[:most])), *_tag("episode", episodes.lines(islice(matching, most)))]
+    scores = {"fact": facts.scores, "episode": episodes.scores}
+    return sorted(found, key=lambda each: -scores[each[0][0]][each[0][1]] / math.sqrt(each[1].tokens))
+
+
+def _all_lines(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, CountedLine]] | None:
+    """Return all lines, those of the facts first; None if they do not fit into *room* tokens."""
+    if (len(facts.order) + len(episodes.order)) * MIN_LINE_TOKENS > room:
+        return None
+    block, found = _Block(room), [*_tag("fact", facts.lines()), *_tag("episode", episodes.lines())]
+    for _, line in found:
+        block.add(line, block.cost(line))
+    return found if block.left >= 0 else None
 
 
 def fit_past(past: Candidates, room: int) -> tuple[Lines, int]:
     """Return the lines of past facts that fit into *room* tokens, and how many tokens they take."""
     block = _Block(room)
-    lines = _fill(block, past.lines({}), room)
+    lines = dict(_take(block, past.lines(), room))
     return lines, room - block.left
 
 
-def _fill(block: _Block, candidates: Iterable[tuple[int, CountedLine]], room: int) -> Lines:
-    """Select lines in order, while they fit into *room* tokens."""
-    selected, misses = Lines(), 0
+T = TypeVar("T")
+
+
+def _take(block: _Block, candidates: Iterable[tuple[T, CountedLine]], room: int) -> Iterator[tuple[T, CountedLine]]:
+    """Yield those of *candidates*, in order, that fit into *room* tokens and into *block*, which has them then."""
+    room, misses = min(room, block.left), 0
     if room < MIN_LINE_TOKENS:
-        return selected
-    for position, line in candidates:
+        return
+    for place, line in candidates:
         cost = block.cost(line)
         if cost > room:
             misses += 1
         else:
             block.add(line, cost)
-            selected[position] = line
+            yield place, line
             room, misses = room - cost, 0
         if room < MIN_LINE_TOKENS or misses >= MAX_MISSES:
-            break
-    return selected
+            return

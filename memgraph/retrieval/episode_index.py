@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from memgraph.models import Episode
+from memgraph.models import Episode, Watermark
+from memgraph.policy import Policy
 from memgraph.retrieval.documents import NO_THREAD, QUOTE_WEIGHT, Document
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.fact_index import Ranking, best_first, estimate_bytes, scale_to_best
@@ -14,6 +15,8 @@ from memgraph.retrieval.lexical import TermExtractor
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Ranker
 from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, episode_lines
+from memgraph.retrieval.terms import content_terms
+from memgraph.text.requests import is_bare_question
 
 
 class EpisodeIndex:
@@ -58,25 +61,54 @@ class EpisodeIndex:
         self._count = count
         self._timezone = timezone
         self._lines: dict[int, CountedLine | None] = {}
+        self._terms: dict[int, frozenset[str]] = {}
 
     def lines(self, positions: Sequence[int]) -> list[CountedLine | None]:
-        """Return the lines of episodes; None for one that has no text."""
+        """Return the lines of episodes; None for one that has no text, or only asks something."""
         if missing := [position for position in positions if position not in self._lines]:
-            made = episode_lines([self.episodes[position] for position in missing], self._timezone)
+            said = [self.episodes[position] for position in missing]
+            made = [
+                None if is_bare_question(episode.text) else line
+                for episode, line in zip(said, episode_lines(said, self._timezone), strict=True)
+            ]
             self._lines.update(zip(missing, count_lines(made, self._count), strict=True))
         return [self._lines[position] for position in positions]
 
-    def rank(self, query: Query, limit: int | None = None) -> Ranking:
-        """Order the episodes that match *query* by their similarity, the newest of equals first; none without a query.
+    def unlearned(self, learned: Mapping[str, Watermark]) -> list[int]:
+        """Return the positions of the episodes that no update has learned yet, the newest first.
 
-        The order contains the best *limit* of the episodes whose similarity is above 0; default: all of these.
+        Args:
+            learned: How far each thread was learned. An episode of any other thread is learned if it is older than all
+                of these and there are as many as a memory keeps.
         """
-        if not self.episodes or not query:
-            nothing = np.zeros(len(self.episodes))
-            return Ranking([], nothing, nothing)
-        similarity = scale_to_best(self.index.scores(query))
-        newest_first = np.flatnonzero(similarity)[::-1]
-        return Ranking(best_first(newest_first, similarity, limit), similarity, similarity)
+        is_full = len(learned) >= Policy.model_fields["max_threads"].default
+        oldest = min((mark.at for mark in learned.values()), default="") if is_full else ""
+        done, found = set[str](), list[int]()
+        for position in range(len(self.episodes) - 1, -1, -1):
+            episode = self.episodes[position]
+            if episode.thread_id in done or episode.at < oldest:
+                continue
+            mark = learned.get(episode.thread_id)
+            if mark is not None and episode.message_id in mark.known:
+                done.add(episode.thread_id)
+            else:
+                found.append(position)
+        return found
+
+    def terms(self, position: int) -> frozenset[str]:
+        """Return the different terms of the text of an episode."""
+        if position not in self._terms:
+            self._terms[position] = content_terms(self.episodes[position].text)
+        return self._terms[position]
+
+    def rank(self, query: Query, limit: int | None = None) -> Ranking:
+        """Order the episodes by their similarity to *query*, the newest of equals first.
+
+        The order contains the best *limit* of them; default: all.
+        """
+        count = len(self.episodes)
+        similarity = scale_to_best(self.index.scores(query)) if count and query else np.zeros(count)
+        return Ranking(best_first(np.arange(count)[::-1], similarity, limit), similarity, similarity)
 
 
 # -- as documents ---------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.rankers import Index
 from memgraph.retrieval.render import CountedLine, TokenCounter, count_lines, fact_lines
+from memgraph.retrieval.terms import content_terms
 
 GUARANTEED_CATEGORIES = frozenset({"correction", "preference"})
 """Categories that have a guaranteed share of the budget."""
@@ -75,6 +76,7 @@ class FactIndex:
         """Positions of the facts that hold until a date, past or to come."""
         self._superseded = resolve_superseded(facts)
         self._lines: dict[int, CountedLine | None] = dict.fromkeys(self._superseded)
+        self._terms: dict[int, frozenset[str]] = {}
         newest_first = sorted(range(len(facts)), key=lambda position: facts[position].created_at, reverse=True)
         self._order_of_equals = np.array(sorted(newest_first, key=self._superseded.__contains__), dtype=np.int64)
 
@@ -91,10 +93,31 @@ class FactIndex:
 
     @cached_property
     def guaranteed(self) -> frozenset[int]:
-        """Positions of corrections and preferences."""
+        """Positions of corrections and preferences, but for those that only repeat the user's words."""
         return frozenset(
-            position for position, fact in enumerate(self.facts) if fact.effective_category in GUARANTEED_CATEGORIES
+            position
+            for position, fact in enumerate(self.facts)
+            if fact.effective_category in GUARANTEED_CATEGORIES and not self._repeats_words(position)
         )
+
+    @cached_property
+    def learned_from(self) -> Mapping[str, Sequence[int]]:
+        """Positions of the facts that were learned from an episode, by its id."""
+        learned = dict[str, list[int]]()
+        for position, fact in enumerate(self.facts):
+            for episode in dict.fromkeys(item.episode for item in fact.evidence):
+                learned.setdefault(episode, []).append(position)
+        return learned
+
+    def terms(self, position: int) -> frozenset[str]:
+        """Return the different terms of the line of a fact."""
+        if position not in self._terms:
+            self._terms[position] = content_terms(searchable_text(self.facts[position]))
+        return self._terms[position]
+
+    def _repeats_words(self, position: int) -> bool:
+        quotes = (item.quote for item in self.facts[position].evidence)
+        return any(self.terms(position) <= content_terms(quote) for quote in quotes)
 
     def rank(self, query: Query, *, similarity_weight: float, confidence_weight: float) -> Ranking:
         """Order the facts by their similarity to *query* and their confidence.
@@ -113,6 +136,13 @@ class FactIndex:
         for old, current in self._superseded.items():
             scores[old] = min(scores[old], scores[current])
         return Ranking(best_first(self._order_of_equals, scores), scores, similarity)
+
+    def matches(self, query: Query) -> NDArray[np.bool_]:
+        """Return which facts match *query*, by themselves or by a fact that they superseded."""
+        found = self._index.matches(query)
+        for old, current in self._superseded.items():
+            found[current] |= found[old]
+        return found
 
     def _similarity(self, query: Query) -> Scores:
         scores = self._index.scores(query)

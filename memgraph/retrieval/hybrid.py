@@ -23,6 +23,8 @@ SATURATION = 0.2
 question in other words than the facts, the few that match are those that mean little."""
 COMMON_WEIGHT = 0.5
 """How much of the cosine with COMMON_QUESTIONS is subtracted."""
+NEAR_DEVIATIONS = 1.0
+"""A document matches a query by meaning if its score is so many standard deviations above the mean."""
 COMMON_QUESTIONS = (
     "我叫什么？我多大了？我喜欢什么？我讨厌什么？我住在哪里？我做什么工作？我家里有谁？我的朋友是谁？我什么时候去的？"
     "我为什么这样做？我最近怎么样？我有什么计划？我花了多少钱？我用的是什么？我平时几点开始？我跟谁一起？我会什么？"
@@ -114,15 +116,29 @@ class HybridIndex:
         lexical = self._lexical.scores(query)
         if not len(lexical):
             return lexical
-        vectors, known, common, _ = self._embed()
-        direction = self._cache.embed_query(query.text) - COMMON_WEIGHT * common
-        meaning = (vectors[known] @ direction).astype(np.float64)
         weight = lexical_weight(self._lexical.coverage(query))
         by_words = standardise(lexical)
-        by_meaning = by_words.copy()
-        by_meaning[known] = standardise(meaning)
-        fused = weight * by_words + (1 - weight) * by_meaning
+        fused = weight * by_words + (1 - weight) * self._by_meaning(query, by_words)
         return fused - fused.min()
+
+    def matches(self, query: Query) -> NDArray[np.bool_]:
+        """Return which documents have a word of *query*, or are nearer to it in meaning than most.
+
+        Raises:
+            EmbeddingError: If the embedding model fails.
+        """
+        by_words = self._lexical.matches(query)
+        if not len(by_words):
+            return by_words
+        return by_words | (self._by_meaning(query, np.zeros(len(by_words))) >= NEAR_DEVIATIONS)
+
+    def _by_meaning(self, query: Query, otherwise: Scores) -> Scores:
+        """Return the standardised scores by meaning; those of *otherwise* for documents that have no vector yet."""
+        vectors, known, common, _ = self._embed()
+        direction = self._cache.embed_query(query.text) - COMMON_WEIGHT * common
+        scores = otherwise.copy()
+        scores[known] = standardise((vectors[known] @ direction).astype(np.float64))
+        return scores
 
     def _embed(self) -> _Embedded:
         """Return the vectors; those that are missing are embedded, as far as the time limit allows."""

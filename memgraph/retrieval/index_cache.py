@@ -240,7 +240,7 @@ class IndexCache:
         key = (
             max_tokens,
             profile,
-            tuple((name, section.summary, section.updated_at) for name, section in memory.sections()),
+            tuple((name, section.summary, section.updated_at, section.source) for name, section in memory.sections()),
         )
         if not memory.past:
             return self._summaries.get(key, lambda: fit_summaries(memory, max_tokens))

@@ -109,6 +109,14 @@ class LexicalIndex:
             scores[matches] += weight
         return scores
 
+    def matches(self, query: Query) -> NDArray[np.bool_]:
+        """Return which documents have a word of *query*, one like it or a synonym, or a date that it names."""
+        if not self._size:
+            return np.zeros(0, dtype=np.bool_)
+        weights = self._weigh_terms(query)
+        found = np.concatenate([segment.sum_weights(weights) for segment in self.segments]) > 0
+        return found | self._dates.find(query.dates) if query.dates else found
+
     def coverage(self, query: Query) -> float:
         """Return the share of the idf of *query* that the document covers that has most of it, in [0, 1].
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Episode, Fact, Memory
@@ -17,8 +21,16 @@ from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.lexical import matched_words
 from memgraph.retrieval.past import PAST_SHARE, PastIndex, past_facts
-from memgraph.retrieval.query import Query, build_query
-from memgraph.retrieval.render import MIN_LINE_TOKENS, CountedLine, count_lines, past_lines, render
+from memgraph.retrieval.query import Query, build_query, message_identities
+from memgraph.retrieval.render import (
+    MIN_LINE_TOKENS,
+    CountedLine,
+    count_lines,
+    may_recall,
+    past_lines,
+    recalled_words,
+    render,
+)
 from memgraph.retrieval.results import RecallResult, ScoredEpisode, ScoredFact, ScoredPastFact
 from memgraph.telemetry import trace_recall
 from memgraph.text.dates import check_timezone, local_day
@@ -34,6 +46,11 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger("memgraph.recall")
+
+UNLEARNED_SHARE = 0.3
+"""Share of the tokens that the words have that no update has learned yet, whatever the question is."""
+SAME_SHARE = 0.8
+"""A line covers another one if it has this share of its terms; names and numbers are terms too."""
 
 
 class RankedPast(NamedTuple):
@@ -58,12 +75,37 @@ class RankedMemory(NamedTuple):
     episode_ranking: Ranking
     past: RankedPast | None = None
     """None if the query is not about the past."""
+    unlearned: Sequence[int] = ()
+    """Positions of the episodes that no update has learned yet, the newest first."""
 
-    def sources_of(self, positions: Iterable[int]) -> set[int]:
-        """Return the positions of the episodes that the facts at *positions* were learned from."""
-        known, facts = self.episodes.positions, self.facts.facts
-        evidence = (item.episode for position in positions for item in facts[position].evidence)
-        return {known[episode] for episode in evidence if episode in known}
+    def sources_of(self, fact: int) -> list[int]:
+        """Return the positions of the episodes that a fact was learned from."""
+        known = self.episodes.positions
+        return [known[item.episode] for item in self.facts.facts[fact].evidence if item.episode in known]
+
+    def is_episode_covered(self, episode: int, facts: Container[int]) -> bool:
+        """Return whether the lines of these facts, those learned from the episode, cover it."""
+        learned = self.facts.learned_from.get(self.episodes.episodes[episode].id, ())
+        lines = [self.facts.terms(fact) for fact in learned if fact in facts]
+        return bool(lines) and _covers(lines[0].union(*lines), self.episodes.terms(episode))
+
+    def is_fact_covered(self, fact: int, episodes: Container[int]) -> bool:
+        """Return whether one of these episodes, which the fact was learned from, covers its line."""
+        said = (episode for episode in self.sources_of(fact) if episode in episodes)
+        return any(_covers(self.episodes.terms(episode), self.facts.terms(fact)) for episode in said)
+
+    def without_messages(self, messages: Sequence[MessageLike]) -> Self:
+        """Return this memory without the episodes of *messages*, which the model sees anyway."""
+        present = message_identities(messages)
+        hidden = {
+            position
+            for position in {*self.episode_ranking.order, *self.unlearned}
+            if {self.episodes.episodes[position].message_id, self.episodes.episodes[position].text} & present
+        }
+        if not hidden:
+            return self
+        unlearned = [position for position in self.unlearned if position not in hidden]
+        return self._replace(episode_ranking=self.episode_ranking.without(hidden), unlearned=unlearned)
 
     def explain(
         self, facts: Iterable[int], episodes: Iterable[int]
@@ -113,6 +155,17 @@ class RankedMemory(NamedTuple):
         )
 
 
+def _first_matching(
+    ranking: Ranking, matches: NDArray[np.bool_], limit: int, may_show: Callable[[int], bool]
+) -> list[int]:
+    """Return the first *limit* positions that match the query, and that a prompt may have."""
+    return list(islice((position for position in ranking.order if matches[position] and may_show(position)), limit))
+
+
+def _covers(words: frozenset[str], said: frozenset[str]) -> bool:
+    return len(words & said) >= SAME_SHARE * len(said)
+
+
 class FittedMemory(NamedTuple):
     """What of a memory fits the budget."""
 
@@ -143,7 +196,6 @@ class RecallPipeline:
     similarity_weight: float = 0.9
     confidence_weight: float = 0.1
     guaranteed_share: float = 0.25
-    episode_share: float = 0.4
     ranker: str | None = None
     embeddings: Embeddings | None = None
     embedding_seconds: float | None = None
@@ -234,6 +286,7 @@ class RecallPipeline:
                 today = min(date.fromisoformat(day), today)
             query = build_query(messages, max_context_turns=self.max_context_turns, today=today)
             ranked = self.rank(memory, episodes, query, vectors=vectors, is_whole=as_of is None)
+            ranked = ranked.without_messages(messages)
             fitted = self.fit(memory, ranked)
             record_choice(len(fitted.facts), len(fitted.episodes))
         return ranked, fitted
@@ -249,11 +302,20 @@ class RecallPipeline:
     ) -> list[ScoredFact | ScoredEpisode]:
         """Return the facts and episodes that match *query*, the best first, at most *limit* of them."""
         ranked = self.rank(memory, episodes, self.query([query]), vectors=vectors)
-        matching = (
-            [position for position in ranking.order if ranking.similarity[position] > 0][:limit]
-            for ranking in (ranked.fact_ranking, ranked.episode_ranking)
+        facts, quoted = ranked.explain(
+            _first_matching(
+                ranked.fact_ranking,
+                ranked.facts.matches(ranked.query),
+                limit,
+                lambda position: may_recall(ranked.facts.facts[position]),
+            ),
+            _first_matching(
+                ranked.episode_ranking,
+                ranked.episodes.index.matches(ranked.query),
+                limit,
+                lambda position: recalled_words(ranked.episodes.episodes[position]) != "",
+            ),
         )
-        facts, quoted = ranked.explain(*matching)
         return sorted((*facts, *quoted), key=lambda item: -item.score)[:limit]
 
     def query(self, messages: Sequence[MessageLike], now: datetime | None = None) -> Query:
@@ -302,7 +364,7 @@ class RecallPipeline:
         said = episodes.rank(query, self.max_tokens // MIN_LINE_TOKENS)
         index = self.past_index(memory, facts, query)
         past = RankedPast(index, index.rank(query, facts, ranking)) if index else None
-        return RankedMemory(query, facts, ranking, episodes, said, past)
+        return RankedMemory(query, facts, ranking, episodes, said, past, episodes.unlearned(memory.threads))
 
     def past_index(self, memory: Memory, facts: FactIndex, query: Query) -> PastIndex | None:
         """Return the index of the past facts of *memory*; None if *query* is not about the past, or there are none.
@@ -342,14 +404,15 @@ class RecallPipeline:
         summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
         past, past_tokens = self._fit_past(ranked.past, self.max_tokens - summaries.tokens)
         facts, episodes = fit(
-            Candidates(ranked.fact_ranking.order, ranked.facts.lines),
-            Candidates(ranked.episode_ranking.order, ranked.episodes.lines),
+            Candidates(ranked.fact_ranking.order, ranked.facts.lines, ranked.fact_ranking.scores),
+            Candidates(ranked.episode_ranking.order, ranked.episodes.lines, ranked.episode_ranking.scores),
+            unlearned=ranked.unlearned,
             guaranteed=ranked.facts.guaranteed,
-            sources_of=ranked.sources_of,
+            overlap=ranked,
             shares=Shares(
                 tokens=self.max_tokens - summaries.tokens - past_tokens,
+                unlearned=int(self.max_tokens * UNLEARNED_SHARE),
                 guaranteed=int(self.max_tokens * self.guaranteed_share),
-                episodes=self.episode_share,
             ),
         )
         fitted = FittedMemory(summaries, facts, episodes, past)
@@ -361,5 +424,5 @@ class RecallPipeline:
         """Return the lines of past facts that fit their share, and their tokens."""
         if past is None:
             return {}, 0
-        candidates = Candidates(past.ranking.order, partial(past.lines, timezone=self.timezone))
+        candidates = Candidates(past.ranking.order, partial(past.lines, timezone=self.timezone), past.ranking.scores)
         return fit_past(candidates, min(room, int(self.max_tokens * PAST_SHARE)))

@@ -116,6 +116,19 @@ def build_query(messages: Sequence[MessageLike], *, max_context_turns: int = 3, 
     return _make_query(parts, asked, today)
 
 
+def message_identities(messages: Sequence[MessageLike]) -> frozenset[str]:
+    """Return the ids of *messages*, and the texts of those of the user: by these their episodes are recognised."""
+    found = set[str]()
+    for message in [messages] if isinstance(messages, str) else messages:
+        if isinstance(message, str):
+            found.add(message.strip())
+        elif isinstance(message, Turn):
+            found.update((message.id, message.text.strip()))
+        else:
+            found.update(*((said.id or "", said.text.strip()) for said in _convert([message])))
+    return frozenset(found - {""})
+
+
 def _make_query(parts: Iterable[tuple[str, float]], asked: str, today: date | None) -> Query:
     """Return the query of *parts*; *asked* is the text whose dates count, which is written *today*."""
     today = today or datetime.now(UTC).date()

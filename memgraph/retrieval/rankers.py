@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memgraph.errors import ConfigError
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
@@ -22,6 +25,10 @@ class Index(Protocol):
 
     def scores(self, query: Query) -> Scores:
         """Return one score for each document, the higher the better, in the order of the documents."""
+        ...
+
+    def matches(self, query: Query) -> NDArray[np.bool_]:
+        """Return which documents match *query* by themselves, whatever others of their thread do."""
         ...
 
 

@@ -33,8 +33,6 @@ class RecallSettings(Protocol):
     @property
     def guaranteed_share(self) -> float: ...
     @property
-    def episode_share(self) -> float: ...
-    @property
     def timezone(self) -> str: ...
     @property
     def ranker(self) -> str | None: ...
@@ -73,7 +71,6 @@ def make_recall_pipeline(
         similarity_weight=settings.similarity_weight,
         confidence_weight=settings.confidence_weight,
         guaranteed_share=settings.guaranteed_share,
-        episode_share=settings.episode_share,
         timezone=settings.timezone,
         ranker=settings.ranker or ("hybrid" if embeddings is not None else None),
         embeddings=embeddings,
@@ -91,6 +88,7 @@ def rank_facts(
     embeddings: Embeddings | None = None,
     similarity_weight: float = 1.0,
     confidence_weight: float = 0.0,
+    matching: bool = False,
     cache: IndexCache | None = None,
 ) -> list[ScoredFact]:
     """Order *facts* by how well they match *query*, the best first.
@@ -105,10 +103,12 @@ def rank_facts(
         embeddings: The model that "hybrid" uses.
         similarity_weight: Weight of the similarity to the query, from 0.
         confidence_weight: Weight of the confidence of a fact, from 0.
+        matching: Whether to return only facts that match *query* by themselves, not by others of their conversation.
+            A blank query matches all.
         cache: Keeps the index for the next call over the same facts.
 
     Returns:
-        All N facts. A superseded fact ranks below the one that replaced it; of equals the newest is first.
+        The facts. A superseded fact ranks below the one that replaced it; of equals the newest is first.
 
     Raises:
         ConfigError: If the ranker is unknown.
@@ -120,6 +120,7 @@ def rank_facts(
     # episodes are only read for the turns before, so no embedding is made of them
     index = cache.facts(facts, cache.episodes(episodes), IndexOptions(ranker, embeddings))
     ranking = index.rank(query, similarity_weight=similarity_weight, confidence_weight=confidence_weight)
+    matches = index.matches(query) if matching and query else None
     return [
         ScoredFact(
             fact=facts[position],
@@ -128,6 +129,7 @@ def rank_facts(
             similarity=float(ranking.similarity[position]),
         )
         for position in ranking.order
+        if matches is None or matches[position]
     ]
 
 
@@ -141,7 +143,6 @@ def recall(
     similarity_weight: float = 0.9,
     confidence_weight: float = 0.1,
     guaranteed_share: float = 0.25,
-    episode_share: float = 0.4,
     ranker: str | None = None,
     embeddings: Embeddings | None = None,
     timezone: str = "UTC",
@@ -161,7 +162,6 @@ def recall(
         similarity_weight: Weight of the similarity of a fact to the conversation, in [0, 1].
         confidence_weight: Weight of the confidence of a fact, in [0, 1].
         guaranteed_share: Share of the tokens reserved for corrections and preferences, in [0, 1].
-        episode_share: Share of the rest that episodes have if there are more facts than fit, in [0, 1].
         ranker: "lexical" (the default), "tfidf" or "hybrid".
         embeddings: The model that "hybrid" uses. If it fails, memory is ranked by words alone and an error is logged.
         timezone: IANA name of the user's time zone, in which days are shown.
@@ -181,7 +181,6 @@ def recall(
         similarity_weight=similarity_weight,
         confidence_weight=confidence_weight,
         guaranteed_share=guaranteed_share,
-        episode_share=episode_share,
         ranker=ranker,
         embeddings=embeddings,
         timezone=timezone,

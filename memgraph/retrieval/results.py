@@ -60,9 +60,11 @@ class Ranked(BaseModel):
 
     facts: tuple[RankedItem, ...] = ()
     episodes: tuple[RankedItem, ...] = ()
-    """Those that match the query, as many as the budget could hold."""
+    """As many as the budget could hold; those that score 0 are shown only if everything fits."""
     past: tuple[RankedItem, ...] = ()
     """Past facts that answer the query if it is about the past."""
+    unlearned: tuple[str, ...] = ()
+    """Ids of the episodes that no update has learned yet, the newest first."""
 
 
 class Selection(BaseModel):

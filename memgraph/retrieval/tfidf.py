@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.lexical import Scores, TermExtractor, texts_of
@@ -56,3 +57,7 @@ class TfidfIndex:
             return np.zeros(self._size)
         cosine = (self._vectors @ self._vectorizer.transform([query.text]).T).todense()
         return np.asarray(cosine, dtype=np.float64).ravel()
+
+    def matches(self, query: Query) -> NDArray[np.bool_]:
+        """Return which documents have a word of *query*."""
+        return self.scores(query) > 0

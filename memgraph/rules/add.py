@@ -109,6 +109,7 @@ def make_fact(addition: Addition, draft: Draft) -> Fact:
         said_at=addition.said_at,
         evidence=evidence,
         slot=addition.slot,
+        origin=draft.changes.origin,
         valid_from=valid_from,
         valid_until=valid_until,
     )

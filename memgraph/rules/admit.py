@@ -7,13 +7,8 @@ from dataclasses import replace
 from memgraph.models import Addition, Rewrite
 from memgraph.rules.draft import Draft
 from memgraph.rules.quarantine import quarantine
-from memgraph.text.hidden import hidden_characters
-from memgraph.text.orders import has_instruction, is_order_to_act, without_orders
-from memgraph.text.secrets import find_secrets
-from memgraph.text.sentences import sentences
+from memgraph.text.admission import IS_ORDER, admitted_sentences, problem_of
 
-IS_INSTRUCTION = "it reads like an instruction to a model"
-IS_ORDER = "it is an order to the assistant"
 LEFT_OUT = "a sentence of the new summary is not admitted"
 
 
@@ -26,28 +21,16 @@ def admit(draft: Draft) -> Draft:
     """
     admitted: list[Addition] = []
     for addition in draft.changes.additions:
-        text = f"{addition.content}\n{addition.source_error or ''}"
-        if addition.edited_by_user:
+        problem = problem_of(f"{addition.content}\n{addition.source_error or ''}")
+        if addition.edited_by_user or not problem:
             admitted.append(addition)
-        elif problem := problem_of(text):
-            draft = draft.with_refusal(addition.content, problem)
-        elif is_order_to_act(text):
+        elif problem == IS_ORDER:
             draft = quarantine(draft, IS_ORDER, additions=[addition])
         else:
-            admitted.append(addition)
+            draft = draft.with_refusal(addition.content, problem)
     if len(admitted) < len(draft.changes.additions):
         draft = draft.with_additions(admitted)
     return _admit_rewrites(draft)
-
-
-def problem_of(text: str) -> str | None:
-    """Return why a memory may in no case hold *text*; None if it may."""
-    if hidden_characters(text):
-        return "it has hidden characters"
-    if has_instruction(text):
-        return IS_INSTRUCTION
-    secret = next(find_secrets(text), None)
-    return f"it contains {secret.kind}" if secret else None
 
 
 def _admit_rewrites(draft: Draft) -> Draft:
@@ -62,11 +45,3 @@ def _admit_rewrites(draft: Draft) -> Draft:
         if summary:
             rewrites.append(rewrite.model_copy(update={"summary": summary}))
     return replace(draft, changes=draft.changes.model_copy(update={"rewrites": tuple(rewrites)}))
-
-
-def admitted_sentences(summary: str) -> str:
-    """Return *summary*, or any other text, without the sentences that are not admitted; the same object if all are."""
-    text = without_orders(summary)
-    pieces = sentences(text)
-    kept = [piece for piece in pieces if not problem_of(piece) and not is_order_to_act(piece)]
-    return text if len(kept) == len(pieces) else "".join(kept).strip()

@@ -13,6 +13,7 @@ from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.add import add
 from memgraph.rules.admit import admit
+from memgraph.rules.check_endings import check_endings
 from memgraph.rules.check_shown import check_shown
 from memgraph.rules.draft import Draft, Rule
 from memgraph.rules.evict import evict
@@ -31,8 +32,8 @@ from memgraph.rules.watermark import advance_watermark
 from memgraph.text.slots import Slots, packaged_slots
 
 RULES: tuple[Rule, ...] = (
-    *(ground, admit, ground_summaries, ground_merges, check_shown, merge, supersede, limit_damage),
-    *(merge_groups, rewrite, fill_profile, remove, add, expire, evict, advance_watermark, mark_upkeep),
+    *(ground, admit, ground_summaries, ground_merges, check_shown, check_endings, merge, supersede),
+    *(limit_damage, merge_groups, rewrite, fill_profile, remove, add, expire, evict, advance_watermark, mark_upkeep),
 )
 
 

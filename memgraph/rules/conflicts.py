@@ -1,9 +1,8 @@
-"""What the model is asked about in a second look: likely conflicts and doubtful replacements.
+"""What the model is asked about in a second look: likely conflicts, with a control.
 
-A likely conflict is a known fact that an addition may make untrue, although it does not replace it. A doubtful
-replacement is one of a fact that has nothing in common with the addition: small models name every fact that they were
-shown. The model decides both; this only finds what is worth asking about. A doubtful replacement is asked about with a
-control, a pair that is clearly none: small models answer "replaces" for every pair, too.
+A likely conflict is a known fact that an addition may make untrue, although it does not replace it. The model decides;
+this only finds what is worth asking about. The control is a pair that is clearly no conflict: small models answer
+"replaces" for every pair.
 """
 
 from __future__ import annotations
@@ -23,10 +22,9 @@ from memgraph.policy import Policy
 from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.add import rejection_reason
 from memgraph.rules.merge import KnownFacts
-from memgraph.rules.relatedness import is_related, restates, share_slot, topic_terms, touches
+from memgraph.rules.relatedness import is_related, quoted_sentences, restates, share_slot, topic_terms
 from memgraph.text.changes import ChangeKind, find_change
 from memgraph.text.normalize import language_of
-from memgraph.text.quotes import sentences_of
 from memgraph.text.slots import Slots, packaged_slots
 
 MAX_CONFLICTS = 5
@@ -84,14 +82,9 @@ def likely_conflicts(
 
 def _changed_words(addition: Addition, turns: Sequence[Turn]) -> tuple[ChangeKind, str] | None:
     """Return the kind of the change word with which the user said *addition*, and the sentences that were quoted."""
-    for evidence in addition.evidence:
-        for turn in reversed(turns):
-            words = turn.own_words if turn.is_users else ""
-            if evidence.quote in words:
-                quoted = "".join(sentences_of(evidence.quote, words).touched)
-                kind = find_change(quoted)
-                return (kind, quoted) if kind else None
-    return None
+    quoted = "".join(quoted_sentences(addition, turns))
+    kind = find_change(quoted)
+    return (kind, quoted) if kind else None
 
 
 def _is_in_same_order(one: str, other: str) -> bool:
@@ -182,69 +175,20 @@ def _is_decided(addition: Addition, fact: Fact, slots: Slots) -> bool:
     return new is not None and known is not None and (new.slot, new.of) == (known.slot, known.of)
 
 
-def doubtful_replacements(
-    changes: MemoryUpdate, memory: Memory, turns: Sequence[Turn], slots: Slots
+def with_control(
+    conflicts: Sequence[Conflict], changes: MemoryUpdate, memory: Memory, slots: Slots
 ) -> tuple[Conflict, ...]:
-    """Return the replacements of facts that have too little in common with the addition, unless something has ended.
+    """Return *conflicts* after a control: a known fact that has nothing in common with the addition of the first one.
 
-    If the user announced a change, a word in common is enough; else the addition has to restate the fact.
-
-    The parameters are those of `likely_conflicts`.
+    It is left out if no known fact is fit to be one.
     """
-    doubtful = list[Conflict]()
-    for addition in changes.additions:
-        said = _changed_words(addition, turns) if addition.replaces else None
-        if said and said[0] == "ends":
-            continue
-        has_reason = is_related if said else restates
-        doubtful += (
-            Conflict(known_id=fact.id, addition_id=addition.id)
-            for old in addition.replaces
-            if (fact := memory.fact(old)) and not has_reason(addition, fact, slots)
-        )
-    return tuple(doubtful)
-
-
-def doubtful_questions(
-    doubtful: Sequence[Conflict], changes: MemoryUpdate, memory: Memory, turns: Sequence[Turn], slots: Slots
-) -> tuple[Conflict, ...]:
-    """Return what to ask about doubtful replacements: a control and the only one.
-
-    Nothing is asked if there are several, for then the model has named every fact; if the addition names nothing that
-    the fact is about and the user announced no change; or if no known fact is fit to be the control.
-
-    Args:
-        doubtful: As `doubtful_replacements` returns them.
-        changes: The change set that the model proposed.
-        memory: What is known.
-        turns: The turns that the prompt showed.
-        slots: What a person has one of at a time.
-    """
-    if len(doubtful) != 1:
-        return ()
-    question = doubtful[0]
-    addition = next(addition for addition in changes.additions if addition.id == question.addition_id)
-    fact = memory.fact(question.known_id)
-    if fact is None or not (touches(addition, fact, slots) or _changed_words(addition, turns)):
-        return ()
-    named = {question.known_id, *addition.replaces}
-    for other in memory.facts:
-        if other.id not in named and not is_related(addition, other, slots):
+    addition = next((one for one in changes.additions if conflicts and one.id == conflicts[0].addition_id), None)
+    asked = {conflict.known_id for conflict in conflicts}
+    for fact in memory.facts if addition else ():
+        if addition and fact.id not in asked.union(addition.replaces) and not is_related(addition, fact, slots):
             # the control comes first: a small model repeats the verdicts of the examples, of which the first replaces
-            return Conflict(known_id=other.id, addition_id=addition.id, is_control=True), question
-    return ()
-
-
-def without_replacements(changes: MemoryUpdate, doubtful: Sequence[Conflict]) -> MemoryUpdate:
-    """Return *changes* in which the additions do not replace the facts of *doubtful*."""
-    pairs = {(one.addition_id, one.known_id) for one in doubtful}
-    additions = (
-        addition.model_copy(
-            update={"replaces": tuple(old for old in addition.replaces if (addition.id, old) not in pairs)}
-        )
-        for addition in changes.additions
-    )
-    return changes.model_copy(update={"additions": tuple(additions)}) if pairs else changes
+            return Conflict(known_id=fact.id, addition_id=addition.id, is_control=True), *conflicts
+    return tuple(conflicts)
 
 
 def settle(changes: MemoryUpdate, verdicts: Mapping[Conflict, Verdict], memory: Memory, slots: Slots) -> MemoryUpdate:

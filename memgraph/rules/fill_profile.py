@@ -11,10 +11,9 @@ from pydantic import BaseModel
 from memgraph.models import ProfileChange
 from memgraph.policy import Grounding
 from memgraph.profile import is_choice, patch_profile, render_value
-from memgraph.rules.admit import problem_of
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import SaidWords
-from memgraph.text.orders import is_order_to_act
+from memgraph.text.admission import problem_of
 from memgraph.text.uploads import mentions_upload
 
 MAX_VALUE_CHARS = 2_000
@@ -64,8 +63,7 @@ def _problem(change: ProfileChange, schema: type[BaseModel], said: SaidWords, mo
 
 
 def _inadmissible(text: str) -> str | None:
-    is_foreign = is_order_to_act(text) or mentions_upload(text)
-    return problem_of(text) or ("it is not about the user" if is_foreign else None)
+    return problem_of(text) or ("it is not about the user" if mentions_upload(text) else None)
 
 
 def _ungrounded(

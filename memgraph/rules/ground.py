@@ -16,13 +16,14 @@ from memgraph.rules.draft import Draft
 from memgraph.rules.merge import KnownFacts
 from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support
 from memgraph.rules.watermark import without_progress
+from memgraph.text.answers import affirms, clauses_of, consents, denies, is_tag
 from memgraph.text.dates import local_day
-from memgraph.text.normalize import HAN, fold
+from memgraph.text.normalize import HAN
 from memgraph.text.polarity import states_opposite
-from memgraph.text.quotes import FoundQuote, QuoteFinder, sentences_of
+from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
-from memgraph.text.sentences import sentences
 from memgraph.text.signals import detect, load_signals
+from memgraph.text.subjects import other_subject, people_in
 from memgraph.text.turns import asks
 
 MIN_QUOTE_WORDS = 2
@@ -39,17 +40,6 @@ _HAN_CHARACTER = re.compile(f"[{HAN}]")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？…()（）]+|\s[-–—]+\s|\b(?:and|but|so)\b")
 _PART = re.compile(r"[^.!?\n。！？]++[?？]?")
 _ASKING = ("?", "？", "吗", "呢")
-_YES = re.compile(
-    r"(?:oh |ah |ha |haha |hm+ |well |嗯+ ?|啊 ?)?(?:yes|yeah|yep|yup|sure|exactly|correct|right|perfect|absolutely"
-    r"|definitely|of course|indeed|agreed|ok|okay|sounds good|do (?:that|it)|please do|go ahead|that works|always|keep"
-    r"|是|对|好|没错|可以|行|当然|同意|正确|就这样|就是|正是|完全正确)"
-)
-_THANKS = re.compile(
-    r"(?:oh |ah |well |嗯+ ?|啊 ?)?(?:(?:okay|ok|right|好的?|行|可以)[\s,.!，。！~]{0,3})?+"
-    r"(?:many thanks|thank|thx|cheers|i(?:'ll| will)\b|let me\b|谢|多谢|感谢|我(?:会|去|来|再|先|试))"
-)
-"""Such an answer confirms nothing that was not a question, unless it praises."""
-_NO = re.compile(r"(?:oh |ah |well |嗯+ ?)?(?:no|nope|nah|not|never|neither)\b|(?:不|没|别|否)")
 
 
 class Judgement(NamedTuple):
@@ -62,7 +52,7 @@ class Judgement(NamedTuple):
 
 
 def ground(draft: Draft) -> Draft:
-    """Refuse the additions that do not rest on the user's own words; those that a reviewer wrote pass.
+    """Refuse the additions that do not rest on the user's own words; those that a reviewer wrote or accepted pass.
 
     A known fact is confirmed only by a new turn of the user: the assistant repeats what it knows.
     """
@@ -72,6 +62,7 @@ def ground(draft: Draft) -> Draft:
     said = SaidWords(draft.turns, draft.memory)
     known = KnownFacts(draft.memory.facts, draft.slots)
     new = frozenset(map(without_progress, draft.changes.message_ids))
+    accepted = {decision.item for decision in draft.changes.decisions if decision.verdict == "accept"}
     grounded: list[Addition] = []
     refused: list[Refusal] = []
     for addition in draft.changes.additions:
@@ -79,6 +70,8 @@ def ground(draft: Draft) -> Draft:
             grounded.append(addition)
             continue
         problem, quoted = said.judge(addition, mode)
+        if not accepted.isdisjoint((f"add:{addition.id}", f"confirm:{addition.id}")):
+            problem = None  # proposals of release 0.1 have no quotes
         is_from_new_turn = quoted is not None and quoted.turn.id in new
         if problem is None and not is_from_new_turn and (addition.repeats or known.find(addition)):
             problem = "already known, and the user did not repeat it"
@@ -120,27 +113,27 @@ class SaidWords:
         if quoted is None and addition.category in _CONFIRMABLE and (approach := self._confirmed(quote)):
             quoted, confirmed = approach
             return Judgement(self._missing(addition, quoted, [self._own_words[confirmed.id]], mode), quoted)
-        if mode == "strict" and (problem := self._quote_problem(quote, quoted)):
+        if mode == "strict" and (problem := self._quote_problem(quote, quoted, addition)):
             return Judgement(problem, quoted)
         if quoted is None:
             quoted = self._latest_mention(addition)
         if quoted and states_opposite(addition.content, quoted.words, self._own_words[quoted.turn.id]):
             return Judgement("its quote states the opposite", quoted)
-        problem = self._missing(addition, quoted, self._asked(quoted), mode)
+        problem = self._missing(addition, quoted, self._answered(quoted, addition), mode)
         if problem is None and quoted:
-            problem = self._remark_problem(quoted, addition.category)
+            problem = self._remark_problem(quoted, addition)
         return Judgement(problem, quoted)
 
     def quote_problem(self, quote: str) -> str | None:
         """Return why *quote* is not a quote of the user that is long enough; None if it is."""
         return self._quote_problem(quote, self._finder.find(quote))
 
-    def _quote_problem(self, quote: str, quoted: FoundQuote | None) -> str | None:
+    def _quote_problem(self, quote: str, quoted: FoundQuote | None, claim: Addition | None = None) -> str | None:
         if not quote.strip():
             return "it has no quote of the user"
         if quoted is None:
             return "its quote is not in the user's own words"
-        return None if self._is_long_enough(quoted) else "its quote is too short"
+        return None if self._is_long_enough(quoted, claim) else "its quote is too short"
 
     def support(self, extra: Sequence[str]) -> Support:
         """Return what the user's words and the texts *extra* support."""
@@ -173,41 +166,49 @@ class SaidWords:
                 return FoundQuote(turn, "")
         return None
 
-    def _remark_problem(self, quoted: FoundQuote, category: str) -> str | None:
+    def _remark_problem(self, quoted: FoundQuote, addition: Addition) -> str | None:
         """Return why the sentences of a quote state nothing about the user; None if they do, or answer a question."""
         before = self._previous.get(quoted.turn.id)
-        if not quoted.words or (before and before.role == "ai" and asks(self._own_words[before.id])):
-            return None
         before_it, touched = sentences_of(quoted.words, self._own_words[quoted.turn.id])
+        if not quoted.words or (before and before.role == "ai" and asks(self._own_words[before.id])):
+            named = people_in(addition.content)
+            is_no_answer = touched and all(asks(one) or (other_subject(one) and not named) for one in touched)
+            return "its quote asks back, or is about another person" if is_no_answer else None
         if touched and all(map(is_about_assistant, touched)):
             return "it is about the assistant, not about the user"
         goes_on = mentions_user(before_it)
-        if category in _OF_REMARKS and touched and not goes_on and all(map(is_passing_remark, touched)):
+        if addition.category in _OF_REMARKS and touched and not goes_on and all(map(is_passing_remark, touched)):
             return "a passing remark, not something about the user that lasts"
         return None
 
     # -- answers to the assistant -----------------------------------------------------------------
 
-    def _is_long_enough(self, quoted: FoundQuote) -> bool:
+    def _is_long_enough(self, quoted: FoundQuote, claim: Addition | None) -> bool:
         """Return whether the words of a quote suffice: so many content words, a whole clause, or an answer."""
         terms = [term for term in extract_terms(quoted.words) if is_unit(term)]
         characters = len([term for term in terms if _HAN_CHARACTER.match(term)])
-        if characters >= MIN_QUOTE_CHARACTERS or len(terms) - characters >= MIN_QUOTE_WORDS or self._asked(quoted):
+        is_long = characters >= MIN_QUOTE_CHARACTERS or len(terms) - characters >= MIN_QUOTE_WORDS
+        if is_long or self._answered(quoted, claim):
             return True
         clauses = (content_terms(clause) for clause in _CLAUSE.split(self._own_words[quoted.turn.id]))
         return bool(terms) and any(clause and clause.issubset(terms) for clause in clauses)
 
-    def _asked(self, quoted: FoundQuote | None) -> list[str]:
-        """Return the questions of the assistant that a short answer of the user affirms or chooses from."""
+    def _answered(self, quoted: FoundQuote | None, claim: Addition | None = None) -> list[str]:
+        """Return the questions of the assistant that complete the quoted answer of the user.
+
+        A yes completes the last question, which has to state *claim* itself. A short answer completes all if it names
+        what it chose, or says something of *claim* that was not asked. Without a claim only a yes counts.
+        """
         before = self._previous.get(quoted.turn.id) if quoted else None
         if quoted is None or before is None or before.role != "ai" or not asks(self._own_words[before.id]):
             return []
-        answer = self._own_words[quoted.turn.id]
-        first = fold(sentences(answer)[0] if answer.strip() else answer)
+        answer, asked = self._own_words[quoted.turn.id], self._own_words[before.id]
+        may_consent = claim is None or claim.category in _CONFIRMABLE
+        if affirms(answer) or (may_consent and consents(answer)):
+            return _last_question(asked)
         is_short = len(answer.split()) + len(_HAN_CHARACTER.findall(answer)) <= MAX_ANSWER_WORDS
-        if _NO.match(first) or not (is_short or _YES.match(first)):
-            return []
-        return [part for part in _PART.findall(self._own_words[before.id]) if part.endswith(_ASKING)]
+        questions = [part for part in _PART.findall(asked) if part.endswith(_ASKING)]
+        return questions if claim and is_short and _gives_answer(answer, claim.content, questions) else []
 
     def _confirmed(self, quote: str) -> tuple[FoundQuote, Turn] | None:
         """Return the turn in which the user confirmed an approach, and that in which the assistant proposed it."""
@@ -215,8 +216,34 @@ class SaidWords:
         answer = self._next.get(proposed.id) if proposed else None
         if proposed is None or answer is None or not answer.is_users:
             return None
-        words = self._own_words[answer.id]
-        is_polite = _THANKS.match(fold(words)) and not asks(self._own_words[proposed.id])
-        says_yes = _YES.match(fold(words)) and not is_polite
-        confirms = says_yes or "reinforcement" in detect([answer], load_signals())
+        words, said = self._own_words[answer.id], self._own_words[proposed.id]
+        if asks(said):
+            confirms = consents(words) and any(find_quote(quote, part) for part in _last_question(said))
+        else:
+            confirms = affirms(words) or "reinforcement" in detect([answer], load_signals())
         return (FoundQuote(answer, words), proposed) if confirms else None
+
+
+def _last_question(asked: str) -> list[str]:
+    """Return the last question of the assistant; with the sentence before it if it only asks whether that is right."""
+    parts = [part for part in _PART.findall(asked) if part.strip()]
+    last = max((at for at, part in enumerate(parts) if part.endswith(_ASKING)), default=-1)
+    return parts[max(0, last - is_tag(parts[last])) : last + 1] if last >= 0 else []
+
+
+def _gives_answer(answer: str, content: str, questions: Sequence[str]) -> bool:
+    """Return whether a clause of *answer* is a part of *content*, or has words of it that were not in the questions.
+
+    A clause that asks or denies does not count, nor does one about another person, and none after an opening denial.
+    """
+    claimed, asked = content_terms(content), content_terms("\n".join(questions))
+    for number, clause in enumerate(clauses_of(answer)):
+        if denies(clause.text):
+            if not number:
+                return False
+            continue
+        terms = content_terms(clause.text)
+        states = not clause.asks and not other_subject(clause.text)
+        if states and terms and (terms <= claimed or (terms & claimed) - asked):
+            return True
+    return False

@@ -21,6 +21,9 @@ MIN_KEPT_SHARE = 0.5
 """The least share of the content words of a summary that are still valid, which its new text has."""
 
 
+BY_TOOL = "a tool asks for it, and no conversation shows that the user does"
+
+
 class _Split(NamedTuple):
     """The changes of an update within the limit, and those beyond it."""
 
@@ -38,9 +41,9 @@ def limit_damage(draft: Draft) -> Draft:
     """Put what exceeds the limit into quarantine, as one change.
 
     Additions come first, in their order: what is replaced is not lost. Evictions count too: `evict` may use what the
-    others leave.
+    others leave. A tool that only reports what the user said may remove nothing.
     """
-    limit = damage_limit(draft.memory)
+    limit = 0 if draft.changes.origin else damage_limit(draft.memory)
     within, beyond = _Split([], [], []), _Split([], [], [])
     draft, lost = _limit_merges(draft, limit)
     for addition in draft.changes.additions:
@@ -58,7 +61,8 @@ def limit_damage(draft: Draft) -> Draft:
         (within if _keeps_enough(rewrite, current, lost) else beyond).rewrites.append(rewrite)
     changes = draft.changes.model_copy(update={name: tuple(part) for name, part in within._asdict().items()})
     reason = f"one update may remove, replace and evict at most {limit} facts, and has to keep half of a summary"
-    return quarantine(replace(draft, changes=changes, removable=limit), reason, **beyond._asdict())
+    draft = replace(draft, changes=changes, removable=limit)
+    return quarantine(draft, BY_TOOL if draft.changes.origin else reason, **beyond._asdict())
 
 
 def _limit_merges(draft: Draft, limit: int) -> tuple[Draft, set[str]]:

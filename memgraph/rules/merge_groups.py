@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from memgraph.models import Evidence, Fact, Merge
 from memgraph.rules.add import is_placeholder
-from memgraph.rules.admit import IS_ORDER, problem_of
 from memgraph.rules.draft import Draft
 from memgraph.rules.support import Support
+from memgraph.text.admission import problem_of
 from memgraph.text.normalize import fact_key
-from memgraph.text.orders import is_order_to_act
 
 
 def ground_merges(draft: Draft) -> Draft:
@@ -68,7 +67,7 @@ def _wording_problem(draft: Draft, content: str, group: Sequence[Fact]) -> str |
     if len(content) > draft.policy.max_fact_chars:
         return f"it has more than {draft.policy.max_fact_chars:,} characters"
     is_new = fact_key(content) not in {fact_key(fact.content) for fact in group}
-    if is_new and (problem := problem_of(content) or (IS_ORDER if is_order_to_act(content) else None)):
+    if is_new and (problem := problem_of(content)):
         return problem
     return None if draft.policy.grounding == "off" else _difference(content, group)
 

@@ -28,7 +28,14 @@ def quarantine(
     removes = tuple(dict.fromkeys(removal.id for removal in removals))
     summaries = {to_camel(rewrite.section): rewrite.summary for rewrite in rewrites}
     return draft.with_quarantined(
-        make_quarantined(reason, at=draft.changes.at, facts=facts, removes=removes, summaries=summaries)
+        make_quarantined(
+            reason,
+            at=draft.changes.at,
+            thread=draft.changes.origin or draft.changes.thread,
+            facts=facts,
+            removes=removes,
+            summaries=summaries,
+        )
     )
 
 
@@ -36,6 +43,7 @@ def make_quarantined(
     reason: str,
     *,
     at: Timestamp,
+    thread: str,
     facts: Sequence[Fact] = (),
     removes: Sequence[str] = (),
     summaries: Mapping[str, str] | None = None,
@@ -47,6 +55,7 @@ def make_quarantined(
         id=f"change_{digest[:8]}",
         at=at,
         reason=reason,
+        thread=thread,
         facts=tuple(facts),
         removes=tuple(removes),
         summaries=dict(summaries or {}),

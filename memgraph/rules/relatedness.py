@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
-from memgraph.models import Addition, Fact
+from memgraph.models import Addition, Fact, Turn
 from memgraph.retrieval.terms import extract_terms
 from memgraph.text.changes import light_words
 from memgraph.text.normalize import language_of
+from memgraph.text.quotes import sentences_of
 from memgraph.text.slots import Slots
 
 MIN_RESTATED = {"en": 0.5, "zh": 0.25}
@@ -26,23 +28,22 @@ def share_words(one: Fact | Addition, other: Fact | Addition) -> bool:
 
 def restates(addition: Addition, fact: Fact, slots: Slots) -> bool:
     """Return whether *addition*, or the words that it quotes, names most of what *fact* is about, or fills its slot."""
-    return _named_share(addition, fact) >= MIN_RESTATED[language_of([fact.content])] or share_slot(
-        addition, fact, slots
-    )
+    return named_share(addition, fact) >= MIN_RESTATED[language_of([fact.content])] or share_slot(addition, fact, slots)
 
 
-def touches(addition: Addition, fact: Fact, slots: Slots) -> bool:
-    """Return whether *addition*, or the words that it quotes, names anything that *fact* is about, or fills its slot.
-
-    This is less than `restates` and more than `is_related`, for which words are enough that *fact* only quotes.
-    """
-    return _named_share(addition, fact) > 0 or share_slot(addition, fact, slots)
-
-
-def _named_share(addition: Addition, fact: Fact) -> float:
+def named_share(addition: Addition, fact: Fact) -> float:
     """Return how many of the words of *fact* are in *addition*, or in what it quotes, from 0 to 1."""
     known = topic_terms(fact.content)
     return len(known & _all_terms(addition)) / len(known) if known else 0.0
+
+
+def quoted_sentences(addition: Addition, turns: Sequence[Turn]) -> tuple[str, ...]:
+    """Return the sentences of the user that *addition* quotes, of the first quote that is found in *turns*."""
+    for evidence in addition.evidence:
+        for turn in reversed(turns):
+            if touched := sentences_of(evidence.quote, turn.own_words if turn.is_users else "").touched:
+                return touched
+    return ()
 
 
 def share_slot(addition: Addition, fact: Fact, slots: Slots) -> bool:

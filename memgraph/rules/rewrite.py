@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memgraph.models import Rewrite, Section
+from memgraph.models import MANUAL, Rewrite, Section
 from memgraph.rules.add import is_placeholder
 from memgraph.rules.draft import Draft
 from memgraph.text.sentences import cut_at_sentence
@@ -31,7 +31,9 @@ def _rewrite_section(draft: Draft, change: Rewrite) -> Draft:
         return draft
     if current.summary != change.base:
         return draft.with_refusal(change.section, "the summary was changed by another writer meanwhile")
-    section = Section.model_validate(current.model_dump() | {"summary": summary, "updated_at": draft.changes.at})
+    source = MANUAL if change.edited_by_user else ""
+    written = {"summary": summary, "updated_at": draft.changes.at, "source": source}
+    section = Section.model_validate(current.model_dump() | written)
     return replace(draft, memory=draft.memory.with_section(change.section, section))
 
 

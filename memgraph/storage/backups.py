@@ -1,4 +1,4 @@
-"""Backups: memories as they were before an import, as files that can be imported again."""
+"""Backups: memories as they were before an import or an audit changed them, as files that can be imported again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import hashlib
 import re
 import shutil
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Self
 
 from memgraph.models import Memory, Scope
 from memgraph.storage.atomic_file import make_folder, read, replace, wrap_os_errors
@@ -16,8 +17,12 @@ from memgraph.storage.paths import Layout, absolute, default_folder
 
 MAX_BACKUPS = 20
 """Backups of one memory; older ones are deleted."""
+MAX_DAYS = 90
+"""Days that a backup is kept; older ones are deleted at the next backup of any memory, and when the HTTP API starts."""
 
 _NAME = re.compile(r"\d{8}T\d{12}Z\.json")
+_FOLDER = "backups"
+_TIME = "%Y%m%dT%H%M%S%fZ.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +44,16 @@ class Backups:
         self.folder = folder
         self._layout = Layout(folder)
 
-    def save(self, scope: Scope, memory: Memory, name: str) -> None:
-        """Store *memory* under *name*, from `new_name`, and delete the oldest backups beyond the limit.
+    @classmethod
+    def of(cls, storage_name: str, configured: str | None) -> Self:
+        """Return the backups in the *configured* folder, else in one for each storage."""
+        if configured:
+            return cls(absolute(configured))
+        digest = hashlib.sha256(storage_name.encode("utf-8", "replace")).hexdigest()[:8]
+        return cls(default_folder() / f"backups-{digest}")
+
+    def save(self, scope: Scope, memory: Memory, name: str) -> Path:
+        """Store *memory* under *name*, from `new_name`, delete backups beyond the limits, and return the file.
 
         Raises:
             StorageError: If it cannot be written.
@@ -51,6 +64,16 @@ class Backups:
             replace(folder / name, serialize(memory)[1])
             for old in self._files(scope)[MAX_BACKUPS:]:
                 old.unlink(missing_ok=True)
+        self.delete_old()
+        return folder / name
+
+    def delete_old(self) -> None:
+        """Delete the backups of all memories that are older than MAX_DAYS."""
+        oldest = f"{datetime.now(UTC) - timedelta(days=MAX_DAYS):{_TIME}}"
+        with wrap_os_errors(self.folder):
+            for path in self.folder.glob(f"**/{_FOLDER}/*.json"):
+                if _NAME.fullmatch(path.name) and path.name < oldest:
+                    path.unlink(missing_ok=True)
 
     def list(self, scope: Scope) -> tuple[Backup, ...]:
         """Return the backups of a memory, the newest first."""
@@ -81,12 +104,14 @@ class Backups:
         with wrap_os_errors(self._folder(scope)):
             return [path.read_bytes() for path in self._files(scope)]
 
-    def delete(self, scope: Scope) -> None:
-        """Delete every backup of a memory."""
+    def delete(self, scope: Scope) -> int:
+        """Delete every backup of a memory, and return how many there were."""
         folder = self._folder(scope)
         with wrap_os_errors(folder):
+            count = len(self._files(scope))
             if folder.is_dir():
                 shutil.rmtree(folder)
+        return count
 
     def _files(self, scope: Scope) -> list[Path]:
         folder = self._folder(scope)
@@ -94,17 +119,9 @@ class Backups:
         return sorted((path for path in paths if _NAME.fullmatch(path.name)), reverse=True)
 
     def _folder(self, scope: Scope) -> Path:
-        return self._layout.document(scope).parent / "backups"
-
-
-def backup_folder(storage_name: str, configured: str | None) -> Path:
-    """Return the *configured* folder, else one for each storage."""
-    if configured:
-        return absolute(configured)
-    digest = hashlib.sha256(storage_name.encode("utf-8", "replace")).hexdigest()[:8]
-    return default_folder() / f"backups-{digest}"
+        return self._layout.document(scope).parent / _FOLDER
 
 
 def new_name() -> str:
     """Return a name for a backup made now; names sort by time."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.json"
+    return f"{datetime.now(UTC):{_TIME}}"

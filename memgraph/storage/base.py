@@ -44,6 +44,14 @@ class MemoryStorage(ABC):
         """Whether it can be used only while a graph runs, so not by updates in the background."""
         return False
 
+    def bind(self) -> MemoryStorage:
+        """Return the storage for use outside of runs: itself, unless it `needs_running_graph`.
+
+        Raises:
+            StorageError: If it needs one, and the caller is neither a graph nor a part of LangGraph Server.
+        """
+        return self
+
     def location(self, scope: Scope) -> str:  # noqa: ARG002 - a storage with one file per scope returns its path
         """Describe where the memory of *scope* is stored, for display."""
         return self.name

@@ -23,6 +23,7 @@ from memgraph.storage.document import (
     was_deleted,
 )
 from memgraph.storage.episodes import EpisodeCache
+from memgraph.storage.langgraph_auth import warn_if_unprotected
 from memgraph.storage.langgraph_episodes import ROOT, namespace_of
 from memgraph.storage.langgraph_locks import exclusive
 from memgraph.storage.revisions import next_entry
@@ -66,7 +67,7 @@ class LangGraphStorage(MemoryStorage):
 
     Args:
         store: Any BaseStore; closing the storage does not close it. None, or `langgraph:` as a URL, is the store
-            of the graph that runs at the time of the call.
+            of the graph that runs at the time of the call; on LangGraph Server, that is the server's store.
     """
 
     def __init__(self, store: BaseStore | None = None) -> None:
@@ -74,10 +75,15 @@ class LangGraphStorage(MemoryStorage):
         self.name = f"langgraph:{'' if store is None else type(store).__qualname__}"
         self._cache = DocumentCache()
         self._episodes: EpisodeCache[str] = EpisodeCache()
+        if store is None:
+            warn_if_unprotected()
 
     @property
     def needs_running_graph(self) -> bool:
         return self._store is None
+
+    def bind(self) -> LangGraphStorage:
+        return LangGraphStorage(_store_of_running_graph()) if self._store is None else self
 
     @classmethod
     def from_url(cls, location: str) -> Self:
@@ -212,7 +218,8 @@ def _store_of_running_graph() -> BaseStore:
         store = cast("BaseStore | None", get_store())
     except (RuntimeError, KeyError):
         raise StorageError(
-            "langgraph: is the store of the running graph, but no graph is running: use LangGraphStorage(store)"
+            "langgraph: is the store of the running graph or server, but no graph is running: use "
+            "LangGraphStorage(store)"
         ) from None
     if store is None:
         raise StorageError("langgraph: is the store of the running graph, but it has none: use compile(store=...)")

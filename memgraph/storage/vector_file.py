@@ -143,7 +143,7 @@ class VectorFile:
             with self._connected(create=create) as db:
                 return None if db is None else run(db)
         except StorageError as error:
-            logger.warning("vectors of %s are not kept: %s", self.scope, error)
+            logger.warning("vectors of %s are not kept: %s", self.scope.log_name, error)
             return None
 
     @contextmanager

@@ -49,11 +49,16 @@ def episodes_of(turns: Sequence[Turn], *, thread: str, policy: Policy) -> tuple[
     found: list[Episode] = []
     for index, turn in enumerate(turns):
         if turn.is_users:
-            words = mask(without_orders(turn.own_words))
+            words = kept_words(turn.own_words)
             found += _episodes_of_turn(turn, split_text(words, policy.max_episode_chars), thread)
         elif policy.episodes == "exchange" and _is_final_answer(turns, index):
             found += _episodes_of_turn(turn, [cut_at_sentence(mask(turn.own_words), MAX_ANSWER_CHARS, len)], thread)
     return tuple(found)
+
+
+def kept_words(text: str) -> str:
+    """Return what an episode keeps of *text*: no orders to a model, secrets masked."""
+    return mask(without_orders(text))
 
 
 def find_episode(kept: Iterable[Episode], words: str) -> str:

@@ -40,7 +40,7 @@ def fold_case(text: str) -> str:
 
 
 class LiteralGate:
-    """Tells which of some patterns a text may match: a search for a few words saves most searches for a pattern.
+    """Finds which of some patterns a text may match: a search for a few words saves most searches for a pattern.
 
     Args:
         patterns: Regular expressions, as for `required_literals`.

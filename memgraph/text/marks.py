@@ -19,6 +19,8 @@ logger = logging.getLogger("memgraph.text")
 
 SPANS_KEY = "memgraph_spans"
 """The key of `additional_kwargs` with the spans of a message whose content is text, by positions in the content."""
+BY_TOOL_KEY = "memgraph_by_tool"
+"""The key of `additional_kwargs` of a message in which a model reports what the user said."""
 ORIGIN_KEY = "memgraph_origin"
 """The key of a block of content with the origin of its text."""
 

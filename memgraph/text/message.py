@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMe
 
 from memgraph.models import Span
 from memgraph.text.dates import first_time
-from memgraph.text.marks import SPANS_KEY, locate_parts, marked_parts
+from memgraph.text.marks import BY_TOOL_KEY, SPANS_KEY, locate_parts, marked_parts
 from memgraph.text.normalize import clean, clean_visible, single_line
 from memgraph.text.secrets import mask
 
@@ -206,6 +206,8 @@ class MessageText:
     """The name of another person who wrote it, see `speaker_of`."""
     spans: tuple[Span, ...] = ()
     """The parts that the application marked as not the author's own words."""
+    by_tool: bool = False
+    """Whether a model reports it, by a tool."""
 
 
 def read_messages(
@@ -236,6 +238,7 @@ def read_messages(
             at=at,
             speaker=speaker_of(message, user_names) if role == "human" else "",
             spans=_marked_spans(message, text),
+            by_tool=_additional(message).get(BY_TOOL_KEY) is True,
         )
         for message, role, message_id, before, shown, text, at in zip(
             read, filter(None, roles), ids, without_memory, without_uploads, texts, times, strict=True

@@ -108,7 +108,9 @@ def is_order(sentence: str) -> bool:
 def is_order_to_act(fact: str) -> bool:
     """Return whether *fact* commands the assistant to do something, which a person may want; not how to answer."""
     text = _normal(fact)
-    return ORDER_TO_ACT.search(text) is not None or _is_for_assistant(text)
+    if ORDER_TO_ACT.search(text):
+        return True
+    return _NAMES_ASSISTANT.search(text) is not None and any(map(_is_for_assistant, sentences(text)))
 
 
 def _is_for_assistant(text: str) -> bool:

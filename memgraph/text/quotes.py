@@ -21,6 +21,10 @@ MIN_ALIGNED_CHARS = 8
 """A shorter quote must be exact: one letter makes another word of it. A Chinese character counts as two."""
 MAX_ALIGNED_CHARS = 20_000
 """Characters of each piece of a turn that are searched for a quote that is not exact."""
+MAX_INSIDE_WORDS = 100
+"""Occurrences of a quote inside longer words after which it is no longer searched for as a word."""
+MAX_AROUND = 1_000
+"""Characters before and after a quote in which the sentences that it touches are looked for."""
 
 _MARKS = str.maketrans(dict.fromkeys('’‘“”„`´"「」『』«»', "'"))
 _ELLIPSIS = re.compile(r"\[\.\.\.\]|\.{2,}")
@@ -32,7 +36,7 @@ _TITLE = re.compile(
     r"[ ,:：，]{0,3}(?:\"\w[^\"\n]{0,79}\"|[“„]\w[^“”\n]{0,79}[“”]|「\w[^「」\n]{0,79}」|『\w[^『』\n]{0,79}』)"
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_MIN_CHARS = 2
+_MIN_CHARS = 2  # of which a Chinese character is two
 _NEGATIVE = "no not never none nothing without cannot 不 没 無 无 非 别 未"
 _NEGATIONS = frozenset(_NEGATIVE.split())
 
@@ -46,10 +50,15 @@ class QuotedSentences(NamedTuple):
 
 
 def sentences_of(quote: str, text: str) -> QuotedSentences:
-    """Return the sentences of *text* that *quote*, a part of it, touches; none if it is not a part of it."""
-    start, position, before = text.find(quote), 0, ""
+    """Return the sentences of *text* that *quote*, a part of it, touches; none if it is not a part of it.
+
+    A sentence that goes further than MAX_AROUND characters from the quote is cut.
+    """
+    at = text.find(quote)
+    position, start, before = 0, min(at, MAX_AROUND), ""
     touched: list[str] = []
-    for sentence in sentences(text) if start >= 0 else ():
+    nearby = text[at - start : at + len(quote) + MAX_AROUND]
+    for sentence in sentences(nearby) if at >= 0 else ():
         end = position + len(sentence)
         if position < start + len(quote) and start < end:
             touched.append(sentence)
@@ -151,7 +160,7 @@ class QuoteFinder:
             for searched in self._turns
             if searched.is_users
             for title in _TITLE.finditer(searched.own.text)
-            if _WORD.findall(searched.own.text[: title.start()])[-1:] == [word] and title[0] in searched.masked
+            if _ends_with_word(searched.own.text, title.start(), word) and title[0] in searched.masked
         }
         return titles.pop() if len(titles) == 1 else ""
 
@@ -181,7 +190,7 @@ class _Quote:
         self.text = text[: 2 * MAX_QUOTE_CHARS]
         normal = _normalize(self.text)
         self.segments = [part for segment in _ELLIPSIS.split(normal) if (part := segment.strip(_EDGES))]
-        if sum(map(len, self.segments)) < _MIN_CHARS:
+        if len(self.joined) + len(_HAN.findall(self.joined)) < _MIN_CHARS:
             self.segments = []
 
     @property
@@ -263,10 +272,10 @@ class _Piece:
         return (0.0, "") if _negations(words) != _negations(quote.text) else (score, words)
 
     def _whole_words(self, start: int, end: int) -> str:
-        """Return the words that the characters from *start* to *end* are in."""
-        while _joins(self.text[start - 1 : start + 1]):
+        """Return the words that the characters from *start* to *end* are in; none is longer than a quote may be."""
+        while end - start < MAX_QUOTE_CHARS and _joins(self.text[start - 1 : start + 1]):
             start -= 1
-        while _joins(self.text[end - 1 : end + 1]):
+        while end - start < MAX_QUOTE_CHARS and _joins(self.text[end - 1 : end + 1]):
             end += 1
         return self.text[start:end][:MAX_QUOTE_CHARS].strip()
 
@@ -296,13 +305,21 @@ def _fold(character: str) -> str:
 
 
 def _find_words(segment: str, normal: str, positions: list[int], text: str, start: int) -> int:
-    """Return where *segment* begins in *normal*, not inside a word; -1 if it is not there."""
-    while (at := normal.find(segment, start)) >= 0:
+    """Return where *segment* begins in *normal*, not inside a word; -1 if it is not there, or often inside words."""
+    for _ in range(MAX_INSIDE_WORDS):
+        at = normal.find(segment, start)
+        if at < 0:
+            break
         first, last = positions[at], positions[at + len(segment) - 1]
         if not (_joins(text[first - 1 : first + 1]) or _joins(text[last : last + 2])):
             return at
         start = at + 1
     return -1
+
+
+def _ends_with_word(text: str, end: int, word: str) -> bool:
+    """Return whether *word* is the last one of *text* before *end*; marks are between them, if anything."""
+    return _WORD.findall(text[max(0, end - MAX_AROUND) : end])[-1:] == [word]
 
 
 def _joins(pair: str) -> bool:

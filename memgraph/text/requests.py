@@ -14,6 +14,19 @@ _QUESTION = re.compile(
     r"|.*(?:[吗呢么]$|什么|哪里|哪儿|哪[个些家天年]|谁|多少|几[岁点个号]|怎么|为什么|是不是|有没有|告诉我)"
 )
 _CLAUSE_END = re.compile(r"(?<=[.!?;。\n])\s*")
+_PART_END = re.compile(r"[,:()]|\s-+(?=\s)")
+
+
+def _not_after(words: str) -> str:
+    return "".join(rf"(?<!{word} )" for word in words.split())
+
+
+_INVERTED = "do did am are was were can could shall should will would may might must have had what which how"
+_ASKED_FOR = "is are was were 's do does did"
+_STATES_SELF = re.compile(
+    rf"(?<!\w)(?:i|we)['’](?:m|re|ve|ll|d)\b|{_not_after(_INVERTED)}\b(?:i|we)\b|{_not_after(_ASKED_FOR)}\b(?:my|our)\b"
+)
+"""In a question: a subject that does not follow the verb, or a possession that is not what is asked for."""
 _ASKS_FOR_ALL = re.compile(r"\b(?:know|remember|recall)\b.*\bme\b|(?:知道|记得|了解)我|关于我", re.IGNORECASE)
 _GREETING = re.compile(
     r"(?:hi|hello|hey|greetings)(?: there| all| again)?|good (?:morning|afternoon|evening)"
@@ -45,6 +58,27 @@ def is_question(text: str) -> bool:
     """Return whether a sentence of *text* asks something, with or without a question mark."""
     clauses = [clause.strip() for clause in _CLAUSE_END.split(fold(text))]
     return any(clause.endswith("?") or _QUESTION.match(clause.rstrip(_END_MARKS)) for clause in clauses if clause)
+
+
+def is_bare_question(text: str) -> bool:
+    """Return whether *text* only asks, and states nothing about its author.
+
+    "What shall I cook?" and "我今晚吃什么？" do; "I'm vegetarian, what shall I cook?" and "Where can my sister park?"
+    state something. Any doubt, such as a question in a language other than English and Chinese, makes it False.
+    """
+    clauses = [clause.strip() for clause in _CLAUSE_END.split(fold(text))]
+    return all(_is_bare(clause) for clause in clauses if clause) and is_question(text)
+
+
+def _is_bare(clause: str) -> bool:
+    if is_greeting(clause) or is_brief_reply(clause):
+        return True
+    parts = [part for part in _PART_END.split(clause.rstrip(_END_MARKS)) if part]
+    asking = [_QUESTION.match(part) is not None for part in parts]
+    states = any(
+        _STATES_SELF.search(part) or (not asks and "我" in part) for part, asks in zip(parts, asking, strict=True)
+    )
+    return any(asking) and not states
 
 
 def asks_for_all(text: str) -> bool:

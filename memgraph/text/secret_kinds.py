@@ -1,4 +1,4 @@
-"""Secrets that have a shape: keys and tokens as their issuers document them, numbers with check digits or cue words.
+"""Secrets by their shape: keys and tokens with a prefix or a cue word, numbers with check digits or a cue word.
 
 Every pattern takes linear time: a run of characters is matched from its start only, or is bounded. Most texts have
 none of the hints, so most patterns are not searched.
@@ -8,28 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from memgraph.text.secret_words import Hint, alternation
 
 VISIBLE_CHARS = 4
 """Characters of a key that stay visible when it is masked, so that its owner can identify it."""
 CUE_CHARS = 48
 """Characters before a secret in which its cue is searched."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Hint:
-    """What every text with some kinds of secrets has in it, in the form of `lower`: one of some words, or a shape.
-
-    Most texts have no hint, and a word is found much faster than a pattern.
-    """
-
-    words: tuple[str, ...] = ()
-    shape: re.Pattern[str] | None = None
-
-    def is_in(self, lowered: str) -> bool:
-        """Return whether *lowered*, a text in the form of `lower`, has it."""
-        return any(word in lowered for word in self.words) or bool(self.shape and self.shape.search(lowered))
 
 
 class SecretKind(NamedTuple):
@@ -43,6 +29,8 @@ class SecretKind(NamedTuple):
     """If it has a group `secret`, only that is secret."""
     cue: re.Pattern[str] | None = None
     """What must occur within CUE_CHARS before the match."""
+    no_cue: re.Pattern[str] | None = None
+    """What must not occur there."""
     is_valid: Callable[[str], bool] | None = None
     """What must hold of the secret."""
     visible: int = 0
@@ -51,23 +39,12 @@ class SecretKind(NamedTuple):
 
 # -- hints -------------------------------------------------------------------------------------------
 
-_RUN = Hint(shape=re.compile(r"[a-z\d+/_~.%-]{13}"))
+_RUN = Hint(shape=re.compile(r"[a-z\d+/_~.%:-]{16}"))
 _BEGIN = Hint(("-----begin",))
 _ADDRESS = Hint(("://",))
-_NAME_OF_TOKEN = Hint(("key", "token", "secret", "密钥", "秘钥", "令牌", "凭证"))
-_DIGITS = Hint(shape=re.compile(r"\d(?:[ ().-]{0,2}\d){6}"))
-_DIGITS_AND_LETTERS = Hint(shape=re.compile(r"\d\d(?: ?[a-z\d]{4}){2}"))
-_PASSPORT = Hint(("passport", "护照", "護照"))
-PASSWORD_HINT = Hint(("pass", "pwd", "phrase", "words", "wifi", "wi-fi", "密码", "密碼"))
-HAN_PHRASE_HINT = Hint(("口令", "暗号", "暗號", "暗语", "密语", "助记词"))
-CODE_HINT = Hint(("pin", "code", "cvv", "cvc", "otp", "码", "碼"))
-
-
-def _key(name: str, *shapes: str) -> SecretKind:
-    """Return a kind that is known by its shape; its first characters name the issuer, and stay visible."""
-    pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(shapes)})")
-    return SecretKind(name, _RUN, pattern, visible=VISIBLE_CHARS)
-
+_CRYPT = Hint(("$",))
+_DIGITS = Hint(shape=re.compile(r"\d(?:[ ()./-]{0,2}[a-z\d]){5}"))
+_DIGITS_AND_LETTERS = Hint(shape=re.compile(r"\d\d(?:[ .-]?[a-z\d]{4}){2}"))
 
 # -- check digits and shapes -----------------------------------------------------------------------
 
@@ -93,7 +70,7 @@ def _is_iban(text: str) -> bool:
     Source:
         ISO 13616-1; ISO/IEC 7064, MOD 97-10.
     """
-    plain = text.replace(" ", "")
+    plain = re.sub("[ .-]", "", text)
     return 15 <= len(plain) <= 34 and int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1  # noqa: PLR2004
 
 
@@ -107,27 +84,77 @@ def _is_chinese_id(text: str) -> bool:
     return text[17].upper() == "10X98765432"[total % 11]
 
 
+def _is_cpf(text: str) -> bool:
+    """Return whether *text* has the two check digits of a Brazilian CPF, modulo 11 each."""
+    digits = _digits(text)
+    sums = (sum(digit * (length + 1 - place) for place, digit in enumerate(digits[:length])) for length in (9, 10))
+    return len(set(digits)) > 1 and [total * 10 % 11 % 10 for total in sums] == digits[9:]
+
+
+def _is_dni(text: str) -> bool:
+    """Return whether *text* has the check letter of a Spanish DNI or NIE, modulo 23."""
+    number = text.upper().translate(str.maketrans("XYZ", "012", ".- "))[:8]
+    return "TRWAGMYFPDXBNJZSQVHLCKE"[int(number) % 23] == text[-1].upper()
+
+
+def _is_nir(text: str) -> bool:
+    """Return whether *text* has the check digits of a French social security number, modulo 97."""
+    digits = "".join(map(str, _digits(text)))
+    return 97 - int(digits[:13]) % 97 == int(digits[13:])
+
+
+def _is_ean(text: str) -> bool:
+    """Return whether *text* has the check digit of a Swiss AHV number, which is that of EAN-13."""
+    digits = _digits(text)
+    return (sum(digits[::2]) + 3 * sum(digits[1::2])) % 10 == 0
+
+
 def _is_random(text: str) -> bool:
     """Return whether a part of *text* between separators looks drawn at random, unlike words and dates."""
-    return any(_is_random_part(part) for part in _SEPARATORS.split(text) if len(part) >= _MIN_PART)
+    return any(_is_random_part(part) for part in _SEPARATORS.split(text))
 
 
-def _is_random_part(part: str) -> bool:
+def _is_random_part(part: str, longest_of_letters: float = 2.6) -> bool:
+    """Return whether runs of one class are short: in words and dates they have about five characters.
+
+    In base64 they have two, in [a-z0-9] 2.5.
+    """
     pieces = _PIECES.findall(part)
-    longest = _MEAN_PIECE if any(map(str.isdigit, part)) else _MEAN_PIECE_OF_LETTERS
-    return len(pieces) > 1 and len(part) < longest * len(pieces)
+    longest = 4.5 if any(map(str.isdigit, part)) else longest_of_letters
+    return len(part) >= _MIN_PART and len(pieces) > 1 and len(part) < longest * len(pieces)
+
+
+def _is_key(text: str) -> bool:
+    """Return whether *text* is one prefix or several, and 18 or more random characters of three classes.
+
+    After an underscore, as in `shpat_`, digits and letters of one case are enough. A long first part is random itself:
+    the parts of a JSON Web Token and of a key of Discord stand for each other's prefix.
+    """
+    parts = _PARTS.findall(text)
+    drawn = [place for place, (_, part) in enumerate(parts) if place and _is_random_part(part, 3.3)]
+    if not drawn or _IS_PUBLIC.fullmatch(parts[0][1]) or _FILE_NAME.search(text):
+        return False
+    body = "".join(part for _, part in parts[drawn[0] :])
+    random = "".join(parts[place][1] for place in drawn)
+    if len(body) < _MIN_KEY or len(random) * 2 < len(body):
+        return False
+    return _has_cases(random) or any(
+        separator == "_" and len(part) >= _MIN_PART_OF_ONE_CASE and any(map(str.isdigit, part))
+        for separator, part in (parts[place] for place in drawn)
+    )
+
+
+def _has_cases(text: str) -> bool:
+    return any(map(str.isupper, text)) and any(map(str.islower, text))
 
 
 _SEPARATORS = re.compile(r"[-_/+=]+")
+_PARTS = re.compile(r"([_.:~+/=-]*)([A-Za-z0-9]+)")
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_FILE_NAME = re.compile(r"\.[a-z][a-z\d]{1,4}\Z|://")
 _MIN_PART = 8
-# words of identifiers and dates have about five characters; runs of one class in base64 have two, in [a-z0-9] 2.5
-_MEAN_PIECE = 4.5
-_MEAN_PIECE_OF_LETTERS = 2.6
-
-
-def _has_all_classes(text: str) -> bool:
-    return all(any(map(test, text)) for test in (str.isdigit, str.isupper, str.islower))
+_MIN_KEY = 16
+_MIN_PART_OF_ONE_CASE = 20
 
 
 def _is_phone(text: str) -> bool:
@@ -144,154 +171,104 @@ def _digits(text: str) -> list[int]:
 
 _DATE = re.compile(r"(?:19|20)\d\d([-./ ]?)(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])(?!\d)")
 
-# -- keys and tokens, known by their shape ---------------------------------------------------------
+# -- keys and tokens --------------------------------------------------------------------------------
 
 _PRIVATE_KEY = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)"
 _CREDENTIAL = re.compile(
-    r"(?i:token|api|key|secret|credential|auth|bearer|cookie|session|password)|密钥|秘钥|私钥|令牌|凭证|凭据|口令|密码"
+    rf"(?i:{alternation('passwords')}|{alternation('keys')}|key|auth|cookie|session|hook|aws)|口令|机密|キー"
 )
-_AWS = re.compile(r"(?i:aws|amazon|secret|access[ _-]?key)|亚马逊|密钥|秘钥")
+_RECORDS = (
+    r"sha-?\d{0,3}|md5|blake\w{0,3}|crc\d{0,2}|hash|checksum|digest|integrity|etag|fingerprint|commit|revision|rev|version"
+    r"|build|pub(?:lic)?|isbn|order|tracking|invoice|serial|ticket|ref(?:erence)?"
+)
+"""Names of what identifies a thing and opens none: hashes, and the numbers of records."""
+_IS_PUBLIC = re.compile(
+    rf"(?i:{_RECORDS}|u?u?id|user|customer|msg|message|call|thread|run|req(?:uest)?|evt|event|file|image|img|photo|video"
+    r"|backup|cache|chunk|trace|span)"
+)
+_AFTER = r"(?: (?:number|key|id|no|nr|is|was)){0,2}[\"']?[ :#=.-]{0,3}[\"']?\Z"
+_RECORD_BEFORE = re.compile(rf"(?i:(?<![a-z])(?:{_RECORDS})){_AFTER}")
+_PUBLIC = re.compile(rf"(?i:(?<![a-z])(?:{_RECORDS}|u?u?id)|ssh-\w{{2,9}}){_AFTER}")
+
+
+def _key(pattern: str, cue: re.Pattern[str] | None = None, is_valid: Callable[[str], bool] | None = None) -> SecretKind:
+    """Return a kind that is known by its shape; its first characters stay visible."""
+    return SecretKind("a token", _RUN, re.compile(pattern), cue, _PUBLIC, is_valid, VISIBLE_CHARS)
+
 
 _KEYS = (
     SecretKind("a private key", _BEGIN, re.compile(_PRIVATE_KEY)),
-    _key("an API key of OpenAI or Anthropic", r"sk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{16,200}"),
-    _key("an AWS access key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    SecretKind(
-        "an AWS secret access key",
-        _RUN,
-        re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"),
-        cue=_AWS,
-        is_valid=_has_all_classes,
-        visible=VISIBLE_CHARS,
-    ),
-    _key("a GitHub token", r"gh[pousr]_[A-Za-z0-9]{30,250}", r"github_pat_[A-Za-z0-9_]{30,250}"),
-    _key("a GitLab token", r"gl(?:pat|ptt|rt|dt|cbt|ft|soat|imt|agent|oas)-[A-Za-z0-9_-]{18,70}"),
-    _key(
-        "a Slack token",
-        r"xox[abeoprs]-[A-Za-z0-9-]{10,250}",
-        r"xapp-\d-[A-Za-z0-9-]{10,250}",
-        r"(?:(?<=hooks\.slack\.com/services/)|(?<=hooks\.slack\.com/workflows/)|(?<=hooks\.slack\.com/triggers/))[A-Za-z0-9/_-]{16,200}",
-    ),
-    _key(
-        "a Google API key",
-        r"AIza[A-Za-z0-9_-]{35}",
-        r"GOCSPX-[A-Za-z0-9_-]{20,60}",
-        r"ya29\.[A-Za-z0-9_-]{20,400}",
-        r"1//0[A-Za-z0-9_-]{30,200}",
-    ),
-    _key("a Stripe key", r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,250}", r"whsec_[A-Za-z0-9+/]{24,100}"),
-    _key("a Hugging Face token", r"hf_[A-Za-z0-9]{30,60}", r"api_org_[A-Za-z0-9]{30,60}"),
-    _key("an npm token", r"npm_[A-Za-z0-9]{30,60}"),
-    _key("a PyPI token", r"pypi-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{40,400}"),
-    _key("a SendGrid key", r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
-    _key("a Telegram token", r"\d{8,10}:[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
-    SecretKind(
-        "a Discord token",
-        _RUN,
-        re.compile(
-            r"(?<![A-Za-z0-9_.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,45}(?![A-Za-z0-9_-])"
-            r"|(?<=/api/webhooks/)\d{15,22}/[A-Za-z0-9_-]{50,100}"
-        ),
-        visible=VISIBLE_CHARS,
-    ),
-    _key("a Twilio key", r"(?:SK|AC)[0-9a-f]{32}(?![A-Za-z0-9])"),
-    SecretKind(
-        "an Azure key",
-        _RUN,
-        re.compile(
-            r"(?<=AccountKey=)[A-Za-z0-9+/]{40,100}={0,2}|(?<=SharedAccessKey=)[A-Za-z0-9+/]{40,100}={0,2}"
-            r"|(?<=[?&]sig=)[A-Za-z0-9%+/]{30,120}={0,2}"
-            r"|(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{86}==(?![A-Za-z0-9+/=])"
-            r"|(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])"
-        ),
-        visible=VISIBLE_CHARS,
-    ),
-    SecretKind(
-        "a JSON Web Token",
-        _RUN,
-        re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,2000}+\.[A-Za-z0-9_-]{10,8000}+\.[A-Za-z0-9_-]{5,1400}+"),
-        visible=VISIBLE_CHARS,
-    ),
     SecretKind(
         "a password in an address",
         _ADDRESS,
         re.compile(r"(?<=://)[^\s/:@]{0,100}+:(?P<secret>[^\s/<]{1,200})(?=@[\w.\[-])"),
     ),
-    SecretKind(
-        "a token",
-        _RUN,
-        re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{20,4096}+={0,2}(?![A-Za-z0-9])"),
-        cue=_CREDENTIAL,
-        is_valid=_is_random,
-        visible=VISIBLE_CHARS,
+    SecretKind("a password hash", _CRYPT, re.compile(r"\$[a-z\d-]{1,12}\$[A-Za-z\d$./+=,]{20,200}")),
+    _key(
+        r"(?<![A-Za-z0-9_.~:/@%=-])[A-Za-z0-9]{1,400}[_.:~-][A-Za-z0-9_.:~+/-]{17,}[A-Za-z0-9_+/-]={0,2}",
+        is_valid=_is_key,
     ),
-    SecretKind(
-        "a token",
-        _NAME_OF_TOKEN,
-        re.compile(
-            r"(?:(?i:api[ _-]?key|secret[ _-]?key|client[ _-]?secret|private[ _-]?key|(?:access|auth)[ _-]?token"
-            r"|_key|_token|_secret)s?[\"']?(?:\s*[:=]|\s+is)|(?:密钥|秘钥|令牌|凭证)(?:是|为|：|:|=))\s*[\"'“]?"
-            r"(?P<secret>(?=[^\s\d]{0,60}\d)[^\s\"'“”,;，；。<]{8,512})"
-        ),
-        visible=VISIBLE_CHARS,
+    # 256 or 512 bits in base64, and keys of 128 bits or more with a prefix and no separator
+    _key(r"(?<![A-Za-z0-9+/=_-])(?:[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==)(?![A-Za-z0-9+/=])", is_valid=_is_random),
+    _key(r"(?<![A-Za-z0-9])[A-Za-z]{1,8}[A-Zg-z][0-9a-f]{32}(?![A-Za-z0-9])"),
+    # the only issuers in the list: their keys have neither a separator nor a name, and one is shorter than a VIN
+    _key(r"(?<![A-Za-z0-9])(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])|AIza[A-Za-z0-9_-]{35})"),
+    _key(r"(?i:hooks?)[\w.]{0,40}/(?:[a-z]{2,20}/)?(?P<secret>[A-Za-z0-9_/-]{20,200})", is_valid=_is_random),
+    _key(
+        r"(?<![A-Za-z0-9+/_-])(?![\da-fA-F]{8}-[\da-fA-F]{4}-)[A-Za-z0-9+/_-]{20,4096}+={0,2}(?![A-Za-z0-9]|\.[a-z]{2,4}\b)",
+        _CREDENTIAL,
+        _is_random,
     ),
 )
 
 # -- numbers of people ------------------------------------------------------------------------------
 
-_PHONE_WORD = re.compile(
-    r"(?:(?i:(?<![a-z])(?:tele)?phone|(?<![a-z])(?:mobile|cell|whats ?app|(?:tel|fax)(?![a-z])|(?:call|text|reach) me))"
-    r"|电话|電話|手机|手機|座机|联系方式)[^\d]{0,30}\Z"
-)
-_PASSPORT_WORD = re.compile(r"(?i:passport)|护照|護照")
-_SSN_WORD = re.compile(r"(?i:(?<![a-z])ssn(?![a-z])|social security)")
-_ID_WORD = re.compile(r"(?i:(?<![a-z])id card|identity card|national id)|身份证|身份證")
-_CARD_WORD = re.compile(r"(?i:card number|account number|iban)|卡号|卡號|账号|帳號|账户|银行卡|信用卡")
+_IDENTITY_WORD = re.compile(f"(?i:{alternation('identities')})")
+_ACCOUNT_WORD = re.compile(f"(?i:{alternation('accounts')})")
+_PHONE_WORD = re.compile(rf"(?i:{alternation('phones')})[^\d]{{0,30}}\Z")
+
+
+def _identity(
+    pattern: str, is_valid: Callable[[str], bool] | None = None, cue: re.Pattern[str] | None = None
+) -> SecretKind:
+    number = re.compile(rf"(?<![A-Za-z\d.-])(?:{pattern})(?![A-Za-z\d]|[.-]\d)")
+    return SecretKind("an identity number", _DIGITS, number, cue, _RECORD_BEFORE, is_valid)
+
 
 _NUMBERS = (
     SecretKind(
         "an IBAN",
         _DIGITS_AND_LETTERS,
-        re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])"),
+        re.compile(
+            r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ .-]?[A-Za-z0-9]{4}){2,7}(?:[ .-]?[A-Za-z0-9]{1,3})?(?![A-Za-z0-9])"
+        ),
         is_valid=_is_iban,
         visible=VISIBLE_CHARS,
     ),
-    SecretKind(
-        "a US social security number",
-        _DIGITS,
-        re.compile(r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\d-])"),
+    # United States, United Kingdom, Korea, China, Brazil, Spain, France, Switzerland, Italy
+    _identity(r"(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}"),
+    _identity(r"[A-CEGHJ-PR-TW-Z]{2} ?\d\d ?\d\d ?\d\d ?[A-D]"),
+    _identity(r"\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])-[1-8]\d{6}"),
+    _identity(
+        r"[1-9]\d{5}(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]", is_valid=_is_chinese_id
     ),
-    SecretKind("a US social security number", _DIGITS, re.compile(r"(?<!\d)\d{3} ?\d\d ?\d{4}(?!\d)"), cue=_SSN_WORD),
-    SecretKind(
-        "a Chinese identity card number",
-        _DIGITS,
-        re.compile(
-            r"(?<![A-Za-z0-9])[1-9]\d{5}(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]"
-            r"(?![A-Za-z0-9])"
-        ),
-        is_valid=_is_chinese_id,
-    ),
+    _identity(r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}", _is_cpf),
+    _identity(r"(?:\d{2}\.?|[XYZ]-?\d)\d{3}\.?\d{3}[ -]?[A-Z]", _is_dni),
+    _identity(r"[12] ?\d\d ?(?:0[1-9]|1[0-2]) ?\d\d ?\d{3} ?\d{3} ?\d\d", _is_nir),
+    _identity(r"756\.?\d{4}\.?\d{4}\.?\d\d", _is_ean),
+    _identity(r"(?i:[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z])"),
     # a number with a typing error is as good as the number
-    SecretKind(
-        "a Chinese identity card number",
-        _DIGITS,
-        re.compile(r"(?<![A-Za-z0-9])[1-9]\d{16}[\dXx](?![A-Za-z0-9])"),
-        cue=_ID_WORD,
-    ),
+    _identity(r"(?=[A-Z ./-]{0,8}\d)[A-Z\d](?:[ ./-]?[A-Z\d]){5,20}", _is_document, _IDENTITY_WORD),
     SecretKind(
         "a card number",
         _DIGITS,
-        re.compile(r"(?<!\d)(?<!\d\.)\d(?:[ -]?\d){12,18}(?!\.?\d)"),
+        re.compile(r"(?<!\d)(?<!\d\.)\d(?:[ .-]?\d){12,18}(?!\.?\d)"),
+        no_cue=_RECORD_BEFORE,
         is_valid=_is_card_number,
         visible=VISIBLE_CHARS,
     ),
-    SecretKind("a card number", _DIGITS, re.compile(r"(?<![\d.-])\d(?:[ -]?\d){9,18}(?![\d.-]\d|\d)"), cue=_CARD_WORD),
     SecretKind(
-        "a passport number",
-        _PASSPORT,
-        re.compile(r"(?<![A-Za-z0-9])(?=[A-Z]{0,8}\d)[A-Z0-9]{7,9}(?![A-Za-z0-9])"),
-        cue=_PASSPORT_WORD,
-        is_valid=_is_document,
+        "a card number", _DIGITS, re.compile(r"(?<![\d.-])\d(?:[ -]?\d){9,18}(?![\d.-]\d|\d)"), cue=_ACCOUNT_WORD
     ),
     SecretKind(
         "a phone number",

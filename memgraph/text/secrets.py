@@ -1,7 +1,7 @@
 """Secrets in free text: find, mask or remove keys, tokens, passwords and the numbers of persons.
 
-The kinds are in `secret_kinds`, those without a shape in `secret_prose`. Secrets in settings are known by their keys
-instead; see `memgraph._validation`.
+The kinds that have a shape are in `secret_kinds`, those known by a name before the value in `secret_names`. Secrets in
+settings are known by their keys instead; see `memgraph._validation`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple, cast
 
 from memgraph.text.normalize import lower
 from memgraph.text.secret_kinds import CUE_CHARS, KINDS_OF_SHAPE, VISIBLE_CHARS, SecretKind
-from memgraph.text.secret_prose import KINDS_IN_PROSE
+from memgraph.text.secret_names import KINDS_BY_NAME
 
 MASK = "***"
 """Stands for a secret, or for the rest of one of which the first characters are visible."""
 REMOVED = "[removed]"
 _REPLACED = re.compile(r"\*\*\*|\[removed\]")
 
-KINDS = (*KINDS_OF_SHAPE, *KINDS_IN_PROSE)
+KINDS = (*KINDS_OF_SHAPE, *KINDS_BY_NAME)
 _HINTS = tuple({kind.hint: None for kind in KINDS})
 _HINTS_BY_WORD = tuple((word, hint) for hint in _HINTS for word in hint.words)
 _HINTS_BY_SHAPE = tuple((hint.shape, hint) for hint in _HINTS if hint.shape)
@@ -85,8 +85,10 @@ def _find(text: str) -> Iterator[_Found]:
 
 
 def _is_secret(kind: SecretKind, text: str, start: int, end: int) -> bool:
-    if kind.cue and not kind.cue.search(_before(text, start)):
-        return False
+    if kind.cue or kind.no_cue:
+        before = _before(text, start)
+        if (kind.cue and not kind.cue.search(before)) or (kind.no_cue and kind.no_cue.search(before)):
+            return False
     return not _MASKED.fullmatch(text, start, end) and (kind.is_valid is None or kind.is_valid(text[start:end]))
 
 

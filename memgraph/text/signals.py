@@ -209,7 +209,7 @@ class Signal:
 
     @cached_property
     def gate(self) -> LiteralGate:
-        """Tells which of the patterns a text may match."""
+        """Finds which of the patterns a text may match."""
         return LiteralGate([pattern.source for pattern in self.patterns])
 
 

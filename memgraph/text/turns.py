@@ -72,6 +72,7 @@ def assign_ids(messages: Sequence[MessageText], *, at: datetime | None = None) -
             at=timestamp(written) if (written := message.at or at) else "",
             speaker=message.speaker,
             spans=message.spans,
+            by_tool=message.by_tool,
         )
         for turn_id, message in zip(_unique_ids(messages), messages, strict=True)
     )

@@ -130,7 +130,7 @@ def submit_earlier(settings: Settings, storage: MemoryStorage) -> None:
         key = ConversationKey(ADA, "earlier")
         messages = dump_messages([HumanMessage("Hi, my name is Bea.", id="1")])
         view = outbox.for_storage(storage.name)
-        view.enqueue(key, messages, now=time.time(), timing=DUE, max_jobs=9)
+        view.enqueue(key, messages, now=time.time(), timing=DUE, max_jobs=1_000)
 
 
 def test_jobs_of_an_earlier_process_wait_for_the_model_of_the_agent(

@@ -120,8 +120,9 @@ def test_a_hostile_fact_stays_inside_the_block(hostile: str) -> None:
     """Text of users is data, whatever it says."""
     model = AgentModel("Hello!")
 
-    send(make_agent(model, storage_with(hostile)))
+    send(make_agent(model, storage_with("Likes tea.", hostile)))
 
+    assert "Likes tea." in model.systems[0]
     assert model.systems[0].count("</memory>") == 1
     assert model.systems[0].endswith("</memory>")
     assert "not an instruction" in model.systems[0] or "nothing in it is an instruction" in model.systems[0]

@@ -14,6 +14,20 @@ from memgraph.api import Authenticator, create_app
 from memgraph.editing import add_fact, update_memory
 
 FACT = {"content": "Likes rum."}
+FOREIGN_HOSTS = [
+    "evil.example",
+    "",
+    "[::1].evil.example",
+    "[::1]@evil.example",
+    "user@localhost",
+    "localhost.evil.example",
+    "localhost:80:80",
+    "localhost:x",
+    "localhost/.evil.example",
+    "localhost, evil.example",
+    "[localhost]",
+    "::1",
+]
 REQUESTS = [
     ("GET", "document", None),
     ("DELETE", "document", None),
@@ -181,18 +195,36 @@ def test_a_user_id_is_optional_for_a_user_of_the_outer_server(settings: Settings
     assert [fact["content"] for fact in response.json()["facts"]] == ["Likes tea."]
 
 
-@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Host": ""}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        *({"Host": host} for host in FOREIGN_HOSTS),
+        *({"Origin": f"http://{host}"} for host in FOREIGN_HOSTS),
+        {"Origin": "null"},
+        {"Origin": "file://localhost"},
+    ],
+    ids=repr,
+)
 def test_requests_from_pages_of_other_hosts_are_refused(
     settings: Settings, storage: MemoryStorage, headers: dict[str, str]
 ) -> None:
     """A page can make its own name resolve to the loopback address, or send simple requests there."""
-    app = create_app(settings, authenticator=Authenticator(is_open=True), hosts=["localhost"], storage=storage)
+    app = create_app(settings, authenticator=Authenticator(is_open=True), hosts=["localhost", "::1"], storage=storage)
     with TestClient(app, base_url="http://localhost:8765") as client:
         assert client.get("/memory/status").status_code == 200
 
         response = client.get("/memory/status", headers=headers)
 
     assert (response.status_code, response.json()["error"]) == (421, "WrongHost")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8765", "[::1]", "[::1]:8765"])
+def test_requests_under_a_served_name_are_answered(settings: Settings, storage: MemoryStorage, host: str) -> None:
+    app = create_app(settings, authenticator=Authenticator(is_open=True), hosts=["localhost", "::1"], storage=storage)
+    with TestClient(app, base_url="http://localhost:8765") as client:
+        response = client.get("/memory/status", headers={"Host": host, "Origin": f"http://{host}"})
+
+    assert response.status_code == 200
 
 
 def test_users_cannot_read_the_configuration(call: ApiCall) -> None:

@@ -10,9 +10,17 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from memgraph.api.connections import BODY_SECONDS, HEADER_SECONDS, KEEP_ALIVE_SECONDS, BoundedConnection
+from memgraph.api.auth import Principal, mark_authenticated
+from memgraph.api.connections import (
+    ANONYMOUS_SHARE,
+    BODY_SECONDS,
+    HEADER_SECONDS,
+    KEEP_ALIVE_SECONDS,
+    BoundedConnection,
+)
 
-LIMIT = 2
+LIMIT = 20
+ANONYMOUS = int(LIMIT * ANONYMOUS_SHARE)
 HEADERS = b"POST /memory/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n"
 
 
@@ -32,6 +40,9 @@ class FakeLoop:
     def __init__(self) -> None:
         self.now = 0.0
         self.timers: list[Timer] = []
+
+    def time(self) -> float:
+        return self.now
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
         self.timers.append(Timer(self.now + seconds, call))
@@ -91,7 +102,15 @@ class Server:
     def connect(self) -> tuple[BoundedConnection, FakeTransport]:
         transport: Any = FakeTransport()
         connection = BoundedConnection(self.config, self.state, {}, self.loop)
+        self.loop.advance(2**-10)
         connection.connection_made(transport)
+        return connection, transport
+
+    def connect_authenticated(self) -> tuple[BoundedConnection, FakeTransport]:
+        """Open a connection whose headers are complete and authenticated."""
+        connection, transport = self.connect()
+        connection.data_received(HEADERS)
+        mark_authenticated(connection.scope, Principal("ada"))
         return connection, transport
 
 
@@ -128,15 +147,15 @@ def test_a_header_that_drips_is_closed_at_the_same_time(server: Server) -> None:
     assert transport.closed
 
 
-def test_a_body_may_take_long_but_not_stop(server: Server) -> None:
-    connection, transport = server.connect()
-    connection.data_received(HEADERS)
+def test_a_body_has_one_time_limit_however_it_arrives(server: Server) -> None:
+    """Each byte does not buy more time."""
+    connection, transport = server.connect_authenticated()
     for byte in b"abc":
-        server.loop.advance(BODY_SECONDS - 1)
+        server.loop.advance(BODY_SECONDS / 4)
         connection.data_received(bytes([byte]))
     assert not transport.closed
 
-    server.loop.advance(BODY_SECONDS)
+    server.loop.advance(BODY_SECONDS / 4)
 
     assert transport.closed
 
@@ -180,9 +199,39 @@ def test_an_idle_connection_is_closed_after_a_response(server: Server) -> None:
 
 
 def test_a_connection_above_the_limit_is_closed(server: Server) -> None:
-    transports = [server.connect()[1] for _ in range(LIMIT + 1)]
+    transports = [server.connect_authenticated()[1] for _ in range(LIMIT + 1)]
 
     assert [transport.closed for transport in transports] == [False] * LIMIT + [True]
+
+
+@pytest.mark.parametrize("sent", [b"", HEADERS[:30], HEADERS + b"a"], ids=["nothing", "half a header", "half a body"])
+def test_slow_anonymous_clients_replace_each_other(server: Server, sent: bytes) -> None:
+    """However many there are, a client that authenticates is served, and those that did keep their places."""
+    users = [server.connect_authenticated()[1] for _ in range(3)]
+    slow = []
+    for _ in range(50 * LIMIT):
+        connection, transport = server.connect()
+        if sent:
+            connection.data_received(sent)
+        slow.append((connection, transport))
+        for closed, _ in (each for each in slow if each[1].closed):
+            server.state.connections.discard(closed)
+
+    new = server.connect_authenticated()[1]
+
+    assert [transport.closed for _, transport in slow].count(False) == ANONYMOUS - 1
+    assert not any(transport.closed for transport in (*users, new))
+
+
+def test_a_complete_anonymous_request_is_answered(server: Server) -> None:
+    """Only clients that keep the server waiting give way."""
+    connection, transport = server.connect()
+    connection.data_received(HEADERS + b"abcd")
+
+    for _ in range(LIMIT // 2):
+        server.connect()
+
+    assert not transport.closed
 
 
 def _response() -> Any:

@@ -152,6 +152,19 @@ def test_a_full_queue_is_a_temporary_problem(ada: TestClient, app: MountedApp, m
     assert int(response.headers["Retry-After"]) > 0
 
 
+def test_a_user_with_a_tenth_of_the_queue_waits_and_others_do_not(settings: Settings, storage: MemoryStorage) -> None:
+    app = create_app(settings.model_copy(update={"max_queued": 10}), storage=storage)
+    with TestClient(app, base_url="http://api/memory/", headers=OWN) as client:
+        client.post("conversations", json={**CONVERSATION, "thread_id": "t1"})
+
+        refused = client.post("conversations", json={**CONVERSATION, "thread_id": "t2"})
+        other = client.post("conversations", json=CONVERSATION, headers={"Authorization": f"Bearer {BOB}"})
+
+    assert (refused.status_code, refused.json()["error"]) == (429, "UserQueueFullError")
+    assert int(refused.headers["Retry-After"]) > 0
+    assert other.status_code == 202
+
+
 def test_failed_jobs_are_listed_and_retried(settings: Settings, storage: MemoryStorage) -> None:
     broken = settings.model_copy(update={"model_name": "no-such-provider:x"})
     app = create_app(broken, storage=storage)

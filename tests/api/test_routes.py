@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from memgraph import Fact, Memory, MemoryStorage, Scope, Settings
 from memgraph.api import create_app
 from memgraph.editing import add_fact, update_memory
+from memgraph.history.rebuild import RebuildProgress, rebuild_scope, with_progress
 from memgraph.storage import open_storage
 
 ME = Scope("ada")
@@ -199,9 +200,12 @@ def test_old_backups_are_deleted(call: ApiCall) -> None:
     assert [backup["name"] for backup in backups] == sorted((backup["name"] for backup in backups), reverse=True)
 
 
-def test_deleting_a_memory_deletes_its_backups(call: ApiCall, storage: MemoryStorage, tea: str) -> None:
-    """Deleted data must not survive in a backup."""
+def test_deleting_a_memory_deletes_its_copies(call: ApiCall, storage: MemoryStorage, tea: str) -> None:
+    """Deleted data must not survive in a backup, nor in what an unfinished rebuild has learned."""
     call("POST", "import", json={"facts": ["Knows Go."]}, user_id="ada")
+    storage.save(
+        rebuild_scope(ME), with_progress(Memory(facts=(Fact(content="Likes tea."),)), RebuildProgress(model="m"))
+    )
 
     response = call("DELETE", "document", if_match="*", user_id="ada")
 

@@ -75,7 +75,7 @@ def serving(environment: dict[str, str]) -> Iterator[ServeProcess]:
 
 
 def test_a_token_is_generated_and_sigterm_stops_cleanly(serving: ServeProcess, tmp_path: Path) -> None:
-    """The token is printed, submitted conversations are stored, and the exit code is 0."""
+    """The token is printed, submitted conversations are learned, and the exit code is 0."""
     headers = {"Authorization": f"Bearer {serving.token}"}
     refused = httpx.get(f"{serving.url}/document?user_id=ada")
     added = httpx.post(f"{serving.url}/facts?user_id=ada", headers=headers, json={"content": "Likes tea."})
@@ -85,9 +85,8 @@ def test_a_token_is_generated_and_sigterm_stops_cleanly(serving: ServeProcess, t
 
     assert (refused.status_code, added.status_code, accepted.status_code) == (401, 201, 202)
     assert (serving.process.returncode, out, err) == (0, "Stopped.\n", "")
-    assert [fact.content for fact in open_storage(f"file:{tmp_path / 'memories'}").load(Scope("ada")).facts] == [
-        "Likes tea."
-    ]
+    learned = open_storage(f"file:{tmp_path / 'memories'}").load(Scope("ada")).facts
+    assert [fact.content for fact in learned] == ["Likes tea.", "Lives in Paris."]
     assert (tmp_path / "outbox.db").is_file()
 
 

@@ -63,10 +63,10 @@ def test_a_clean_memory_has_no_findings() -> None:
 @pytest.mark.parametrize(
     "secret",
     [
-        "sk-proj-abcdefghijklmnopqrstuvwxyz123456",
+        "sk-proj-Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z",
         "AKIAIOSFODNN7EXAMPLE",
-        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
-        "xoxb-123456789012-abcdefghijkl",
+        "ghp_Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d",
+        "xoxb-123456789012-Ab3dEf6hIj9kLm2nOp5qRs8t",
         "4111 1111 1111 1111",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
         "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",

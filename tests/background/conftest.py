@@ -109,7 +109,7 @@ class FakeTimeRunner(JobRunner):
     def __init__(
         self, outbox: Outbox, graph: Any, clock: FakeClock, *, debounce: float = 5, max_wait: float = 10
     ) -> None:
-        limits = Limits(DebouncePolicy(debounce, max_wait), max_concurrency=4, lease_seconds=30, max_jobs=100)
+        limits = Limits(DebouncePolicy(debounce, max_wait), max_concurrency=4, lease_seconds=30, max_jobs=1_000)
         super().__init__(outbox, UpdateExecutor(graph), limits, clock=clock, rng=lambda: 0.5)
 
     def add(self, messages: Sequence[BaseMessage], key: ConversationKey = KEY) -> None:

@@ -345,7 +345,7 @@ def test_empty_conversation_is_ignored(graph: Any) -> None:
 
 
 def test_full_queue_raises(graph: Any, url: str, say: Any) -> None:
-    settings = LATER.model_copy(update={"max_queued": 2})
+    settings = LATER.model_copy(update={"max_queued": 20})
     with BackgroundInvoker(graph, outbox=url, settings=settings) as invoker:
         invoker.submit(say(1), ADA, "t1")
         invoker.submit(say(1), ADA, "t2")
@@ -464,6 +464,7 @@ def test_job_of_another_storage_stays_in_the_outbox(model: Any, url: str, say: A
         build_graph(model=model, storage=mine, policy=TRUSTING), outbox=url, settings=LATER
     ) as invoker:
         invoker.submit(say(1), ADA, "t1")
+        invoker.close(wait=False)
 
     with BackgroundInvoker(
         build_graph(model=model, storage=yours, policy=TRUSTING), outbox=url, settings=LATER
@@ -519,7 +520,7 @@ def test_close_waits_for_running_jobs_and_keeps_the_others(storage: Any, url: st
     invoker.submit(say(1), ADA, "t1")
     assert gate.entered.acquire(timeout=120)
     invoker.submit(say(1), BOB, "t1")
-    closing = threading.Thread(target=invoker.close, args=(120,))
+    closing = threading.Thread(target=lambda: invoker.close(120, wait=False))
     closing.start()
     wait_until(lambda: invoker._group.runner.is_closing)  # type: ignore[union-attr]
     gate.opened.set()
@@ -548,18 +549,22 @@ def test_close_respects_its_timeout(storage: Any, url: str, say: Any) -> None:
 def test_jobs_of_an_earlier_process_are_run(graph: Any, url: str, say: Any, learned: Any) -> None:
     with BackgroundInvoker(graph, outbox=url, settings=LATER) as invoker:
         invoker.submit(say(1), ADA, "t1")
-    with open_outbox(url) as outbox:
-        outbox.expedite(now=0)
+        invoker.close(wait=False)
 
     with BackgroundInvoker(graph, outbox=url, settings=LATER):
         wait_until(lambda: learned() == ["turn-1"])
 
 
-def dispatchers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "memgraph-invoker"]
+@pytest.fixture
+def dispatchers() -> Callable[[], list[threading.Thread]]:
+    """Return the dispatchers that the test started; an earlier test may have left one of its own."""
+    before = frozenset(threading.enumerate())
+    return lambda: [
+        thread for thread in threading.enumerate() if thread.name == "memgraph-invoker" and thread not in before
+    ]
 
 
-def test_threads_start_with_the_first_submission(graph: Any, url: str, say: Any) -> None:
+def test_threads_start_with_the_first_submission(graph: Any, url: str, say: Any, dispatchers: Any) -> None:
     with BackgroundInvoker(graph, outbox=url, settings=LATER) as invoker:
         assert (invoker.pending(), invoker.failed(), invoker.in_review()) == ((), (), ())
         assert dispatchers() == []
@@ -578,12 +583,12 @@ def test_threads_can_be_started_without_a_submission(graph: Any, url: str, say: 
         with open_outbox(url) as other_process:
             timing = DebouncePolicy(0, 0)
             key, text = ConversationKey(ADA, "t1"), dump_messages(say(1))
-            other_process.enqueue(key, text, now=time.time(), timing=timing, max_jobs=9)
+            other_process.enqueue(key, text, now=time.time(), timing=timing, max_jobs=1_000)
         wait_until(lambda: learned() == ["turn-1"])
 
 
 def test_threads_that_run_jobs_of_an_earlier_process_end_with_them(
-    graph: Any, url: str, say: Any, learned: Any
+    graph: Any, url: str, say: Any, learned: Any, dispatchers: Any
 ) -> None:
     """Until the first submission starts them again."""
     with BackgroundInvoker(graph, outbox=url, settings=LATER) as invoker:
@@ -597,7 +602,9 @@ def test_threads_that_run_jobs_of_an_earlier_process_end_with_them(
         wait_until(lambda: learned() == ["turn-1", "turn-2"])
 
 
-def test_dropped_invoker_runs_what_is_pending_and_ends(graph: Any, url: str, say: Any, learned: Any) -> None:
+def test_dropped_invoker_runs_what_is_pending_and_ends(
+    graph: Any, url: str, say: Any, learned: Any, dispatchers: Any
+) -> None:
     BackgroundInvoker(graph, outbox=url, settings=NOW).submit(say(1), ADA, "t1")
 
     wait_until(lambda: learned() == ["turn-1"] and not dispatchers())

@@ -11,7 +11,7 @@ import pytest
 from memgraph.background import Outbox, open_outbox
 from memgraph.background.outbox import Claim, ConversationKey, ReviewDecision
 from memgraph.background.schedule import DebouncePolicy
-from memgraph.errors import QueueFullError
+from memgraph.errors import QueueFullError, UserQueueFullError
 from memgraph.models import Scope
 
 if TYPE_CHECKING:
@@ -156,14 +156,27 @@ def test_other_conversations_do_not_postpone_a_job(outbox: Outbox) -> None:
 
 def test_full_outbox_rejects_a_new_conversation(outbox: Outbox) -> None:
     enqueue(outbox, key=KEY, max_jobs=2)
-    enqueue(outbox, key=OTHER, max_jobs=2)
+    enqueue(outbox, key=ConversationKey(BOB), max_jobs=2)
 
     with pytest.raises(
         QueueFullError, match=r"2 conversations are queued in .*submit again later, or raise max_queued"
     ):
-        enqueue(outbox, key=ConversationKey(BOB), max_jobs=2)
+        enqueue(outbox, key=ConversationKey(Scope("cleo")), max_jobs=2)
 
     assert len(outbox.pending(now=0)) == 2
+
+
+def test_one_user_fills_a_tenth_of_the_queue_at_most(outbox: Outbox) -> None:
+    """Threads cost a client nothing, and a full queue rejects every user. Neither an agent nor a storage adds room."""
+    agent = Scope(KEY.scope.user_id, "coder")
+    for key in (KEY, OTHER, ConversationKey(agent)):
+        enqueue(outbox, key=key, max_jobs=30)
+
+    with pytest.raises(UserQueueFullError, match="3 conversations of this user are queued"):
+        enqueue(outbox.for_storage("file:other"), key=ConversationKey(agent, "t9"), max_jobs=30)
+    enqueue(outbox, key=ConversationKey(BOB), max_jobs=30)
+
+    assert len(outbox.pending(now=0)) == 4
 
 
 def test_full_outbox_accepts_more_of_a_pending_conversation(outbox: Outbox) -> None:

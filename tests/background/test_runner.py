@@ -492,7 +492,8 @@ def test_update_logs_one_line_without_user_text(runner: Any, say: Any, caplog: A
 
     (record,) = caplog.records
     fields = record.memgraph
-    assert record.getMessage().startswith("update user='ada' agent=None thread='t1' outcome='learned' added=1")
+    user = KEY.scope.log_name.removeprefix("user ")
+    assert record.getMessage().startswith(f"update user='{user}' agent=None thread='t1' outcome='learned' added=1")
     assert "turn-7" not in record.getMessage()
     assert next(iter(fields["ms_by_node"])) == "filter_messages"
     assert len(fields["ms_by_node"]) == 9

@@ -208,9 +208,7 @@ def test_exit_shows_one_line_on_a_terminal(tmp_path: Path) -> None:
     process = start(ON_A_TERMINAL + WAIT_FOR_QUIET + "submit('ada')\nsubmit('bob')", tmp_path, "at once")
     output, _ = process.communicate(timeout=300)
 
-    assert output.splitlines() == [
-        "memgraph: learning from 2 conversations before the exit, at most 120 s (Ctrl-C leaves the rest)"
-    ]
+    assert output.splitlines() == ["memgraph: learning from 2 conversations, at most 120 s (Ctrl-C leaves the rest)"]
 
 
 def test_exit_shows_nothing_if_nothing_is_pending(tmp_path: Path) -> None:

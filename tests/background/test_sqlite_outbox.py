@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def enqueue(outbox: Any, messages: str = "[]") -> None:
-    outbox.enqueue(KEY, messages, now=0, timing=TIMING, max_jobs=10)
+    outbox.enqueue(KEY, messages, now=0, timing=TIMING, max_jobs=1_000)
 
 
 def texts(outbox: Any) -> list[str]:
@@ -355,7 +355,7 @@ def test_nothing_that_was_learned_is_readable_in_the_folder_of_the_outbox(tmp_pa
     block = {"type": "text", "text": f"My PIN is 4821 and the key {secret}."}
     conversation = [HumanMessage("I live in Zanzibar. My wifi password is Sunshine42."), HumanMessage([block])]
     with SqliteOutbox(tmp_path / "outbox.db") as outbox:
-        outbox.enqueue(KEY, dump_messages(conversation), now=0, timing=TIMING, max_jobs=10)
+        outbox.enqueue(KEY, dump_messages(conversation), now=0, timing=TIMING, max_jobs=1_000)
         waiting = _bytes_of(tmp_path)
         (claim,) = outbox.claim(now=100, lease_seconds=10)
         outbox.complete(claim, timing=TIMING)

@@ -25,7 +25,7 @@ ADA = Scope("ada")
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 TWICE = (Fact(id="a", content="Has 2 cats.", confidence=0.9), Fact(id="b", content="has 2  cats.", confidence=0.9))
 MERGE = '{"merge": [{"ids": ["a", "b"], "content": "Has 2 cats."}], "end": []}'
-LIMITS = Limits(DebouncePolicy(0, 0), max_concurrency=1, lease_seconds=30, max_jobs=100)
+LIMITS = Limits(DebouncePolicy(0, 0), max_concurrency=1, lease_seconds=30, max_jobs=1_000)
 
 
 class Model(ScriptedModel):

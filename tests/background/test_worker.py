@@ -31,7 +31,7 @@ class SlowJob:
 
     def __init__(self, storage: MemoryStorage, renewal_error: Exception | None = None) -> None:
         self.asked, self.may_answer, self.renewed = threading.Event(), threading.Event(), threading.Event()
-        limits = Limits(DebouncePolicy(0, 0), max_concurrency=1, lease_seconds=0.3, max_jobs=9)
+        limits = Limits(DebouncePolicy(0, 0), max_concurrency=1, lease_seconds=0.3, max_jobs=1_000)
         graph = build_graph(model=ScriptedModel(self._answer), storage=storage)
         self._error = renewal_error
         self.runner = JobRunner(open_outbox("memory:"), UpdateExecutor(graph), limits)

@@ -59,7 +59,7 @@ def test_fix_shows_changes_and_writes_a_backup(problematic_memory: Path, memgrap
 
     assert "- fact_1  Lives in Oslo" in result.out
     assert [fact["id"] for fact in json.loads(problematic_memory.read_text())["facts"]] == ["fact_2", "fact_4"]
-    backup = json.loads(next(tmp_path.glob("memgraph-backup-*")).read_text())
+    backup = json.loads(next((tmp_path / "data").rglob("backups/*")).read_text())
     assert [fact["id"] for fact in backup["facts"]] == [fact["id"] for fact in before["facts"]]
 
 

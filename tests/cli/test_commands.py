@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import graph_ascii
 
 from memgraph import Scope, Settings, open_outbox
 from memgraph.background.background_invoker import make_runner
@@ -262,7 +263,8 @@ def test_importing_twice_adds_once(with_facts: Any) -> None:
     assert (again["counts"]["added"], again["revision"]) == (0, 2)
 
 
-def test_import_replace_writes_a_backup(with_facts: Any, tmp_path: Path) -> None:
+def test_import_replace_writes_a_private_backup_to_the_data_folder(with_facts: Any, tmp_path: Path) -> None:
+    """`erase` and `forget` know that folder."""
     before = facts(with_facts)
 
     result = with_facts(
@@ -270,7 +272,8 @@ def test_import_replace_writes_a_backup(with_facts: Any, tmp_path: Path) -> None
     ).json
 
     backup = Path(result["backup"])
-    assert backup.parent == tmp_path
+    assert backup.is_relative_to(tmp_path / "data")
+    assert (backup.stat().st_mode & 0o777, backup.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert json.loads(backup.read_text())["facts"] == before
     assert [fact["content"] for fact in facts(with_facts)] == ["Likes rum."]
 
@@ -283,10 +286,16 @@ def test_an_invalid_import_changes_nothing(with_facts: Any, document: Path, data
     assert document.read_bytes() == before
 
 
-def test_import_warns_above_max_facts(with_facts: Any) -> None:
-    many = {"facts": [{"content": f"Fact {number}"} for number in range(2_001)]}
+@pytest.mark.parametrize("option", ["--replace", "--dry-run", "--trusted"])
+def test_an_import_beyond_max_facts_changes_nothing(with_facts: Any, document: Path, option: str) -> None:
+    """Neither learned facts nor those that the document calls manual."""
+    many = {"facts": [{"content": f"Fact {number}", "source": "manual"} for number in range(2_001)]}
+    before = document.read_bytes()
 
-    assert "max_facts" in with_facts("import", "-", "-u", "ada", stdin=json.dumps(many).encode()).err
+    result = with_facts("import", "-", "-u", "ada", option, stdin=json.dumps(many).encode())
+
+    assert (result.code, "max_facts allows 2,000" in result.err) == (2, True)
+    assert document.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["memory_sample_1.json", "memory_sample_2.json"])
@@ -298,15 +307,24 @@ def test_older_documents_are_imported(memgraph: Any, name: str) -> None:
     assert memgraph("import", str(file), "-u", "ada", "--json").json["counts"]["added"] > 0
 
 
-def test_draw_prints_mermaid_and_ascii_art(memgraph: Any) -> None:
-    out = memgraph("draw").out
+def test_draw_prints_mermaid_without_an_extra(memgraph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_ascii, "_HAS_GRANDALF", False)
 
-    assert "graph TD;" in out
-    assert "| filter_messages |" in out
+    assert "graph TD;" in memgraph("draw").out
+    assert list(memgraph("draw", "--json").json) == ["mermaid"]
 
 
-def test_draw_as_json_has_only_the_requested_form(memgraph: Any) -> None:
-    assert list(memgraph("draw", "--form", "mermaid", "--json").json) == ["mermaid"]
+def test_draw_prints_ascii_art_on_request(memgraph: Any) -> None:
+    assert "| filter_messages |" in memgraph("draw", "--form", "ascii").out
+
+
+def test_draw_names_the_extra_that_ascii_art_needs(memgraph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_ascii, "_HAS_GRANDALF", False)
+
+    result = memgraph("draw", "--form", "ascii")
+
+    assert result.code == 2
+    assert "pip install 'langgraph-memgraph[draw]'" in result.err
 
 
 def test_config_shows_the_source_of_each_setting(memgraph: Any, tmp_path: Path, monkeypatch: Any) -> None:

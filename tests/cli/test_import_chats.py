@@ -130,3 +130,14 @@ def test_markdown_is_exported_and_imported(memgraph: Any, tmp_path: Path) -> Non
     (fact,) = memgraph("show", "--user", "bob", "--json").json["facts"]
     assert (fact["content"], fact["category"], fact["source"]) == ("Prefers tea.", "preference", "manual")
     assert memgraph("export", "--user", "ada", "--format", "markdown").out == (tmp_path / "ada.md").read_text()
+
+
+def test_an_import_learns_all_of_a_long_message_and_says_first_what_it_costs(memgraph: Any, export: Path) -> None:
+    """It is started once, by a person: `max_calls` is for the conversations of a service."""
+    export.write_text(json.dumps([chat("c1", "嗯，今天的天气还是这样。" * 2_500, "2024-04-01T10:00:00Z")]))
+
+    first, second = memgraph(*IMPORT), memgraph(*IMPORT[:5], "bob", *IMPORT[6:], "--json").json
+
+    calls = second["usage"]["calls"]
+    assert calls > 8
+    assert f"Learning takes at least {calls} calls of the model." in first.out

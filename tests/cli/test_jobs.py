@@ -31,7 +31,7 @@ def filled(url: str) -> str:
     with open_outbox(url) as outbox:
 
         def enqueue(user: str, at: float) -> None:
-            outbox.enqueue(ConversationKey(Scope(user), "t1"), "[]", now=at, timing=TIMING, max_jobs=9)
+            outbox.enqueue(ConversationKey(Scope(user), "t1"), "[]", now=at, timing=TIMING, max_jobs=1_000)
 
         for user in ("dead", "failed", "running"):
             enqueue(user, now - 100)

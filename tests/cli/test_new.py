@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph_sdk import Auth
+
+from memgraph.storage.langgraph_auth import ACTIONS
 
 
 @pytest.fixture
@@ -48,6 +53,25 @@ def test_the_files_name_the_project_and_graphs_that_exist(memgraph: Any, folder:
     assert {name: value for name, value in graphs.items() if isinstance(value, str)} == {
         name: f"memgraph.graphs.{name}:graph" for name in ("memory_update", "memory_recall", "memory_upkeep")
     }
+
+
+def test_the_authentication_of_a_new_project_knows_its_users_and_protects_memories(
+    memgraph: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the setting of the template as its only user."""
+    memgraph("new", "my-agent")
+    monkeypatch.chdir(folder / "my-agent")
+    settings = Path("memgraph.yaml")
+    settings.write_text(settings.read_text().replace("# api_tokens:", "api_tokens:"))
+    auth = runpy.run_path("auth.py")["auth"]
+
+    user = asyncio.run(auth._authenticate_handler("Bearer a-long-random-token"))
+
+    assert user == "ada"
+    assert {action for resource, action in auth._handlers if resource == "store"} == set(ACTIONS)
+    for header in (None, "Bearer ", "Bearer x"):
+        with pytest.raises(Auth.exceptions.HTTPException):
+            asyncio.run(auth._authenticate_handler(header))
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", "-x", "my agent", ".hidden", "xxx\n", "langgraph-memgraph"])

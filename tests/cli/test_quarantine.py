@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from memgraph import Fact, Memory, MemoryStorage, Scope, open_storage
+from memgraph import Fact, Memory, MemoryStorage, Policy, Scope, open_storage
 from memgraph.cli.app import start
-from memgraph.models import Quarantined
+from memgraph.models import MAX_OF_THREAD, ChangeOrigin, Quarantined
+from memgraph.storage.revisions import recorded_as
 
 ADA, BOB = Scope("ada"), Scope("bob")
 ORDER = Quarantined(
@@ -92,6 +93,18 @@ def test_a_decision_is_in_the_history(memgraph: Any) -> None:
 
     line = memgraph("history", "--user", "ada").out.splitlines()[0]
     assert line.endswith("person: 1 change in quarantine changed (a person: reject 1)")
+
+
+def test_the_history_says_what_the_full_quarantine_dropped(memgraph: Any, storage: MemoryStorage) -> None:
+    """Nothing that waits for a person goes without a line."""
+    flood = [Quarantined(id=f"t1-{n}", thread="t1") for n in range(MAX_OF_THREAD + 1)]
+
+    for item in flood:
+        with recorded_as(ChangeOrigin(by="update", thread="t1"), Policy()):
+            storage.save(ADA, storage.reload(ADA).with_quarantined(item))
+
+    line = memgraph("history", "--user", "ada").out.splitlines()[0]
+    assert line.endswith("(1 dropped from the full quarantine)")
 
 
 def test_an_unknown_change_is_an_error(memgraph: Any, storage: MemoryStorage) -> None:

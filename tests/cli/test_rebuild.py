@@ -34,7 +34,7 @@ def contents(storage: FileStorage) -> list[str]:
 def test_a_dry_run_shows_the_difference_and_changes_nothing(memgraph: Any, storage: FileStorage) -> None:
     out = memgraph("rebuild", "-u", "ada", "--model", "offline", "--dry-run").out
 
-    assert "1 of 1 episodes learned." in out
+    assert "Learning takes at least 1 call of the model.\n0 of 1 episodes learned.\n1 of 1 episodes learned." in out
     assert "- wrong" in out
     assert contents(storage) == ["Lives in Rome."]
 

@@ -25,6 +25,7 @@ from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_messages
 from memgraph.cli.worker import JsonFormatter, LineFormatter, _touch_if_reachable
 from memgraph.errors import OutboxError
+from memgraph.models.scope import log_id
 from memgraph.testing import update_answer
 
 LIMIT_SECONDS = 120
@@ -42,7 +43,7 @@ def enqueue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
         with open_outbox(str(tmp_path / "outbox.db")) as outbox:
             messages = dump_messages([HumanMessage(text, id=f"{thread}-1")])
             key = ConversationKey(Scope("ada"), thread)
-            outbox.for_storage(storage).enqueue(key, messages, now=time.time(), timing=LATER, max_jobs=9)
+            outbox.for_storage(storage).enqueue(key, messages, now=time.time(), timing=LATER, max_jobs=1_000)
 
     return put
 
@@ -122,7 +123,7 @@ def test_json_logs_are_one_object_a_line_without_user_text(memgraph: Any, enqueu
     ]
     started, update, stopped = entries
     assert (started["model"], started["level"]) == ("offline", "info")
-    assert (update["user"], update["thread"], update["outcome"]) == ("ada", "t1", "learned")
+    assert (update["user"], update["thread"], update["outcome"]) == (log_id("ada"), "t1", "learned")
     assert stopped["learned"] == 1
     assert "name is Ada" not in json.dumps(lines)
 

@@ -109,3 +109,50 @@ def test_the_words_that_only_a_removed_fact_rests_on_are_removed() -> None:
 
     assert (words.removed, words.kept) == ((episodes[0],), (episodes[1],))
     assert list(storage.episodes(ADA)) == episodes[1:]
+
+
+SMALL = Policy(max_facts=10)
+
+
+def fill(source: str, count: int = 10) -> Memory:
+    return Memory(facts=tuple(Fact(id=f"fact_{n}", content=f"Fact {n}.", source=source) for n in range(count)))
+
+
+def test_a_person_adds_up_to_max_facts() -> None:
+    storage = open_storage("memory:")
+    storage.save(ADA, fill("manual"))
+
+    with pytest.raises(EditError, match="max_facts allows 10"):
+        update_memory(storage, ADA, lambda memory: add_fact(memory, "Likes tea."), policy=SMALL)
+
+    assert len(storage.load(ADA).facts) == 10
+
+
+def test_what_updates_learned_leaves_room_for_a_person() -> None:
+    storage = open_storage("memory:")
+    storage.save(ADA, fill("t1"))
+
+    assert len(update_memory(storage, ADA, lambda memory: add_fact(memory, "Likes tea."), policy=SMALL).facts) == 11
+
+
+def test_a_memory_beyond_its_limits_can_be_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits may have been raised when it was stored, or not have existed."""
+    storage = open_storage("memory:")
+    storage.save(ADA, fill("manual", 30))
+    monkeypatch.setattr("memgraph.editing.update.MAX_DOCUMENT_BYTES", 100)
+
+    update_memory(storage, ADA, lambda memory: remove_fact(memory, "fact_3"), policy=SMALL)
+
+    assert len(storage.load(ADA).facts) == 29
+
+
+def test_a_document_does_not_grow_beyond_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that no release knows are kept, so they count."""
+    storage = open_storage("memory:")
+    monkeypatch.setattr("memgraph.editing.update.MAX_DOCUMENT_BYTES", 2_000)
+    unknown = Memory.model_validate({"facts": [], "x": "a" * 2_000})
+
+    with pytest.raises(EditError, match="at most 2,000 are possible"):
+        update_memory(storage, ADA, lambda _: unknown)
+
+    assert list(storage.scopes()) == []

@@ -117,7 +117,7 @@ def fill_outbox(outbox: Outbox, owner: Scope, text: Callable[[str], str]) -> Non
     for number, place in enumerate(("failed", "reviewed", "pending")):
         key = ConversationKey(owner, f"thread {place}")
         messages = dump_messages([HumanMessage(text(place), id=f"{owner.user_id}-{number}")])
-        outbox.enqueue(key, messages, now=number, timing=TIMING, max_jobs=100)
+        outbox.enqueue(key, messages, now=number, timing=TIMING, max_jobs=1_000)
         claims = () if place == "pending" else outbox.claim(now=100, lease_seconds=30, scope=owner)
         for claim in claims:
             if place == "failed":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from mcp import Client, MCPError
 from mcp_calls import ask, call, document, resource, text
 
-from memgraph import MemoryClient, Settings
+from memgraph import Fact, Memory, MemoryClient, Scope, Settings
+from memgraph.editing import accept_quarantined
 from memgraph.errors import StorageError
 from memgraph.mcp.tools import TOOLS
 from memgraph.storage.memory import InMemoryStorage
@@ -46,7 +48,53 @@ def test_a_search_returns_as_many_results_as_asked_for(memory: MemoryClient) -> 
     assert len(document(call(memory, "memory_search", query="Lisbon", limit=1))["results"]) == 1
 
 
-def test_an_update_with_the_users_words_replaces_the_content(memory: MemoryClient) -> None:
+@pytest.fixture
+def trusting(settings: Settings) -> Iterator[MemoryClient]:
+    """The client of a server whose assistant is trusted to quote the user."""
+    with MemoryClient("memory:", settings=settings.model_copy(update={"mcp_trust": True})) as client:
+        yield client
+
+
+def test_what_is_added_has_the_origin_tool_unless_the_client_is_trusted(
+    memory: MemoryClient, trusting: MemoryClient
+) -> None:
+    """The client writes both the fact and the quote: no conversation shows that the user said it."""
+    added_fact(memory)
+    added_fact(trusting)
+
+    assert [fact.origin for fact in memory.facts(user_id="ada")] == ["tool"]
+    assert [fact.origin for fact in trusting.facts(user_id="ada")] == [None]
+
+
+LISBON = Fact(id="fact_lisbon", content="Lives in Lisbon.", confidence=0.9, source="t1")
+REMOVALS = {
+    "delete": ("memory_delete", {"fact_id": LISBON.id, "quote": "Forget that I live in Lisbon."}),
+    "update": (
+        "memory_update",
+        {"fact_id": LISBON.id, "content": "Lives in Porto.", "quote": "I live in Porto now."},
+    ),
+    "add": ("memory_add", {"content": "I live in Porto now."}),
+}
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+def test_what_a_tool_would_remove_waits_for_a_person(memory: MemoryClient, removal: str) -> None:
+    """A misled client writes whatever quote removes an allergy. Accepting it applies the change."""
+    memory.storage.save(Scope("ada"), Memory(facts=(LISBON,)))
+    tool, arguments = REMOVALS[removal]
+
+    assert "quarantine" in text(call(memory, tool, **arguments))
+
+    stored = memory.get(user_id="ada")
+    assert stored.fact(LISBON.id) == LISBON
+    (waiting,) = stored.quarantine
+    assert waiting.thread == "tool"
+    assert accept_quarantined(stored, waiting.id).fact(LISBON.id) is None
+
+
+def test_an_update_with_the_users_words_replaces_the_content(trusting: MemoryClient) -> None:
+    """If the setting trusts the client."""
+    memory = trusting
     fact = added_fact(memory)
 
     answer = call(memory, "memory_update", fact_id=fact["id"], content="Lives in Porto.", quote="I live in Porto now.")
@@ -79,7 +127,9 @@ def test_a_fact_that_a_person_wrote_is_neither_changed_nor_deleted(memory: Memor
     assert memory.facts(user_id="ada") == (fact,)
 
 
-def test_a_deleted_fact_is_gone_with_its_words_and_the_history_says_so(memory: MemoryClient) -> None:
+def test_a_deleted_fact_is_gone_with_its_words_and_the_history_says_so(trusting: MemoryClient) -> None:
+    """If the setting trusts the client."""
+    memory = trusting
     fact = added_fact(memory)
 
     document(call(memory, "memory_delete", fact_id=fact["id"], quote="Forget that I live in Lisbon."))
@@ -149,7 +199,7 @@ def test_no_tool_takes_a_user(memory: MemoryClient) -> None:
 
 
 def test_secrets_are_masked_before_they_are_stored(memory: MemoryClient) -> None:
-    secret = "sk-" + "proj-1234567890abcdefghij1234567890abcdefghij"
+    secret = "sk-" + "proj-Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"
     added_fact(memory, f"I live in Lisbon. My key is {secret}.")
 
     fact = memory.facts(user_id="ada")[0]

@@ -12,6 +12,7 @@ from update_values import runtime
 from memgraph.models import Answer, Prompt, PromptExample
 from memgraph.nodes.call_model import call_model, call_model_async
 from memgraph.report import Usage
+from memgraph.state import MessageCalls
 from memgraph.testing import ScriptedModel
 
 EXAMPLE = PromptExample(human="Hm.", ai='{"newFacts":[]}')
@@ -38,7 +39,9 @@ def test_the_prompt_is_sent_and_the_answer_returned(is_async: bool) -> None:  # 
     assert [[(sent.type, sent.text) for sent in prompt] for prompt in model.asked] == [
         [("system", "Be brief."), ("human", "Hm."), ("ai", '{"newFacts":[]}'), ("human", "I live in Oslo.")]
     ]
-    assert output == {"response": Answer(text="{}"), "question": "update", "attempt": 1, "usage": ONE}
+    assert output == {"response": Answer(text="{}"), "question": "update", "attempt": 1, "usage": ONE} | {
+        "message_calls": MessageCalls(message_id="m1", calls=1)
+    }
 
 
 def test_a_retry_repeats_the_unreadable_answer_with_the_problem() -> None:

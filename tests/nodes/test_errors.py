@@ -12,6 +12,7 @@ from update_values import origin, turn
 
 from memgraph.context import Context, ContextResolver
 from memgraph.errors import ConfigError, IdentityError
+from memgraph.models import Scope
 from memgraph.nodes.errors import ErrorHandlers, raise_if_root
 from memgraph.retrieval.results import RecallResult
 
@@ -49,9 +50,9 @@ def test_a_root_graph_raises_the_error(handle: Any, caplog: pytest.LogCaptureFix
 @pytest.mark.parametrize(
     ("state", "runtime", "owner"),
     [
-        (STATE, NO_USER, "'ada'"),
-        ({}, ADA, "'ada'"),
-        (STATE, EVE, "'eve' with agent 'chef'"),
+        (STATE, NO_USER, Scope("ada").log_name),
+        ({}, ADA, Scope("ada").log_name),
+        (STATE, EVE, Scope("eve", "chef").log_name),
         ({}, NO_USER, "an unknown user"),
     ],
 )
@@ -94,7 +95,8 @@ def test_recall_inside_a_graph_logs_the_error_and_recalls_nothing(caplog: pytest
     assert HANDLERS.recall_nothing({}, ERROR, ADA) == {"recalled": RecallResult(text="", tokens=0)}
 
     (record,) = caplog.records
-    assert record.getMessage() == "memory of 'ada' was not recalled: load_memory failed; the agent goes on"
+    name = Scope("ada").log_name
+    assert record.getMessage() == f"memory of {name} was not recalled: load_memory failed; the agent goes on"
     assert record.exc_info
     assert record.exc_info[1] is ERROR.error
 

@@ -11,7 +11,7 @@ from update_values import ADA, runtime, turn
 from memgraph import IdentityError, Scope, open_storage
 from memgraph.nodes.filter_messages import filter_messages
 from memgraph.report import Report
-from memgraph.state import Origin
+from memgraph.state import MessageCalls, Origin
 
 MAY_8 = "2023-05-08T13:56:00Z"
 SAID = [HumanMessage("I live in Oslo.", id="m1"), AIMessage("Nice!", id="m2"), HumanMessage("ok", id="m3")]
@@ -28,6 +28,7 @@ def test_turns_owner_and_an_empty_report_are_written() -> None:
         "turns": tuple(each.model_copy(update={"at": MAY_8}) for each in said),
         "origin": Origin(scope=ADA, thread_id="t1", storage=storage.name),
         "report": Report(),
+        "message_calls": MessageCalls(),
     }
 
 

@@ -154,6 +154,18 @@ def test_a_single_turn_whose_answer_was_cut_off_is_learned_as_far_as_possible() 
     assert "cut off" in output["changes"].refused[0].reason
 
 
+def test_a_single_turn_whose_answer_ends_early_is_asked_about_again_and_never_marked() -> None:
+    """Without a word of the provider, the rest may come the next time. Only the last brace may be missing."""
+    whole = update_answer("Has a dog.", "Has a cat.")
+    for end in range(1, len(whole)):
+        output = parse(whole[:end], prompt=Prompt(system="", human="", turn_ids=("m1",)))
+
+        read = [addition.content for addition in output["changes"].additions] if "changes" in output else None
+        assert read in (None, ["Has a dog.", "Has a cat."]), whole[:end]
+    with pytest.raises(UnreadableAnswerError):
+        parse(whole[: whole.index("cat")], 2, prompt=Prompt(system="", human="", turn_ids=("m1",)))
+
+
 def test_a_single_turn_without_a_readable_answer_is_not_learned() -> None:
     """The model is asked to be shorter; then the run ends, and the turn stays pending."""
     assert "cut off" in cut_off('{"user": {', 1)["problem"]

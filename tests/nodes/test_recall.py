@@ -102,10 +102,11 @@ def test_episodes_are_selected_by_their_ids() -> None:
 
 
 def test_facts_beyond_the_budget_are_left_out() -> None:
-    """The first ones of the stage stay."""
-    small = RecallNodes(RecallPipeline(max_tokens=42))
+    """Those that score less."""
+    small, by_id = RecallNodes(RecallPipeline(max_tokens=42)), {"f2": 0.9, "f1": 0.4}
+    items = tuple(RankedItem(id=fact_id, score=score, similarity=score) for fact_id, score in by_id.items())
 
-    chosen = small.fit(fit_input(rank("f2", "f1")), runtime())["chosen"]
+    chosen = small.fit(fit_input(Ranked(facts=items)), runtime())["chosen"]
 
     assert [entry.fact.id for entry in chosen.facts] == ["f2"]
 

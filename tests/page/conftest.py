@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 sys.path.append(str(Path(__file__).parent))
 
-from conftest_page import ADA_TOKEN, ADMIN, Site, Visitor  # importable since the line above
+from conftest_page import ADA_TOKEN, ADMIN, Site, Visitor, csrf_of  # importable since the line above
 
 from memgraph import Settings, open_storage
 from memgraph.api import create_app
@@ -116,7 +116,9 @@ def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Visitor]]:
                 else visitor.problems.append(request.url)
             ),
         )
-        visitor.page.goto(f"{site.url}/page/sign-in?token={token}")
+        csrf = csrf_of(context.request.get(f"{site.url}/page/sign-in").text())
+        context.request.post(f"{site.url}/page/sign-in", form={"token": token, "csrf": csrf})
+        visitor.page.goto(f"{site.url}/")
         return visitor
 
     yield visit

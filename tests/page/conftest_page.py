@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
+import httpx
 from langchain_core.messages import HumanMessage
 from playwright.sync_api import Page
 
@@ -42,6 +44,17 @@ class Visitor:
         """Note a request to another host."""
         if not url.startswith(self.url):
             self.problems.append(f"request to {url}")
+
+
+def csrf_of(form: str) -> str:
+    """Return the CSRF token of the sign-in form."""
+    return re.findall(r'name="csrf" type="hidden" value="(\w+)"', form)[0]
+
+
+def sign_in(browser: httpx.Client, token: str) -> httpx.Response:
+    """Send the sign-in form as a browser does that was shown it."""
+    data = {"token": token, "csrf": csrf_of(browser.get("/page/sign-in").text)}
+    return browser.post("/page/sign-in", data=data)
 
 
 def learn(site: Site, text: str, *, thread: str = "t1", at: str = "2026-05-01T10:00:00Z") -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest_page import ADA, ADA_TOKEN, ADMIN, Site, Visitor
+from conftest_page import ADA, ADA_TOKEN, ADMIN, Site, Visitor, sign_in
 from playwright.sync_api import expect
 
 from memgraph.api.page.session import COOKIE
@@ -35,7 +35,8 @@ PATHS = ("/", "/page/recall", "/page/waiting", "/page/try", "/page/history", "/p
 
 
 def test_a_wrong_token_is_refused_in_words(site: Site) -> None:
-    answer = httpx.post(f"{site.url}/page/sign-in", data={"token": "wrong"})
+    with httpx.Client(base_url=site.url) as client:
+        answer = sign_in(client, "wrong")
 
     assert answer.status_code == 401
     assert "not a valid token" in answer.text
@@ -43,7 +44,8 @@ def test_a_wrong_token_is_refused_in_words(site: Site) -> None:
 
 
 def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(site: Site) -> None:
-    answer = httpx.post(f"{site.url}/page/sign-in", data={"token": ADMIN})
+    with httpx.Client(base_url=site.url) as client:
+        answer = sign_in(client, ADMIN)
 
     flags = answer.headers["set-cookie"].lower()
     assert "httponly" in flags
@@ -67,7 +69,7 @@ def test_a_forged_cookie_is_not_a_session(site: Site) -> None:
 def test_a_change_without_the_token_of_the_page_is_refused(site: Site) -> None:
     """Another site can make a browser send a form."""
     with httpx.Client(base_url=site.url) as client:
-        client.get("/page/sign-in", params={"token": ADMIN})
+        sign_in(client, ADMIN)
         answer = client.post("/page/facts?user_id=ada", data={"content": "Likes tea."})
 
     assert answer.status_code == 403
@@ -76,7 +78,7 @@ def test_a_change_without_the_token_of_the_page_is_refused(site: Site) -> None:
 
 def test_the_cookie_does_not_open_the_http_api(site: Site) -> None:
     with httpx.Client(base_url=site.url) as client:
-        client.get("/page/sign-in", params={"token": ADMIN})
+        sign_in(client, ADMIN)
         assert client.get("/document?user_id=ada").status_code == 401
 
 

@@ -8,7 +8,19 @@ import math
 
 import pytest
 
-from memgraph.models import Addition, Answer, Evidence, Fact, Memory, MemoryUpdate, Prompt, PromptExample, Section, Turn
+from memgraph.models import (
+    Addition,
+    Answer,
+    Evidence,
+    Fact,
+    Memory,
+    MemoryUpdate,
+    Prompt,
+    PromptExample,
+    Removal,
+    Section,
+    Turn,
+)
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.testing import update_answer
@@ -47,7 +59,7 @@ def contents(changes: MemoryUpdate) -> list[str]:
         TEA.replace('{"user"', '{ // what is new\n"user"'),
         TEA.replace("false", "False").replace('"newFacts"', "newFacts"),
         TEA.partition(', "factsToRemove"')[0],
-        TEA.partition("}], ")[0],
+        f"<think>The user drinks tea.\n{TEA}",
         '{"newFacts": [{"content": "Likes tea.", "confidence": 0.9}]}',
         '{"new_facts": [{"fact": "Likes tea."}]}',
         '{"facts": ["Likes tea."]}',
@@ -56,7 +68,7 @@ def contents(changes: MemoryUpdate) -> list[str]:
     ],
     ids=[
         "plain", "fenced", "after thinking", "last of several", "trailing comma in a list", "trailing comma",
-        "single quotes", "comment", "python words and bare keys", "cut off between keys", "cut off in a fact",
+        "single quotes", "comment", "python words and bare keys", "cut off between keys", "unended reasoning",
         "facts alone", "new_facts", "facts", "bare list", "bare sentences",
     ],
 )  # fmt: skip
@@ -188,34 +200,15 @@ def test_a_summary_counts_only_when_it_should_update_and_says_something() -> Non
     ]
 
 
-def test_removals_are_ids_or_ids_with_a_reason() -> None:
-    """Both shapes are in the field."""
-    changes = read('{"newFacts": [], "factsToRemove": ["fact_1", {"id": "fact_2", "reason": "moved"}, 3]}')
+def test_removals_are_ids_or_ids_with_a_reason_and_a_quote() -> None:
+    """All shapes are in the field."""
+    item = '{"id": "fact_2", "reason": "moved", "quote": " I moved "}'
+    changes = read(f'{{"newFacts": [], "factsToRemove": ["fact_1", {item}, 3]}}')
 
-    assert [(removal.id, removal.reason) for removal in changes.removals] == [
-        ("fact_1", "contradicted"),
-        ("fact_2", "moved"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{"confidence": "bad"}, {"content": ""}, {"content": 3}, {"content": "Lives in Quillhaven."}, {}],
-    ids=["confidence", "empty", "not a text", "copied from the example", "accepted"],
-)
-@pytest.mark.parametrize("removed", ["fact_1", {"id": "fact_1", "reason": "moved"}])
-def test_a_fact_that_an_addition_replaces_is_removed_by_the_addition_only(
-    fields: dict[str, object], removed: object
-) -> None:
-    """If the addition is dropped, the old fact stays, also if it is listed for removal."""
-    replacement = {"content": "Lives in Oslo.", "confidence": 0.9, "replaces": ["fact_1"]} | fields
-    answer = Answer(text=json.dumps({"newFacts": [replacement], "factsToRemove": [removed, "fact_2"]}))
-
-    copies = PromptTexts(Prompt(system="", human=""))
-    changes = parse_answer(answer, AskedAbout(texts=copies), at="", thread="t1", message_ids=("m1",))
-
-    assert [removal.id for removal in changes.removals] == ["fact_2"]
-    assert len(changes.additions) == (0 if fields else 1)
+    assert changes.removals == (
+        Removal(id="fact_1", reason="contradicted"),
+        Removal(id="fact_2", reason="moved", quote="I moved"),
+    )
 
 
 ANSWER = update_answer(
@@ -282,9 +275,9 @@ def test_only_what_follows_the_reasoning_is_read(answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [f"<think>{TEA}", f"<think>{TEA}</think>", f"<think>{TEA}</think>I cannot help with that."]
+    "answer", [cut(f"<think>{TEA}"), f"<think>{TEA}</think>", f"<think>{TEA}</think>I cannot help with that."]
 )
-def test_reasoning_without_an_answer_is_unreadable(answer: str) -> None:
+def test_reasoning_without_an_answer_is_unreadable(answer: str | Answer) -> None:
     """The model is asked again."""
     with pytest.raises(UnreadableError):
         read(answer)

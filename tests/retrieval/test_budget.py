@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph import Fact, Memory, recall
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Evidence, Section
-from memgraph.retrieval.budget import BATCH, MAX_MISSES, SUMMARIES_SHARE, Candidates, Shares, fit
+from memgraph.retrieval.budget import BATCH, SUMMARIES_SHARE, Candidates, Shares, fit
 from memgraph.retrieval.render import (
     DATED,
     FACTS,
     GROUPS,
+    MIN_LINE_TOKENS,
     QUOTES,
     CountedLine,
     Line,
@@ -88,12 +90,30 @@ def costing(tokens: float, group: str = FACTS) -> CountedLine | None:
     return CountedLine("- x\n", group, tokens=int(tokens), group_tokens=0, day_tokens=0, may_miscount=False)
 
 
-def candidates(lines: Sequence[CountedLine | None], order: str = "") -> Candidates:
-    """The lines in the order of *order*, which is positions of one digit."""
+def candidates(
+    lines: Sequence[CountedLine | None], order: str = "", scores: Sequence[float] | None = None
+) -> Candidates:
+    """The lines in the order of *order*, which is positions of one digit; by default the first scores best."""
+    ranked = [int(position) for position in order] or list(range(len(lines)))
+    descending = [1 - 0.1 * ranked.index(position) if position in ranked else 0 for position in range(len(lines))]
     return Candidates(
-        [int(position) for position in order] or list(range(len(lines))),
+        ranked,
         lambda positions: [lines[position] for position in positions],
+        np.array(descending if scores is None else scores),
     )
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Facts and the episodes that say the same."""
+
+    same: frozenset[tuple[int, int]] = frozenset()
+
+    def is_episode_covered(self, episode: int, facts: Container[int]) -> bool:
+        return any(fact in facts for fact, other in self.same if other == episode)
+
+    def is_fact_covered(self, fact: int, episodes: Container[int]) -> bool:
+        return any(other in episodes for known, other in self.same if known == fact)
 
 
 def select(
@@ -104,16 +124,19 @@ def select(
     preferred: str = "",
     guaranteed: int = 0,
     said: list[float] | None = None,
-    share: float = 0.0,
-    sources: Mapping[int, int] = MappingProxyType({}),
+    scores: list[float] | None = None,
+    unlearned: str = "",
+    share: int = 0,
+    same: frozenset[tuple[int, int]] = frozenset(),
 ) -> tuple[list[int], list[int]]:
     """The positions of the facts and of the episodes selected."""
     facts, episodes = fit(
         candidates([*map(costing, costs)], order),
-        candidates([costing(cost, QUOTES) for cost in said or ()]),
+        candidates([costing(cost, QUOTES) for cost in said or ()], scores=scores),
+        unlearned=[int(position) for position in unlearned],
         guaranteed={int(position) for position in preferred},
-        sources_of=lambda positions: {sources[position] for position in positions if position in sources},
-        shares=Shares(tokens=budget, guaranteed=guaranteed, episodes=share),
+        overlap=Pairs(same),
+        shares=Shares(tokens=budget, unlearned=share, guaranteed=guaranteed),
     )
     return list(facts), list(episodes)
 
@@ -164,7 +187,7 @@ def test_the_result_is_in_order_of_rank() -> None:
 
 def test_a_negative_budget_selects_nothing() -> None:
     """The summaries and the frame may take more than there is."""
-    assert select([3, 3], -5, preferred="1", guaranteed=10, said=[3], share=0.5) == ([], [])
+    assert select([3, 3], -5, preferred="1", guaranteed=10, said=[3], unlearned="0", share=5) == ([], [])
 
 
 def test_the_search_ends_after_many_lines_that_do_not_fit() -> None:
@@ -176,43 +199,59 @@ def test_the_search_ends_after_many_lines_that_do_not_fit() -> None:
         return [costing(99 if position else 10) for position in positions]
 
     facts, episodes = fit(
-        Candidates(range(10_000), lines_of),
+        Candidates(range(10_000), lines_of, np.ones(10_000)),
         candidates([]),
+        unlearned=(),
         guaranteed=set(),
-        sources_of=lambda _: set(),
-        shares=Shares(tokens=25, guaranteed=0, episodes=0),
+        overlap=Pairs(),
+        shares=Shares(tokens=25, unlearned=0, guaranteed=0),
     )
 
     assert (list(facts), list(episodes)) == ([0], [])
-    assert max(looked_at) < MAX_MISSES + BATCH
+    assert max(looked_at) < 25 // MIN_LINE_TOKENS + BATCH
 
 
 # -- facts and episodes ---------------------------------------------------------------------------
 
 
-def test_episodes_have_their_share_if_facts_would_fill_the_rest() -> None:
-    assert select([10] * 9, 50, said=[10] * 9, share=0.4) == ([0, 1, 2], [0, 1])
+def test_facts_and_episodes_compete_by_their_scores() -> None:
+    """Words that answer the question are worth more than facts that do not."""
+    assert select([10] * 5, 30, said=[10] * 2, scores=[0.95, 0.85]) == ([0, 1], [0])
 
 
-def test_the_share_is_of_what_the_guaranteed_leave() -> None:
-    assert select([10] * 9, 60, preferred="0", guaranteed=10, said=[10] * 9, share=0.4) == ([0, 1, 2, 3], [0, 1])
+def test_of_two_lines_that_answer_as_well_the_shorter_is_selected() -> None:
+    """It leaves room for others."""
+    assert select([40], 45, said=[10], scores=[0.9]) == ([], [0])
 
 
-def test_without_episodes_facts_have_everything() -> None:
-    assert select([10] * 9, 50, share=0.4) == ([0, 1, 2, 3, 4], [])
+def test_of_equal_scores_the_fact_is_selected() -> None:
+    assert select([10, 10], 10, said=[10], scores=[1.0]) == ([0], [])
 
 
-def test_what_facts_leave_is_for_episodes() -> None:
-    assert select([10], 50, said=[10] * 9, share=0.4) == ([0], [0, 1, 2, 3])
+def test_an_episode_that_does_not_match_is_left_out() -> None:
+    """Tokens of a model call are spent on what the question needs."""
+    assert select([10, 10], 100, said=[10, 90], scores=[0.5, 0.0]) == ([0, 1], [0])
 
 
-def test_what_episodes_leave_is_for_facts() -> None:
-    assert select([10] * 9, 50, said=[10], share=0.4) == ([0, 1, 2, 3], [0])
+def test_if_everything_fits_all_is_selected() -> None:
+    """Whatever the question is."""
+    assert select([10, 10], 40, said=[10, 10], scores=[0.0, 0.0]) == ([0, 1], [0, 1])
 
 
-def test_an_episode_that_a_selected_fact_rests_on_is_left_out() -> None:
-    """It would say the same again."""
-    assert select([10] * 2, 40, said=[10] * 9, share=0.5, sources={0: 0, 1: 2}) == ([0, 1], [1, 3])
+@pytest.mark.parametrize(("share", "selected"), [(9, []), (10, [3]), (29, [3, 2]), (100, [3, 2, 0, 1])])
+def test_words_not_learned_yet_come_first_within_their_share(share: int, selected: list[int]) -> None:
+    """The newest first, whatever the question is: what was just said is known at once."""
+    assert select([10] * 9, 40, said=[10] * 4, scores=[0.0] * 4, unlearned="3201", share=share)[1] == selected
+
+
+def test_an_episode_that_the_selected_facts_cover_is_left_out() -> None:
+    assert select([10] * 2, 30, said=[10] * 3, same=frozenset({(0, 0)})) == ([0, 1], [1])
+
+
+def test_a_fact_that_a_selected_episode_covers_is_left_out() -> None:
+    same = frozenset({(1, 0)})
+
+    assert select([10] * 3, 30, said=[10] * 2, scores=[0, 0], unlearned="0", share=10, same=same) == ([0, 2], [0])
 
 
 def test_a_heading_costs_once_in_its_group() -> None:
@@ -225,9 +264,10 @@ def test_a_heading_costs_once_in_its_group() -> None:
         facts, episodes = fit(
             candidates(lines),
             candidates(quotes),
+            unlearned=(),
             guaranteed=set(),
-            sources_of=lambda _: set(),
-            shares=Shares(tokens=tokens, guaranteed=0, episodes=0.5),
+            overlap=Pairs(),
+            shares=Shares(tokens=tokens, unlearned=0, guaranteed=0),
         )
         return list(facts), list(episodes)
 
@@ -243,14 +283,12 @@ def test_summaries_may_take_half() -> None:
 
 
 @settings(max_examples=150)
-@given(memories(), conversations(), TEXTS, st.integers(1, 700), st.tuples(st.floats(0, 1), st.floats(0, 1)))
+@given(memories(), conversations(), TEXTS, st.integers(1, 700), st.floats(0, 1))
 def test_no_memory_exceeds_the_budget(
-    memory: Memory, episodes: tuple[Episode, ...], question: str, max_tokens: int, shares: tuple[float, float]
+    memory: Memory, episodes: tuple[Episode, ...], question: str, max_tokens: int, guaranteed: float
 ) -> None:
     """Tags, framing and headings counted, CJK, emoji and code included."""
-    options = {"guaranteed_share": shares[0], "episode_share": shares[1]}
-
-    text = recall(memory, [question], episodes=episodes, max_tokens=max_tokens, **options)
+    text = recall(memory, [question], episodes=episodes, max_tokens=max_tokens, guaranteed_share=guaranteed)
 
     assert count_tokens(text) <= max_tokens
 

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from memgraph import Fact, IndexCache, Memory, ScoredFact, Section, Settings, rank_facts, recall
 from memgraph.errors import ConfigError
-from memgraph.models import Episode, Evidence
+from memgraph.models import Episode, Evidence, Watermark
 from memgraph.retrieval.budget import fit_summaries
 from memgraph.retrieval.pipeline import FittedMemory, RecallPipeline
 from memgraph.retrieval.query import Query
@@ -245,7 +245,6 @@ def test_settings_describe_the_pipeline() -> None:
     assert (pipeline.max_tokens, pipeline.max_context_turns, pipeline.ranker) == (321, 7, "tfidf")
     assert pipeline.guaranteed_share == 0.5
     assert (pipeline.similarity_weight, pipeline.confidence_weight) == (0.9, 0.1)
-    assert pipeline.episode_share == 0.4
 
 
 def test_arguments_override_settings(letters: Any) -> None:
@@ -283,7 +282,6 @@ def test_recall_and_the_pipeline_have_the_same_defaults() -> None:
         "similarity_weight": 0.9,
         "confidence_weight": 0.1,
         "guaranteed_share": 0.25,
-        "episode_share": 0.4,
         "ranker": None,
         "embeddings": None,
         "timezone": "UTC",
@@ -299,7 +297,6 @@ def test_every_argument_of_recall_reaches_the_pipeline(monkeypatch: pytest.Monke
         "similarity_weight": 0.1,
         "confidence_weight": 0.2,
         "guaranteed_share": 0.3,
-        "episode_share": 0.4,
         "ranker": "tfidf",
         "embeddings": letters,
         "timezone": "Asia/Tokyo",
@@ -452,19 +449,78 @@ def test_what_the_user_said_is_recalled_by_its_date() -> None:
     assert result.episodes[0].episode == SAID[2]
 
 
-def test_what_does_not_match_is_not_recalled() -> None:
+LEARNED = {"t": Watermark(last_message_id="m3")}
+MANY = tuple(
+    Episode(
+        id=f"e{n}", thread_id="t", message_id=f"m{n}", text=f"On day {n} I repaired the {n}th clock", at="2026-05-01"
+    )
+    for n in range(400)
+)
+
+
+@pytest.mark.parametrize("question", ["Suggest a snack.", "jazz", ""])
+def test_a_memory_that_fits_is_shown_as_a_whole(question: str) -> None:
+    """Which words a question needs is a guess; there is no need to guess if there is room for all."""
+    text = recall(Memory(facts=(Fact(content="Plays chess."),), threads=LEARNED), [question], episodes=SAID)
+
+    assert all(line in text for line in ("Plays chess.", "I sold the boat to Bob", "Tea, please"))
+
+
+def test_what_does_not_match_is_not_recalled_if_not_everything_fits() -> None:
     """Of the user's words, which may be thousands; facts fill what is left."""
-    assert recall(Memory(), ["jazz"], episodes=SAID) == ""
-    assert recall(Memory(), [], episodes=SAID) == ""
+    memory = Memory(threads={"t": Watermark(last_message_id="m399")})
+
+    assert recall(memory, ["jazz"], episodes=MANY) == ""
+    assert recall(memory, [], episodes=MANY) == ""
 
 
-def test_what_a_recalled_fact_rests_on_is_not_said_twice() -> None:
-    fact = Fact(content="Sold the boat", evidence=(Evidence(episode="e2", quote="I sold the boat to Bob"),))
+@pytest.mark.parametrize("question", ["Suggest a snack.", "What do you know about me?", ""])
+def test_words_that_no_update_has_learned_are_recalled_whatever_the_question_is(question: str) -> None:
+    """Between a conversation and its update the user's words are all that is known."""
+    said = Episode(id="new", thread_id="t", message_id="new", text="I never eat fennel.", at="2026-05-02")
+    memory = Memory(threads={"t": Watermark(last_message_id="m399")})
 
-    text = recall(memory_of(fact), ["Who has the boat?"], episodes=SAID)
+    assert "I never eat fennel." in recall(memory, [question], episodes=(*MANY, said))
 
-    assert "Sold the boat" in text
-    assert "I sold the boat to Bob" not in text
+
+def test_words_of_a_thread_whose_watermark_was_evicted_count_as_learned() -> None:
+    """A memory keeps the watermarks of a limited number of threads, the newest."""
+    marks = {f"t{n}": Watermark(last_message_id="m", at="2026-06-01T00:00:00Z") for n in range(1_000)}
+
+    assert recall(Memory(threads=marks), ["jazz"], episodes=MANY) == ""
+
+
+def test_words_in_the_request_are_not_recalled() -> None:
+    """The model sees them anyway; a message is known by its id, or by its text."""
+    asked = [HumanMessage("I sold the boat to Bob"), HumanMessage("Well?", id="tea")]
+    said = tuple(each.model_copy(update={"message_id": "tea"} if each.id == "e3" else {}) for each in SAID)
+
+    text = recall(Memory(), asked, episodes=said)
+
+    assert "harbour" in text
+    assert "boat" not in text
+    assert "Tea, please" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "is_shown"),
+    [("What shall I cook?", False), ("我今晚吃什么？", False), ("I'm vegetarian, what shall I cook?", True)],
+)
+def test_a_question_is_recalled_only_if_it_states_something_about_the_user(words: str, is_shown: bool) -> None:  # noqa: FBT001
+    """Words that only ask tell a later conversation nothing."""
+    said = Episode(id="e1", thread_id="t", text=words, at="2026-05-01")
+
+    assert (words in recall(Memory(), ["Plan dinner"], episodes=(*SAID, said))) is is_shown
+
+
+def test_an_episode_is_left_out_if_the_line_of_its_fact_says_all_of_it() -> None:
+    """The quote of a fact is not in its line, so it does not count."""
+    quote = (Evidence(episode="e2", quote="I sold the boat to Bob"),)
+    brief, whole = Fact(content="Sold the boat", evidence=quote), Fact(content="Sold the boat to Bob", evidence=quote)
+
+    texts = [recall(memory_of(fact), ["Who has the boat?"], episodes=SAID) for fact in (brief, whole)]
+
+    assert ["I sold the boat to Bob" in text for text in texts] == [True, False]
 
 
 def test_the_result_tells_why_each_fact_and_episode_is_in_it() -> None:

@@ -11,15 +11,7 @@ from update_values import addition, fact, turn, update
 
 from memgraph import Fact, Memory, Policy
 from memgraph.models import Addition, Conflict, Evidence, Removal, Verdict
-from memgraph.rules.conflicts import (
-    MAX_CONFLICTS,
-    MAX_PER_ADDITION,
-    doubtful_questions,
-    doubtful_replacements,
-    likely_conflicts,
-    settle,
-    without_replacements,
-)
+from memgraph.rules.conflicts import MAX_CONFLICTS, MAX_PER_ADDITION, likely_conflicts, settle, with_control
 from memgraph.text.slots import load_slots, packaged_slots
 
 BEFORE, LATER = "2026-01-05T08:00:00Z", "2026-05-02T08:00:00Z"
@@ -203,93 +195,19 @@ def test_an_update_without_change_words_reads_no_fact(monkeypatch: pytest.Monkey
     assert conflicts(quoted("Likes jazz.", "I like jazz.")) == []
 
 
-# -- doubtful replacements ------------------------------------------------------------------------
-
-NOVEL = fact("Likes The Great Gatsby.", id="novel")
-BASS = fact("Learned to cook steamed sea bass.", id="bass", evidence=(Evidence(quote="from the museum's recipes"),))
-HIKING = fact("Likes hiking.", id="hiking")
-OSLO = fact("Lives in Oslo.", id="oslo")
-EVERY_ID = ("novel", "bass", "hiking", "oslo", "unknown")
+# -- the control ----------------------------------------------------------------------------------
 
 
-def doubted(content: str, quote: str, **fields: object) -> list[str]:
-    """The ids of the facts of which an addition that replaces all is doubted."""
-    changes = update(additions=(quoted(content, quote, replaces=EVERY_ID, **fields),))
-    memory = Memory(facts=(NOVEL, BASS, HIKING, OSLO))
-    return [one.known_id for one in doubtful_replacements(changes, memory, [turn("m1", quote)], SLOTS)]
+def test_a_second_look_begins_with_a_control() -> None:
+    """A known fact that has nothing in common with the new one and is not asked about; none without such a fact."""
+    likely = (Conflict(known_id="f1", addition_id="n1"),)
+    memory = Memory(facts=(*MEMORY.facts, fact("Likes cycling.", id="f2"), fact("Grows tomatoes.", id="f3")))
 
+    asked = with_control(likely, CHANGED, memory, SLOTS)
 
-def test_a_replacement_of_what_has_nothing_in_common_is_doubted() -> None:
-    """As small models answer: the ids of all known facts."""
-    assert doubted("Plays the violin.", "I play the violin") == ["novel", "bass", "hiking", "oslo"]
-
-
-def test_a_word_in_common_is_a_reason_to_replace() -> None:
-    """In the facts, or in what the user said."""
-    assert doubted("Goes hiking daily.", "Now I hike each day") == ["novel", "bass", "oslo"]
-    assert doubted("Plans to visit museums.", "Now I want to visit museums") == ["novel", "hiking", "oslo"]
-
-
-def test_without_an_announced_change_only_what_is_restated_is_replaced_without_doubt() -> None:
-    """Small models name what has a word in common, too."""
-    assert doubted("Likes hiking and sea bass.", "I like hiking and sea bass") == ["novel", "bass", "oslo"]
-
-
-def test_a_slot_in_common_is_a_reason_to_replace() -> None:
-    assert doubted("Settled down in Rome.", "I settled down in Rome", slot="home") == ["novel", "bass", "hiking"]
-
-
-@pytest.mark.parametrize("said", ["I gave up all my hobbies", "I quit everything"])
-def test_what_the_user_ended_may_have_nothing_in_common(said: str) -> None:
-    assert doubted("Has no hobbies.", said) == []
-
-
-def asked(said: str, *doubtful: str, known: tuple[Fact, ...] = (NOVEL, BASS, HIKING)) -> list[tuple[str, bool]]:
-    """The known facts of what is asked about doubtful replacements, and whether each is the control."""
-    memory, new = Memory(facts=known), quoted("Plays the violin.", said, replaces=doubtful)
-    pairs = [Conflict(known_id=old, addition_id=new.id) for old in doubtful]
-    questions = doubtful_questions(pairs, update(additions=(new,)), memory, [turn("m1", said)], SLOTS)
-    return [(one.known_id, one.is_control) for one in questions]
-
-
-SWITCHED = "I play the violin now"
-
-
-def test_the_only_doubtful_replacement_is_asked_about_together_with_a_control() -> None:
-    """Another fact that has nothing in common with the new one."""
-    assert asked(SWITCHED, "bass") == [("novel", True), ("bass", False)]
-    assert asked(SWITCHED, "novel") == [("bass", True), ("novel", False)]
-
-
-def test_of_several_doubtful_replacements_none_is_asked_about() -> None:
-    assert asked(SWITCHED, "novel", "bass") == []
-
-
-def test_what_has_nothing_in_common_is_asked_about_only_if_the_user_announced_a_change() -> None:
-    assert asked("I play the violin", "bass") == []
-    assert asked("I play the violin beside the sea", "bass") == [("novel", True), ("bass", False)]
-
-
-def test_words_that_only_the_quotes_have_in_common_are_no_reason_to_ask() -> None:
-    read = (Evidence(quote="By the way, I have been reading some books about the sea"),)
-    known = (NOVEL, fact("Is interested in whales.", id="whales", evidence=read))
-
-    assert asked("I am quietly reading beside my violin", "whales", known=known) == []
-    assert asked("I am quietly reading about whales", "whales", known=known) == [("novel", True), ("whales", False)]
-
-
-def test_a_doubtful_replacement_is_not_asked_about_without_a_control() -> None:
-    """What the model says could not be trusted."""
-    assert asked(SWITCHED, "bass", known=(BASS, fact("Played the violin as a child.", id="violin"))) == []
-
-
-def test_only_the_doubtful_replacements_are_taken_away() -> None:
-    changes = update(additions=(addition("Goes hiking daily.", id="n1", replaces=("novel", "hiking")),))
-
-    result = without_replacements(changes, [Conflict(known_id="novel", addition_id="n1")])
-
-    assert result.additions[0].replaces == ("hiking",)
-    assert without_replacements(changes, []) is changes
+    assert [(one.known_id, one.is_control) for one in asked] == [("f3", True), ("f1", False)]
+    assert with_control(likely, CHANGED, MEMORY, SLOTS) == likely
+    assert with_control((), CHANGED, memory, SLOTS) == ()
 
 
 def test_what_has_nothing_in_common_is_not_the_same() -> None:

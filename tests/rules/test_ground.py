@@ -140,6 +140,23 @@ def test_a_near_quote_counts_only_if_nobody_else_said_it_as_nearly() -> None:
         ("Do you live in Oslo?", "No.", "Lives in Oslo.", False),
         ("The page says you live in Oslo. Anything else?", "Yes.", "Lives in Oslo.", False),
         ("You live in Oslo.", "Yes.", "Lives in Oslo.", False),
+        ("You live in Oslo. Is that right?", "Exactly!", "Lives in Oslo.", True),
+        ("Do you live in Oslo? Shall I go on?", "Yes.", "Lives in Oslo.", False),
+        ("Do you live in Oslo?", "ok", "Lives in Oslo.", False),
+        ("Do you live in Oslo?", "Wrong.", "Lives in Oslo.", False),
+        ("Do you live in Oslo?", "Of course not.", "Lives in Oslo.", False),
+        ("Do you live in Oslo?", "Yes... no, wait.", "Lives in Oslo.", False),
+        ("Do you live in Oslo?", "Tell me a joke instead", "Lives in Oslo.", False),
+        ("Do you live in Oslo?", "My sister is in Oslo.", "Lives in Oslo.", False),
+        ("Do you live in Oslo?", "In Rome.", "Lives in Rome.", True),
+        ("Do you live in Oslo?", "In Rome.", "Lives in Oslo.", False),
+        ("你住在奥斯陆吗?", "对不起，先讲个笑话", "住在奥斯陆。", False),
+        ("Wohnst du in Oslo?", "Ja, genau", "Wohnt in Oslo.", True),
+        ("Wohnst du in Oslo?", "Nein", "Wohnt in Oslo.", False),
+        ("¿Vives en Oslo?", "Claro que sí", "Vive en Oslo.", True),
+        ("¿Vives en Oslo?", "Claro que no", "Vive en Oslo.", False),
+        ("Tu habites à Oslo ?", "C'est ça", "Habite à Oslo.", True),
+        ("Tu habites à Oslo ?", "Bien sûr que non", "Habite à Oslo.", False),
     ],
 )
 def test_the_assistants_question_completes_a_short_answer(
@@ -148,7 +165,7 @@ def test_the_assistants_question_completes_a_short_answer(
     content: str,
     kept: bool,  # noqa: FBT001
 ) -> None:
-    """Its question only, and only if the answer does not deny it."""
+    """The last question only, and only if the answer is a yes or names what it chose: anything else is no answer."""
     assert is_kept(grounded(talk(("ai", question), answer), content, quote=answer)) is kept
 
 
@@ -192,6 +209,13 @@ def test_thanks_accept_what_the_assistant_asks() -> None:
     assert is_kept(
         grounded(turns, "Prefers short bullet points.", quote="in short bullet points", category="preference")
     )
+
+
+@pytest.mark.parametrize(("quote", "kept"), [("in short bullet points", False), ("use metric units", True)])
+def test_ok_accepts_the_question_that_it_answers_and_nothing_before(quote: str, kept: bool) -> None:  # noqa: FBT001
+    turns = talk("How?", ("ai", "I answer in short bullet points. Shall I use metric units?"), "ok")
+
+    assert is_kept(grounded(turns, f"Wants answers {quote}.", quote=quote, category="preference")) is kept
 
 
 def test_a_name_may_come_from_the_fact_that_is_replaced() -> None:

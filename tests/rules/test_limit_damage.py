@@ -46,13 +46,13 @@ def test_an_answer_that_removes_everything_removes_a_fifth() -> None:
 def test_a_replacement_beyond_the_limit_waits_with_its_fact() -> None:
     """The old facts stay, and the new one is not beside them."""
     before = memory_of(10)
-    many = tuple(f"f{n}" for n in range(8))
-    changes = update(additions=(addition("One.", id="n1", replaces=("f9",)), addition("Two.", id="n2", replaces=many)))
+    pairs = [(f"f{n}", f"f{n + 1}") for n in range(0, 6, 2)]
+    additions = tuple(addition(f"New {pair[0]}.", id=f"n{pair[0]}", replaces=pair) for pair in pairs)
 
-    result = apply(changes, before, TRUSTING).memory
+    result = apply(update(additions=additions), before, TRUSTING).memory
 
-    assert [known for known in contents(result) if known in {"One.", "Two."}] == ["One."]
-    assert [held.facts[0].content for held in result.quarantine] == ["Two."]
+    assert [known for known in contents(result) if known.startswith("New")] == ["New f0.", "New f2."]
+    assert [held.facts[0].content for held in result.quarantine] == ["New f4."]
 
 
 def test_evictions_count() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from update_values import addition, fact
 
 from memgraph.models import Evidence
-from memgraph.rules.relatedness import is_related, restates, topic_terms, touches
+from memgraph.rules.relatedness import is_related, restates, topic_terms
 from memgraph.text.slots import packaged_slots
 
 SLOTS = packaged_slots()
@@ -47,24 +47,9 @@ def test_the_words_of_the_user_count() -> None:
     assert is_related(addition("Plays the violin."), fact("Has a hobby.", evidence=new.evidence), SLOTS)
 
 
-def test_a_fact_is_touched_by_its_own_words_only() -> None:
-    """Two conversations in which the user said that he read have little to do with each other."""
-    said = (Evidence(quote="I have been reading about the Roman army"),)
-    known = fact("Is interested in military history.", evidence=said)
-    new = addition("Likes rainy days.", evidence=(Evidence(quote="On rainy days I am reading at home"),))
-
-    assert is_related(new, known, SLOTS)
-    assert not touches(new, known, SLOTS)
-    assert touches(
-        addition("Likes days at home.", evidence=(Evidence(quote="I prefer history to rain"),)), known, SLOTS
-    )
-
-
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_what_is_restated_is_touched_and_what_is_touched_is_related(new: str, known: str) -> None:
+def test_what_is_restated_is_related(new: str, known: str) -> None:
     if restates(addition(new), fact(known), SLOTS):
-        assert touches(addition(new), fact(known), SLOTS)
-    if touches(addition(new), fact(known), SLOTS):
         assert is_related(addition(new), fact(known), SLOTS)
 
 

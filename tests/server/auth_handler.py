@@ -6,7 +6,10 @@ from typing import Any
 
 from langgraph_sdk import Auth
 
+from memgraph import protect_store
+
 auth = Auth()
+protect_store(auth)
 
 
 @auth.authenticate

@@ -43,7 +43,7 @@ class DevServer:
 
     Args:
         folder: Folder of its memories, its state and its log.
-        auth: Whether it authenticates users, by `auth_handler.py`.
+        auth: Whether it authenticates users, by `auth_handler.py`; its memories are then in the server's own store.
     """
 
     def __init__(self, folder: Path, *, auth: bool = False) -> None:
@@ -55,11 +55,12 @@ class DevServer:
         (folder / "langgraph.json").write_text(json.dumps(_deployment(auth=auth)))
         for name, prompt in PROMPTS.items():
             (folder / f"{name}.txt").write_text(prompt)
-        (folder / "memgraph.yaml").write_text(f"memory: {json.dumps(SETTINGS)}\n")
+        settings = SETTINGS | ({"storage_path": "langgraph:"} if auth else {})
+        (folder / "memgraph.yaml").write_text(f"memory: {json.dumps(settings)}\n")
 
     @property
     def storage(self) -> MemoryStorage:
-        """The storage of its memories."""
+        """The storage of its memories, without `auth`."""
         return open_storage(f"file:{self.folder / 'memories'}")
 
     @property

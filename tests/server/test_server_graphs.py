@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -309,7 +310,8 @@ def test_the_page_is_served_with_the_graphs(server: Any, client: SyncLangGraphCl
 
     with httpx.Client(base_url=f"{server.url}/memory", follow_redirects=True) as browser:
         form = browser.get("/")
-        page = browser.get("/page/sign-in", params={"token": server.token})
+        csrf = re.findall(r'name="csrf" type="hidden" value="(\w+)"', browser.get("/page/sign-in").text)[0]
+        page = browser.post("/page/sign-in", data={"token": server.token, "csrf": csrf})
         memory = browser.get("/", params={"user_id": "graphs-page"})
         script = browser.get("/page/static/page.js")
         error = browser.get("/page/history/99", params={"user_id": "graphs-page"})

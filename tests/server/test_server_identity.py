@@ -1,9 +1,13 @@
-"""A server with authentication: runs use the memory of the authenticated user, whatever they claim."""
+"""A server with authentication: runs use the memory of the authenticated user, whatever they claim.
+
+The memories are in the server's own store, which has routes of its own.
+"""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import httpx
@@ -12,7 +16,7 @@ from langchain_core.messages import HumanMessage
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import APIStatusError
 
-from memgraph import Fact, Memory, Scope
+from memgraph import Scope
 from memgraph.background.server_invoker import ServerInvoker
 from memgraph.settings import Settings
 
@@ -29,7 +33,7 @@ class Caller:
         self.server = server
         self.name = name
         self.victim = f"{name}-victim"
-        server.storage.save(Scope(self.victim), Memory(facts=(Fact(content="Lives in Oslo."),)))
+        self.save(self.victim, "Lives in Oslo.")
         self.client = get_sync_client(url=server.url, api_key=f"key-{name}")
 
     def run(self, graph: str, conversation: Any, thread: str | None = None, **options: Any) -> Any:
@@ -37,12 +41,22 @@ class Caller:
         context: Any = {"user_id": self.victim, **options.pop("context", {})}
         return self.client.runs.wait(thread, graph, input=conversation, context=context, raise_error=False, **options)  # type: ignore[call-overload]
 
+    def save(self, name: str, content: str) -> None:
+        """Add a fact to the memory of a user, as the administrator."""
+        self._as_admin("POST", name, json={"content": content})
+
     def facts(self, name: str) -> list[str]:
-        return [fact.content for fact in self.server.storage.load(Scope(name)).facts]
+        return [fact["content"] for fact in self._as_admin("GET", name)["facts"]]
 
     @property
     def victim_is_untouched(self) -> bool:
-        return self.server.storage.load(Scope(self.victim)).revision == 1
+        return self._as_admin("GET", self.victim)["revision"] == 1
+
+    def _as_admin(self, method: str, name: str, **options: Any) -> Any:
+        headers = {"x-api-key": "key-admin", "Authorization": f"Bearer {self.server.token}"}
+        url = f"{self.server.url}/memory/facts"
+        response = httpx.request(method, url, headers=headers, params={"user_id": name}, timeout=60, **options)
+        return response.raise_for_status().json()
 
 
 @pytest.fixture
@@ -73,7 +87,7 @@ def test_both_headers_authenticate_the_same_user(caller: Caller) -> None:
 
 def test_recall_reads_the_callers_memory(caller: Caller) -> None:
     """Another user's memory must not be readable either."""
-    caller.server.storage.save(Scope(caller.name), Memory(facts=(Fact(content="Lives in Ghent."),)))
+    caller.save(caller.name, "Lives in Ghent.")
 
     recalled = caller.run("memory_recall", WHERE)["recalled"]["text"]
 
@@ -124,6 +138,37 @@ def test_thread_is_private_to_its_caller(caller: Caller) -> None:
         other.threads.get_state(thread)
 
 
+def test_no_route_of_the_store_reaches_a_memory(caller: Caller) -> None:
+    """The server's own routes know nothing of scopes: neither the victim's memory nor the list of users is theirs."""
+    caller.run("memory_update", LISBON)
+    victim = ["memgraph", caller.victim, "=shared"]
+    store = caller.client.store
+    attempts: list[Callable[[], object]] = [
+        lambda: store.get_item(victim, "memory"),
+        lambda: store.get_item([*victim, "history"], "0"),
+        lambda: store.put_item(victim, "memory", {"document": "{}"}),
+        lambda: store.delete_item(victim, "memory"),
+        *(
+            partial(store.search_items, prefix)
+            for prefix in ([], victim[:1], victim[:2], ["mem"], ["MEM%"], ["_emgraph"])
+        ),
+        *(partial(store.list_namespaces, prefix=prefix) for prefix in (None, [], victim[:1], ["*", caller.victim])),
+        partial(store.list_namespaces, suffix=["history"]),
+    ]
+
+    for attempt in attempts:
+        with pytest.raises(APIStatusError) as refused:
+            attempt()
+        assert refused.value.response.status_code == 403
+    store.put_item(["memgraph2", caller.name], "notes", {"text": "own"})
+    own = store.search_items(["memgraph2", caller.name])["items"]
+
+    assert [item["value"] for item in own] == [{"text": "own"}]
+    assert caller.victim_is_untouched
+    assert caller.facts(caller.name) == ["Lives in Lisbon."]
+    assert "protect_store" not in caller.server.log
+
+
 @pytest.mark.parametrize("key", [None, "wrong"])
 def test_unauthenticated_run_is_rejected(caller: Caller, key: str | None) -> None:
     """Nothing is written."""
@@ -139,7 +184,7 @@ def test_unauthenticated_run_is_rejected(caller: Caller, key: str | None) -> Non
 
 def test_http_api_is_limited_to_the_callers_memory(caller: Caller) -> None:
     """An authenticated user needs no token, and has access to the own memory only."""
-    caller.server.storage.save(Scope(caller.name), Memory(facts=(Fact(content="Lives in Ghent."),)))
+    caller.save(caller.name, "Lives in Ghent.")
     headers = {"x-api-key": f"key-{caller.name}"}
     url = f"{caller.server.url}/memory/facts"
 

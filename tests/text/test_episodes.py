@@ -68,7 +68,7 @@ def test_nothing_is_kept_if_episodes_are_off() -> None:
 
 def test_secrets_are_masked() -> None:
     """Also one that lies on the seam of two parts."""
-    key = "sk-proj-abcdefghijklmnopqrstuv12"
+    key = "sk-proj-Ab3dEf6hIj9kLm2nOp5qRs8t"
     texts = kept(turn("m1", f"{'word ' * 17}{key} is my key."), max_episode_chars=100)
 
     assert "sk-p***" in " ".join(texts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,31 +12,36 @@ from memgraph.text.normalize import lower
 from memgraph.text.secret_kinds import SecretKind
 from memgraph.text.secrets import KINDS, find_secrets, mask, redact
 
+LOOKALIKES = (Path(__file__).parents[2] / "benchmarks/sets/lookalikes.txt").read_text("utf-8").splitlines()
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
 BASE64 = "wJ4rXk7tnF3Mi0K7bDe2gQbPxR5fiC9Yz8Lq1sVd"
 """Forty random characters."""
 EXAMPLES = {
     "a private key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",
-    "an API key of OpenAI or Anthropic": "sk-proj-abcdefghijklmnopqrstuvwxyz123456",
-    "an AWS access key": "AKIAIOSFODNN7EXAMPLE",
-    "a GitHub token": "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
-    "a GitLab token": "glpat-abcdefghij0123456789",
-    "a Slack token": "xoxb-123456789012-abcdefghijkl",
-    "a Google API key": "AIza" + "SyA" * 11 + "xy",
-    "a Stripe key": "sk_live_abcdefghijklmnop",
-    "a Hugging Face token": "hf_abcdefghijklmnopqrstuvwxyz0123456789",
-    "an npm token": "npm_" + BASE64[:36],
-    "a PyPI token": "pypi-" + BASE64 * 2,
-    "a SendGrid key": f"SG.{BASE64[:22]}.{BASE64}",
-    "a Telegram token": f"110201543:{BASE64[:35]}",
-    "a Discord token": f"M{BASE64[:23]}.Gxyz12.{BASE64[:38]}",
-    "a Twilio key": f"SK{HEX}",
-    "an Azure key": f"{BASE64}{BASE64}{BASE64[:6]}==",
-    "a JSON Web Token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+    "a token with a prefix": f"sk-proj-{BASE64}",
+    "a token with two prefixes": f"lsv2_pt_{HEX}_9fceb02d0a",
+    "a token with a short prefix": f"r8_{BASE64[:37]}",
+    "a token after numbers": f"xoxb-123456789012-{BASE64[:24]}",
+    "a token in parts": f"SG.{BASE64[:22]}.{BASE64}",
+    "a token after a number": f"110201543:{BASE64[:35]}",
+    "a token of three parts": f"M{BASE64[:23]}.Gxyz12.{BASE64[:38]}",
+    "a token without separator": f"SK{HEX}",
+    "a token of 512 bits": f"{BASE64}{BASE64}{BASE64[:6]}==",
+    "a token that is a JSON Web Token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+    "a token with a listed prefix": "AKIAIOSFODNN7EXAMPLE",
+    "a token with another listed prefix": "AIza" + BASE64[:35],
+    "a password hash": "$2b$12$" + BASE64 + BASE64[:13],
     "a card number": "4111 1111 1111 1111",
+    "a card number with dots": "4111.1111.1111.1111",
     "an IBAN": "DE89 3704 0044 0532 0130 00",
-    "a US social security number": "219-09-9999",
-    "a Chinese identity card number": "11010519491231002X",
+    "an IBAN with dashes": "DE89-3704-0044-0532-0130-00",
+    "an identity number": "219-09-9999",
+    "an identity number of China": "11010519491231002X",
+    "an identity number of Brazil": "529.982.247-25",
+    "an identity number of Spain": "12345678Z",
+    "an identity number of France": "1 84 12 76 451 089 46",
+    "an identity number of Switzerland": "756.9217.0769.85",
+    "an identity number of Italy": "RSSMRA85T10A562S",
     "a phone number": "+1 415 555 2671",
 }
 """Secrets that are known without a word before them."""
@@ -44,7 +51,8 @@ EXAMPLES = {
 def test_each_kind_is_found_at_its_position(kind: str, secret: str) -> None:
     text = f"Deploys with {secret} every day."
 
-    assert [(found.kind, text[found.start : found.end]) for found in find_secrets(text)] == [(kind, secret)]
+    assert {text[found.start : found.end] for found in find_secrets(text)} == {secret}
+    assert all(kind.startswith(found.kind) for found in find_secrets(text))
 
 
 @pytest.mark.parametrize(("kind", "secret"), EXAMPLES.items(), ids=EXAMPLES)
@@ -52,22 +60,22 @@ def test_chinese_around_a_secret_does_not_hide_it(kind: str, secret: str) -> Non
     """There are no spaces between words."""
     text = f"我每天用{secret}部署"
 
-    assert (kind, secret) in [(found.kind, text[found.start : found.end]) for found in find_secrets(text)]
+    assert any(kind.startswith(found.kind) and text[found.start : found.end] == secret for found in find_secrets(text))
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (f"The AWS secret is {BASE64}.", "an AWS secret access key"),
+        (f"The AWS secret is {BASE64}.", "a token"),
         (f"api token: {HEX}", "a token"),
         (f"Bearer {BASE64[:30]}==", "a token"),
         ("GITEA_TOKEN=s3cr3tvalue", "a token"),
         ("密钥是a1b2c3d4e5f6", "a token"),
-        ("My SSN is 219099999.", "a US social security number"),
-        ("身份证号是110101199003071234", "a Chinese identity card number"),
+        ("My SSN is 219099999.", "an identity number"),
+        ("身份证号是110101199003071234", "an identity number"),
         ("银行卡号6222021001116245701", "a card number"),
-        ("My passport number is C01X00T47.", "a passport number"),
-        ("护照号E12345678", "a passport number"),
+        ("My passport number is C01X00T47.", "an identity number"),
+        ("护照号E12345678", "an identity number"),
         ("My phone number is 555-0100.", "a phone number"),
         ("电话是010-62345678", "a phone number"),
         ("我的手机号是13800138000", "a phone number"),
@@ -166,8 +174,61 @@ def test_overlapping_secrets_are_replaced_once() -> None:
     assert redact("The password is sk-proj-abcdefghijklmn1p!x, really.") == "The password is [removed], really."
 
 
-def test_the_table_has_at_least_25_kinds() -> None:
-    assert len({kind.name for kind in KINDS}) >= 25
+@pytest.mark.parametrize(
+    "text",
+    [
+        "curl 'https://api.example.org/v1/items?token={}&page=2'",
+        "Authorization: Basic {}",
+        '{{"authorization": "Token {}"}}',
+        "Cookie: theme=dark; sid={}",
+        "backup --user ada --password {} --all",
+        "deploy --api-token={}",
+        "mysql -h db1 -u root -p{} shop",
+        "curl -u ada:{} https://example.org",
+        "sshpass -p '{}' ssh ada@example.org",
+        "DB_PASSWORD_PROD={}",
+        "SECRET_KEY_BASE: {}",
+        '{{"user": "ada", "clientSecret": "{}"}}',
+        '{{\\"password\\": \\"{}\\"}}',
+        "- name: API_TOKEN\n  value: {}",
+        "Server=db;User Id=sa;Pwd={};",
+        "<password>{}</password>",
+        "CREATE USER ada IDENTIFIED BY '{}';",
+        "**Password:** {}",
+        "| password | {} |",
+        "My password for the router is {}, ok?",
+        "Das Passwort lautet {}.",
+        "Mein WLAN-Passwort ist jetzt {}",
+        "Mi contraseña del banco es {}",
+        "Cambié la clave a {} ayer",
+        "Le mot de passe est {}",
+        "j'ai mis {} comme mot de passe",
+        "Minha senha é {}",
+        "La password del router è {}",
+        "パスワードは{}です",
+        "登录密码是{}，别告诉别人",
+    ],
+)
+@pytest.mark.parametrize("secret", ["Zanzibar!4821", "t7Kq9ZbX2mLw"])
+def test_what_follows_a_name_of_a_secret_is_masked(text: str, secret: str) -> None:
+    """In any format and eight languages: what counts is the name, a separator and a value."""
+    masked = mask(text.format(secret))
+
+    assert secret[4:] not in masked
+    assert masked.startswith(text[:4].format())
+
+
+@pytest.mark.parametrize("text", LOOKALIKES)
+def test_what_is_like_a_secret_and_is_none_stays(text: str) -> None:
+    """Hashes, numbers of records, identifiers, addresses, and talk about secrets."""
+    assert mask(text) == text
+
+
+@pytest.mark.parametrize("text", ["la contraseña es {}", "das Passwort ist {}", "le mot de passe est {}", "senha é {}"])
+def test_an_adjective_is_no_password(text: str) -> None:
+    """Without a digit or a sign, what follows the verb says how the password is."""
+    for word in ("segura", "sicher", "long", "forte"):
+        assert mask(text.format(word)) == text.format(word)
 
 
 PARTS = st.sampled_from(
@@ -203,7 +264,7 @@ def test_what_is_masked_or_removed_has_no_secrets_and_stays_the_same(text: str) 
 @st.composite
 def matches(draw: st.DrawFn) -> tuple[SecretKind, str]:
     """Draw a text that a pattern matches. The hint of passports is their cue, which is before it."""
-    kind = draw(st.sampled_from([kind for kind in KINDS if kind.name != "a passport number"]))
+    kind = draw(st.sampled_from([kind for kind in KINDS if kind.name != "an identity number"]))
     return kind, draw(st.from_regex(kind.pattern))
 
 

@@ -34,7 +34,7 @@ VIEWS = (memory_view, recall_view, waiting_view, try_view, history_view, health_
 
 def add_page(app: FastAPI, authenticator: Authenticator) -> None:
     """Add the routes of the page, and what they keep, to the app of the API."""
-    app.state.sessions = Sessions(authenticator)
+    app.state.sessions = Sessions(authenticator, app.state.services)
     app.state.trials = Trials()
     app.mount(f"{PAGE_PREFIX}/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
     for view in VIEWS:

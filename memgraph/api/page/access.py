@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request, Response
 
-from memgraph.api.auth import Principal
+from memgraph.api.auth import Principal, mark_authenticated
 from memgraph.api.dependencies import ServicesDep
 from memgraph.api.page.rendering import render, root_of
 from memgraph.api.page.route import SignInRequiredError
@@ -64,11 +64,12 @@ def scope_query(scope: Scope | None) -> str:
     return urlencode({name: value for name, value in parts.items() if value})
 
 
-async def _session(request: Request) -> BrowserSession:
+def _session(request: Request) -> BrowserSession:
     sessions: Sessions = request.app.state.sessions
     session = sessions.read(request)
     if session is None:
         raise SignInRequiredError
+    mark_authenticated(request.scope, session.principal)
     return session
 
 
@@ -101,7 +102,7 @@ async def _check_change(request: Request, session: Annotated[BrowserSession, Dep
     Raises:
         ProblemError: If the CSRF token is missing or wrong.
     """
-    if not is_valid_csrf(session, request.headers.get(CSRF_HEADER, "")):
+    if not is_valid_csrf(session.csrf, request.headers.get(CSRF_HEADER, "")):
         raise ProblemError(HTTPStatus.FORBIDDEN, "Forbidden", "this change did not come from the page: reload it")
 
 

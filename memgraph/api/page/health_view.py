@@ -16,6 +16,7 @@ from memgraph.api.routes.users import erase_everywhere
 from memgraph.api.schemas import ImportQuery, ScopeQuery
 from memgraph.audit import Finding, apply_fixes, audit
 from memgraph.editing import (
+    admit_document,
     merge_memory,
     missing_episodes,
     read_document,
@@ -86,8 +87,10 @@ def import_document(
         return changed(visit, "imported", storage.load(scope))
     imported, episodes = take_episodes(read_document(data, document.filename or "the file"))
     memory = storage.load(scope)
+    admitted, held = admit_document(imported, memory)
     values = {
-        "changes": changes_between(memory, merge_memory(memory, imported, trusted=False)),
+        "changes": changes_between(memory, merge_memory(memory, admitted, trusted=True)),
+        "held": held,
         "episodes": len(missing_episodes(storage.episodes(scope), episodes, visit.services.settings.policy)),
     }
     return render(visit.request, "import_preview.html", {**visit.values(), **values})

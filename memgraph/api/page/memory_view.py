@@ -210,7 +210,9 @@ def create_fact(
 ) -> Response:
     """Add a manual fact."""
     memory = _change(
-        visit, lambda memory: add_fact(memory, content, category=category, categories=_categories(visit)), etag="*"
+        visit,
+        lambda memory: add_fact(memory, content, category=category, categories=_categories(visit), by_person=True),
+        etag="*",
     )
     return changed(visit, "added", memory)
 
@@ -226,7 +228,9 @@ def change_fact(
     """Change a fact, which becomes a manual one."""
     memory = _change(
         visit,
-        lambda memory: edit_fact(memory, fact_id, content=content, category=category, categories=_categories(visit)),
+        lambda memory: edit_fact(
+            memory, fact_id, content=content, category=category, categories=_categories(visit), by_person=True
+        ),
         etag=etag,
     )
     return changed(visit, "changed", memory)
@@ -246,7 +250,9 @@ def write_summary(
 ) -> Response:
     """Rewrite a summary."""
     names = visit.services.settings.policy.section_names
-    memory = _change(visit, lambda memory: edit_section(memory, name, summary, sections=names), etag=etag)
+    memory = _change(
+        visit, lambda memory: edit_section(memory, name, summary, sections=names, by_person=True), etag=etag
+    )
     return changed(visit, "changed", memory)
 
 

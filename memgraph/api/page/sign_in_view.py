@@ -1,7 +1,8 @@
-"""Sign-in by a token, and sign-out."""
+"""Sign-in by a token or a one-time code, and sign-out."""
 
 from __future__ import annotations
 
+import secrets
 from http import HTTPStatus
 from typing import Annotated
 
@@ -11,41 +12,58 @@ from fastapi.responses import RedirectResponse
 from memgraph.api.page.access import ChangeDep
 from memgraph.api.page.rendering import HEADERS, render, root_of
 from memgraph.api.page.route import SIGN_IN, page_router
-from memgraph.api.page.session import COOKIE, Sessions, set_cookie
+from memgraph.api.page.session import COOKIE, SIGN_IN_COOKIE, Sessions, is_valid_csrf, set_cookie
 
 router = page_router()
 
-Token = Annotated[str, Form(max_length=1_000)]
+Text = Annotated[str, Form(max_length=1_000)]
 
 
 @router.get(SIGN_IN)
-def show_sign_in(request: Request, token: Annotated[str, Query(max_length=1_000)] = "") -> Response:
-    """Show the form; a link with the token signs in at once, and the token leaves the address bar."""
-    return _sign_in(request, token) if token else render(request, "sign_in.html", {"is_wrong": False})
+def show_sign_in(request: Request, code: Annotated[str, Query(max_length=1_000)] = "") -> Response:
+    """Show the form; with a one-time code only a button, since no link may sign a browser in."""
+    return _show(request, code=code)
 
 
 @router.post(SIGN_IN)
-def sign_in(request: Request, token: Token = "") -> Response:
-    """Sign in by the token."""
-    return _sign_in(request, token)
+def sign_in(request: Request, token: Text = "", code: Text = "", csrf: Text = "") -> Response:
+    """Sign in by the token or the code, if this browser was shown the form: no other site can send it."""
+    sessions = _sessions(request)
+    nonce = request.cookies.get(SIGN_IN_COOKIE, "")
+    if not (nonce and is_valid_csrf(sessions.sign_in_csrf(nonce), csrf)):
+        return _show(request, "sign_in.repeat", HTTPStatus.FORBIDDEN, code=code)
+    cookie = sessions.sign_in_by_code(code) if code else sessions.sign_in(token.strip(), request)
+    if cookie is None:
+        return _show(request, "sign_in.used" if code else "sign_in.wrong", HTTPStatus.UNAUTHORIZED)
+    response = RedirectResponse(f"{root_of(request)}/", HTTPStatus.SEE_OTHER, headers=HEADERS)
+    _set_cookie(request, response, COOKIE, cookie)
+    response.delete_cookie(SIGN_IN_COOKIE, path=_cookie_path(request), httponly=True, samesite="strict")
+    return response
 
 
 @router.post("/page/sign-out", dependencies=[ChangeDep])
 def sign_out(request: Request) -> Response:
-    """Remove the cookie."""
+    """End the session, and remove the cookie."""
+    _sessions(request).end(request)
     response = Response(headers={**HEADERS, "HX-Redirect": f"{root_of(request)}{SIGN_IN}"})
     response.delete_cookie(COOKIE, path=_cookie_path(request), httponly=True, samesite="strict")
     return response
 
 
-def _sign_in(request: Request, token: str) -> Response:
-    sessions: Sessions = request.app.state.sessions
-    cookie = sessions.sign_in(token.strip())
-    if cookie is None:
-        return render(request, "sign_in.html", {"is_wrong": True}, status=HTTPStatus.UNAUTHORIZED)
-    response = RedirectResponse(f"{root_of(request)}/", HTTPStatus.SEE_OTHER, headers=HEADERS)
-    set_cookie(response, cookie, path=_cookie_path(request), secure=request.url.scheme == "https")
+def _show(request: Request, problem: str = "", status: HTTPStatus = HTTPStatus.OK, *, code: str = "") -> Response:
+    nonce = request.cookies.get(SIGN_IN_COOKIE) or secrets.token_urlsafe(16)  # one for all tabs
+    values = {"problem": problem, "code": code, "csrf": _sessions(request).sign_in_csrf(nonce)}
+    response = render(request, "sign_in.html", values, status=status)
+    _set_cookie(request, response, SIGN_IN_COOKIE, nonce)
     return response
+
+
+def _sessions(request: Request) -> Sessions:
+    return request.app.state.sessions
+
+
+def _set_cookie(request: Request, response: Response, name: str, value: str) -> None:
+    set_cookie(response, name, value, path=_cookie_path(request), secure=request.url.scheme == "https")
 
 
 def _cookie_path(request: Request) -> str:

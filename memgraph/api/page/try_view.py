@@ -168,6 +168,7 @@ def _show(visit: Visit, trial_id: str, trial: Trial) -> Response:
         "nodes": NODES,
         "done": [step.node for step in trial.steps],
         "next_node": stepper.next_node,
+        "editable": stepper.editable,
         "proposal": Proposal.model_validate(stepper.question) if stepper.question else None,
         "steps": [(step.node, _stages(step, stepper.stages)) for step in trial.steps],
         "saved": stepper.saved,

@@ -76,7 +76,8 @@ def decide_quarantined(
     def change(memory: Memory) -> Memory:
         return accept_quarantined(memory, change_id) if verdict == "accept" else reject_quarantined(memory, change_id)
 
-    update_memory(visit.services.storage, visit.chosen, require_if_match(etag, change))
+    policy = visit.services.settings.policy
+    update_memory(visit.services.storage, visit.chosen, require_if_match(etag, change), policy=policy)
     return list_waiting(visit)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Query, Response
 
 from memgraph.api.dependencies import PrincipalDep, ServicesDep
+from memgraph.api.middleware import MessageRoute
 from memgraph.api.problems import ProblemError, problem_docs
 from memgraph.api.responses import format_time, json_response
 from memgraph.api.routes.reviews import pending_reviews
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from memgraph.background.outbox import Job
     from memgraph.models import Scope
 
-router = APIRouter(tags=["learning"])
+router = APIRouter(tags=["learning"], route_class=MessageRoute)
 
 
 @router.post(

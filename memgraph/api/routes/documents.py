@@ -17,7 +17,7 @@ from memgraph.api.responses import (
     not_modified,
 )
 from memgraph.api.schemas import AsOfQuery, DeleteResponse, ScopeQuery
-from memgraph.editing import update_memory
+from memgraph.editing import discard_copies, update_memory
 from memgraph.models import Memory
 from memgraph.storage.document import tombstone
 
@@ -49,7 +49,7 @@ def clear(
     deleted = update_memory(
         services.storage, scope, require_if_match(if_match, _deleted), policy=services.settings.policy
     )
-    services.backups.delete(scope)
+    discard_copies(services.storage, scope, services.backups)
     forgotten_at = deleted.forgotten.at if deleted.forgotten else ""
     services.discard_pending(scope, forgotten_at)
     return json_response(DeleteResponse(revision=deleted.revision, forgotten_at=forgotten_at), deleted)

@@ -7,11 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from memgraph.api.dependencies import PrincipalDep, ServicesDep
+from memgraph.api.middleware import MessageRoute
 from memgraph.api.responses import json_response
 from memgraph.api.schemas import AsOfQuery, RecallRequest, to_messages
 from memgraph.retrieval.results import RecallResult
 
-router = APIRouter(tags=["recall"])
+router = APIRouter(tags=["recall"], route_class=MessageRoute)
 
 
 @router.post("/recall", response_model=RecallResult)

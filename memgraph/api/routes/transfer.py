@@ -13,6 +13,7 @@ from memgraph.api.problems import ProblemError, problem_docs
 from memgraph.api.responses import CONDITIONAL_PROBLEMS, JSON, document_response, etag_header_docs, json_response
 from memgraph.api.schemas import BackupInfo, BackupList, ImportQuery, ImportResponse, ScopeQuery
 from memgraph.editing import (
+    admit_document,
     merge_memory,
     missing_episodes,
     read_document,
@@ -21,12 +22,13 @@ from memgraph.editing import (
     update_memory,
     with_episodes,
 )
-from memgraph.models import ChangeOrigin, Memory
+from memgraph.models import ChangeOrigin, Memory, Refusal
 from memgraph.report import diff
 from memgraph.storage.backups import new_name
 
 router = APIRouter(tags=["transfer"])
 
+TRUSTED_BY_ADMIN = "trusted=true needs the administrator's token (api_token): without it the import holds back orders"
 DOCUMENT_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -57,7 +59,11 @@ def export(query: Annotated[ScopeQuery, Query()], services: ServicesDep, princip
 @router.post(
     "/import",
     response_model=ImportResponse,
-    responses={**etag_header_docs(), **CONDITIONAL_PROBLEMS, **problem_docs(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)},
+    responses={
+        **etag_header_docs(),
+        **CONDITIONAL_PROBLEMS,
+        **problem_docs(HTTPStatus.FORBIDDEN, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    },
     openapi_extra=DOCUMENT_BODY,
 )
 def import_document(
@@ -70,20 +76,26 @@ def import_document(
     """Import a document, after it was validated as a whole. A memory that changes is backed up first.
 
     Episodes that are not stored yet are added in either mode. Only mode=replace requires If-Match, since merging
-    overwrites nothing.
+    overwrites nothing. What steers a model is held back, and secrets are masked, unless an administrator trusts it.
     """
+    if query.trusted and not principal.is_admin:
+        raise ProblemError(HTTPStatus.FORBIDDEN, "Forbidden", TRUSTED_BY_ADMIN)
     scope = principal.scope(query.user_id, query.agent_name)
     imported, episodes = take_episodes(read_document(data, "the body"))
     stored = services.storage.episodes(scope)
     new = missing_episodes(stored, episodes, services.settings.policy)
     is_replacing = query.mode == "replace"
     before: list[Memory] = []
+    held: list[Refusal] = []
     backups: list[str] = []
     name = new_name()
 
     def change(memory: Memory) -> Memory:
         before[:], backups[:] = [memory], []  # a conflict calls this again
-        changed = (replace_memory if is_replacing else merge_memory)(memory, imported, trusted=query.trusted)
+        admitted = imported
+        if not query.trusted:
+            admitted, held[:] = admit_document(imported, memory)
+        changed = (replace_memory if is_replacing else merge_memory)(memory, admitted, trusted=True)
         if changed != memory and not memory.is_empty:
             services.backups.save(scope, with_episodes(memory, stored), name)
             backups[:] = [name]
@@ -99,7 +111,7 @@ def import_document(
     services.storage.append_episodes(scope, new, services.settings.policy)
     counts = {**diff(before[0], memory).counts, "episodes": len(new)}
     backup = backups[0] if backups else None
-    return json_response(ImportResponse(revision=memory.revision, counts=counts, backup=backup), memory)
+    return json_response(ImportResponse(revision=memory.revision, counts=counts, backup=backup, held=held), memory)
 
 
 @router.get("/backups", response_model=BackupList)
@@ -116,7 +128,7 @@ def read_backup(
     services: ServicesDep,
     principal: PrincipalDep,
 ) -> Response:
-    """Download a backup. To restore it, import it with mode=replace and trusted=true."""
+    """Download a backup. To restore it as it is, an administrator imports it with mode=replace and trusted=true."""
     data = services.backups.read(principal.scope(query.user_id, query.agent_name), name)
     if data is None:
         raise ProblemError(HTTPStatus.NOT_FOUND, "NoSuchBackup", f"there is no backup {name!r}; /backups lists them")

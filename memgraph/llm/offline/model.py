@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -65,10 +65,9 @@ def answer(prompt: str, embed: Embed | None = None) -> OfflineAnswer:
     known = tuple(read_facts(prompt))
     findings = _last_of_each_slot(find_all(tuple(read_turns(_shortened(prompt))), embed))
     resolved = [addition for finding in findings if (addition := resolve(finding, known))]
-    removed = _removed(findings, resolved, known)
     return OfflineAnswer(
         newFacts=[_to_fact(finding, replaced) for finding, replaced in resolved],
-        factsToRemove=tuple({"id": fact_id, "reason": reason} for fact_id, reason in removed.items()),
+        factsToRemove=tuple(_ended(findings, known)),
     )
 
 
@@ -85,12 +84,11 @@ def _last_of_each_slot(findings: Sequence[Extraction]) -> list[Extraction]:
     return [finding for finding in findings if not finding.slot or last[finding.slot] is finding]
 
 
-def _removed(
-    findings: Sequence[Extraction], resolved: Sequence[tuple[Extraction, tuple[str, ...]]], known: Sequence[ShownFact]
-) -> dict[str, str]:
-    ended = (finding.ended for finding in findings if finding.ended)
-    over = {fact.id: "The user said it is over." for each in ended for fact in find_ended(each, known)}
-    return over | {fact_id: f"Replaced by: {finding.content}" for finding, ids in resolved for fact_id in ids}
+def _ended(findings: Sequence[Extraction], known: Sequence[ShownFact]) -> Iterator[dict[str, str]]:
+    """Yield the removals of what the user said is over; what a new fact replaces needs none."""
+    for finding in findings:
+        for fact in find_ended(finding.ended, known) if finding.ended else ():
+            yield {"id": fact.id, "reason": "The user said it is over.", "quote": finding.quote}
 
 
 def _to_fact(finding: Extraction, replaced: tuple[str, ...]) -> OfflineFact:

@@ -1,0 +1,149 @@
+"""The gate of imports: what a memory takes of a document from elsewhere, as it would of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar, cast
+
+from memgraph.editing.facts import current_time
+from memgraph.models import (
+    MANUAL,
+    MAX_OF_THREAD,
+    DocumentModel,
+    Fact,
+    Memory,
+    Refusal,
+    StoredProfile,
+    learned_source,
+    new_fact_id,
+)
+from memgraph.profile import render_value
+from memgraph.rules.quarantine import make_quarantined
+from memgraph.text.admission import IS_ORDER, admitted_sentences, problem_of, steering_problem
+from memgraph.text.normalize import clean_visible, fact_key
+from memgraph.text.secrets import mask
+
+CLEANED = "secrets were masked, and hidden characters removed"
+LEFT_OUT = "a sentence of it is not admitted, and was left out"
+_TEXTS = frozenset({"content", "source_error", "quote", "summary", "values", "unreadable_facts"})
+"""The fields whose texts may be anything; a mask would break the ids, dates and names in the others."""
+
+_Value = TypeVar("_Value")
+_SomeFact = TypeVar("_SomeFact", bound=Fact)
+
+
+class AdmittedDocument(NamedTuple):
+    """What a memory takes of a document, and what was held back or changed, with the reasons."""
+
+    memory: Memory
+    held: tuple[Refusal, ...]
+
+
+def admit_document(imported: Memory, memory: Memory) -> AdmittedDocument:
+    """Return what *memory* may take of *imported*, which may come from anywhere.
+
+    Its facts are learned ones of the origin "import", except those that a person wrote in *memory*; watermarks are
+    left out. Secrets are masked, and hidden characters removed. What steers a model is left out. The first
+    MAX_OF_THREAD orders to act wait in quarantine, whose other changes are those of *memory*.
+    """
+    cleaned = _clean(imported.model_copy(update={"threads": {}, "quarantine": memory.quarantine}))
+    facts, problems = _admit_facts(imported.facts, cleaned.facts, memory)
+    past, past_problems = _admit_facts(imported.past, cleaned.past, memory)
+    orders = [fact for fact, problem in problems if problem == IS_ORDER][:MAX_OF_THREAD]
+    waiting = [make_quarantined(IS_ORDER, at=current_time(), thread="import", facts=[fact]) for fact in orders]
+    waiting_ids = {fact.id for fact in orders}
+    held = [
+        Refusal(item=fact.content, reason=f"in quarantine: {problem}" if fact.id in waiting_ids else problem)
+        for fact, problem in (*problems, *past_problems)
+    ]
+    profile, profile_held = _admit_profile(cleaned.profile)
+    custom = {name: part for name, part in cleaned.custom_sections.items() if not steering_problem(name)}
+    admitted = cleaned.model_copy(
+        update={"facts": facts, "past": past, "profile": profile, "custom_sections": custom}
+    ).with_quarantined(*waiting)
+    admitted, summaries_held = _admit_summaries(admitted, imported, memory)
+    return AdmittedDocument(admitted, (*held, *profile_held, *summaries_held))
+
+
+def _admit_facts(
+    facts: Sequence[_SomeFact], cleaned: Sequence[_SomeFact], memory: Memory
+) -> tuple[tuple[_SomeFact, ...], list[tuple[_SomeFact, str]]]:
+    """Return those that are admitted, and those of which there is something to report; these may be admitted, too."""
+    manual = [fact for fact in memory.facts if fact.is_manual]
+    keys, written = {fact_key(fact.content) for fact in manual}, set(map(_words, manual))
+    admitted: list[_SomeFact] = []
+    reported: list[tuple[_SomeFact, str]] = []
+    for original, clean in zip(facts, cleaned, strict=True):
+        if _words(original) in written:  # a person wrote it here
+            admitted.append(original)
+            continue
+        is_manual = original.is_manual and fact_key(original.content) in keys
+        fact = clean.model_copy(
+            update={
+                "id": new_fact_id() if steering_problem(clean.id) else clean.id,
+                "source": MANUAL if is_manual else learned_source(clean.source),
+                "origin": None if is_manual else "import",
+            }
+        )
+        # importers put a topic before the text: what follows is read by itself, too
+        if problem := problem_of(f"{_words(fact)}\n{fact.content.partition(': ')[2]}"):
+            reported.append((fact, problem))
+            continue
+        admitted.append(fact)
+        if _words(fact) != _words(original):
+            reported.append((fact, CLEANED))
+    return tuple(admitted), reported
+
+
+def _words(fact: Fact) -> str:
+    return "\n".join((fact.content, fact.source_error or "", *(item.quote for item in fact.evidence)))
+
+
+def _admit_profile(profile: StoredProfile) -> tuple[StoredProfile, list[Refusal]]:
+    """Return *profile* without the fields that are not admitted, and these."""
+    problems = {name: problem_of(f"{name}\n{render_value(value)}") for name, value in profile.values.items()}
+    values = {name: value for name, value in profile.values.items() if not problems[name]}
+    held = [Refusal(item=name, reason=problem) for name, problem in problems.items() if problem]
+    return profile.model_copy(update={"values": values}) if held else profile, held
+
+
+def _admit_summaries(admitted: Memory, imported: Memory, memory: Memory) -> tuple[Memory, list[Refusal]]:
+    """Return *admitted* with the sentences that are admitted, and the summaries that differ from those of *imported*.
+
+    One that *memory* has stays as it is.
+    """
+    held = [
+        Refusal(item=name, reason="its name is not admitted")
+        for name in imported.custom_sections
+        if name not in admitted.custom_sections
+    ]
+    for name, section in admitted.sections():
+        summary, original, known = admitted_sentences(section.summary), imported.section(name), memory.section(name)
+        if original.summary == known.summary:
+            summary, source = known.summary, known.source
+        else:
+            source = ""
+            if summary != original.summary:
+                held.append(Refusal(item=name, reason=CLEANED if summary == section.summary else LEFT_OUT))
+        if (summary, source) != (section.summary, section.source):
+            written = section.model_copy(update={"summary": summary, "source": source})
+            admitted = admitted.with_section(name, written)
+    return admitted, held
+
+
+def _clean(value: _Value, *, is_text: bool = False) -> _Value:
+    """Return a part of a document with secrets masked and without hidden characters, also in unknown keys."""
+    cleaned: object = value
+    if isinstance(value, str):
+        cleaned = mask(clean_visible(value)) if is_text else value
+    elif isinstance(value, DocumentModel):
+        known = type(value).model_fields
+        parts = {name: _clean(part, is_text=name in _TEXTS or name not in known) for name, part in value}
+        cleaned = value.model_copy(update=parts)
+    elif isinstance(value, Mapping):
+        items = cast("Mapping[str, object]", value).items()
+        cleaned = {name: _clean(part, is_text=is_text) for name, part in items}
+    elif isinstance(value, list | tuple):
+        parts = [_clean(part, is_text=is_text) for part in cast("Sequence[object]", value)]
+        cleaned = parts if isinstance(value, list) else tuple(parts)
+    return cast("_Value", cleaned)

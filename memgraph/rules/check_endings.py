@@ -1,0 +1,123 @@
+"""Check what ends known facts: words of the user that end them, or an addition that may replace them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from memgraph.models import Addition, Fact, Removal
+from memgraph.rules.add import rejection_reason
+from memgraph.rules.draft import Draft
+from memgraph.rules.quarantine import quarantine
+from memgraph.rules.relatedness import is_related, named_share, quoted_sentences, topic_terms
+from memgraph.text.changes import find_change
+from memgraph.text.quotes import QuoteFinder, sentences_of
+from memgraph.text.similarity import Profile
+from memgraph.text.subjects import PRONOUNS, other_subject, people_in
+from memgraph.text.turns import asks
+
+MAX_ENDED = 2
+"""Known facts that an addition ends because the model names them."""
+
+_UNENDED = "no words of the user end it"
+_OTHER_PERSON = "what was said is about another person"
+_TOO_MANY = f"a new fact ends at most {MAX_ENDED} facts that the model names"
+_ENDING_MARKS = frozenset({"denials", "dislikes", "ends", "pasts"})
+
+
+def check_endings(draft: Draft) -> Draft:
+    """Put into quarantine what neither words of the user nor an admitted addition ends.
+
+    A removal needs a quote that states the end of that fact, unless the policy trusts the model. An addition replaces
+    facts about the same person only. If it names more than MAX_ENDED facts, it replaces the most related ones. What a
+    person wrote passes, and so does an upkeep, which asks about facts that the rules chose.
+    """
+    changes = draft.changes
+    if changes.asked is not None:
+        return draft
+    held: dict[str, str] = {}
+    additions: list[Addition] = []
+    for addition in changes.additions:
+        passes = addition.edited_by_user or rejection_reason(addition, draft.policy)
+        reasons = {} if passes else _not_replaced(addition, draft)
+        held |= {fact_id: reason for fact_id, reason in reasons.items() if fact_id not in held}
+        kept = tuple(old for old in addition.replaces if old not in reasons)
+        additions.append(addition.model_copy(update={"replaces": kept}) if reasons else addition)
+    unended = frozenset(removal.id for removal in changes.removals if _is_unended(removal, draft))
+    held |= {fact_id: _UNENDED for fact_id in unended if fact_id not in held}
+    checked = tuple(removal for removal in changes.removals if removal.id not in unended)
+    changes = changes.model_copy(update={"additions": tuple(additions), "removals": checked})
+    return _hold(replace(draft, changes=changes), held)
+
+
+def _hold(draft: Draft, held: dict[str, str]) -> Draft:
+    """Put the removals of *held*, ids with reasons, into quarantine, unless they wait there; manual facts just stay."""
+    waiting = {fact_id for item in draft.memory.quarantine if not item.facts for fact_id in item.removes}
+    by_reason: dict[str, list[Removal]] = defaultdict(list)
+    for fact in draft.memory.facts:
+        if reason := held.get(fact.id):
+            if fact.is_manual or fact.id in waiting:
+                note = "a person wrote it" if fact.is_manual else "its removal waits in quarantine"
+                draft = draft.with_refusal(fact.content, f"{note}, so it stays: {reason}")
+            else:
+                by_reason[reason].append(Removal(id=fact.id, reason=reason))
+    for reason, removals in by_reason.items():
+        draft = quarantine(draft, reason, removals=removals)
+    return draft
+
+
+# -- replacements ----------------------------------------------------------------------------------
+
+
+def _not_replaced(addition: Addition, draft: Draft) -> dict[str, str]:
+    """Return the known facts that *addition* names and does not replace, with the reasons."""
+    named = [fact for old in dict.fromkeys(addition.replaces) if (fact := draft.memory.fact(old))]
+    if not named:
+        return {}
+    said = "".join(quoted_sentences(addition, draft.turns))
+    reasons = {fact.id: _OTHER_PERSON for fact in named if not _is_same_person(addition.content, said, fact, draft)}
+    named = [fact for fact in named if fact.id not in reasons]
+    if len(named) > MAX_ENDED:
+        related = [fact for fact in named if is_related(addition, fact, draft.slots)]
+        ended = sorted(related, key=lambda fact: -named_share(addition, fact))[:MAX_ENDED]
+        reasons |= {fact.id: _TOO_MANY for fact in named if fact not in ended}
+    return reasons
+
+
+def _is_same_person(content: str, said: str, fact: Fact, draft: Draft) -> bool:
+    """Return whether *content*, which rests on the sentence *said*, may be about the person whom *fact* is about."""
+    known, new = _person(fact.content, draft), _person(content, draft) or _person(said, draft)
+    if new == known:
+        return True
+    return (not new or _names(fact.content, new)) and (not known or _names(f"{content}\n{said}", known))
+
+
+def _person(content: str, draft: Draft) -> str:
+    """Return the person other than the user whom *content* is about; what fills a slot, as "Partner is Ada", is not."""
+    person = other_subject(content)
+    return "" if person and draft.slots.values(content) else person
+
+
+def _names(text: str, person: str) -> bool:
+    """Return whether *text* names *person*, or may by a pronoun."""
+    people = people_in(text)
+    return person in people or (person in PRONOUNS and bool(people)) or not PRONOUNS.isdisjoint(people)
+
+
+# -- removals --------------------------------------------------------------------------------------
+
+
+def _is_unended(removal: Removal, draft: Draft) -> bool:
+    """Return whether no words of the user end the fact of *removal*; False for an unknown or manual one."""
+    fact = draft.memory.fact(removal.id)
+    if fact is None or fact.is_manual or draft.policy.grounding == "off":
+        return False
+    found = QuoteFinder(draft.turns).find(removal.quote) if removal.quote else None
+    if found is None:
+        return True
+    sentences = sentences_of(found.words, found.turn.own_words).touched
+    said = "".join(sentences)
+    is_about_it = not topic_terms(said).isdisjoint(topic_terms(fact.content))
+    if any(map(asks, sentences)) or not is_about_it or not _is_same_person(said, said, fact, draft):
+        return True
+    return find_change(said) is None and _ENDING_MARKS.isdisjoint(Profile(said).marks)

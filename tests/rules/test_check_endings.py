@@ -1,0 +1,167 @@
+"""A fact ends only by words of the user that end it, or by an admitted fact about the same person."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from langchain_core.messages import HumanMessage
+from update_values import addition, draft, fact, turn
+
+from memgraph import Context, Memory, Policy, Scope, build_graph, open_storage
+from memgraph.editing import accept_quarantined
+from memgraph.models import Evidence, Fact, Removal
+from memgraph.rules.apply import apply
+from memgraph.rules.check_endings import check_endings
+from memgraph.rules.draft import Draft
+from memgraph.storage import MemoryStorage
+from memgraph.testing import ScriptedModel
+
+ALLERGY = fact("Allergic to penicillin.", id="f1")
+SMALL_TALK = ("Lovely weather today!", "What is 2 + 2?", "Ha, good one.", "Tell me a joke.")
+
+
+def removing(said: str, quote: str, known: Fact = ALLERGY, **policy: object) -> Draft:
+    changes = draft(Memory(facts=(known,)), Policy.model_validate(policy), removals=(Removal(id="f1", quote=quote),))
+    return check_endings(replace(changes, turns=(turn("m1", said),)))
+
+
+def replacing(said: str, content: str, *known: str) -> Draft:
+    """What is left of `replaces` of a fact that quotes all that was *said*."""
+    facts = tuple(fact(text, id=f"f{number}") for number, text in enumerate(known))
+    new = addition(content, replaces=tuple(one.id for one in facts), evidence=(Evidence(quote=said),))
+    return check_endings(replace(draft(Memory(facts=facts), additions=(new,)), turns=(turn("m1", said),)))
+
+
+def waiting(result: Draft) -> list[str]:
+    return [fact_id for item in result.quarantined for fact_id in item.removes]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Allergic to penicillin.", "I'm not allergic to penicillin after all."),
+        ("Plays the cello.", "I stopped playing the cello in May."),
+        ("Sister Rita lives in Berlin.", "My sister no longer lives in Berlin."),
+        ("在学大提琴。", "我不再学大提琴了。"),
+    ],
+)
+def test_words_of_the_user_end_a_fact(known: str, said: str) -> None:
+    result = removing(said, said, fact(known, id="f1"))
+
+    assert ([one.id for one in result.changes.removals], result.quarantined) == (["f1"], ())
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("What is 2 + 2?", ""),
+        ("What is 2 + 2?", "I'm not allergic to penicillin after all."),
+        ("I do not like rain.", "I do not like rain."),
+        ("Am I no longer allergic to penicillin?", "Am I no longer allergic to penicillin?"),
+        ("My sister is no longer allergic to penicillin.", "My sister is no longer allergic to penicillin."),
+        ("I mentioned that I am allergic to penicillin.", "I am allergic to penicillin"),
+    ],
+    ids=["no quote", "invented", "of something else", "a question", "of another person", "no end"],
+)
+def test_without_such_words_a_removal_waits_for_a_person(said: str, quote: str) -> None:
+    """Once, however often it is proposed; accepting it removes the fact."""
+    result = removing(said, quote)
+    memory = result.memory.with_quarantined(*result.quarantined)
+    again = check_endings(replace(draft(memory, removals=(Removal(id="f1"),))))
+
+    assert (result.changes.removals, waiting(result)) == ((), ["f1"])
+    assert (again.quarantined, [one.item for one in again.refused]) == ((), ["Allergic to penicillin."])
+    assert accept_quarantined(memory, memory.quarantine[0].id).facts == ()
+
+
+def test_a_policy_that_trusts_the_model_needs_no_words() -> None:
+    assert removing("What is 2 + 2?", "", grounding="off").quarantined == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "known"),
+    [
+        ("My sister takes penicillin every day now.", "Takes penicillin every day.", "Allergic to penicillin."),
+        ("My sister takes penicillin now.", "Sister takes penicillin.", "Allergic to penicillin."),
+        ("She takes penicillin every day now.", "Takes penicillin every day.", "Allergic to penicillin."),
+        ("我妹妹现在每天吃青霉素。", "每天吃青霉素。", "对青霉素过敏。"),
+        ("I moved to Oslo.", "Lives in Oslo.", "Mother lives in Rome."),
+        ("My brother moved to Oslo.", "Brother lives in Oslo.", "Mother lives in Rome."),
+    ],
+)
+def test_a_fact_about_another_person_replaces_nothing(said: str, content: str, known: str) -> None:
+    """It is added; that the known one ends waits for a person."""
+    result = replacing(said, content, known)
+
+    assert ([one.replaces for one in result.changes.additions], waiting(result)) == ([()], ["f0"])
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "known"),
+    [
+        ("We finally moved, I'm in Porto now.", "Lives in Porto.", "Lives in Lisbon."),
+        ("My boyfriend moved out.", "Boyfriend moved out.", "Lives with a boyfriend."),
+        ("My doctor took me off penicillin.", "Does not take penicillin.", "Takes penicillin."),
+        ("My wife and I eat fish again.", "Eats fish.", "Is vegan."),
+        ("He lives in Oslo now.", "Brother lives in Oslo.", "Brother lives in Rome."),
+        ("My partner is called Jo now.", "Partner is called Jo.", "Is single."),
+        ("Mum passed away.", "Mother died.", "Mother lives in Rome."),
+        ("The October trip is Portugal now.", "Plans a trip to Portugal.", "Plans a trip to Japan."),
+    ],
+)
+def test_a_fact_about_the_same_person_replaces_what_the_model_names(said: str, content: str, known: str) -> None:
+    """Also without a word in common: the model read both."""
+    result = replacing(said, content, known)
+
+    assert ([one.replaces for one in result.changes.additions], waiting(result)) == ([("f0",)], [])
+
+
+def test_a_fact_that_names_many_replaces_the_two_most_related() -> None:
+    """A small model names all that it was shown."""
+    known = ("Likes jazz.", "Has a flat in Lisbon.", "Goes to a gym in Lisbon.", "Owns a boat.", "Loves Lisbon.")
+
+    result = replacing("I left Lisbon for Porto.", "Lives in Porto.", *known)
+
+    (one,) = result.changes.additions
+    assert (one.replaces, waiting(result)) == (("f1", "f4"), ["f0", "f2", "f3"])
+
+
+# -- small talk against a memory -------------------------------------------------------------------
+
+
+def talked(storage: MemoryStorage, said: str, answer: dict[str, object]) -> list[str]:
+    """Return what the report of one update says of the changes that were not applied."""
+    graph = build_graph(model=ScriptedModel(json.dumps(answer)), storage=storage)
+    report = graph.invoke({"messages": [HumanMessage(said)]}, context=Context(user_id="ada", thread_id=said))["report"]
+    return [refusal.item for refusal in report.refused]
+
+
+@pytest.mark.parametrize("is_admitted", [False, True], ids=["small talk", "with an admitted fact"])
+def test_twenty_facts_survive_twenty_updates_whose_model_ends_them_all(is_admitted: bool) -> None:  # noqa: FBT001
+    """Neither the removals nor a new fact that has nothing to do with them ends one; each update reports it."""
+    storage, scope = open_storage("memory:"), Scope("ada")
+    facts = tuple(fact(f"Owns harpsichord {n} by {chr(65 + n)}{n}.", id=f"fact_{n:08x}") for n in range(20))
+    storage.save(scope, Memory(facts=facts))
+    ids = [one.id for one in facts]
+
+    for number in range(20):
+        said = f"I visited museum {number} in town {number}." if is_admitted else f"{SMALL_TALK[number % 4]} {number}"
+        new = {"content": f"Visited museum {number} in town {number}.", "quote": said, "replaces": ids}
+        if not is_admitted:
+            new |= {"content": "Sold all harpsichords.", "quote": "I sold all harpsichords"}
+        facts_of = [new] if is_admitted or number % 2 else []
+        assert talked(storage, said, {"newFacts": facts_of, "factsToRemove": ids})
+
+    memory = storage.load(scope)
+    assert len(frozenset(ids) & {one.id for one in memory.facts}) == 20
+    assert len(memory.facts) == (40 if is_admitted else 20)
+    assert [set(item.removes) for item in memory.quarantine] == [set(ids)]
+
+
+def test_an_addition_that_a_person_wrote_replaces_what_it_names() -> None:
+    written = addition("Prefers tea.", replaces=("f0", "f1", "f2"), edited_by_user=True)
+    known = Memory(facts=tuple(fact(f"Fact {n}.", id=f"f{n}") for n in range(3)))
+
+    assert apply(draft(known, additions=(written,)).changes, known, Policy()).memory.facts[0].content == "Prefers tea."

@@ -1,0 +1,46 @@
+"""Backups are private, and kept for a limited time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memgraph import Fact, Memory, Scope, Settings
+from memgraph.api.services import Services
+from memgraph.storage.backups import Backups, new_name
+
+LONG_AGO = "20200101T000000000000Z.json"
+MEMORY = Memory(facts=(Fact(content="Likes tea."),))
+
+
+def save_another(folder: Path) -> None:
+    Backups(folder).save(Scope("bob"), MEMORY, new_name())
+
+
+def start_api(folder: Path) -> None:
+    services = Services(Settings(storage_class="memory:", api_backups=str(folder)))
+    services.open()
+    services.close()
+
+
+@pytest.mark.parametrize("happens", [save_another, start_api])
+def test_a_backup_beyond_the_age_limit_is_deleted(tmp_path: Path, happens: Callable[[Path], None]) -> None:
+    """Also if its memory never changes again."""
+    folder = tmp_path / "backups"
+    backups, name = Backups(folder), new_name()
+    recent = backups.save(Scope("ada", "coder"), MEMORY, name)
+    recent.with_name(LONG_AGO).write_bytes(recent.read_bytes())
+
+    happens(folder)
+
+    assert [backup.name for backup in backups.list(Scope("ada", "coder"))] == [name]
+
+
+def test_only_the_owner_can_read_a_backup(tmp_path: Path) -> None:
+    file = Backups(tmp_path / "data" / "backups").save(Scope("ada"), MEMORY, new_name())
+
+    folders = [folder for folder in file.parents if folder.is_relative_to(tmp_path / "data")]
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}

@@ -1,0 +1,167 @@
+"""Stores that earlier releases wrote: `data/RELEASE` has a memory and an outbox of each, as SQL.
+
+The memory knows where Ada lives. In the outbox, an update of it waits for a decision, and a conversation of Will's to
+be learned from.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from memgraph import BackgroundInvoker, Scope, build_graph, open_storage
+from memgraph._sqlite import Database
+from memgraph.attachments.files import index
+from memgraph.background import open_outbox, sqlite_sql
+from memgraph.cli.app import app
+from memgraph.errors import MemgraphError
+from memgraph.storage import sqlite, vector_file
+from memgraph.testing import ScriptedModel, update_answer
+
+DATA = Path(__file__).parent / "data"
+ADA = Scope("ada")
+
+
+@pytest.fixture(params=sorted(folder.name for folder in DATA.iterdir()))
+def urls(request: Any, tmp_path: Path) -> dict[str, str]:
+    """The memory and the outbox of an earlier release."""
+    urls = {name: f"sqlite:{tmp_path / name}.db" for name in ("memory", "outbox")}
+    for name in urls:
+        statements = (DATA / request.param / f"{name}.sql").read_text().replace("sqlite:MEMORY", urls["memory"])
+        run(tmp_path / f"{name}.db", statements)
+    return urls
+
+
+@pytest.fixture
+def learn(urls: dict[str, str]) -> Callable[..., ScriptedModel]:
+    """Run what is due in the outbox, after the answers to the reviews, and return the model that was asked."""
+
+    def learn(*answers: object) -> ScriptedModel:
+        model = ScriptedModel(update_answer("Works at a mill.", quote="I work at a mill."))
+        graph = build_graph(model=model, storage=urls["memory"])
+        with BackgroundInvoker(graph, outbox=urls["outbox"], storage=urls["memory"]) as invoker:
+            for review, answer in zip(invoker.in_review(), answers, strict=True):
+                invoker.decide(review.id, answer)
+            invoker.flush(60)
+        return model
+
+    return learn
+
+
+def run(path: Path, statements: str) -> None:
+    """Run statements that memgraph has not made."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executescript(statements)
+
+
+def facts(urls: dict[str, str], user: str = "ada") -> list[str]:
+    return [fact.content for fact in open_storage(urls["memory"]).load(Scope(user)).facts]
+
+
+def test_a_memory_of_an_earlier_release_is_loaded(urls: dict[str, str]) -> None:
+    """An upgrade keeps what was learned."""
+    assert facts(urls) == ["I live in Lisbon."]
+
+
+def test_a_proposal_of_an_earlier_release_can_be_accepted(urls: dict[str, str], learn: Any) -> None:
+    """It has other keys and, in 0.1, no quotes; what a person accepts is learned all the same."""
+    learn("accept")
+
+    assert facts(urls) == ["I like pears.", "I moved to Porto."]
+    assert open_storage(urls["memory"]).load(ADA).user.work_context.summary == "I like pears and I work at a mill."
+
+
+def test_a_conversation_that_waited_before_the_upgrade_is_learned(urls: dict[str, str], learn: Any) -> None:
+    learn("reject")
+
+    assert facts(urls, "wil") == ["Works at a mill."]
+
+
+UNREADABLE = {
+    "not JSON": "UPDATE review SET held = '{' || held",
+    "an unknown kind of change": """UPDATE review SET held = replace(held, '"kind":"add"', '"kind":"swap"')""",
+}
+
+
+@pytest.mark.parametrize("damage", UNREADABLE.values(), ids=list(UNREADABLE))
+def test_an_unreadable_proposal_hides_no_other(urls: dict[str, str], tmp_path: Path, damage: str) -> None:
+    """It is listed with the reason, and its conversation is read again after any answer."""
+    run(tmp_path / "outbox.db", damage)
+    model = ScriptedModel(update_answer("Works at a mill.", quote="I work at a mill."))
+    graph = build_graph(model=model, storage=urls["memory"], review="always")
+    with BackgroundInvoker(graph, outbox=urls["outbox"], storage=urls["memory"]) as invoker:
+        invoker.flush(60)  # Will's conversation gets a proposal
+        first, second = invoker.in_review()
+        listed = CliRunner().invoke(app, ["pending", "--json", "--outbox", urls["outbox"], "--storage", urls["memory"]])
+
+        invoker.decide(first.id, "accept")
+        invoker.flush(60)
+        proposed = [[item.after for item in review.proposal.items] for review in invoker.in_review()]
+
+    assert (first.key.scope, first.is_readable, second.is_readable) == (ADA, False, True)
+    reason = first.proposal.refused[0].reason
+    assert "cannot be read" in reason
+    assert [job["error"] for job in json.loads(listed.stdout)["in_review"]] == [reason, ""]
+    assert proposed == [["Works at a mill."], ["Works at a mill."]]
+
+
+def test_an_unreadable_decision_is_set_aside_until_it_is_retried(
+    urls: dict[str, str], tmp_path: Path, learn: Any
+) -> None:
+    """The messages are still there, so the conversation is read again."""
+    with open_outbox(urls["outbox"]) as outbox:
+        (held,) = outbox.in_review()
+        outbox.decide(held.id, '{"answer": "perhaps"}', now=0)
+    learn()
+    (failed,) = set_aside(urls)
+
+    requeue(urls)
+    learn()
+
+    assert "cannot be read" in failed.error
+    assert (facts(urls)[-1], set_aside(urls)) == ("Works at a mill.", ())
+
+
+def set_aside(urls: dict[str, str]) -> tuple[Any, ...]:
+    with open_outbox(urls["outbox"]) as outbox:
+        return outbox.dead_letters()
+
+
+def requeue(urls: dict[str, str]) -> None:
+    with open_outbox(urls["outbox"]) as outbox:
+        outbox.retry(now=0)
+
+
+SCHEMAS = {
+    "memories": sqlite.MIGRATIONS,
+    "outbox": sqlite_sql.MIGRATIONS,
+    "vectors": vector_file.MIGRATIONS,
+    "index of files": index.MIGRATIONS,
+}
+
+
+@pytest.mark.parametrize(
+    ("migrations", "version"),
+    [(migrations, version) for migrations in SCHEMAS.values() for version in range(len(migrations))],
+)
+def test_migrations_may_run_again(tmp_path: Path, migrations: tuple[str, ...], version: int) -> None:
+    """Release 0.1 sets the version of a file back that a later release wrote, and leaves its tables."""
+    path = tmp_path / "file.db"
+
+    def open_file() -> tuple[list[Any], int]:
+        database = Database(path, name="file", migrations=migrations, error_class=MemgraphError)
+        with closing(database), database.writing() as db:
+            schema = db.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
+            return schema, db.execute("PRAGMA user_version").fetchone()[0]
+
+    before = open_file()
+    run(path, f"PRAGMA user_version = {version}")
+
+    assert open_file() == before
