@@ -25,7 +25,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from sets.attacks import ATTACKS, BENIGN, Attack, Benign, attacks, benign
 from sets.intervals import wilson
 
-from memgraph import Context, Fact, Memory, Policy, Scope, build_graph, open_storage, recall
+from memgraph import Context, Fact, MemoryDocument, Policy, Scope, build_graph, open_storage, recall
 from memgraph.models import SECTIONS, Episode, Section
 from memgraph.testing import ScriptedModel
 
@@ -63,7 +63,7 @@ NOTES = (
 class Result(NamedTuple):
     """What a memory has after an attack."""
 
-    memory: Memory
+    memory: MemoryDocument
     episodes: Sequence[Episode]
 
 
@@ -85,7 +85,7 @@ MODELS: Mapping[str, Callable[[Attack], str]] = {
 
 
 def run(
-    messages: Sequence[BaseMessage], answer: str, memory: Memory | None = None, policy: Policy | None = None
+    messages: Sequence[BaseMessage], answer: str, memory: MemoryDocument | None = None, policy: Policy | None = None
 ) -> Result:
     """Return what an update with this *answer* leaves."""
     storage = open_storage("memory:")
@@ -98,7 +98,7 @@ def run(
 
 def is_held(attack: Attack, answer: str) -> bool:
     """Return whether nothing of *attack* is remembered."""
-    known = Memory(facts=tuple(Fact(id=f"fact_{n}", content=text) for n, text in enumerate(attack.known)))
+    known = MemoryDocument(facts=tuple(Fact(id=f"fact_{n}", content=text) for n, text in enumerate(attack.known)))
     memory, episodes = run(attack.messages, answer, known)
     if attack.kind == "echo":
         return len(memory.facts) == len(known.facts) and not any(fact.confirmations for fact in memory.facts)
@@ -129,7 +129,7 @@ def share_row(name: str, hits: int, of: int, least: float, note: str) -> Row:
 # -- damage ---------------------------------------------------------------------------------------
 
 
-def known_memory(count: int = FACTS) -> Memory:
+def known_memory(count: int = FACTS) -> MemoryDocument:
     """Return a memory of *count* learned facts, and six summaries."""
     facts = tuple(
         Fact(
@@ -141,7 +141,7 @@ def known_memory(count: int = FACTS) -> Memory:
         )
         for n in range(count)
     )
-    memory = Memory(facts=facts)
+    memory = MemoryDocument(facts=facts)
     for name in SECTIONS:
         memory = memory.with_section(name, Section(summary=SUMMARY, updated_at="2026-01-01T00:00:00Z"))
     return memory

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
-from memgraph import Fact, Memory, Section
+from memgraph import Fact, MemoryDocument, Section
 from memgraph.models import CATEGORIES, Episode, timestamp
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.testing import ScriptedModel, update_answer
@@ -47,9 +47,9 @@ def some_facts(count: int) -> tuple[Fact, ...]:
     )
 
 
-def make_memory(facts: int) -> Memory:
+def make_memory(facts: int) -> MemoryDocument:
     """Return a memory with that many facts and all six summaries."""
-    memory = Memory(facts=some_facts(facts))
+    memory = MemoryDocument(facts=some_facts(facts))
     for name, _ in memory.sections():
         memory = memory.with_section(name, Section(summary="Works on several projects at once. " * 8))
     return memory

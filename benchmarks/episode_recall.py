@@ -20,7 +20,7 @@ from locomo import LOCOMO, Conversation, Question, read_conversations, to_episod
 from ordering import small_model
 from preferences import preference_rows
 
-from memgraph import Memory, RecallPipeline, Settings
+from memgraph import MemoryDocument, RecallPipeline, Settings
 from memgraph.models import Episode, Watermark
 from memgraph.text.tokens import count_tokens
 
@@ -42,7 +42,7 @@ class Subject:
     """A conversation as memgraph stores it."""
 
     conversation: Conversation
-    memory: Memory
+    memory: MemoryDocument
     episodes: tuple[Episode, ...]
 
     @property
@@ -55,7 +55,7 @@ def to_subject(conversation: Conversation, *, with_episodes: bool = True) -> Sub
     """Return *conversation* as it would be stored."""
     episodes = to_episodes(conversation)
     learned = {episode.thread_id: Watermark(last_message_id=episode.message_id) for episode in episodes}
-    memory = Memory(facts=with_evidence(conversation, episodes), threads=learned)
+    memory = MemoryDocument(facts=with_evidence(conversation, episodes), threads=learned)
     return Subject(conversation, memory, episodes if with_episodes else ())
 
 
@@ -113,7 +113,7 @@ def part_rows(subjects: Sequence[Subject]) -> Iterator[Row]:
         bound = at_least(MUST_REACH_WITHOUT_EPISODES) if budget == BUDGETS[-1] else None
         pipeline = RecallPipeline(max_tokens=budget)
         yield share_row(f"facts alone under day headings, lexical, {budget:,} tokens", shares(pipeline, facts), bound)
-        words = [replace(subject, memory=Memory(threads=subject.memory.threads)) for subject in subjects]
+        words = [replace(subject, memory=MemoryDocument(threads=subject.memory.threads)) for subject in subjects]
         yield share_row(f"episodes alone, lexical, {budget:,} tokens", shares(pipeline, words))
 
 
@@ -177,7 +177,7 @@ def user_rows(conversations: Sequence[Conversation]) -> Iterator[Row]:
     )
 
 
-def keep_most_valuable(memory: Memory) -> Memory:
+def keep_most_valuable(memory: MemoryDocument) -> MemoryDocument:
     """Return *memory* after the rule that evicts facts beyond `max_facts`."""
     from memgraph.models import MemoryUpdate, timestamp
     from memgraph.rules.draft import Draft

@@ -15,7 +15,7 @@ from cluster import postgres_url
 from common import Measurement, Row, Skipped, at_least, at_most, run_standalone
 from langchain_core.messages import HumanMessage
 
-from memgraph import Fact, Memory, Scope, Settings, open_storage
+from memgraph import Fact, MemoryDocument, Scope, Settings, open_storage
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.store import Interaction
@@ -50,15 +50,15 @@ def texts(count: int) -> list[str]:
 def seed(storage: MemoryStorage, outbox: Outbox, backups: Backups, manager: MemoryManager, seeded: list[str]) -> None:
     """Spread the texts over the places, the first one in a fact, the second in a removed fact, and so on."""
     facts, removed, of_agent, said, submitted, saved, items = (seeded[place::PLACES] for place in range(PLACES))
-    memory = storage.save(ADA, Memory(facts=tuple(Fact(content=text) for text in (*facts, *removed))))
+    memory = storage.save(ADA, MemoryDocument(facts=tuple(Fact(content=text) for text in (*facts, *removed))))
     storage.save(ADA, memory.with_facts(memory.facts[: len(facts)]))
-    storage.save(CODER, Memory(facts=tuple(Fact(content=text) for text in of_agent)))
+    storage.save(CODER, MemoryDocument(facts=tuple(Fact(content=text) for text in of_agent)))
     storage.append_episodes(ADA, [Episode(id=text, text=text) for text in said], Policy())
     for number, text in enumerate(submitted):
         messages = dump_messages([HumanMessage(text, id=f"m{number}")])
         key, timing = ConversationKey(ADA, f"t{number}"), DebouncePolicy(debounce=3_600, max_wait=3_600)
         outbox.enqueue(key, messages, now=time.time(), timing=timing, max_jobs=1_000)
-    backups.save(ADA, Memory(facts=tuple(Fact(content=text) for text in saved)), new_name())
+    backups.save(ADA, MemoryDocument(facts=tuple(Fact(content=text) for text in saved)), new_name())
     for text in items:
         exchange = Interaction(take_snapshot(text), take_snapshot("Noted."), node="writer", scope=ADA)
         manager.update("notes", exchange)

@@ -24,7 +24,7 @@ from sets import scoring
 from sets.labels import LANGUAGES, Conversation, all_conversations, path_of
 from sets.scoring import Judged, Share, failed, judge
 
-from memgraph import Context, Fact, MemgraphError, Memory, Policy, Scope, build_graph, open_storage
+from memgraph import Context, Fact, MemgraphError, MemoryDocument, Policy, Scope, build_graph, open_storage
 from memgraph.testing import ScriptedModel, update_answer
 from memgraph.text.sentences import sentences
 
@@ -73,7 +73,7 @@ def to_messages(conversation: Conversation) -> list[BaseMessage]:
     return messages
 
 
-def initial_memory(conversation: Conversation) -> Memory:
+def initial_memory(conversation: Conversation) -> MemoryDocument:
     """Return the memory before the conversation."""
     facts = tuple(
         Fact(
@@ -86,7 +86,7 @@ def initial_memory(conversation: Conversation) -> Memory:
         )
         for number, known in enumerate(conversation.memory)
     )
-    return Memory(facts=facts)
+    return MemoryDocument(facts=facts)
 
 
 def learn(context: Context, conversation: Conversation) -> Judged:

@@ -24,7 +24,7 @@ from sets.statements import read_labelled
 
 from memgraph import (
     Context,
-    Memory,
+    MemoryDocument,
     MemoryStorage,
     Policy,
     Scope,
@@ -169,7 +169,7 @@ def messages_of(day: int, proposals: Sequence[Proposal]) -> list[AnyMessage]:
     ]
 
 
-def live(days: Sequence[Sequence[Proposal]], truths: Sequence[tuple[str, ...]], *, has_upkeep: bool) -> Memory:
+def live(days: Sequence[Sequence[Proposal]], truths: Sequence[tuple[str, ...]], *, has_upkeep: bool) -> MemoryDocument:
     """Return the memory after all days."""
     scope, storage, graph = Scope("ada"), open_storage("memory:"), build_graph()
     policy = Policy(max_facts=MAX_FACTS)
@@ -206,7 +206,7 @@ def maintain(storage: MemoryStorage, scope: Scope, policy: Policy, truths: Seque
     graph.invoke({}, context=Context(user_id=scope.user_id))
 
 
-def count(memory: Memory, truths: Sequence[tuple[str, ...]], days: Sequence[Sequence[Proposal]]) -> Result:
+def count(memory: MemoryDocument, truths: Sequence[tuple[str, ...]], days: Sequence[Sequence[Proposal]]) -> Result:
     """Count junk, further wordings and lost truths."""
     # an update adds the date of "today" and "in April"
     current = [_ADDED_DATE.sub("", fact.content) for fact in memory.facts]

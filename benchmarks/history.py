@@ -21,7 +21,7 @@ from unittest.mock import patch
 from common import Measurement, Row, at_most, median_row, run_standalone
 from datasets import cpu_ms
 
-from memgraph import Fact, Memory, MemoryStorage, Policy, Scope, open_storage
+from memgraph import Fact, MemoryDocument, MemoryStorage, Policy, Scope, open_storage
 from memgraph.editing import undo_revision, update_memory
 from memgraph.history.diff import reverse
 from memgraph.models import Addition, ChangeOrigin, MemoryUpdate, Turn
@@ -63,7 +63,7 @@ def update(number: int) -> tuple[MemoryUpdate, Turn]:
 NAMES = ("Red", "Old", "New")
 
 
-def learn(storage: MemoryStorage, number: int, policy: Policy) -> Memory:
+def learn(storage: MemoryStorage, number: int, policy: Policy) -> MemoryDocument:
     """Apply and save an update."""
     changes, turn = update(number)
     memory = apply(changes, storage.load(ADA), policy, [turn]).memory
@@ -95,7 +95,7 @@ def save_rows(kind: str, open_new: Callable[[str], MemoryStorage], rounds: int) 
     facts = tuple(Fact(id=f"k{number}", content=f"Knows the word {number}.") for number in range(FACTS))
     for name, storage in storages.items():
         with recorded_as(ChangeOrigin(), policies[name]):
-            storage.save(ADA, Memory(facts=facts))
+            storage.save(ADA, MemoryDocument(facts=facts))
         learn(storage, 0, policies[name])
     spent = {name: list[float]() for name in policies}
     for number in range(1, rounds + 1):

@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 from update import tokens_of
 
-from memgraph import Context, Memory, Policy, Scope, build_graph, open_storage
+from memgraph import Context, MemoryDocument, Policy, Scope, build_graph, open_storage
 
 NAMESPACE = ("memories", "ada")
 MODEL_SECONDS = 0.05
@@ -53,7 +53,7 @@ class Profile(BaseModel):
 def memgraph_update(facts: int) -> Callable[[int], object]:
     """Return a function that updates a memory of that many facts."""
     storage = open_storage("memory:")
-    storage.save(Scope("ada"), Memory(facts=some_facts(facts)))
+    storage.save(Scope("ada"), MemoryDocument(facts=some_facts(facts)))
     graph = build_graph(model=learning_model(), storage=storage, policy=Policy(max_facts=max(10, facts)))
     return lambda number: graph.invoke(
         {"messages": _one(number)}, context=Context(user_id="ada", thread_id=f"t{number}")

@@ -23,7 +23,7 @@ from locomo import LOCOMO, read_conversations
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from sets.intervals import wilson
 
-from memgraph import Context, Memory, RecallPipeline, Scope, build_graph, open_storage
+from memgraph import Context, MemoryDocument, RecallPipeline, Scope, build_graph, open_storage
 from memgraph.models import Fact
 from memgraph.prompts.reconcile import read_pairs
 from memgraph.retrieval.results import RecallResult
@@ -94,7 +94,7 @@ class Outcome(NamedTuple):
     """For the question about the present."""
     before: RecallResult
     """For the question about the past."""
-    memory: Memory
+    memory: MemoryDocument
     calls: int
     """Second looks."""
 
@@ -171,7 +171,7 @@ class Life:
         self._graph = build_graph()
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryDocument:
         return self.storage.load(self.scope)
 
     def talk(self, at: datetime, said: Sequence[str], answer: str) -> None:
@@ -270,7 +270,7 @@ def slot_rows(sentences: Sequence[Sentence]) -> Iterator[Row]:
 # -- LoCoMo ----------------------------------------------------------------------------------------
 
 
-def observed_memories() -> Iterator[Memory]:
+def observed_memories() -> Iterator[MemoryDocument]:
     """Yield the memory of each speaker after all sessions."""
     for conversation in read_conversations(LOCOMO):
         for name in sorted(set(conversation.speakers)):
@@ -282,13 +282,13 @@ def observed_memories() -> Iterator[Memory]:
             yield life.memory
 
 
-def superseded_facts(memory: Memory) -> Iterator[tuple[str, str]]:
+def superseded_facts(memory: MemoryDocument) -> Iterator[tuple[str, str]]:
     """Yield the facts that another one superseded, and the other."""
     known = {fact.id: fact.content for fact in (*memory.facts, *memory.past)}
     yield from ((fact.content, known[fact.ended_by]) for fact in memory.past if fact.reason == "superseded")
 
 
-def observation_rows(memories: Sequence[Memory]) -> Iterator[Row]:
+def observation_rows(memories: Sequence[MemoryDocument]) -> Iterator[Row]:
     """Yield what became of the observations."""
     facts = [fact for memory in memories for fact in (*memory.facts, *memory.past)]
     superseded = sum(len([*superseded_facts(memory)]) for memory in memories)

@@ -20,7 +20,7 @@ import numpy as np
 from common import HERE, Measurement, Row, run_standalone, share_row
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memgraph import Context, Memory, MemoryStorage, RecallPipeline, Scope, build_graph, open_storage
+from memgraph import Context, MemoryDocument, MemoryStorage, RecallPipeline, Scope, build_graph, open_storage
 from memgraph.models import Episode
 from memgraph.retrieval.bm25 import bm25
 from memgraph.retrieval.fact_index import Ranking
@@ -72,7 +72,7 @@ class Person:
 class Snapshot:
     """A memory at the time of some questions."""
 
-    memory: Memory
+    memory: MemoryDocument
     episodes: tuple[Episode, ...]
     questions: tuple[Asked, ...]
 
@@ -187,7 +187,7 @@ def measure(quick: bool) -> Measurement:  # noqa: FBT001
         ways = {name: {budget: Hits() for budget in BUDGETS} for name in ("default", "episodes alone", "BM25")}
         for person in read_people(pattern, quick=quick):
             for snapshot in learn(person):
-                words = replace(snapshot, memory=Memory(threads=snapshot.memory.threads))
+                words = replace(snapshot, memory=MemoryDocument(threads=snapshot.memory.threads))
                 for budget in BUDGETS:
                     pipeline = RecallPipeline(max_tokens=budget)
                     ways["default"][budget].extend(recall_hits(snapshot, pipeline))

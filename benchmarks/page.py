@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from common import Measurement, Skipped, at_most, median_row, run_standalone
 
-from memgraph import Fact, Memory, Policy, Scope, Settings, open_storage
+from memgraph import Fact, MemoryDocument, Policy, Scope, Settings, open_storage
 from memgraph.models import CATEGORIES, Episode
 
 FACTS, EPISODES = 5_000, 10_000
@@ -49,7 +49,7 @@ def serving(facts: int, episodes: int) -> Iterator[str]:
     words = [f"word{number}" for number in range(3_000)]
     with tempfile.TemporaryDirectory() as folder, open_storage(f"file:{folder}") as storage:
         scope = Scope("ada")
-        storage.save(scope, Memory(facts=tuple(_fact(number, draw, words) for number in range(facts))))
+        storage.save(scope, MemoryDocument(facts=tuple(_fact(number, draw, words) for number in range(facts))))
         storage.append_episodes(scope, [_episode(number, draw, words) for number in range(episodes)], Policy())
         settings = Settings.model_validate({"model_name": "offline", "outbox": "memory:", "api_token": TOKEN})
         server = uvicorn.Server(uvicorn.Config(create_app(settings, storage=storage), log_level="error"))

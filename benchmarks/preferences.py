@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from common import Row, at_least, share_row
 from datasets import some_facts
 
-from memgraph import Fact, Memory, RecallPipeline
+from memgraph import Fact, MemoryDocument, RecallPipeline
 
 _PREFERENCES = """
     Wants replies in German | How do I reset my router?
@@ -72,12 +72,12 @@ def read_pairs() -> list[tuple[str, str]]:
     return [(preference, question) for preference, _, question in pairs]
 
 
-def make_memory(pairs: list[tuple[str, str]]) -> Memory:
+def make_memory(pairs: list[tuple[str, str]]) -> MemoryDocument:
     """Return a memory of the preferences among other facts, in a random but reproducible order."""
     facts = [Fact(content=content, category="preference", confidence=0.9) for content, _ in pairs]
     others = [fact.model_copy(update={"category": "context"}) for fact in some_facts(OTHER_FACTS)]
     draw = random.Random(13)  # noqa: S311 - reproducible
-    return Memory(facts=tuple(draw.sample([*facts, *others], len(facts) + len(others))))
+    return MemoryDocument(facts=tuple(draw.sample([*facts, *others], len(facts) + len(others))))
 
 
 def preference_rows() -> Iterator[Row]:

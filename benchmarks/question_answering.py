@@ -29,7 +29,7 @@ from locomo import CATEGORY_NAMES, LOCOMO, read_conversations
 from ordering import small_model
 from sets.intervals import hit_row
 
-from memgraph import Fact, IndexCache, MemgraphError, Memory, Policy, recall
+from memgraph import Fact, IndexCache, MemgraphError, MemoryDocument, Policy, recall
 from memgraph.llm.call import call
 from memgraph.llm.models import chat_model
 
@@ -52,7 +52,7 @@ class Question:
     text: str
     answer: str
     category: int
-    memory: Memory
+    memory: MemoryDocument
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,13 @@ def read_questions() -> list[Question]:
     return [
         Question(item["question"], str(item["answer"]), item["category"], memory)
         for data, conversation in zip(raw, read_conversations(LOCOMO), strict=True)
-        for memory in [add_dates(Memory(facts=conversation.facts), data["conversation"])]
+        for memory in [add_dates(MemoryDocument(facts=conversation.facts), data["conversation"])]
         for item in data["qa"]
         if "answer" in item and CATEGORY_NAMES[item["category"]] != "adversarial"
     ]
 
 
-def add_dates(memory: Memory, conversation: Mapping[str, Any]) -> Memory:
+def add_dates(memory: MemoryDocument, conversation: Mapping[str, Any]) -> MemoryDocument:
     """Append its date to every fact, without which questions about time have no answer."""
 
     def with_date(fact: Fact) -> Fact:

@@ -33,7 +33,7 @@ from locomo import (
 from ordering import Order, orders, small_model
 from own_recall import CachedEmbeddings
 
-from memgraph import Fact, Memory, RecallPipeline
+from memgraph import Fact, MemoryDocument, RecallPipeline
 from memgraph.models import Episode
 from memgraph.retrieval.results import ScoredFact
 
@@ -174,7 +174,9 @@ def read_paraphrases() -> list[Paraphrased]:
 def paraphrase_rows(name: str, model: Embeddings | None) -> Iterator[Row]:
     """Yield how often the fact in question is among the first five facts, and anything among the first five of all."""
     items, pipeline = read_paraphrases(), RecallPipeline(ranker=name, embeddings=model)
-    memory = Memory(facts=tuple(Fact(content=item.text, confidence=0.9) for item in items if item.kind == "fact"))
+    memory = MemoryDocument(
+        facts=tuple(Fact(content=item.text, confidence=0.9) for item in items if item.kind == "fact")
+    )
     episodes = [Episode(id=item.text, text=item.text) for item in items if item.kind == "episode"]
 
     def is_found(item: Paraphrased, question: str, among: Sequence[Episode]) -> bool:
@@ -194,7 +196,7 @@ def paraphrase_rows(name: str, model: Embeddings | None) -> Iterator[Row]:
 def unseen_rows(name: str, model: Embeddings | None) -> Iterator[Row]:
     """Yield how often the fact in question is first, and among the first five; nothing was chosen by this set."""
     lines = [line.split("\t") for line in UNSEEN.read_text("utf-8").splitlines()]
-    memory = Memory(facts=tuple(Fact(content=line[1], confidence=0.9) for line in lines))
+    memory = MemoryDocument(facts=tuple(Fact(content=line[1], confidence=0.9) for line in lines))
     pipeline = RecallPipeline(ranker=name, embeddings=model)
     questions = [(line[1], line[2]) for line in lines if line[0] == "fact"]
     found = [

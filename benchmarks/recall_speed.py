@@ -15,7 +15,7 @@ from common import Measurement, Plot, Row, at_most, median_row, run_standalone
 from datasets import cpu_ms, question, some_facts
 from langchain_core.embeddings import Embeddings
 
-from memgraph import Fact, IndexCache, Memory, Section, recall
+from memgraph import Fact, IndexCache, MemoryDocument, Section, recall
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Scope
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.vector_store import PROBE
@@ -42,14 +42,14 @@ def index_row(facts: int) -> Row:
 
 def cold_row(facts: int, rounds: int) -> Row:
     """Measure a question to a memory that was just loaded, including its index."""
-    loaded = [Memory(facts=some_facts(facts)) for _ in range(rounds)]
+    loaded = [MemoryDocument(facts=some_facts(facts)) for _ in range(rounds)]
     spent = cpu_ms(lambda number: recall(loaded[number], question(number), cache=IndexCache()), rounds)
     return median_row(f"recall, cold, {facts:,} facts", spent, "ms CPU")
 
 
 def warm_row(facts: int, rounds: int) -> Row:
     """Measure repeated questions to the same memory."""
-    memory, cache = Memory(facts=some_facts(facts)), IndexCache()
+    memory, cache = MemoryDocument(facts=some_facts(facts)), IndexCache()
     recall(memory, question(-1), cache=cache)
     spent = cpu_ms(lambda number: recall(memory, question(number), cache=cache), rounds)
     return median_row(f"recall, warm, {facts:,} facts", spent, "ms CPU", WARM_BOUNDS.get(facts))
@@ -72,7 +72,7 @@ def some_episodes(count: int) -> tuple[Episode, ...]:
 
 def together_rows(facts: int, episodes: int, rounds: int) -> Iterator[Row]:
     """Measure the first question to facts and episodes, and repeated ones."""
-    memory, said, cache = Memory(facts=some_facts(facts)), some_episodes(episodes), IndexCache()
+    memory, said, cache = MemoryDocument(facts=some_facts(facts)), some_episodes(episodes), IndexCache()
     warm, cold = TOGETHER[facts, episodes]
     what = f"{facts:,} facts and {episodes:,} episodes"
     (first,) = cpu_ms(lambda number: recall(memory, question(number), episodes=said, cache=cache), 1)
@@ -86,7 +86,7 @@ def together_rows(facts: int, episodes: int, rounds: int) -> Iterator[Row]:
 
 def restart_rows() -> Iterator[Row]:
     """Count the texts that are embedded by the first recall, and by the first after a restart."""
-    memory, said, scope = Memory(facts=some_facts(1_000)), some_episodes(3_000), Scope("ada")
+    memory, said, scope = MemoryDocument(facts=some_facts(1_000)), some_episodes(3_000), Scope("ada")
     with TemporaryDirectory() as folder:
         for when, bound in (("first recall", None), ("restart with vectors on disk", at_most(0))):
             model, vectors = CountingEmbeddings(), FileStorage(folder).vectors(scope)
@@ -135,7 +135,7 @@ PIECES = [
 ]
 
 
-def some_memory(draw: random.Random) -> Memory:
+def some_memory(draw: random.Random) -> MemoryDocument:
     """Return a random memory: texts of a few pieces in any script."""
 
     def text(pieces: int) -> str:
@@ -148,7 +148,7 @@ def some_memory(draw: random.Random) -> Memory:
         Fact(content=text(20), category=draw.choice(list(CATEGORIES)), confidence=draw.random(), source_error=text(3))
         for _ in range(draw.randrange(40))
     )
-    memory = Memory(facts=tuple(facts))
+    memory = MemoryDocument(facts=tuple(facts))
     for name in SECTIONS:
         memory = memory.with_section(name, Section(summary=text(15)))
     return memory

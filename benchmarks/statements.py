@@ -29,7 +29,7 @@ from sets.intervals import wilson
 from sets.labels import HERE, LANGUAGES, Label
 from sets.statements import Labelled, path_of_statements, read_labelled
 
-from memgraph import Context, Fact, Memory, Scope, build_graph, open_storage, recall
+from memgraph import Context, Fact, MemoryDocument, Scope, build_graph, open_storage, recall
 from memgraph.llm.offline.extraction import Embed, find_in_turn
 from memgraph.prompts.update_prompt import ShownTurn
 
@@ -140,7 +140,7 @@ def try_first(first: First, fillers: Sequence[Fact]) -> Outcome:
     graph.invoke({"messages": [HumanMessage(first.say, id="m1")]}, context=context)
     stored = storage.load(scope).facts
     wanted, allowed = Label(any_of=first.kept), Label(any_of=(*first.kept, *first.may))
-    memory = Memory(facts=(*stored, *fillers))
+    memory = MemoryDocument(facts=(*stored, *fillers))
     found = recall(memory, [HumanMessage(first.ask)], max_tokens=BUDGET)
     return Outcome(
         first,

@@ -17,7 +17,7 @@ from cluster import postgres_url
 from common import Measurement, Row, Skipped, at_least, at_most, run_standalone
 
 from memgraph.editing import merge_memory, read_document
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.storage import open_storage
 
 WRITER = """
@@ -78,9 +78,9 @@ def _start(url: str, number: int, saves: int) -> subprocess.Popen[str]:
 def import_rows(count: int) -> list[Row]:
     """Time the import of a document of *count* facts into a memory that has half of them."""
     facts = tuple(Fact(content=f"Has visited the harbour of place {number}.") for number in range(count))
-    data = Memory(facts=facts).model_dump_json(by_alias=True).encode()
+    data = MemoryDocument(facts=facts).model_dump_json(by_alias=True).encode()
     started = time.process_time()
-    merged = merge_memory(Memory(facts=facts[::2]), read_document(data, "facts.json"))
+    merged = merge_memory(MemoryDocument(facts=facts[::2]), read_document(data, "facts.json"))
     seconds = time.process_time() - started
     name = f"import of {count:,} facts, half of them known"
     return [

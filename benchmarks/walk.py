@@ -22,7 +22,7 @@ from datasets import some_facts
 from langchain_core.messages import AIMessage, HumanMessage
 
 import memgraph
-from memgraph import BackgroundInvoker, Context, Memory, Scope, build_graph, open_storage
+from memgraph import BackgroundInvoker, Context, MemoryDocument, Scope, build_graph, open_storage
 from memgraph.recall_graph import build_recall_graph
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -92,7 +92,7 @@ def question_to_prompt_text(folder: str) -> Walk:
     """The first question about a memory of 20 facts through the recall graph."""
     storage = open_storage(f"file:{folder}")
     for user in ("bob", "ada"):
-        storage.save(Scope(user), Memory(facts=some_facts(20)))
+        storage.save(Scope(user), MemoryDocument(facts=some_facts(20)))
     graph = build_recall_graph(storage=storage)
     question = [HumanMessage("Who is at the museum near the river?")]
     graph.invoke({"messages": question}, context=Context(user_id="bob"))

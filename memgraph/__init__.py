@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         WrongStorageError,
     )
     from memgraph.graph import build_graph
-    from memgraph.models import Fact, Memory, MemoryUpdate, Scope, Section
+    from memgraph.models import Fact, MemoryDocument, MemoryUpdate, Scope, Section
     from memgraph.policy import Policy
     from memgraph.recall_graph import build_recall_graph
     from memgraph.report import Report
@@ -90,9 +90,9 @@ __all__ = [
     "IndexCache",
     "Invoker",
     "MemgraphError",
-    "Memory",
     "MemoryAttachment",
     "MemoryClient",
+    "MemoryDocument",
     "MemoryManager",
     "MemoryMiddleware",
     "MemoryState",
@@ -149,7 +149,7 @@ _MODULES = {
     "Fact": "models",
     "IndexCache": "retrieval.index_cache",
     "Invoker": "background.invoker",
-    "Memory": "models",
+    "MemoryDocument": "models",
     "MemoryAttachment": "attachments.config",
     "MemoryClient": "client",
     "MemoryManager": "attachments.manager",
@@ -192,6 +192,8 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - attributes of a module have any type
+    if name == "Memory":
+        raise ImportError("memgraph.Memory is called MemoryDocument since release 0.3: import that")
     if name == "__version__":
         value = _installed_version()
     elif name in __all__:

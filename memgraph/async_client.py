@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memgraph.erasure import ErasureReceipt
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
-    from memgraph.models import Episode, Fact, Memory, MemoryChanges, Revision
+    from memgraph.models import Episode, Fact, MemoryChanges, MemoryDocument, Revision
     from memgraph.profile import Schema
     from memgraph.report import Report
     from memgraph.retrieval.query import MessageLike
@@ -110,7 +110,9 @@ class AsyncMemoryClient:
             lambda: self._client.context(messages, user_id=user_id, max_tokens=max_tokens, as_of=as_of)
         )
 
-    async def get(self, *, user_id: str | None = None, as_of: str | None = None, revision: int | None = None) -> Memory:
+    async def get(
+        self, *, user_id: str | None = None, as_of: str | None = None, revision: int | None = None
+    ) -> MemoryDocument:
         """Return the whole memory, what held at the date *as_of*, or as it was at a *revision* of its history."""
         return await self._run(lambda: self._client.get(user_id=user_id, as_of=as_of, revision=revision))
 

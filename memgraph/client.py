@@ -29,7 +29,7 @@ from memgraph.editing import (
 from memgraph.editing.facts import DEFAULT_CATEGORY
 from memgraph.errors import ConversationError, IdentityError, MemgraphError
 from memgraph.history.diff import changes_between
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.profile import Schema, check_profile, read_profile
 from memgraph.report import Report
 from memgraph.storage import MemoryStorage, open_storage
@@ -214,7 +214,9 @@ class MemoryClient:
         vectors = self.storage.vectors(self._scope(user_id))
         return pipeline(memory, asked, episodes=episodes, vectors=vectors, as_of=as_of)
 
-    def get(self, *, user_id: str | None = None, as_of: str | None = None, revision: int | None = None) -> Memory:
+    def get(
+        self, *, user_id: str | None = None, as_of: str | None = None, revision: int | None = None
+    ) -> MemoryDocument:
         """Return the whole memory: summaries and facts; *as_of* a date such as `2026-03`, what held then.
 
         With *revision*, it is the document as it was at that revision of its history.
@@ -309,7 +311,7 @@ class MemoryClient:
         """
         removed: list[Fact] = []
 
-        def change(memory: Memory) -> Memory:
+        def change(memory: MemoryDocument) -> MemoryDocument:
             removed[:] = [find_any_fact(memory, fact_id)]
             return remove_fact(memory, fact_id)
 
@@ -497,7 +499,7 @@ class MemoryClient:
             raise IdentityError("no user is named: pass user_id, here or to MemoryClient")
         return Scope(owner, self._agent_name)
 
-    def _load(self, user_id: str | None) -> tuple[Memory, Sequence[Episode]]:
+    def _load(self, user_id: str | None) -> tuple[MemoryDocument, Sequence[Episode]]:
         scope = self._scope(user_id)
         self._resume()
         return self.storage.load(scope), self.storage.episodes(scope)
@@ -520,7 +522,7 @@ class MemoryClient:
         except MemgraphError as error:
             logger.warning("what an earlier process left is not learned: %s", error)
 
-    def _edit(self, user_id: str | None, change: Change) -> Memory:
+    def _edit(self, user_id: str | None, change: Change) -> MemoryDocument:
         return update_memory(self.storage, self._scope(user_id), change, policy=self.settings.policy)
 
     def _recall(self) -> RecallPipeline:

@@ -155,7 +155,7 @@ class Policy(FieldSpecMixin, DerivingModel):
 
     @cached_property
     def section_names(self) -> tuple[str, ...]:
-        """The names of the summaries, as `Memory.section` takes them."""
+        """The names of the summaries, as `MemoryDocument.section` takes them."""
         return tuple(section.section for section in self.sections)
 
     def summary_tokens(self, name: str) -> int:

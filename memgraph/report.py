@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from memgraph.models import Fact, Memory, Refusal, SectionName
+from memgraph.models import Fact, MemoryDocument, Refusal, SectionName
 
 Outcome = Literal["learned", "nothing_new", "superseded", "forgotten", "rejected"]
 """How a run ended.
@@ -125,7 +125,7 @@ class Report(ReportModel):
         return {name: len(getattr(self, name)) for name in ("added", "confirmed", "removed", "rewritten", "refused")}
 
 
-def diff(before: Memory, after: Memory, *, reasons: tuple[RemovedFact, ...] = ()) -> Report:
+def diff(before: MemoryDocument, after: MemoryDocument, *, reasons: tuple[RemovedFact, ...] = ()) -> Report:
     """Report what changed from *before* to *after*; *reasons* explain the removals."""
     old = {fact.id: fact for fact in before.facts}
     new = {fact.id: fact for fact in after.facts}

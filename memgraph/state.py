@@ -21,7 +21,7 @@ from memgraph.models import (
     Candidate,
     Conflict,
     DerivingModel,
-    Memory,
+    MemoryDocument,
     MemoryUpdate,
     Prompt,
     Refusal,
@@ -117,7 +117,7 @@ class ConflictCount(TypedDict, total=False):
 class Loaded(TypedDict):
     """The stored document, and how many of the turns it has not learned from."""
 
-    memory: Annotated[Memory, ValidatedValue]
+    memory: Annotated[MemoryDocument, ValidatedValue]
     pending_turns: Annotated[int, ValidatedValue]
 
 
@@ -182,7 +182,7 @@ class Parsed(Problem, SecondLook, BatchLimit):
 class Applied(TypedDict):
     """The memory with the changes applied, and what was removed and refused."""
 
-    applied: Annotated[Memory, ValidatedValue]
+    applied: Annotated[MemoryDocument, ValidatedValue]
     removed: Annotated[tuple[RemovedFact, ...], ValidatedValue]
     refused: Annotated[tuple[Refusal, ...], ValidatedValue]
 
@@ -190,7 +190,7 @@ class Applied(TypedDict):
 class Scrubbed(TypedDict):
     """The memory without what this update wrote about uploads."""
 
-    scrubbed: Annotated[Memory, ValidatedValue]
+    scrubbed: Annotated[MemoryDocument, ValidatedValue]
     uploads: Annotated[tuple[Refusal, ...], ValidatedValue]
 
 
@@ -207,8 +207,8 @@ class Reviewed(TypedDict, total=False):
 class Saved(ConflictCount, RunOutcome):
     """The saved document. A save is also a load: the next batch starts from it."""
 
-    saved: NotRequired[Annotated[Memory, EphemeralValue]]
-    memory: NotRequired[Annotated[Memory, ValidatedValue]]
+    saved: NotRequired[Annotated[MemoryDocument, EphemeralValue]]
+    memory: NotRequired[Annotated[MemoryDocument, ValidatedValue]]
     pending_turns: NotRequired[Annotated[int, ValidatedValue]]
     report: NotRequired[Annotated[Report, ValidatedValue]]
 
@@ -216,7 +216,7 @@ class Saved(ConflictCount, RunOutcome):
 class Result(RunOutcome):
     """The output."""
 
-    saved: NotRequired[Annotated[Memory, EphemeralValue]]
+    saved: NotRequired[Annotated[MemoryDocument, EphemeralValue]]
     report: Annotated[Report, ValidatedValue]
 
 
@@ -237,7 +237,7 @@ class State(Conversation, Stages):
 class LoadInput(Filtered, ConflictCount):
     """load_memory; the last three keys belong to this run only after a save conflict."""
 
-    memory: NotRequired[Memory]
+    memory: NotRequired[MemoryDocument]
     changes: NotRequired[MemoryUpdate]
     usage: NotRequired[Usage]
     report: NotRequired[Report]
@@ -267,7 +267,7 @@ class ScrubInput(Loaded):
     """scrub_uploads."""
 
     changes: MemoryUpdate
-    applied: Memory
+    applied: MemoryDocument
 
 
 class ApplyInput(Loaded):
@@ -297,7 +297,7 @@ class SaveInput(Filtered, Loaded, ConflictCount):
     changes: MemoryUpdate
     removed: tuple[RemovedFact, ...]
     refused: tuple[Refusal, ...]
-    scrubbed: Memory
+    scrubbed: MemoryDocument
     uploads: tuple[Refusal, ...]
     usage: Usage
     report: Report
@@ -358,7 +358,7 @@ class LoadUpkeepInput(ConflictCount):
     """load_upkeep; the other keys belong to this run only after a save conflict."""
 
     origin: NotRequired[Origin]
-    memory: NotRequired[Memory]
+    memory: NotRequired[MemoryDocument]
     changes: NotRequired[MemoryUpdate]
 
 
@@ -366,13 +366,13 @@ class FindCandidatesInput(TypedDict):
     """find_candidates."""
 
     origin: Origin
-    memory: Memory
+    memory: MemoryDocument
 
 
 class UpkeepPromptInput(TypedDict):
     """build_upkeep_prompt."""
 
-    memory: Memory
+    memory: MemoryDocument
     candidates: tuple[Candidate, ...]
 
 
@@ -388,7 +388,7 @@ class UpkeepParseInput(UpkeepPromptInput, Answered):
 class MemoryLoaded(TypedDict):
     """The stored document."""
 
-    memory: Annotated[Memory, ValidatedValue]
+    memory: Annotated[MemoryDocument, ValidatedValue]
 
 
 class MemoryRanked(TypedDict):

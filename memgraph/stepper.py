@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from memgraph.context import Context
     from memgraph.graph import UpdateGraph
-    from memgraph.models import Memory
+    from memgraph.models import MemoryDocument
 
 NO_THREAD: RunnableConfig = {"configurable": {"thread_id": ""}}
 """Empty, because a thread id here would become the conversation's if the context has none."""
@@ -95,7 +95,7 @@ class Stepper:
             {"checkpointer": in_memory_saver(), "interrupt_before_nodes": "*", "interrupt_after_nodes": ()}
         )
         self._context = context
-        self._saved: Memory | None = None
+        self._saved: MemoryDocument | None = None
         self._stream({"messages": list(messages)}, NO_THREAD)
         self._history = [_Position(self._graph.get_state(NO_THREAD).config, START, {}, {})]
 
@@ -130,7 +130,7 @@ class Stepper:
         return tuple(name for name in stages if name != "origin")
 
     @property
-    def saved(self) -> Memory | None:
+    def saved(self) -> MemoryDocument | None:
         """The memory last saved by a step, even if that step was undone; None if none was saved."""
         return self._saved
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
-    from memgraph.models import Memory, Scope
+    from memgraph.models import MemoryDocument, Scope
     from memgraph.policy import Policy
     from memgraph.report import Outcome, Report
     from memgraph.storage import MemoryStorage
@@ -121,7 +121,7 @@ class UpkeepResult(NamedTuple):
 
     outcome: Outcome
     report: Report
-    saved: Memory | None
+    saved: MemoryDocument | None
     """The memory after the upkeep; None if nothing was saved."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memgraph import Fact, Memory, MemoryStorage, Scope, open_storage
+from memgraph import Fact, MemoryDocument, MemoryStorage, Scope, open_storage
 
 Act = Callable[[MemoryStorage], object]
 
@@ -16,15 +16,15 @@ class MeddlingStorage(MemoryStorage):
         self.inner = open_storage("memory:")
         self.acts = list(acts)
 
-    def load(self, scope: Scope) -> Memory:
+    def load(self, scope: Scope) -> MemoryDocument:
         return self.inner.load(scope)
 
-    def save(self, scope: Scope, memory: Memory) -> Memory:
+    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
         if self.acts:
             self.acts.pop(0)(self.inner)
         return self.inner.save(scope, memory)
 
-    def delete(self, scope: Scope) -> Memory:
+    def delete(self, scope: Scope) -> MemoryDocument:
         return self.inner.delete(scope)
 
 

@@ -25,7 +25,7 @@ from memgraph.models import (
     Episode,
     Evidence,
     Fact,
-    Memory,
+    MemoryDocument,
     MemoryUpdate,
     PastFact,
     Prompt,
@@ -63,13 +63,13 @@ def text_of_length(units: tuple[str, ...], length: int) -> str:
     return "".join((*repeated, *(f"w{number} " for number in range(share // 7))))
 
 
-def memory_of(text: str) -> Memory:
+def memory_of(text: str) -> MemoryDocument:
     facts = (
         Fact(id="f1", content=text),
         Fact(id="f2", content=f"The user lives in {text}", source="t1", confidence=0.5),
         Fact(id="f3", content="Lives in Oslo.", source="t1", confidence=0.9),
     )
-    return Memory(facts=facts, threads={"t1": Watermark(last_message_id="m1")}).with_section(
+    return MemoryDocument(facts=facts, threads={"t1": Watermark(last_message_id="m1")}).with_section(
         "work_context", Section(summary=text)
     )
 
@@ -180,7 +180,7 @@ VALUES: Mapping[str, Value] = {
     "Sequence[BaseMessage]": messages_of,
     "Sequence[MessageLike]": messages_of,
     **dict.fromkeys(("Iterable[MessageText]", "Sequence[MessageText]"), message_texts_of),
-    "Memory": memory_of,
+    "MemoryDocument": memory_of,
     "Section": lambda text: Section(summary=text),
     **dict.fromkeys(("Fact", "Fact | Addition"), lambda text: memory_of(text).facts[1]),
     "Sequence[Fact]": lambda text: memory_of(text).facts,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.models import Fact, Memory, PastFact, Section
+from memgraph.models import Fact, MemoryDocument, PastFact, Section
 
 LISBON = PastFact(
     id="f1",
@@ -18,7 +18,7 @@ LISBON = PastFact(
     reason="superseded",
 )
 PORTO = Fact(id="f2", content="Lives in Porto.", created_at="2026-05-10T09:00:00Z", replaces=("f1",))
-MOVED = Memory(facts=(PORTO,), past=(LISBON,))
+MOVED = MemoryDocument(facts=(PORTO,), past=(LISBON,))
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_a_fact_holds_from_the_date_that_it_states() -> None:
     """Although it was said later."""
     job = Fact(content="Works at Acme.", valid_from="2024-03", said_at="2026-01-01T00:00:00Z")
 
-    assert Memory(facts=(job,)).as_of("2024-03").facts == (job,)
+    assert MemoryDocument(facts=(job,)).as_of("2024-03").facts == (job,)
 
 
 def test_a_plan_holds_on_its_last_day_and_is_past_after_it() -> None:
     plan = Fact(id="p", content="Plans a trip.", said_at="2026-09-01T00:00:00Z", valid_until="2026-10")
-    memory = Memory(facts=(plan,))
+    memory = MemoryDocument(facts=(plan,))
 
     assert memory.as_of("2026-10-31").facts == (plan,)
     assert [(fact.id, fact.reason, fact.ended_at) for fact in memory.as_of("2026-11").past] == [
@@ -70,7 +70,7 @@ def test_a_plan_holds_on_its_last_day_and_is_past_after_it() -> None:
 def test_what_was_merged_is_not_shown_beside_the_fact_that_states_it() -> None:
     short = PastFact(id="a", content="Has a dog.", ended_at="2026-05-01T00:00:00Z", ended_by="b", reason="merged")
     later = Fact(id="b", content="Has a dog called Rex.", created_at="2026-03-01T00:00:00Z")
-    memory = Memory(facts=(later,), past=(short,))
+    memory = MemoryDocument(facts=(later,), past=(short,))
 
     assert [fact.id for fact in memory.as_of("2026-02").facts] == ["a"]
     assert [fact.id for fact in memory.as_of("2026-04").facts] == ["b"]
@@ -78,7 +78,7 @@ def test_what_was_merged_is_not_shown_beside_the_fact_that_states_it() -> None:
 
 def test_a_summary_is_shown_if_it_was_written_by_then() -> None:
     """What waited for a decision was no part of the memory."""
-    memory = Memory().with_section("work_context", Section(summary="Baker.", updated_at="2026-05-01T08:00:00Z"))
+    memory = MemoryDocument().with_section("work_context", Section(summary="Baker.", updated_at="2026-05-01T08:00:00Z"))
 
     assert memory.as_of("2026-05-01").user.work_context.summary == "Baker."
     assert memory.as_of("2026-04").user.work_context.summary == ""
@@ -105,7 +105,7 @@ FACTS = st.builds(
 @given(st.lists(FACTS, max_size=6), st.lists(FACTS, max_size=6), DATES.filter(lambda date: date[:2] == "20"))
 def test_each_fact_that_had_begun_is_current_or_past(facts: list[PastFact], past: list[PastFact], date: str) -> None:
     """None is lost, none is both."""
-    memory = Memory(facts=tuple(facts), past=tuple(past))
+    memory = MemoryDocument(facts=tuple(facts), past=tuple(past))
     view = memory.as_of(date[:10])
     far = memory.as_of("9999")
 

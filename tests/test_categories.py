@@ -18,7 +18,7 @@ from memgraph.context.allowed import AllowedChoices
 from memgraph.editing import add_fact, edit_fact
 from memgraph.errors import ConfigError, EditError
 from memgraph.llm.call import update_schema
-from memgraph.models import CATEGORIES, Addition, Answer, Fact, Memory, MemoryUpdate, Scope
+from memgraph.models import CATEGORIES, Addition, Answer, Fact, MemoryDocument, MemoryUpdate, Scope
 from memgraph.policy import Policy
 from memgraph.prompts.parse import AskedAbout, parse_answer
 from memgraph.prompts.update_prompt import packaged_instructions, render_fact
@@ -176,14 +176,14 @@ def test_an_answer_has_configured_categories_only(answered: str, category: str) 
 
 
 def test_an_update_stores_a_configured_category() -> None:
-    memory = apply(update_with("allergy"), Memory(), POLICY).memory
+    memory = apply(update_with("allergy"), MemoryDocument(), POLICY).memory
 
     assert [fact.category for fact in memory.facts] == ["allergy"]
 
 
 @given(st.text(max_size=20))
 def test_no_update_stores_a_category_that_is_not_configured(category: str) -> None:
-    memory = apply(update_with(category), Memory(), POLICY).memory
+    memory = apply(update_with(category), MemoryDocument(), POLICY).memory
 
     assert all(fact.category in POLICY.category_names for fact in memory.facts)
 
@@ -208,22 +208,22 @@ def test_a_category_that_is_no_longer_configured_ages_as_context() -> None:
 
 
 def test_a_person_can_choose_a_configured_category_only() -> None:
-    memory = add_fact(Memory(), "Allergic to nuts.", category="allergy", categories=POLICY.category_names)
+    memory = add_fact(MemoryDocument(), "Allergic to nuts.", category="allergy", categories=POLICY.category_names)
 
     assert memory.facts[0].category == "allergy"
     with pytest.raises(EditError, match="no category 'goal'; there are preference, allergy, context, correction"):
-        add_fact(Memory(), "Wants to sail.", category="goal", categories=POLICY.category_names)
+        add_fact(MemoryDocument(), "Wants to sail.", category="goal", categories=POLICY.category_names)
 
 
 def test_an_edit_keeps_a_category_that_is_no_longer_configured() -> None:
     """A form sends the category back unchanged."""
-    memory = edit_fact(Memory(facts=(NUTS,)), NUTS.id, content="Allergic to all nuts.", category="allergy")
+    memory = edit_fact(MemoryDocument(facts=(NUTS,)), NUTS.id, content="Allergic to all nuts.", category="allergy")
 
     assert (memory.facts[0].category, memory.facts[0].content) == ("allergy", "Allergic to all nuts.")
 
 
 def test_a_reviewer_can_choose_a_configured_category() -> None:
-    proposal = make_proposal(update_with("context"), Memory(), POLICY, scope=Scope("ada"))
+    proposal = make_proposal(update_with("context"), MemoryDocument(), POLICY, scope=Scope("ada"))
 
     decided = parse_decision(proposal, {"items": {"add:fact_new": {"category": "allergy"}}})
 
@@ -234,7 +234,7 @@ def test_a_reviewer_can_choose_a_configured_category() -> None:
 
 def test_a_proposal_of_the_default_categories_has_no_list_of_them() -> None:
     """Clients see what they saw before categories could be configured."""
-    proposal = make_proposal(update_with("context"), Memory(), Policy(), scope=Scope("ada"))
+    proposal = make_proposal(update_with("context"), MemoryDocument(), Policy(), scope=Scope("ada"))
 
     assert "categories" not in proposal.model_dump(mode="json")
 
@@ -253,7 +253,7 @@ def test_the_client_remembers_facts_of_a_configured_category(tmp_path: Path) -> 
 def test_a_document_keeps_categories_that_are_not_configured() -> None:
     document: Mapping[str, object] = {"facts": [{"id": "fact_nuts", "content": "x", "category": "allergy"}]}
 
-    memory = Memory.model_validate(document)
+    memory = MemoryDocument.model_validate(document)
     saved = apply(update_with("context"), memory, Policy(grounding="off")).memory.model_dump(by_alias=True)
 
     assert saved["facts"][0]["category"] == "allergy"

@@ -17,8 +17,8 @@ from memgraph import (
     EditError,
     Fact,
     IdentityError,
-    Memory,
     MemoryClient,
+    MemoryDocument,
     ModelError,
     Report,
     Scope,
@@ -267,7 +267,7 @@ def test_a_storage_that_was_passed_stays_open(tmp_path: Path) -> None:
 def test_the_upkeep_merges_what_is_known_twice(client: MemoryClient) -> None:
     """A dry run reports the same, and saves nothing."""
     twice = (Fact(id="a", content="Has 2 cats."), Fact(id="b", content="has 2  cats."))
-    client.storage.save(Scope("ada"), Memory(facts=twice))
+    client.storage.save(Scope("ada"), MemoryDocument(facts=twice))
     client = MemoryClient(client.storage, model="offline", user_id="ada", settings=client.settings)
 
     tried = client.upkeep(dry_run=True)

@@ -23,7 +23,7 @@ from secret_masking import is_readable  # importable since the line above
 from sets.attacks import attacks
 from sets.secret_sentences import draw_secrets
 
-from memgraph import Fact, Memory, MemoryClient, MemoryStorage, Scope, Settings, open_storage, recall
+from memgraph import Fact, MemoryClient, MemoryDocument, MemoryStorage, Scope, Settings, open_storage, recall
 from memgraph.api import create_app
 from memgraph.cli.app import start
 from memgraph.compat.deerflow import DeerFlowMemory
@@ -81,7 +81,7 @@ KINDS: Mapping[str, tuple[Sequence[str], Callable[[str], Sequence[str]]]] = {
 # -- the doors ------------------------------------------------------------------------------------
 
 
-def document_of(texts: Sequence[str]) -> Memory:
+def document_of(texts: Sequence[str]) -> MemoryDocument:
     """A document with each text wherever a document has one."""
     facts = tuple(Fact(id=f"f{n}", content=text) for n, text in enumerate(texts))
     wrong = tuple(
@@ -97,13 +97,13 @@ def document_of(texts: Sequence[str]) -> Memory:
     episodes = [
         Episode(id=f"e{n}", text=text).model_dump(by_alias=True) for n, text in enumerate(texts) if text not in SAID
     ]
-    memory = Memory(facts=(*facts, *wrong, *quoted, *named), past=past, profile=profile)
+    memory = MemoryDocument(facts=(*facts, *wrong, *quoted, *named), past=past, profile=profile)
     memory = memory.with_section("work_context", Section(summary=" ".join(texts), source="manual"))
     memory = memory.with_section("pets", Section(summary="\n".join(texts)))
     return memory.model_copy(update={"episodes": episodes})
 
 
-def import_by_python(change: Callable[..., Memory]) -> Callable[..., None]:
+def import_by_python(change: Callable[..., MemoryDocument]) -> Callable[..., None]:
     def door(storage: MemoryStorage, texts: Sequence[str], _: Path) -> None:
         document, episodes = take_episodes(document_of(texts))
         update_memory(storage, ADA, lambda memory: change(memory, document))
@@ -280,7 +280,7 @@ def test_what_is_held_back_is_reported_and_orders_to_act_wait() -> None:
     """In Python; the CLI and the HTTP API show the same list."""
     document = document_of(ACTS[:2]).model_copy(update={"past": (), "profile": StoredProfile()})
 
-    admitted = admit_document(document.with_facts(document.facts[:2]), Memory())
+    admitted = admit_document(document.with_facts(document.facts[:2]), MemoryDocument())
 
     assert [item.facts[0].content for item in admitted.memory.quarantine] == list(ACTS[:2])
     reasons = {refusal.item: refusal.reason for refusal in admitted.held}
@@ -292,10 +292,10 @@ def test_a_trusted_import_takes_the_owners_orders() -> None:
     """It is the owner's own export."""
     document = document_of(ORDERS)
 
-    assert merge_memory(Memory(), document, trusted=True).facts == document.facts
+    assert merge_memory(MemoryDocument(), document, trusted=True).facts == document.facts
 
 
-def recalled(memory: Memory, texts: Sequence[str]) -> str:
+def recalled(memory: MemoryDocument, texts: Sequence[str]) -> str:
     """What questions about the texts recall."""
     episodes = tuple(Episode(id=f"e{n}", text=text, at="2026-01-01T00:00:00Z") for n, text in enumerate(texts))
     return "\n".join(recall(memory, ["What was before?", text], episodes=episodes, max_tokens=8_000) for text in texts)
@@ -305,7 +305,7 @@ def recalled(memory: Memory, texts: Sequence[str]) -> str:
 def test_recall_renders_nothing_that_a_document_from_elsewhere_planted(kind: str) -> None:
     """A file that was copied into the storage passes no other gate. A conversation may quote orders to act."""
     texts, found = KINDS[kind]
-    document = Memory.model_validate(document_of(texts).model_dump() | {"last_updated": ""})
+    document = MemoryDocument.model_validate(document_of(texts).model_dump() | {"last_updated": ""})
     foreign = tuple(fact.model_copy(update={"source": "t1"}) for fact in document.facts)
     summary = document.user.work_context.model_copy(update={"source": ""})
     document = document.with_facts(foreign).with_section("work_context", summary)
@@ -319,9 +319,9 @@ def test_recall_renders_nothing_that_a_document_from_elsewhere_planted(kind: str
 def test_recall_renders_what_a_person_wrote_or_accepted(order: str) -> None:
     """On the page, by the CLI, or out of quarantine."""
     waiting = make_quarantined(IS_ORDER, at="", thread="t1", facts=[Fact(id="f1", content=order)])
-    accepted = accept_quarantined(Memory().with_quarantined(waiting), waiting.id)
-    written = add_fact(Memory(), order, by_person=True)
-    summarized = edit_section(Memory(), "work_context", order, by_person=True)
+    accepted = accept_quarantined(MemoryDocument().with_quarantined(waiting), waiting.id)
+    written = add_fact(MemoryDocument(), order, by_person=True)
+    summarized = edit_section(MemoryDocument(), "work_context", order, by_person=True)
 
     line = one_line(order)
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from typer.testing import CliRunner
 
-from memgraph import BackgroundInvoker, Scope, build_graph, open_storage
+from memgraph import BackgroundInvoker, MemoryDocument, Scope, build_graph, open_storage
 from memgraph._sqlite import Database
 from memgraph.attachments.files import index
 from memgraph.background import open_outbox, sqlite_sql
@@ -165,3 +166,11 @@ def test_migrations_may_run_again(tmp_path: Path, migrations: tuple[str, ...], v
     run(path, f"PRAGMA user_version = {version}")
 
     assert open_file() == before
+
+
+def test_a_checkpoint_of_an_earlier_release_has_its_document() -> None:
+    """It names the class by the name that it had."""
+    earlier = type("Memory", (MemoryDocument,), {"__module__": MemoryDocument.__module__})
+    checkpoint = JsonPlusSerializer().dumps_typed(earlier(revision=3))
+
+    assert JsonPlusSerializer().loads_typed(checkpoint) == MemoryDocument(revision=3)

@@ -20,7 +20,7 @@ from memgraph import (
     Context,
     Fact,
     IdentityError,
-    Memory,
+    MemoryDocument,
     MemoryStorage,
     Policy,
     RevisionConflictError,
@@ -62,7 +62,7 @@ def talk(*texts: str, start: int = 0) -> list[BaseMessage]:
     return [kinds[n % 2](text, id=f"m{start + n}") for n, text in enumerate(texts)]
 
 
-def contents(memory: Memory) -> list[str]:
+def contents(memory: MemoryDocument) -> list[str]:
     return [fact.content for fact in memory.facts]
 
 
@@ -250,7 +250,7 @@ def test_a_second_unreadable_answer_ends_the_run_and_marks_nothing() -> None:
     with pytest.raises(UnreadableAnswerError):
         build_graph(model=model, storage=storage).invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
-    assert (len(model.asked), storage.load(ADA)) == (2, Memory())
+    assert (len(model.asked), storage.load(ADA)) == (2, MemoryDocument())
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_what_a_dropped_addition_would_replace_stays(
 ) -> None:
     """Whatever dropped it: nothing may be deleted if nothing is stored in its place."""
     storage = open_storage("memory:")
-    storage.save(ADA, Memory(facts=(Fact(id="f1", content="Lives in Oslo.", confidence=0.9),)))
+    storage.save(ADA, MemoryDocument(facts=(Fact(id="f1", content="Lives in Oslo.", confidence=0.9),)))
     model = ScriptedModel(update_answer(replacement | {"replaces": ["f1"]}, remove=remove))
     graph = build_graph(model=model, storage=storage, review=review, checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t1"}}
@@ -445,11 +445,11 @@ def _repeat_new_turns(prompt: Sequence[BaseMessage]) -> str:
     return update_answer(*(shown.text for shown in read_turns(prompt[-1].text) if shown.is_new))
 
 
-@pytest.mark.parametrize("copy", [Memory(), Memory(threads={"t1": Watermark(last_message_id="old")})])
-def test_a_memory_that_was_removed_or_restored_meanwhile_learns_the_job(copy: Memory) -> None:
+@pytest.mark.parametrize("copy", [MemoryDocument(), MemoryDocument(threads={"t1": Watermark(last_message_id="old")})])
+def test_a_memory_that_was_removed_or_restored_meanwhile_learns_the_job(copy: MemoryDocument) -> None:
     """The stored watermark knows none of its turns, so no other run has learned them."""
     storage = MeddlingStorage(lambda inner: _put(inner, copy))
-    storage.inner.save(ADA, Memory(threads={"t1": Watermark(last_message_id="m0")}))
+    storage.inner.save(ADA, MemoryDocument(threads={"t1": Watermark(last_message_id="m0")}))
     model = ScriptedModel(update_answer("Likes tea."), update_answer("Is Ada.", "Likes tea."))
 
     state = build_graph(model=model, storage=storage, policy=TRUSTING).invoke(
@@ -460,7 +460,7 @@ def test_a_memory_that_was_removed_or_restored_meanwhile_learns_the_job(copy: Me
     assert contents(state["saved"]) == ["Is Ada.", "Likes tea."]
 
 
-def _put(storage: MemoryStorage, copy: Memory) -> None:
+def _put(storage: MemoryStorage, copy: MemoryDocument) -> None:
     """Replace the document, as a restored backup does."""
     storage.save(ADA, copy.model_copy(update={"revision": storage.load(ADA).revision}))
 
@@ -767,7 +767,7 @@ def test_a_memory_that_fails_costs_a_lead_agent_nothing(
     )
 
     assert state["messages"][-1].text == "Hello Ada!"
-    assert storage.load(ADA) == Memory()
+    assert storage.load(ADA) == MemoryDocument()
     assert f"memory of {ADA.log_name} was not updated" in caplog.text
 
 

@@ -23,8 +23,8 @@ from memgraph import (
     Context,
     EditError,
     Fact,
-    Memory,
     MemoryClient,
+    MemoryDocument,
     MemoryStorage,
     Policy,
     Scope,
@@ -78,7 +78,7 @@ OSLO = Fact(id="f1", content="Lives in Oslo.")
 
 def storage_of(*facts: Fact, episode: str = "I live in Oslo.") -> MemoryStorage:
     storage, ada = open_storage("memory:"), Scope("ada")
-    storage.save(ada, Memory(facts=(OSLO, *facts)))
+    storage.save(ada, MemoryDocument(facts=(OSLO, *facts)))
     storage.append_episodes(ada, [Episode(id="e1", text=episode, at="2026-01-01T10:00:00Z")], Policy())
     return storage
 
@@ -123,7 +123,7 @@ def remember(text: str) -> Call:
 
 def import_document(text: str) -> Call:
     document = json.dumps({"facts": [{"id": "f", "content": text}], "user": {"workContext": {"summary": text}}})
-    return lambda: merge_memory(Memory(facts=(OSLO,)), read_document(document.encode(), "x"), trusted=False)
+    return lambda: merge_memory(MemoryDocument(facts=(OSLO,)), read_document(document.encode(), "x"), trusted=False)
 
 
 def import_export(text: str) -> Call:

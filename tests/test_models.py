@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph import Fact, IdentityError, Memory, Scope
+from memgraph import Fact, IdentityError, MemoryDocument, Scope
 from memgraph.models import Watermark, learned_source
 
 SAMPLES = Path(__file__).parents[2] / "shared" / "data"
@@ -38,13 +38,13 @@ OLDER: dict[str, Any] = {
 
 def loaded_fact(**fields: object) -> Fact:
     """A fact as it loads."""
-    (fact,) = Memory.model_validate({"facts": [{"content": "Likes tea."} | fields]}).facts
+    (fact,) = MemoryDocument.model_validate({"facts": [{"content": "Likes tea."} | fields]}).facts
     return fact
 
 
 def test_an_older_document_loads() -> None:
     """No revision, no threads, no history, empty dates, times without a zone, ids of another form."""
-    memory = Memory.model_validate(OLDER)
+    memory = MemoryDocument.model_validate(OLDER)
 
     assert (memory.revision, memory.threads, memory.history.recent_months.summary) == (0, {}, "")
     assert memory.last_updated == "2026-06-11T16:47:59Z"
@@ -60,7 +60,7 @@ def test_the_samples_load_whole(name: str) -> None:
         pytest.skip(f"no sample documents at {SAMPLES}")
     stored = json.loads(path.read_text(encoding="utf-8"))
 
-    memory = Memory.model_validate(stored)
+    memory = MemoryDocument.model_validate(stored)
 
     assert [fact.content for fact in memory.facts] == [fact["content"] for fact in stored["facts"]]
     assert memory.user.work_context.summary == stored["user"]["workContext"]["summary"]
@@ -75,7 +75,7 @@ def test_unknown_keys_survive_everywhere() -> None:
         "threads": {"t1": {"lastMessageId": "m", "seen": 3}},
     }
 
-    dumped = Memory.model_validate(stored).model_dump(by_alias=True)
+    dumped = MemoryDocument.model_validate(stored).model_dump(by_alias=True)
 
     assert dumped["mine"] == stored["mine"]
     assert dumped["user"]["hobbies"] == {"summary": "chess"}
@@ -117,7 +117,7 @@ def test_missing_and_double_ids_are_replaced_the_same_way_at_every_load() -> Non
     """Else an id that was shown would not be found again."""
     stored = {"facts": [{"content": "a"}, {"id": "x", "content": "b"}, {"id": "x", "content": "c"}, "bare"]}
 
-    first, second = Memory.model_validate(stored), Memory.model_validate(stored)
+    first, second = MemoryDocument.model_validate(stored), MemoryDocument.model_validate(stored)
 
     assert first == second
     assert len({fact.id for fact in first.facts}) == 4
@@ -154,9 +154,9 @@ def test_loading_is_stable(facts: list[Any], others: dict[str, Any]) -> None:
     """What was loaded once, whatever its shape, loads again as the same value."""
     reserved = {"version", "revision", "lastUpdated", "user", "history", "facts", "threads", "forgotten"}
     names = reserved | {"last_updated", "unreadableFacts", "unreadable_facts"}
-    memory = Memory.model_validate({"facts": facts} | {k: v for k, v in others.items() if k not in names})
+    memory = MemoryDocument.model_validate({"facts": facts} | {k: v for k, v in others.items() if k not in names})
 
-    again = Memory.model_validate(json.loads(memory.model_dump_json(by_alias=True)))
+    again = MemoryDocument.model_validate(json.loads(memory.model_dump_json(by_alias=True)))
 
     assert again == memory
     assert len(memory.facts) + len(memory.unreadable_facts) == len(facts)
@@ -196,8 +196,8 @@ def test_a_fact_whose_content_is_not_a_text_is_kept_but_is_no_fact(content: obje
     """Else "['list']" would be recalled as if it was known about the user."""
     stored = {"id": "fact_1", "content": content, "confidence": 0.9}
 
-    memory = Memory.model_validate({"facts": [stored, {"id": "fact_2", "content": "Likes tea."}]})
-    again = Memory.model_validate_json(memory.model_dump_json(by_alias=True))
+    memory = MemoryDocument.model_validate({"facts": [stored, {"id": "fact_2", "content": "Likes tea."}]})
+    again = MemoryDocument.model_validate_json(memory.model_dump_json(by_alias=True))
 
     assert [fact.content for fact in memory.facts] == ["Likes tea."]
     assert memory.model_dump(by_alias=True)["unreadableFacts"] == (stored,)
@@ -207,7 +207,7 @@ def test_a_fact_whose_content_is_not_a_text_is_kept_but_is_no_fact(content: obje
 
 def test_unreadable_facts_of_several_loads_are_all_kept() -> None:
     """The document may be edited between them."""
-    memory = Memory.model_validate({"unreadableFacts": [{"content": 1}], "facts": [{"content": 2}]})
+    memory = MemoryDocument.model_validate({"unreadableFacts": [{"content": 1}], "facts": [{"content": 2}]})
 
     assert memory.unreadable_facts == ({"content": 1}, {"content": 2})
 
@@ -223,7 +223,7 @@ def test_a_memory_with_equal_facts_without_ids_loads_in_linear_time(monkeypatch:
 
     monkeypatch.setattr(hashlib, "sha256", count)
 
-    memory = Memory.model_validate({"facts": ["same"] * 2_000})
+    memory = MemoryDocument.model_validate({"facts": ["same"] * 2_000})
 
     assert len({fact.id for fact in memory.facts}) == 2_000
     assert len(hashes) < 2_100

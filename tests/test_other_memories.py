@@ -36,8 +36,8 @@ from memgraph import (
     EditError,
     Fact,
     IdentityError,
-    Memory,
     MemoryClient,
+    MemoryDocument,
     MemoryStorage,
     Policy,
     Scope,
@@ -81,7 +81,9 @@ class Bob:
         fact = Fact(id="fact_bob", content=f"Lives in {CANARY}.", confidence=1.0)
         held = Quarantined(id="change_bob", reason="order", facts=(fact.model_copy(update={"id": "fact_held"}),))
         said = Episode(id="episode_bob", thread_id="thread_bob", message_id="message_bob", text=f"I live in {CANARY}.")
-        self.storage.save_with_episodes(BOB, Memory(facts=(fact,), past=(), quarantine=(held,)), [said], Policy())
+        self.storage.save_with_episodes(
+            BOB, MemoryDocument(facts=(fact,), past=(), quarantine=(held,)), [said], Policy()
+        )
         self.ids = ["bob", "fact_bob", "change_bob", "episode_bob", "message_bob", "thread_bob", "1"]
         self.touched: list[str] = []
         self.document = self.storage.load(BOB).model_dump_json()
@@ -290,7 +292,7 @@ def replaced(value: Any) -> Any:
 def test_no_stage_of_a_thread_leads_to_the_memory_of_another_user(bob: Bob, kind: str, principal: str) -> None:
     """Before each node each stage names Bob: the run is refused, or goes on with Ada's memory."""
     pair = [Fact(id=f"f{n}", content=text, confidence=1.0) for n, text in enumerate(["Likes tea.", "Likes tea a lot."])]
-    bob.storage.save(ADA, Memory(facts=tuple(pair)))
+    bob.storage.save(ADA, MemoryDocument(facts=tuple(pair)))
     graph = GRAPHS[kind](storage=bob.storage, checkpointer=in_memory_saver(), output="stages")
     configurable, context = PRINCIPALS[principal]
     inputs = {} if kind == "upkeep" else SAID

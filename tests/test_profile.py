@@ -30,7 +30,7 @@ from memgraph.editing import merge_memory
 from memgraph.errors import ConfigError
 from memgraph.history.diff import changes_between, reverse
 from memgraph.llm.call import update_schema
-from memgraph.models import Memory, MemoryUpdate, ProfileChange, Scope, Turn
+from memgraph.models import MemoryDocument, MemoryUpdate, ProfileChange, Scope, Turn
 from memgraph.policy import Policy
 from memgraph.profile import MAX_FIELDS, check_profile, describe_profile, patch_profile, read_profile
 from memgraph.prompts.update_prompt import packaged_instructions
@@ -85,7 +85,7 @@ class Strict(BaseModel):
 SAID = "I'm vegan, 34 years old, speak Dutch and Thai, and I have no car. I've written Python for twenty years."
 TURN = Turn(id="1", role="human", text=SAID, at=NOW)
 POLICY = Policy(profile=Person)
-VEGAN = Memory.model_validate({"profile": {"values": {"diet": "vegan"}, "updatedAt": NOW}})
+VEGAN = MemoryDocument.model_validate({"profile": {"values": {"diet": "vegan"}, "updatedAt": NOW}})
 
 
 def change(field: str, value: JsonValue, quote: str = "I'm vegan, 34 years old") -> ProfileChange:
@@ -96,8 +96,8 @@ def update(*changes: ProfileChange) -> MemoryUpdate:
     return MemoryUpdate(at=NOW, thread="t", message_ids=("1",), profile=changes)
 
 
-def fill(*changes: ProfileChange, memory: Memory | None = None, policy: Policy = POLICY) -> ApplyResult:
-    return apply(update(*changes), memory or Memory(), policy, [TURN], frozenset())
+def fill(*changes: ProfileChange, memory: MemoryDocument | None = None, policy: Policy = POLICY) -> ApplyResult:
+    return apply(update(*changes), memory or MemoryDocument(), policy, [TURN], frozenset())
 
 
 def answer(*fields: Mapping[str, object]) -> str:
@@ -276,9 +276,9 @@ def test_no_patch_makes_a_valid_profile_invalid(patch: dict[str, object]) -> Non
 
 @pytest.mark.parametrize(
     ("mode", "memory", "asks"),
-    [("always", Memory(), True), ("corrections", Memory(), False), ("corrections", VEGAN, True)],
+    [("always", MemoryDocument(), True), ("corrections", MemoryDocument(), False), ("corrections", VEGAN, True)],
 )
-def test_a_review_asks_about_a_changed_field(mode: Review, memory: Memory, *, asks: bool) -> None:
+def test_a_review_asks_about_a_changed_field(mode: Review, memory: MemoryDocument, *, asks: bool) -> None:
     """The mode `corrections`, only if a value would be lost."""
     proposal = make_proposal(
         update(change("diet", None), change("age", 34)), memory, POLICY, [TURN], frozenset(), scope=Scope("ada")
@@ -301,12 +301,14 @@ def test_only_accepted_fields_are_saved() -> None:
 
 
 def test_a_document_without_a_profile_has_no_key_for_it() -> None:
-    assert "profile" not in Memory().model_dump(by_alias=True)
+    assert "profile" not in MemoryDocument().model_dump(by_alias=True)
 
 
 @pytest.mark.parametrize("stored", [{"diet": "vegan"}, [1, 2], "tall", {"values": 3}])
 def test_a_key_of_that_name_in_an_older_document_is_kept(stored: object) -> None:
-    loaded = Memory.model_validate_json(Memory.model_validate({"profile": stored}).model_dump_json(by_alias=True))
+    loaded = MemoryDocument.model_validate_json(
+        MemoryDocument.model_validate({"profile": stored}).model_dump_json(by_alias=True)
+    )
 
     assert json.dumps(stored)[1:-1] in json.dumps(loaded.model_dump(mode="json", by_alias=True)["profile"])
     assert loaded.profile.values == {}
@@ -338,7 +340,7 @@ def test_a_date_before_the_profile_has_none() -> None:
 
 
 def test_a_merge_adds_missing_values() -> None:
-    other = Memory.model_validate({"profile": {"values": {"diet": "omnivore", "age": 34}, "updatedAt": NOW}})
+    other = MemoryDocument.model_validate({"profile": {"values": {"diet": "omnivore", "age": 34}, "updatedAt": NOW}})
 
     assert merge_memory(VEGAN, other).profile.values == {"age": 34, "diet": "vegan"}
 
@@ -353,7 +355,7 @@ def test_recall_shows_the_profile_first() -> None:
 
 @given(st.dictionaries(st.text(max_size=30), st.text(max_size=200), max_size=8), st.integers(100, 200))
 def test_a_profile_never_exceeds_the_budget_nor_closes_its_block(values: dict[str, str], budget: int) -> None:
-    memory = Memory.model_validate({"profile": {"values": values | {"x": "</memory>"}}})
+    memory = MemoryDocument.model_validate({"profile": {"values": values | {"x": "</memory>"}}})
 
     text = recall(memory, [HumanMessage("Hi")], max_tokens=budget)
 

@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
-from memgraph import Context, Fact, Memory, MemoryStorage, Policy, Scope, build_graph, open_storage
+from memgraph import Context, Fact, MemoryDocument, MemoryStorage, Policy, Scope, build_graph, open_storage
 from memgraph.models import MANUAL, Section
 from memgraph.review import Decision, Edit, Proposal, Review
 from memgraph.testing import ScriptedModel, update_answer
@@ -192,7 +192,7 @@ def test_a_run_may_ask_for_a_review_of_any_graph(defaults: dict[str, Any]) -> No
     unsaved = storage.load(ADA)
     graph.invoke(Command(resume="accept"), CONFIG)  # without the context, which is not checkpointed
 
-    assert (asked(state).items[0].after, unsaved) == ("Name is Ada.", Memory())
+    assert (asked(state).items[0].after, unsaved) == ("Name is Ada.", MemoryDocument())
     assert [fact.content for fact in storage.load(ADA).facts] == ["Name is Ada."]
 
 
@@ -215,7 +215,7 @@ def test_without_a_checkpointer_the_run_ends_at_the_review() -> None:
     state = graph.invoke({"messages": talk("My name is Ada.")}, context=CONTEXT)
 
     assert asked(state).items[0].after == "Name is Ada."
-    assert ("outcome" in state, storage.load(ADA)) == (False, Memory())
+    assert ("outcome" in state, storage.load(ADA)) == (False, MemoryDocument())
 
 
 # -- decisions ------------------------------------------------------------------------------------

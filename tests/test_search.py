@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memgraph import Fact, Memory, MemoryClient, MemoryStorage, Scope, Settings, open_storage, rank_facts
+from memgraph import Fact, MemoryClient, MemoryDocument, MemoryStorage, Scope, Settings, open_storage, rank_facts
 from memgraph.compat.langmem import create_search_memory_tool
 from memgraph.mcp.tools import ConnectedMemory, SearchArguments
 from memgraph.mcp.tools import search as mcp_search
@@ -45,7 +45,7 @@ def by_rank(storage: MemoryStorage) -> str:
 def test_a_fact_of_the_same_conversation_does_not_match(search: Callable[[MemoryStorage], str], tmp_path: Path) -> None:
     """A neighbour is worth something in a prompt; as the result of a search it is wrong."""
     storage = open_storage(f"file:{tmp_path}")
-    storage.save(Scope("ada"), Memory(facts=FACTS))
+    storage.save(Scope("ada"), MemoryDocument(facts=FACTS))
 
     found = search(storage)
 

@@ -10,7 +10,7 @@ import pytest
 from faulty_storage import MeddlingStorage, adding
 from langchain_core.messages import HumanMessage
 
-from memgraph import Context, Fact, Memory, MemoryStorage, ModelError, Policy, Scope, build_graph, open_storage
+from memgraph import Context, Fact, MemoryDocument, MemoryStorage, ModelError, Policy, Scope, build_graph, open_storage
 from memgraph.graph import in_memory_saver
 from memgraph.stepper import Stepper
 from memgraph.testing import Answer, ScriptedModel, update_answer
@@ -27,7 +27,7 @@ ANSWER = update_answer({"content": NEW, "quote": SAID})
 
 def stored(*facts: Fact) -> MemoryStorage:
     storage = open_storage("memory:")
-    storage.save(ADA, Memory(facts=facts))
+    storage.save(ADA, MemoryDocument(facts=facts))
     return storage
 
 
@@ -175,7 +175,7 @@ def test_an_unreadable_update_is_still_asked_for_again() -> None:
 def test_a_lost_race_does_not_repeat_it() -> None:
     """What was decided applies to the newer document."""
     storage = MeddlingStorage(adding("Has a dog."))
-    storage.inner.save(ADA, Memory(facts=(CHESS,)))
+    storage.inner.save(ADA, MemoryDocument(facts=(CHESS,)))
 
     model, _ = learn(ANSWER, '{"1": "replaces"}', storage=storage)
 

@@ -70,14 +70,14 @@ def test_file_of_a_later_version_is_rejected(tmp_path: Path) -> None:
 
 def test_storage_rejects_a_file_of_a_later_version(tmp_path: Path) -> None:
     """It uses the same migrations as the outbox."""
-    from memgraph import Memory, Scope
+    from memgraph import MemoryDocument, Scope
 
     path = tmp_path / "memory.db"
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")
 
     with pytest.raises(StorageError, match="later version of memgraph"):
-        SqliteStorage(path).save(Scope("ada"), Memory())
+        SqliteStorage(path).save(Scope("ada"), MemoryDocument())
 
 
 def test_failed_transaction_is_rolled_back() -> None:

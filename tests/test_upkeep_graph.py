@@ -17,7 +17,7 @@ from update_values import fact
 
 from memgraph import (
     Context,
-    Memory,
+    MemoryDocument,
     MemoryStorage,
     Policy,
     Scope,
@@ -59,11 +59,11 @@ KEEP = json.dumps({"merge": [], "end": []})
 
 def storage_with(*facts: Any, storage: MemoryStorage | None = None) -> MemoryStorage:
     storage = storage or open_storage("memory:")
-    storage.save(ADA, Memory(facts=facts))
+    storage.save(ADA, MemoryDocument(facts=facts))
     return storage
 
 
-def contents(memory: Memory) -> list[str]:
+def contents(memory: MemoryDocument) -> list[str]:
     return [known.content for known in memory.facts]
 
 
@@ -174,7 +174,7 @@ def test_what_has_expired_is_ended_without_a_model() -> None:
     assert saved.upkeep.revision == saved.revision
 
 
-def outdated() -> tuple[MemoryStorage, Memory]:
+def outdated() -> tuple[MemoryStorage, MemoryDocument]:
     """Return a memory in which a sentence rests on a fact that has ended."""
     new = fact("Lives in Porto.", id="b", created_at=NOW)
     home = PastFact(
@@ -182,7 +182,7 @@ def outdated() -> tuple[MemoryStorage, Memory]:
     )
     section = Section(summary="Has two cats. Lives in Lisbon.", updated_at="2026-01-01T00:00:00Z")
     storage = open_storage("memory:")
-    memory = Memory(facts=(new,), past=(home,)).with_section("personal_context", section)
+    memory = MemoryDocument(facts=(new,), past=(home,)).with_section("personal_context", section)
     return storage, storage.save(ADA, memory)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from memgraph import Context, Memory, MemoryStorage, Policy, Scope, open_storage
+from memgraph import Context, MemoryDocument, MemoryStorage, Policy, Scope, open_storage
 from memgraph.context import ContextResolver, RunContext
 from memgraph.models import Addition, Fact, MemoryUpdate, Turn
 from memgraph.rules.draft import Draft
@@ -31,16 +31,16 @@ def update(**parts: object) -> MemoryUpdate:
     return MemoryUpdate.model_validate({"at": AT, "thread": "t1", "message_ids": ("m1", "m2")} | parts)
 
 
-def draft(memory: Memory | None = None, policy: Policy | None = None, **parts: object) -> Draft:
+def draft(memory: MemoryDocument | None = None, policy: Policy | None = None, **parts: object) -> Draft:
     """A draft of *memory* before any rule has run."""
-    return Draft(memory=memory or Memory(), changes=update(**parts), policy=policy or Policy())
+    return Draft(memory=memory or MemoryDocument(), changes=update(**parts), policy=policy or Policy())
 
 
 def turn(message_id: str, text: str = "I live in Oslo.", role: str = "human") -> Turn:
     return Turn.model_validate({"id": message_id, "role": role, "text": text})
 
 
-def contents(memory: Memory) -> list[str]:
+def contents(memory: MemoryDocument) -> list[str]:
     return [known.content for known in memory.facts]
 
 

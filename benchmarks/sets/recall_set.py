@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memgraph import Memory
+from memgraph import MemoryDocument
 
 SET = Path(__file__).parent / "recall.json"
 LANGUAGES = {"en": "English", "zh": "Chinese"}
@@ -33,7 +33,7 @@ class Persona:
     """A memory, and questions about it."""
 
     language: str
-    memory: Memory
+    memory: MemoryDocument
     questions: tuple[Question, ...]
 
 
@@ -44,4 +44,4 @@ def read_personas() -> list[Persona]:
 
 def _persona(item: Mapping[str, Any]) -> Persona:
     questions = (Question(**each | {"outdated": frozenset(each.get("outdated", ()))}) for each in item["questions"])
-    return Persona(item["language"], Memory(facts=item["facts"]), tuple(questions))
+    return Persona(item["language"], MemoryDocument(facts=item["facts"]), tuple(questions))

@@ -10,7 +10,7 @@ from common import bootstrap
 from sets.intervals import wilson
 from sets.labels import Conversation, Label
 
-from memgraph import Fact, Memory
+from memgraph import Fact, MemoryDocument
 
 Verdict = Literal["right", "duplicate", "forbidden", "junk"]
 """The verdict on a stored fact.
@@ -70,7 +70,7 @@ class Judged:
         return any(fact.category == "correction" and verdict == "right" for fact, verdict in self.facts)
 
 
-def judge(conversation: Conversation, before: Memory, after: Memory) -> Judged:
+def judge(conversation: Conversation, before: MemoryDocument, after: MemoryDocument) -> Judged:
     """Compare what was stored with the labels."""
     known = {fact.id for fact in before.facts}
     stored = [fact for fact in after.facts if fact.id not in known]
@@ -88,7 +88,7 @@ def judge(conversation: Conversation, before: Memory, after: Memory) -> Judged:
     )
 
 
-def _is_lost(fact: Fact, conversation: Conversation, after: Memory) -> bool:
+def _is_lost(fact: Fact, conversation: Conversation, after: MemoryDocument) -> bool:
     """Return whether *fact* was removed and no other fact states the same."""
     labels = _matching(fact, conversation.known)
     return not after.fact(fact.id) and not any(_matching(other, labels) for other in after.facts)

@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.types import interrupt
 
 from memgraph.editing import find_fact
-from memgraph.models import Fact, Memory
+from memgraph.models import Fact, MemoryDocument
 
 AFFIRMATIVE = frozenset(
     {"yes", "y", "true", "ok", "okay", "agree", "agreed", "approve", "approved", "是", "好", "可以", "同意"}
@@ -22,7 +22,7 @@ class ConfirmationRequiredError(Exception):
         self.fact = fact
 
 
-def check_confirmed(memory: Memory, fact_id: str, confirmed: Fact | None) -> Fact:
+def check_confirmed(memory: MemoryDocument, fact_id: str, confirmed: Fact | None) -> Fact:
     """Return the fact *fact_id* if it is a learned one, or a manual one that equals the one *confirmed*.
 
     Raises:

@@ -11,7 +11,7 @@ from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
 from memgraph._concurrency import DaemonExecutor, run_in_thread
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.retrieval.recall import make_recall_pipeline, recall
 from memgraph.settings import Settings
 
@@ -29,7 +29,7 @@ EMBEDDING_SHARE = 0.25
 """Share of the timeout for embedding new facts, and the same for episodes. Later calls embed what is left."""
 WARM_UP_SECONDS = 30.0
 """Maximum seconds that the first call of a process waits for the warm-up, in addition to its own timeout."""
-_EXAMPLE = Memory(facts=(Fact(content="Likes tea."),))
+_EXAMPLE = MemoryDocument(facts=(Fact(content="Likes tea."),))
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from memgraph.context import get_field
 from memgraph.editing import edit_fact, find_fact, remove_fact
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import EditError
-from memgraph.models import Addition, Evidence, Fact, Memory, MemoryUpdate, Turn
+from memgraph.models import Addition, Evidence, Fact, MemoryDocument, MemoryUpdate, Turn
 from memgraph.policy import Policy
 from memgraph.retrieval.recalled import with_recalled
 from memgraph.review import Review
@@ -43,7 +43,7 @@ WAITS = "It waits in quarantine until a person accepts it; nothing was changed."
 class ToolResult(NamedTuple):
     """The memory after a call of a tool, and the answer to the model."""
 
-    memory: Memory
+    memory: MemoryDocument
     text: str
     removed: Fact | None = None
     """The fact that was deleted."""
@@ -63,7 +63,7 @@ class ToolCaller:
     origin: Literal["tool"] | None = None
     """"tool" if the words of the user are those that it reports: no conversation shows them."""
 
-    def turns(self, memory: Memory) -> tuple[Turn, ...]:
+    def turns(self, memory: MemoryDocument) -> tuple[Turn, ...]:
         """Return the turns of the conversation, with what in them is not the user's own words."""
         now = datetime.now(UTC)
         turns = turns_of(self.messages[-MAX_MESSAGES:], at=now, user_names=self.user_names, now=now)
@@ -107,7 +107,7 @@ def count_writes(messages: Sequence[BaseMessage], call_id: str) -> int:
 
 
 def add_tool_fact(
-    memory: Memory, caller: ToolCaller, content: str, *, category: str, confidence: float, quote: str
+    memory: MemoryDocument, caller: ToolCaller, content: str, *, category: str, confidence: float, quote: str
 ) -> ToolResult:
     """Add a fact, if the rules of an update let it pass.
 
@@ -130,7 +130,7 @@ def add_tool_fact(
 
 
 def update_tool_fact(
-    memory: Memory,
+    memory: MemoryDocument,
     caller: ToolCaller,
     fact_id: str,
     confirmed: Fact | None,
@@ -178,7 +178,7 @@ def update_tool_fact(
 
 
 def delete_tool_fact(
-    memory: Memory, caller: ToolCaller, fact_id: str, confirmed: Fact | None, *, quote: str = ""
+    memory: MemoryDocument, caller: ToolCaller, fact_id: str, confirmed: Fact | None, *, quote: str = ""
 ) -> ToolResult:
     """Remove a fact; a manual one must equal *confirmed*.
 
@@ -199,7 +199,7 @@ def delete_tool_fact(
 # -- the rules -------------------------------------------------------------------------------------
 
 
-def _require_quote(memory: Memory, caller: ToolCaller, quote: str) -> None:
+def _require_quote(memory: MemoryDocument, caller: ToolCaller, quote: str) -> None:
     """Refuse a change without words of the user: no content of it could be compared with them."""
     if caller.policy.grounding == "strict":
         problem = SaidWords(caller.turns(memory), memory).quote_problem(quote)
@@ -207,7 +207,7 @@ def _require_quote(memory: Memory, caller: ToolCaller, quote: str) -> None:
             raise EditError(f"not changed: {problem}")
 
 
-def _apply(memory: Memory, caller: ToolCaller, addition: Addition) -> ToolResult:
+def _apply(memory: MemoryDocument, caller: ToolCaller, addition: Addition) -> ToolResult:
     turns = caller.turns(memory)
     found = QuoteFinder(turns).find(addition.quote) if addition.quote.strip() else None
     if found:
@@ -228,7 +228,7 @@ def _apply(memory: Memory, caller: ToolCaller, addition: Addition) -> ToolResult
     raise EditError(f"not remembered: {result.refused[-1].reason if result.refused else 'it changes nothing'}")
 
 
-def _hold_for_review(memory: Memory, after: Memory, caller: ToolCaller, text: str) -> ToolResult:
+def _hold_for_review(memory: MemoryDocument, after: MemoryDocument, caller: ToolCaller, text: str) -> ToolResult:
     """Return *after*, or *memory* with the change in quarantine if a person must approve it."""
     changed = [fact for fact in after.facts if memory.fact(fact.id) != fact]
     removed = [fact.id for fact in memory.facts if after.fact(fact.id) is None]

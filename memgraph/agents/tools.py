@@ -31,7 +31,7 @@ from memgraph.agents.tool_changes import (
 from memgraph.editing import remove_words, update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
-from memgraph.models import ChangeOrigin, Fact, Memory, learned_source
+from memgraph.models import ChangeOrigin, Fact, MemoryDocument, learned_source
 from memgraph.policy import Policy
 from memgraph.retrieval.index_cache import IndexCache
 from memgraph.retrieval.recall import rank_facts
@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 Answer = tuple[str, dict[str, int]]
 """The text for the model, and for the middleware the revision of a changed memory."""
-MemoryChange = Callable[[Memory, Fact | None], ToolResult]
+MemoryChange = Callable[[MemoryDocument, Fact | None], ToolResult]
 """Changes a memory, given the fact for which a person has confirmed the change."""
 
 Runtime = ToolRuntime[Any, Any]
@@ -191,13 +191,13 @@ class MemoryToolkit:
                     return "The user did not agree; nothing was changed.", {}
                 confirmed = required.fact
 
-    def _update(self, identity: UserIdentity, change: Callable[[Memory], ToolResult]) -> Answer:
+    def _update(self, identity: UserIdentity, change: Callable[[MemoryDocument], ToolResult]) -> Answer:
         return self._run(lambda: self._save(identity, change))
 
-    def _save(self, identity: UserIdentity, change: Callable[[Memory], ToolResult]) -> Answer:
+    def _save(self, identity: UserIdentity, change: Callable[[MemoryDocument], ToolResult]) -> Answer:
         results: list[ToolResult] = []
 
-        def apply(memory: Memory) -> Memory:
+        def apply(memory: MemoryDocument) -> MemoryDocument:
             results[:] = [change(memory)]
             return results[0].memory
 

@@ -16,7 +16,7 @@ from memgraph import __version__
 from memgraph.api.auth import Authenticator, AuthMiddleware
 from memgraph.api.docs import docs_routes
 from memgraph.api.middleware import LocalHostMiddleware, MaxBodySizeMiddleware, NoSniffMiddleware
-from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, prefix_openapi
+from memgraph.api.openapi import COMMON_PROBLEMS, DESCRIPTION, MemoryAPI, prefix_openapi
 from memgraph.api.page import add_page
 from memgraph.api.problem_handlers import install_problem_handlers
 from memgraph.api.problems import ProblemDocument, problem
@@ -76,7 +76,7 @@ def create_app(
         IdentityError: If the user id of a token is invalid.
     """
     services = Services(settings, storage=storage)
-    inner = FastAPI(
+    inner = MemoryAPI(
         title="memgraph",
         version=__version__,
         description=DESCRIPTION,

@@ -6,7 +6,10 @@ import json
 from http import HTTPStatus
 from typing import Any
 
+from fastapi import FastAPI
+
 from memgraph.api.problems import problem_docs
+from memgraph.models import MemoryDocument
 
 DESCRIPTION = """
 Read and edit what is remembered of users, recall from it, and submit conversations to learn from.
@@ -35,7 +38,22 @@ COMMON_PROBLEMS = problem_docs(
 PREFIX = "Memgraph"
 """Prepended to schema names: in LangGraph Server's document, a mounted app's schema replaces one of the same name."""
 
+MEMORY = "Memory"
 _SCHEMAS = "#/components/schemas/"
+
+
+class MemoryAPI(FastAPI):
+    """The HTTP API, whose document names the schema of a memory Memory: clients are generated from that name."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema:
+            return self.openapi_schema
+        text = json.dumps(super().openapi())
+        document = json.loads(text.replace(f'"{_SCHEMAS}{MemoryDocument.__name__}"', f'"{_SCHEMAS}{MEMORY}"'))
+        schemas = document["components"]["schemas"]
+        schemas[MEMORY] = schemas.pop(MemoryDocument.__name__)
+        self.openapi_schema = document
+        return document
 
 
 def prefix_openapi(document: dict[str, Any], mounted_at: str) -> dict[str, Any]:

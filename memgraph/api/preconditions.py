@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from memgraph.api.problems import ProblemError
 from memgraph.editing import Change
-from memgraph.models import Episode, Memory
+from memgraph.models import Episode, MemoryDocument
 from memgraph.storage.document import serialize
 from memgraph.storage.episodes import encode_episode
 
@@ -19,7 +19,7 @@ _TAG = re.compile(r'(W/)?"([!#-~\x80-\xff]*)"')
 ANY = "*"
 
 
-State = Memory | Sequence[Episode]
+State = MemoryDocument | Sequence[Episode]
 """What a response shows: a memory, or all episodes of a scope."""
 
 
@@ -29,7 +29,7 @@ def etag_of(state: State) -> str:
     The revision is not enough: an agent without a memory of its own reads its user's at revision 0, and an emptied
     storage starts again at 1.
     """
-    if isinstance(state, Memory):
+    if isinstance(state, MemoryDocument):
         return _format_etag(state.revision, serialize(state)[1])
     return _format_etag(len(state), "".join(map(encode_episode, state)).encode())
 
@@ -56,7 +56,7 @@ def require_if_match(if_match: str | None, change: Change, *, needed: bool = Tru
             "this request overwrites data: send If-Match with the ETag that you read, or * for any state",
         )
 
-    def checked_change(memory: Memory) -> Memory:
+    def checked_change(memory: MemoryDocument) -> MemoryDocument:
         if if_match is not None and not _names(if_match, etag_of(memory)):
             raise ProblemError(
                 HTTPStatus.PRECONDITION_FAILED,

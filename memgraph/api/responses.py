@@ -16,7 +16,7 @@ from memgraph.storage.document import serialize
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from memgraph.models import Memory
+    from memgraph.models import MemoryDocument
 
 JSON = "application/json"
 _PRIVATE = {"Cache-Control": "private, no-cache"}
@@ -33,7 +33,7 @@ def json_response(
     return Response(body, int(status), headers={**_PRIVATE, **tag, **headers}, media_type=JSON)
 
 
-def document_response(memory: Memory, exported: Memory | None = None, **headers: str) -> Response:
+def document_response(memory: MemoryDocument, exported: MemoryDocument | None = None, **headers: str) -> Response:
     """Return *exported*, or *memory* as it is stored, unknown keys included, with the ETag of *memory*."""
     return Response(
         serialize(exported or memory)[1], headers={**_PRIVATE, "ETag": etag_of(memory), **headers}, media_type=JSON

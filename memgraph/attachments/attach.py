@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from langgraph.graph import StateGraph
 
 N = TypeVar("N", bound=Callable[..., Any])
-Memory = str | Mapping[str, Any] | MemoryAttachment | MemoryStore
+MemoryDocument = str | Mapping[str, Any] | MemoryAttachment | MemoryStore
 """What a node may attach: a memory's name, an attachment, or a memory itself."""
 
 STAGE = "stage"
@@ -34,7 +34,7 @@ STAGE = "stage"
 @overload
 def attach(
     node: Runnable[Any, Any],
-    memories: Sequence[Memory] | None = None,
+    memories: Sequence[MemoryDocument] | None = None,
     *,
     manager: StoreSet | None = None,
     stage: Stage | StageAlias = "gen",
@@ -46,7 +46,7 @@ def attach(
 @overload
 def attach(
     node: N,
-    memories: Sequence[Memory] | None = None,
+    memories: Sequence[MemoryDocument] | None = None,
     *,
     manager: StoreSet | None = None,
     stage: Stage | StageAlias = "gen",
@@ -57,7 +57,7 @@ def attach(
 
 def attach(
     node: Any,
-    memories: Sequence[Memory] | None = None,
+    memories: Sequence[MemoryDocument] | None = None,
     *,
     manager: StoreSet | None = None,
     stage: Stage | StageAlias = "gen",
@@ -136,7 +136,7 @@ def _parse_stage(stage: Stage | StageAlias, node: str) -> Stage:
 
 
 def _bind_node(
-    name: str, memories: Sequence[Memory] | None, manager: StoreSet | None, stage: Stage, key: str
+    name: str, memories: Sequence[MemoryDocument] | None, manager: StoreSet | None, stage: Stage, key: str
 ) -> NodeMemory:
     if memories is None:
         memories = manager.attachments.get(name, ()) if manager else ()

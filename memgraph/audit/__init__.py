@@ -1,6 +1,6 @@
 """Audit: find problems in a memory by rules, and suggest fixes. Memory in, findings out.
 
-To add a check, write a function `(Memory, now) -> Iterator[Finding]` and add it to CHECKS.
+To add a check, write a function `(MemoryDocument, now) -> Iterator[Finding]` and add it to CHECKS.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from memgraph.audit.content import about_assistant, instructions, meaningless, s
 from memgraph.audit.findings import Finding, Kind, apply_fixes, rewritten_episodes
 from memgraph.audit.pairs import contradictions, duplicates
 from memgraph.audit.staleness import stale
-from memgraph.models import Episode, Memory
+from memgraph.models import Episode, MemoryDocument
 from memgraph.text.secrets import mask
 
 __all__ = ["CHECKS", "Check", "Finding", "Kind", "apply_fixes", "audit", "mask", "rewritten_episodes"]
 
-Check = Callable[[Memory, datetime], Iterator[Finding]]
+Check = Callable[[MemoryDocument, datetime], Iterator[Finding]]
 
 CHECKS: tuple[Check, ...] = (
     secrets,
@@ -32,7 +32,7 @@ CHECKS: tuple[Check, ...] = (
 """The checks in the order in which findings are shown: the most harmful first."""
 
 
-def audit(memory: Memory, now: datetime, episodes: Sequence[Episode] = ()) -> tuple[Finding, ...]:
+def audit(memory: MemoryDocument, now: datetime, episodes: Sequence[Episode] = ()) -> tuple[Finding, ...]:
     """Return the problems that rules can find in *memory*. Secrets in the findings are masked.
 
     Args:

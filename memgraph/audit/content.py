@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from memgraph.audit.findings import Finding, episode_finding, fact_finding, section_finding
-from memgraph.models import Episode, Memory
+from memgraph.models import Episode, MemoryDocument
 from memgraph.policy import Policy
 from memgraph.retrieval.terms import extract_terms
 from memgraph.text.orders import FOR_ASSISTANT, INSTRUCTION, SELF, TO_ASSISTANT
@@ -25,7 +25,7 @@ _INSTRUCTION_REASON = "it reads like an instruction to a model"
 _UPLOAD_REASON = "it mentions an uploaded file, which no longer exists"
 
 
-def about_assistant(memory: Memory, now: datetime) -> Iterator[Finding]:
+def about_assistant(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
     """Find facts about the assistant. A request to it may be a preference, so removing that is not suggested."""
     del now
     for fact in memory.facts:
@@ -38,7 +38,7 @@ def about_assistant(memory: Memory, now: datetime) -> Iterator[Finding]:
             yield fact_finding("about_assistant", fact, why, remove=False)
 
 
-def instructions(memory: Memory, now: datetime) -> Iterator[Finding]:
+def instructions(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
     """Find text that a model may take for an instruction. For a summary, no fix is suggested."""
     del now
     for fact in memory.facts:
@@ -49,7 +49,7 @@ def instructions(memory: Memory, now: datetime) -> Iterator[Finding]:
             yield section_finding("instruction", name, section.summary, _INSTRUCTION_REASON)
 
 
-def meaningless(memory: Memory, now: datetime) -> Iterator[Finding]:
+def meaningless(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
     """Find facts without any word, facts of a single word, and facts that are too long."""
     del now
     longest = Policy().max_fact_chars
@@ -63,7 +63,7 @@ def meaningless(memory: Memory, now: datetime) -> Iterator[Finding]:
             yield fact_finding("meaningless", fact, "it is a single word without context", remove=False)
 
 
-def secrets(memory: Memory, now: datetime) -> Iterator[Finding]:
+def secrets(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
     """Find keys, passwords and card numbers."""
     del now
     for fact in memory.facts:
@@ -82,7 +82,7 @@ def secrets_in_episodes(episodes: Iterable[Episode]) -> Iterator[Finding]:
             yield episode_finding("secret", episode, f"it contains {secret.kind}", redact(episode.text))
 
 
-def uploads(memory: Memory, now: datetime) -> Iterator[Finding]:
+def uploads(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
     """Find mentions of files that the user uploaded."""
     del now
     for fact in memory.facts:

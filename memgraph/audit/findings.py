@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.models import Episode, Fact, Memory, SectionName
+from memgraph.models import Episode, Fact, MemoryDocument, SectionName
 from memgraph.text.normalize import single_line
 from memgraph.text.secrets import mask, redact
 from memgraph.text.uploads import without_uploads
@@ -95,7 +95,7 @@ REWRITES: Mapping[Kind, Callable[[str], str]] = MappingProxyType({"secret": reda
 """Rewrites of summaries by kind of finding. Several may apply to one summary, so they run one after the other."""
 
 
-def apply_fixes(memory: Memory, findings: Iterable[Finding]) -> Memory:
+def apply_fixes(memory: MemoryDocument, findings: Iterable[Finding]) -> MemoryDocument:
     """Return *memory* with the fixes that *findings* suggest. Manual facts are never removed."""
     findings = tuple(findings)
     removed = {fact_id for finding in findings for fact_id in finding.remove}

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 
 from memgraph.audit.findings import Finding, last_seen, pair_finding
-from memgraph.models import Fact, Memory
+from memgraph.models import Fact, MemoryDocument
 from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.merge import SAME, may_be_same
 from memgraph.text.normalize import fact_key, fold, single_line
@@ -90,7 +90,7 @@ MAX_ORDERED_TERMS = 200
 """Terms at the start of each fact whose order is compared, since the comparison takes quadratic time."""
 
 
-def duplicates(memory: Memory, now: datetime) -> Iterator[Finding]:
+def duplicates(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
     """Find facts with the same content. Manual facts are kept, then the more detailed, then the newer."""
     del now
     removed = set[str]()
@@ -159,7 +159,7 @@ _PREFERS = re.compile(
 )
 
 
-def contradictions(memory: Memory, now: datetime) -> Iterator[Finding]:
+def contradictions(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
     """Find facts that exclude each other. Removing the older is suggested; if they are equally old, nothing is."""
     del now
     seen = set[frozenset[str]]()
@@ -179,14 +179,14 @@ Pair = tuple[Fact, Fact, str]
 """Two facts, and why they contradict each other."""
 
 
-def _replaced_facts(memory: Memory) -> Iterator[Pair]:
+def _replaced_facts(memory: MemoryDocument) -> Iterator[Pair]:
     for fact in memory.facts:
         for old_id in fact.replaces:
             if (old := memory.fact(old_id)) and old.id != fact.id:
                 yield fact, old, "the newer one replaced the other, which is still there"
 
 
-def _conflicting_slots(memory: Memory) -> Iterator[Pair]:
+def _conflicting_slots(memory: MemoryDocument) -> Iterator[Pair]:
     slots = packaged_slots()
     values: defaultdict[tuple[str, str], list[tuple[Fact, SlotValue]]] = defaultdict(list)
     for fact in memory.facts:
@@ -200,7 +200,7 @@ def _conflicting_slots(memory: Memory) -> Iterator[Pair]:
                     yield one, other, f"there can be one {f'{slot} {of}'.strip()} only"
 
 
-def _reversed_preferences(memory: Memory) -> Iterator[Pair]:
+def _reversed_preferences(memory: MemoryDocument) -> Iterator[Pair]:
     seen: dict[tuple[str, str], Fact] = {}
     for fact in memory.facts:
         if match := _PREFERS.fullmatch(single_line(fact.content)):
@@ -210,7 +210,7 @@ def _reversed_preferences(memory: Memory) -> Iterator[Pair]:
             seen.setdefault((first, second), fact)
 
 
-def _negated_facts(memory: Memory) -> Iterator[Pair]:
+def _negated_facts(memory: MemoryDocument) -> Iterator[Pair]:
     current = [fact for fact in memory.facts if fact.effective_category != "correction" and not is_past(fact.content)]
     for one, other in subsumed_pairs(current, lambda fact: content_terms(fact.content)):
         has_same_terms = content_terms(one.content) == content_terms(other.content)

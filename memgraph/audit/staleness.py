@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from memgraph.audit.findings import Finding, fact_finding, last_seen
-from memgraph.models import Fact, Memory, timestamp
+from memgraph.models import Fact, MemoryDocument, timestamp
 
 DATE_GRACE_DAYS = 30
 """Days after which a date has passed."""
@@ -40,7 +40,7 @@ _TEMPORARY = re.compile(
 _CURRENT = re.compile(r"\b(?:currently|right now|at the moment|these days|for now)\b|目前|眼下|最近", re.IGNORECASE)
 
 
-def stale(memory: Memory, now: datetime) -> Iterator[Finding]:
+def stale(memory: MemoryDocument, now: datetime) -> Iterator[Finding]:
     """Find facts that are outdated. Removing a manual fact is never suggested."""
     for fact in memory.facts:
         expired = (f"it was true until {fact.valid_until}", True) if fact.has_expired(timestamp(now)) else None

@@ -10,7 +10,7 @@ from memgraph.background.planning import last_deletion
 if TYPE_CHECKING:
     from memgraph.background.outbox import ConversationKey, Outbox
     from memgraph.background.runner import JobRunner
-    from memgraph.models import Memory, Scope
+    from memgraph.models import MemoryDocument, Scope
 
 POLL_SECONDS = 0.01
 """Interval of checks whether other workers are done."""
@@ -71,7 +71,7 @@ def forget_submissions(outbox: Outbox, scope: Scope, deletion: str, *, now: floa
     return last
 
 
-def discard_forgotten(runner: JobRunner, scope: Scope, tombstone: Memory) -> None:
+def discard_forgotten(runner: JobRunner, scope: Scope, tombstone: MemoryDocument) -> None:
     """Run all jobs of *scope*, dead letters and jobs in review included, after its memory was deleted.
 
     Submissions so far are marked as learned without a model call. Jobs that another worker runs are waited for,

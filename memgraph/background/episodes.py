@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memgraph.background.planning import SubmissionView
     from memgraph.background.serialization import Raw
     from memgraph.context import ContextResolver, RunContext
-    from memgraph.models import Memory, Turn
+    from memgraph.models import MemoryDocument, Turn
 
 logger = logging.getLogger("memgraph.invoker")
 
@@ -36,7 +36,7 @@ class Recording:
 
     key: ConversationKey
     runtime: Runtime[RunContext]
-    memory: Memory
+    memory: MemoryDocument
 
 
 class EpisodeRecorder:

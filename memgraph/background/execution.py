@@ -27,7 +27,7 @@ from memgraph.background.serialization import load_messages
 from memgraph.background.upkeep import BackgroundUpkeep, UpkeepSchedule
 from memgraph.context import Context
 from memgraph.errors import MemgraphError
-from memgraph.models import EMPTY_MEMORY, Memory, MemoryUpdate
+from memgraph.models import EMPTY_MEMORY, MemoryDocument, MemoryUpdate
 from memgraph.policy import Policy
 from memgraph.report import Outcome, Report, Usage
 from memgraph.review import Proposal
@@ -107,7 +107,7 @@ class _Run:
     """Usage since *report*."""
     proposal: Proposal | None = None
     """The proposal it was interrupted with."""
-    memory: Memory = EMPTY_MEMORY
+    memory: MemoryDocument = EMPTY_MEMORY
     """As it was loaded, or saved, last."""
     revised_plan: Plan | None = None
     """The plan to run instead, if the memory was not what the plan assumed."""

@@ -20,7 +20,7 @@ from memgraph.background.serialization import (
     with_first_time,
     with_submission_time,
 )
-from memgraph.models import UNKNOWN_THREAD, Memory
+from memgraph.models import UNKNOWN_THREAD, MemoryDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class SubmissionView:
     deletion: str = ""
     """The last deletion that it is known to be later than, unless it is forgotten."""
 
-    def precedes_deletion(self, memory: Memory) -> bool:
+    def precedes_deletion(self, memory: MemoryDocument) -> bool:
         """Whether it arrived before *memory* was last deleted.
 
         The outbox knows the order, unless the storage itself was called to delete the memory and no job has been run
@@ -64,7 +64,7 @@ class Plan:
     skipped: Sequence[Raw]
 
 
-def plan_learning(views: Sequence[SubmissionView], memory: Memory, thread_id: str | None) -> Plan:
+def plan_learning(views: Sequence[SubmissionView], memory: MemoryDocument, thread_id: str | None) -> Plan:
     """Split *views* of a thread by whether they came before or after *memory* was last deleted."""
     old = [view.messages for view in views if view.precedes_deletion(memory)]
     new = [view.messages for view in views if not view.precedes_deletion(memory)]
@@ -73,12 +73,12 @@ def plan_learning(views: Sequence[SubmissionView], memory: Memory, thread_id: st
     return Plan(order_for_watermark(merge_all(new), new, known), merge_all(old))
 
 
-def last_deletion(memory: Memory) -> str:
+def last_deletion(memory: MemoryDocument) -> str:
     """Return what identifies the last deletion of *memory*; empty if it never was deleted."""
     return memory.forgotten.at if memory.forgotten else ""
 
 
-def deleted_at(memory: Memory) -> float:
+def deleted_at(memory: MemoryDocument) -> float:
     """Return when *memory* was last deleted, in seconds since 1970; minus infinity if it never was."""
     if memory.forgotten is None:
         return float("-inf")

@@ -27,7 +27,7 @@ from memgraph.history.rebuild import (
     sessions_of,
     with_progress,
 )
-from memgraph.models import UNKNOWN_THREAD, ChangeOrigin, Episode, Memory, MemoryChanges, Scope
+from memgraph.models import UNKNOWN_THREAD, ChangeOrigin, Episode, MemoryChanges, MemoryDocument, Scope
 from memgraph.nodes.build_prompt import count_passes
 from memgraph.report import Report
 from memgraph.storage.memory import InMemoryStorage
@@ -48,7 +48,7 @@ OnProgress = Callable[[int, int], None]
 class Rebuild(NamedTuple):
     """What was learned again, and what it would change, or has changed."""
 
-    memory: Memory
+    memory: MemoryDocument
     """The memory with the result."""
     changes: MemoryChanges
     """What differs from the memory before."""
@@ -131,9 +131,9 @@ class Rebuilder:
         """
         episodes = self._storage.episodes(self._scope)
         staged = self._resume(episodes)
-        read, before = episodes[: self._done(staged)], [Memory()]
+        read, before = episodes[: self._done(staged)], [MemoryDocument()]
 
-        def change(memory: Memory) -> Memory:
+        def change(memory: MemoryDocument) -> MemoryDocument:
             before[:] = [memory]
             return self._rebuilt(memory, staged, read)
 
@@ -146,16 +146,16 @@ class Rebuilder:
         """Delete what was learned, if any."""
         discard_rebuild(self._storage, self._scope)
 
-    def _rebuilt(self, memory: Memory, staged: Memory, episodes: Sequence[Episode]) -> Memory:
+    def _rebuilt(self, memory: MemoryDocument, staged: MemoryDocument, episodes: Sequence[Episode]) -> MemoryDocument:
         revisions = iterate_revisions(self._storage, self._scope)
         limit = self._policy.max_past_facts
         return rebuilt_memory(memory, staged, episodes, revisions, at=current_time(), limit=limit)
 
-    def _done(self, staged: Memory) -> int:
+    def _done(self, staged: MemoryDocument) -> int:
         progress = progress_of(staged)
         return progress.episodes if progress else 0
 
-    def _resume(self, episodes: Sequence[Episode]) -> Memory:
+    def _resume(self, episodes: Sequence[Episode]) -> MemoryDocument:
         """Return the document of an earlier rebuild that can go on, else a new one at the same revision."""
         stored = self._storage.load(self._place)
         progress = progress_of(stored)
@@ -164,7 +164,7 @@ class Rebuilder:
         started = initial_memory(self._storage.load(self._scope), episodes)
         return started.model_copy(update={"revision": stored.revision})
 
-    def _store(self, learned: Memory, revision: int) -> Memory:
+    def _store(self, learned: MemoryDocument, revision: int) -> MemoryDocument:
         # without a history: nothing of a rebuild is undone
         with recorded_as(ChangeOrigin(by="rebuild"), self._unrecorded):
             return self._storage.save(self._place, learned.model_copy(update={"revision": revision}))

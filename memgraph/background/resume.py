@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from memgraph.graph import in_memory_saver
-from memgraph.models import UNKNOWN_THREAD, Memory, MemoryUpdate
+from memgraph.models import UNKNOWN_THREAD, MemoryDocument, MemoryUpdate
 from memgraph.report import Usage
 from memgraph.review import fingerprint
 from memgraph.rules.watermark import unlearned_turns, without_progress
@@ -80,7 +80,7 @@ def resume_with_changes(
     yield from resumable.stream(None, thread, interrupt_before=[] if allow_model else [_FIRST_MODEL_NODE], **options)
 
 
-def _still_fit(changes: MemoryUpdate, memory: Memory, new: tuple[str, ...]) -> bool:
+def _still_fit(changes: MemoryUpdate, memory: MemoryDocument, new: tuple[str, ...]) -> bool:
     """Whether the turns are still to be learned, and each summary is still the one that was to be rewritten."""
     return new[: len(changes.message_ids)] == tuple(map(without_progress, changes.message_ids)) and all(
         memory.section(rewrite.section).summary == rewrite.base for rewrite in changes.rewrites

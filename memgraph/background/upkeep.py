@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from memgraph._cache import LRUCache
 from memgraph.errors import MemgraphError
-from memgraph.models import Memory, Scope, Upkeep, timestamp
+from memgraph.models import MemoryDocument, Scope, Upkeep, timestamp
 from memgraph.report import Report
 from memgraph.text.dates import parse_time
 
@@ -32,7 +32,7 @@ class UpkeepSchedule:
     updates: int
     days: int
 
-    def is_due(self, memory: Memory, last: Upkeep | None, now: datetime) -> bool:
+    def is_due(self, memory: MemoryDocument, last: Upkeep | None, now: datetime) -> bool:
         """Return whether *memory* was saved so often since its *last* upkeep, or if that was so long ago."""
         at = parse_time(last.at) if last else None
         is_old = at is not None and now - at >= timedelta(days=self.days)
@@ -63,7 +63,9 @@ class BackgroundUpkeep:
         self._now = now
         self._checked: LRUCache[str, Upkeep] = LRUCache(MAX_CHECKED)
 
-    def run_if_due(self, scope: Scope, memory: Memory, context: Context, config: RunnableConfig) -> Report | None:
+    def run_if_due(
+        self, scope: Scope, memory: MemoryDocument, context: Context, config: RunnableConfig
+    ) -> Report | None:
         """Run the upkeep of *memory*, which an update has just saved, if it is due; return its report if it ran.
 
         One that needs a review is left to `memgraph upkeep`. An error is logged: the update has succeeded.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from memgraph.audit import Finding, Kind
     from memgraph.cli.output import Output
-    from memgraph.models import Episode, Memory, Scope
+    from memgraph.models import Episode, MemoryDocument, Scope
 
 TITLES: Mapping[Kind, str] = MappingProxyType(
     {
@@ -96,7 +96,12 @@ def _own_episodes(ctx: CommandContext, scope: Scope) -> list[Episode]:
 
 
 def _show(
-    ctx: CommandContext, memory: Memory, location: str, episodes: Sequence[Episode] = (), *, fixing: bool = False
+    ctx: CommandContext,
+    memory: MemoryDocument,
+    location: str,
+    episodes: Sequence[Episode] = (),
+    *,
+    fixing: bool = False,
 ) -> tuple[Finding, ...]:
     """Show the findings; unless *fixing* follows, they are the result too."""
     findings = _find(memory, episodes)
@@ -108,7 +113,7 @@ def _show(
     return findings
 
 
-def _find(memory: Memory, episodes: Sequence[Episode] = ()) -> tuple[Finding, ...]:
+def _find(memory: MemoryDocument, episodes: Sequence[Episode] = ()) -> tuple[Finding, ...]:
     from datetime import UTC, datetime
 
     from memgraph.audit import audit
@@ -119,7 +124,7 @@ def _find(memory: Memory, episodes: Sequence[Episode] = ()) -> tuple[Finding, ..
 def _fix(
     ctx: CommandContext,
     scope: Scope,
-    memory: Memory,
+    memory: MemoryDocument,
     episodes: Sequence[Episode],
     findings: tuple[Finding, ...],
     *,
@@ -198,7 +203,7 @@ def _describe_suggestion(finding: Finding) -> str:
     return "remove that part" if finding.rewrite is not None else "review it"
 
 
-def show_difference(output: Output, before: Memory, after: Memory) -> None:
+def show_difference(output: Output, before: MemoryDocument, after: MemoryDocument) -> None:
     """Show what would change, with secrets masked."""
     from memgraph.audit import mask
     from memgraph.cli.output import one_line

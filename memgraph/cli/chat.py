@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memgraph.background.execution import UpdateResult
     from memgraph.cli.chat_reply import ChatTexts, Language
     from memgraph.config.providers import ModelChoice
-    from memgraph.models import Episode, Evidence, Fact, Memory, Scope
+    from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope
     from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
@@ -366,11 +366,11 @@ class Chat:
     def _has_pending(self) -> bool:
         return any(job.key.scope == self.scope for job in [*self.invoker.pending(), *self.invoker.failed()])
 
-    def _load_memory(self) -> Memory:
-        from memgraph.models import Memory
+    def _load_memory(self) -> MemoryDocument:
+        from memgraph.models import MemoryDocument
 
         is_enabled = self.settings.enabled and self.settings.injection_enabled
-        return self.ctx.storage.load(self.scope) if is_enabled else Memory()
+        return self.ctx.storage.load(self.scope) if is_enabled else MemoryDocument()
 
     def _load_episodes(self) -> Sequence[Episode]:
         is_enabled = self.settings.enabled and self.settings.injection_enabled

@@ -11,7 +11,7 @@ from memgraph.cli.output import one_line
 from memgraph.text.dates import local_date
 
 if TYPE_CHECKING:
-    from memgraph.models import Episode, Fact, Memory
+    from memgraph.models import Episode, Fact, MemoryDocument
     from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
 
@@ -83,7 +83,7 @@ def format_noted(texts: ChatTexts, added: Sequence[Fact], removed: Sequence[Fact
 
 
 def find_quotes(
-    pipeline: RecallPipeline, memory: Memory, episodes: Sequence[Episode], text: str
+    pipeline: RecallPipeline, memory: MemoryDocument, episodes: Sequence[Episode], text: str
 ) -> Sequence[ScoredFact | ScoredEpisode]:
     """Return the facts that answer *text*, and what the user said about it that they do not cover, the best first.
 
@@ -122,7 +122,7 @@ def _matched_terms(found: ScoredFact | ScoredEpisode) -> set[str]:
     return {term for word, term in extract_all_words([text])[0] if word in found.matched}
 
 
-def quote_all(memory: Memory, timezone: str) -> Iterator[str]:
+def quote_all(memory: MemoryDocument, timezone: str) -> Iterator[str]:
     """Yield a line for each of the facts in use, the most certain first, as many as a reply quotes."""
     from memgraph.retrieval.fact_index import resolve_superseded
 

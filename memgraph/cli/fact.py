@@ -11,7 +11,7 @@ from memgraph.cli.command import AgentOption, CommandContext, UserOption, add_co
 from memgraph.cli.output import one_line
 
 if TYPE_CHECKING:
-    from memgraph.models import Fact, Memory
+    from memgraph.models import Fact, MemoryDocument
 
 FactId = Annotated[str, typer.Argument(metavar="ID", help="Id of the fact, as listed by `memgraph show`.")]
 CATEGORY_HELP = "preference, knowledge, context, behavior, goal or correction, unless the settings list others."
@@ -47,7 +47,7 @@ def add(
 
     added: list[Fact] = []
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         changed = add_fact(
             memory,
             content,
@@ -81,7 +81,7 @@ def edit(
     """
     from memgraph.editing import edit_fact, find_fact
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         return edit_fact(
             memory,
             fact_id,
@@ -116,7 +116,7 @@ def remove(
 
     removed: list[Fact] = []
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         removed[:] = [find_any_fact(memory, fact_id)]
         return remove_fact(memory, fact_id)
 
@@ -127,14 +127,16 @@ def remove(
         ctx.output.line(f'"{one_line(episode.text)}" (what the user said: removed, too)', indent=2)
 
 
-def _edit(ctx: CommandContext, user: str, agent: str | None, change: Callable[[Memory], Memory]) -> Memory:
+def _edit(
+    ctx: CommandContext, user: str, agent: str | None, change: Callable[[MemoryDocument], MemoryDocument]
+) -> MemoryDocument:
     from memgraph.editing import update_memory
     from memgraph.models import Scope
 
     return update_memory(ctx.storage, Scope(user, agent), change, policy=ctx.settings.policy)
 
 
-def _show(ctx: CommandContext, action: str, fact: Fact, memory: Memory) -> None:
+def _show(ctx: CommandContext, action: str, fact: Fact, memory: MemoryDocument) -> None:
     from memgraph.cli.format import dump_fact, format_fact
 
     ctx.output.line(f"{action}: {fact.id}  {format_fact(fact)}")

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memgraph.cli.output import one_line
-from memgraph.models import Fact, Memory, Scope, SectionName
+from memgraph.models import Fact, MemoryDocument, Scope, SectionName
 from memgraph.sections import section_title
 from memgraph.text.dates import local_date
 
@@ -54,7 +54,7 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else plural}"
 
 
-def dump_memory(memory: Memory) -> dict[str, Any]:
+def dump_memory(memory: MemoryDocument) -> dict[str, Any]:
     """Return the memory as it is stored in JSON."""
     return memory.model_dump(by_alias=True)
 

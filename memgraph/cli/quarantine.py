@@ -11,7 +11,7 @@ from memgraph.cli.output import one_line
 from memgraph.cli.prompts import prompt_line
 
 if TYPE_CHECKING:
-    from memgraph.models import Memory, Quarantined, Scope
+    from memgraph.models import MemoryDocument, Quarantined, Scope
 
 _PROMPT = "accept, reject, quit? [a/r/q] "
 _CHOICES = {"a": "accept", "accept": "accept", "r": "reject", "reject": "reject", "q": "quit", "quit": "quit"}
@@ -63,7 +63,7 @@ def show_held(ctx: CommandContext, scope: Scope, item: Quarantined) -> None:
         line(f"~ {one_line(name)}: {one_line(summary)}", "cyan", indent=2)
 
 
-def _content_of(memory: Memory, fact_id: str) -> str:
+def _content_of(memory: MemoryDocument, fact_id: str) -> str:
     fact = memory.fact(fact_id)
     return fact.content if fact else fact_id
 

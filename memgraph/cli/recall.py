@@ -41,14 +41,14 @@ def recall(
     """
     from memgraph.cli.format import format_scope
     from memgraph.cli.users import load_existing
-    from memgraph.models import Memory, Scope
+    from memgraph.models import MemoryDocument, Scope
     from memgraph.retrieval.recall import make_recall_pipeline
 
     scope = Scope(user, agent)
     is_enabled = ctx.settings.enabled and ctx.settings.injection_enabled
     pipeline = make_recall_pipeline(ctx.settings, max_tokens=budget)
     memory, episodes = (
-        (load_existing(ctx.storage, scope), ctx.storage.episodes(scope)) if is_enabled else (Memory(), ())
+        (load_existing(ctx.storage, scope), ctx.storage.episodes(scope)) if is_enabled else (MemoryDocument(), ())
     )
     vectors = ctx.storage.vectors(scope) if is_enabled else None
     recalled = pipeline.recall(memory, [question], episodes=episodes, vectors=vectors, as_of=as_of)

@@ -9,7 +9,7 @@ import typer
 from memgraph.cli.command import AgentOption, AsOfOption, CommandContext, UserOption, add_command
 
 if TYPE_CHECKING:
-    from memgraph.models import Memory, Scope
+    from memgraph.models import MemoryDocument, Scope
 
 
 def register(app: typer.Typer) -> None:
@@ -51,7 +51,7 @@ def show(
     ctx.output.result(dump_memory(memory))
 
 
-def _show(ctx: CommandContext, scope: Scope, memory: Memory, as_of: str | None) -> None:
+def _show(ctx: CommandContext, scope: Scope, memory: MemoryDocument, as_of: str | None) -> None:
     from memgraph.cli.format import format_dates, format_fact, format_scope, pluralize
 
     line = ctx.output.line
@@ -79,7 +79,7 @@ def _show(ctx: CommandContext, scope: Scope, memory: Memory, as_of: str | None) 
             line(" ".join(filter(None, [f"{fact.id}  {format_fact(fact)}", *notes])), indent=2)
 
 
-def _show_summaries(ctx: CommandContext, memory: Memory) -> None:
+def _show_summaries(ctx: CommandContext, memory: MemoryDocument) -> None:
     """Show the profile and the summaries."""
     from memgraph.cli.format import title_of
     from memgraph.cli.output import one_line
@@ -98,7 +98,7 @@ def _show_summaries(ctx: CommandContext, memory: Memory) -> None:
             line(section.summary, indent=2)
 
 
-def _show_past(ctx: CommandContext, memory: Memory) -> None:
+def _show_past(ctx: CommandContext, memory: MemoryDocument) -> None:
     from memgraph.cli.format import format_dates, format_fact, pluralize
     from memgraph.cli.output import one_line
     from memgraph.text.dates import shown_date

@@ -12,7 +12,7 @@ from memgraph.cli.format import format_fact, pluralize, title_of
 from memgraph.cli.output import one_line
 from memgraph.cli.review_view import show_proposal
 from memgraph.cli.update_view import NOTES, show_result
-from memgraph.models import Memory, MemoryUpdate, Prompt, Refusal, Scope, Turn
+from memgraph.models import MemoryDocument, MemoryUpdate, Prompt, Refusal, Scope, Turn
 from memgraph.profile import render_value
 from memgraph.report import RemovedFact, Report, RewrittenSection, diff
 from memgraph.review import Proposal
@@ -79,9 +79,9 @@ _COMPARED_WITH: Mapping[str, str] = MappingProxyType(
 """The stage that each memory is compared with, so that only the changes of this pass are shown."""
 
 
-def _format_memory(stage: str, before: Before, memory: Memory) -> StageView:
+def _format_memory(stage: str, before: Before, memory: MemoryDocument) -> StageView:
     facts = f"{pluralize(len(memory.facts), 'fact')}, revision {memory.revision}"
-    earlier: Memory | None = before.get(_COMPARED_WITH[stage])
+    earlier: MemoryDocument | None = before.get(_COMPARED_WITH[stage])
     if earlier is None:
         return StageView(facts)
     changes = _format_changes(diff(earlier, memory))
@@ -121,7 +121,7 @@ def _format_response(_stage: str, _before: Before, response: Any) -> StageView: 
 
 
 def _format_update(_stage: str, before: Before, changes: MemoryUpdate) -> StageView:
-    known: Memory = before.get("memory") or Memory()
+    known: MemoryDocument = before.get("memory") or MemoryDocument()
     facts = {fact.id: fact.content for fact in known.facts}
     lines = [
         *(f"+ [{new.category} | {new.confidence:.2f}] {truncate(new.content)}" for new in changes.additions),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from memgraph.cli.output import Output
     from memgraph.importers import ImportReport, Note
-    from memgraph.models import Episode, Memory, Refusal, Scope
+    from memgraph.models import Episode, MemoryDocument, Refusal, Scope
     from memgraph.storage.backups import Backups
 
 
@@ -67,7 +67,7 @@ def export(
     )
 
 
-def _export_markdown(ctx: CommandContext, memory: Memory, file: str | None) -> None:
+def _export_markdown(ctx: CommandContext, memory: MemoryDocument, file: str | None) -> None:
     from memgraph.importers import render_markdown
     from memgraph.text.hidden import show_hidden
 
@@ -179,7 +179,7 @@ def import_(
     )
 
 
-def read_memory(file: str, system: str | None, of: str | None) -> tuple[Memory, ImportReport | None]:
+def read_memory(file: str, system: str | None, of: str | None) -> tuple[MemoryDocument, ImportReport | None]:
     """Read a memory document, or an export of another system together with its import report.
 
     Raises:
@@ -217,7 +217,7 @@ class PendingImport:
 
     def __init__(
         self,
-        imported: Memory,
+        imported: MemoryDocument,
         scope: Scope,
         backups: Backups | None,
         *,
@@ -237,7 +237,7 @@ class PendingImport:
         self._before = imported
         self.held: tuple[Refusal, ...] = ()
 
-    def preview(self, memory: Memory) -> Memory:
+    def preview(self, memory: MemoryDocument) -> MemoryDocument:
         """Return the result for the stored *memory*."""
         from memgraph.editing import admit_document, merge_memory, replace_memory
 
@@ -247,7 +247,7 @@ class PendingImport:
         change = merge_memory if self._backups is None else replace_memory
         return change(memory, imported, trusted=True)
 
-    def apply(self, memory: Memory) -> Memory:
+    def apply(self, memory: MemoryDocument) -> MemoryDocument:
         """Return the result, and write a backup of *memory* if it is replaced."""
         from memgraph.editing import with_episodes
 
@@ -257,7 +257,7 @@ class PendingImport:
             self.saved_backup = str(backup)
         return result
 
-    def counts(self, after: Memory) -> dict[str, int]:
+    def counts(self, after: MemoryDocument) -> dict[str, int]:
         """Count the changes."""
         from memgraph.report import diff
 

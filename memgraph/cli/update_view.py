@@ -14,7 +14,7 @@ from memgraph.report import Report, Usage
 
 if TYPE_CHECKING:
     from memgraph.context import Context
-    from memgraph.models import Memory
+    from memgraph.models import MemoryDocument
 
 NodeOutput = dict[str, Any]
 
@@ -197,7 +197,7 @@ UPKEEP_OUTCOMES: Mapping[str, str] = MappingProxyType(
 def show_result(output: Output, final: Mapping[str, Any], storage: str, outcomes: Mapping[str, str] = OUTCOMES) -> None:
     """Print what changed, the cost, and where the memory is stored."""
     report: Report = final.get("report") or Report()
-    saved: Memory | None = final.get("saved")
+    saved: MemoryDocument | None = final.get("saved")
     output.line()
     output.line(outcomes[final["outcome"]], "bold")
     show_changes(output, report)
@@ -237,7 +237,7 @@ def dump_result(
 ) -> dict[str, Any]:
     """Return the result as a JSON document."""
     report: Report = final.get("report") or Report()
-    saved: Memory | None = final.get("saved")
+    saved: MemoryDocument | None = final.get("saved")
     return {
         "outcome": final["outcome"],
         "user_id": context.user_id,

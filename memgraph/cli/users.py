@@ -12,7 +12,7 @@ from memgraph.errors import MemgraphError, StorageError
 
 if TYPE_CHECKING:
     from memgraph.editing import MemorySummary
-    from memgraph.models import Memory, Scope
+    from memgraph.models import MemoryDocument, Scope
     from memgraph.storage import MemoryStorage
 
 MAX_NAMED = 10
@@ -93,7 +93,7 @@ def _dump(memory: MemorySummary) -> dict[str, Any]:
     return {"agent_name": memory.scope.agent_name, **values}
 
 
-def load_existing(storage: MemoryStorage, scope: Scope) -> Memory:
+def load_existing(storage: MemoryStorage, scope: Scope) -> MemoryDocument:
     """Return the memory of *scope*.
 
     Raises:

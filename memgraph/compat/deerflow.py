@@ -24,7 +24,7 @@ from pydantic import PrivateAttr
 from memgraph.compat.opened_memory import FactFields, OpenedMemory
 from memgraph.editing import merge_memory, missing_episodes, read_document, take_episodes
 from memgraph.errors import MemgraphError
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import CLOSING, may_recall
 
@@ -188,7 +188,7 @@ def _scope(user_id: str | None, agent_name: str | None) -> Scope:
     return Scope(user_id or DEFAULT_USER, agent_name)
 
 
-def _dump(value: Memory | Fact) -> Document:
+def _dump(value: MemoryDocument | Fact) -> Document:
     return value.model_dump(mode="json", by_alias=True)
 
 

@@ -23,7 +23,7 @@ from memgraph.config import load_settings
 from memgraph.editing import remove_words, update_memory
 from memgraph.editing.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from memgraph.errors import ConfigError, EditError
-from memgraph.models import ChangeOrigin, Fact, Memory, Scope, learned_source
+from memgraph.models import ChangeOrigin, Fact, MemoryDocument, Scope, learned_source
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import may_recall
 from memgraph.storage import MemoryStorage, open_storage
@@ -88,9 +88,9 @@ class NamespacedMemory:
         config = ensure_config() if runtime is None else runtime.config
         _, scope = self._resolve(config)
         caller = self._caller(runtime, config)
-        results: list[tuple[Memory, ToolResult]] = []
+        results: list[tuple[MemoryDocument, ToolResult]] = []
 
-        def apply(memory: Memory) -> Memory:
+        def apply(memory: MemoryDocument) -> MemoryDocument:
             results[:] = [(memory, _apply(memory, caller, action, mask(content or ""), fact_id))]
             return results[0][1].memory
 
@@ -142,7 +142,7 @@ class NamespacedMemory:
         )
 
 
-def _apply(memory: Memory, caller: ToolCaller, action: Action, content: str, fact_id: str) -> ToolResult:
+def _apply(memory: MemoryDocument, caller: ToolCaller, action: Action, content: str, fact_id: str) -> ToolResult:
     if action == "delete":
         return delete_tool_fact(memory, caller, fact_id, None)
     if action == "update":
@@ -151,7 +151,7 @@ def _apply(memory: Memory, caller: ToolCaller, action: Action, content: str, fac
     return add_tool_fact(memory, caller, content, category=category, confidence=confidence, quote="")
 
 
-def _answer(action: Action, fact_id: str, before: Memory, result: ToolResult) -> str:
+def _answer(action: Action, fact_id: str, before: MemoryDocument, result: ToolResult) -> str:
     """Return LangMem's answer if the memory was changed as asked, else what happened instead."""
     known = {fact.id for fact in before.facts}
     new = next((fact.id for fact in result.memory.facts if fact.id not in known), None)

@@ -12,7 +12,7 @@ from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.config import load_settings, make_storage
 from memgraph.editing import add_fact, edit_fact, remove_fact, remove_words, update_memory
 from memgraph.errors import EditError
-from memgraph.models import UNKNOWN_THREAD, ChangeOrigin, Fact, Memory, Scope
+from memgraph.models import UNKNOWN_THREAD, ChangeOrigin, Fact, MemoryDocument, Scope
 from memgraph.retrieval.recall import make_recall_pipeline
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class OpenedMemory:
         self.invoker = BackgroundInvoker(settings=self.settings, storage=self.storage, model=model)
         self.recall = make_recall_pipeline(self.settings)
 
-    def change(self, scope: Scope, change: Callable[[Memory], Memory]) -> Memory:
+    def change(self, scope: Scope, change: Callable[[MemoryDocument], MemoryDocument]) -> MemoryDocument:
         """Save what *change* makes of the memory of *scope*.
 
         Raises:
@@ -72,11 +72,11 @@ class OpenedMemory:
         except ConfirmationRequiredError as error:
             raise EditError("the user wrote this fact, and only the user may change it") from error
 
-    def add(self, scope: Scope, content: str, category: str, confidence: float) -> tuple[Memory, str | None]:
+    def add(self, scope: Scope, content: str, category: str, confidence: float) -> tuple[MemoryDocument, str | None]:
         """Add a fact; return the memory, and the id of the fact, None if it is not in the memory."""
         known = set[str]()
 
-        def add(memory: Memory) -> Memory:
+        def add(memory: MemoryDocument) -> MemoryDocument:
             known.clear()
             known.update(fact.id for fact in memory.facts)
             if self._edited_by == "tool":
@@ -88,10 +88,10 @@ class OpenedMemory:
         memory = self.change(scope, add)
         return memory, next((fact.id for fact in memory.facts if fact.id not in known), None)
 
-    def edit(self, scope: Scope, fact_id: str, fields: FactFields) -> Memory:
+    def edit(self, scope: Scope, fact_id: str, fields: FactFields) -> MemoryDocument:
         """Change a fact; KeyError if there is none."""
 
-        def edit(memory: Memory) -> Memory:
+        def edit(memory: MemoryDocument) -> MemoryDocument:
             _require(memory, fact_id)
             if self._edited_by == "tool":
                 return update_tool_fact(memory, self._caller, fact_id, None, **fields).memory
@@ -99,11 +99,11 @@ class OpenedMemory:
 
         return self.change(scope, edit)
 
-    def remove(self, scope: Scope, fact_id: str) -> Memory:
+    def remove(self, scope: Scope, fact_id: str) -> MemoryDocument:
         """Remove a fact, and the words of the user that only it rests on; KeyError if there is none."""
         fact = _require(self.storage.load(scope), fact_id)
 
-        def remove(memory: Memory) -> Memory:
+        def remove(memory: MemoryDocument) -> MemoryDocument:
             _require(memory, fact_id)
             if self._edited_by == "tool":
                 return delete_tool_fact(memory, self._caller, fact_id, None).memory
@@ -126,7 +126,7 @@ class OpenedMemory:
         return ToolCaller((), "", UNKNOWN_THREAD, (), policy, self.settings.review)
 
 
-def _require(memory: Memory, fact_id: str) -> Fact:
+def _require(memory: MemoryDocument, fact_id: str) -> Fact:
     fact = memory.fact(fact_id)
     if fact is None:
         raise KeyError(fact_id)

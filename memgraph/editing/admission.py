@@ -11,7 +11,7 @@ from memgraph.models import (
     MAX_OF_THREAD,
     DocumentModel,
     Fact,
-    Memory,
+    MemoryDocument,
     Refusal,
     StoredProfile,
     learned_source,
@@ -35,11 +35,11 @@ _SomeFact = TypeVar("_SomeFact", bound=Fact)
 class AdmittedDocument(NamedTuple):
     """What a memory takes of a document, and what was held back or changed, with the reasons."""
 
-    memory: Memory
+    memory: MemoryDocument
     held: tuple[Refusal, ...]
 
 
-def admit_document(imported: Memory, memory: Memory) -> AdmittedDocument:
+def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> AdmittedDocument:
     """Return what *memory* may take of *imported*, which may come from anywhere.
 
     Its facts are learned ones of the origin "import", except those that a person wrote in *memory*; watermarks are
@@ -66,7 +66,7 @@ def admit_document(imported: Memory, memory: Memory) -> AdmittedDocument:
 
 
 def _admit_facts(
-    facts: Sequence[_SomeFact], cleaned: Sequence[_SomeFact], memory: Memory
+    facts: Sequence[_SomeFact], cleaned: Sequence[_SomeFact], memory: MemoryDocument
 ) -> tuple[tuple[_SomeFact, ...], list[tuple[_SomeFact, str]]]:
     """Return those that are admitted, and those of which there is something to report; these may be admitted, too."""
     manual = [fact for fact in memory.facts if fact.is_manual]
@@ -107,7 +107,9 @@ def _admit_profile(profile: StoredProfile) -> tuple[StoredProfile, list[Refusal]
     return profile.model_copy(update={"values": values}) if held else profile, held
 
 
-def _admit_summaries(admitted: Memory, imported: Memory, memory: Memory) -> tuple[Memory, list[Refusal]]:
+def _admit_summaries(
+    admitted: MemoryDocument, imported: MemoryDocument, memory: MemoryDocument
+) -> tuple[MemoryDocument, list[Refusal]]:
     """Return *admitted* with the sentences that are admitted, and the summaries that differ from those of *imported*.
 
     One that *memory* has stays as it is.

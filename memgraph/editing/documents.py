@@ -11,7 +11,7 @@ from memgraph._validation import field_errors
 from memgraph.editing.admission import admit_document
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
-from memgraph.models import DocumentModel, Episode, Fact, Memory, PastFact, StoredProfile
+from memgraph.models import DocumentModel, Episode, Fact, MemoryDocument, PastFact, StoredProfile
 from memgraph.policy import Policy
 from memgraph.storage.document import decode
 from memgraph.text.episodes import kept_words
@@ -29,7 +29,7 @@ _EPISODES = TypeAdapter(tuple[Episode, ...])
 _Part = TypeVar("_Part", bound=DocumentModel)
 
 
-def read_document(data: bytes, name: str) -> Memory:
+def read_document(data: bytes, name: str) -> MemoryDocument:
     """Parse a memory document, in any format that was ever released.
 
     Args:
@@ -55,14 +55,14 @@ def read_document(data: bytes, name: str) -> Memory:
     return memory
 
 
-def with_episodes(memory: Memory, episodes: Sequence[Episode]) -> Memory:
+def with_episodes(memory: MemoryDocument, episodes: Sequence[Episode]) -> MemoryDocument:
     """Return *memory* with *episodes* under the key `episodes`, for an export or a backup; unchanged without any."""
     if not episodes:
         return memory
     return memory.model_copy(update={EPISODES: [episode.model_dump(by_alias=True) for episode in episodes]})
 
 
-def take_episodes(memory: Memory) -> tuple[Memory, tuple[Episode, ...]]:
+def take_episodes(memory: MemoryDocument) -> tuple[MemoryDocument, tuple[Episode, ...]]:
     """Return an imported memory without its key `episodes`, and what it holds, as far as a memory keeps such words.
 
     Raises:
@@ -90,7 +90,7 @@ def missing_episodes(stored: Sequence[Episode], imported: Sequence[Episode], pol
     return [episode for episode in imported if episode.id not in known]
 
 
-def merge_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -> Memory:
+def merge_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted: bool = False) -> MemoryDocument:
     """Return *memory* with new facts, missing summaries and missing unknown keys from *imported*.
 
     Args:
@@ -125,7 +125,7 @@ def merge_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -> 
     return merged if merged == memory else merged.model_copy(update={"last_updated": current_time()})
 
 
-def replace_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -> Memory:
+def replace_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted: bool = False) -> MemoryDocument:
     """Return *imported* as the next version of *memory*.
 
     The watermarks of *memory* are kept, so that messages it has learned from are not learned again.
@@ -146,7 +146,7 @@ def replace_memory(memory: Memory, imported: Memory, *, trusted: bool = False) -
     )
 
 
-def _new_facts(memory: Memory, imported: Memory) -> list[Fact]:
+def _new_facts(memory: MemoryDocument, imported: MemoryDocument) -> list[Fact]:
     """Return the facts of *imported* whose content *memory* does not have, under ids that it does not have."""
     known = {fact_key(fact.content) for fact in memory.facts}
     ids = {fact.id for fact in memory.facts}
@@ -160,13 +160,13 @@ def _new_facts(memory: Memory, imported: Memory) -> list[Fact]:
     return added
 
 
-def _new_past(memory: Memory, imported: Memory) -> list[PastFact]:
+def _new_past(memory: MemoryDocument, imported: MemoryDocument) -> list[PastFact]:
     """Return the past facts of *imported* whose ids *memory* does not have."""
     known = {fact.id for fact in (*memory.facts, *memory.past)}
     return [fact for fact in imported.past if fact.id not in known]
 
 
-def _with_missing_summaries(memory: Memory, imported: Memory) -> Memory:
+def _with_missing_summaries(memory: MemoryDocument, imported: MemoryDocument) -> MemoryDocument:
     for name, section in imported.sections():
         own = memory.section(name)
         if own.summary:
@@ -185,7 +185,7 @@ def _with_missing_values(own: StoredProfile, other: StoredProfile) -> StoredProf
     return _fill(own.model_copy(update={"values": values, "updated_at": at}), other)
 
 
-def _with_missing_keys(memory: Memory, imported: Memory) -> Memory:
+def _with_missing_keys(memory: MemoryDocument, imported: MemoryDocument) -> MemoryDocument:
     parts = {"user": _fill(memory.user, imported.user), "history": _fill(memory.history, imported.history)}
     return _fill(memory, imported).model_copy(update=parts)
 

@@ -15,7 +15,7 @@ from memgraph.models import (
     SECTIONS,
     Evidence,
     Fact,
-    Memory,
+    MemoryDocument,
     Section,
     SectionName,
     new_fact_id,
@@ -39,7 +39,7 @@ DEFAULT_CONFIDENCE = 1.0
 
 
 def add_fact(
-    memory: Memory,
+    memory: MemoryDocument,
     content: str,
     *,
     category: str = DEFAULT_CATEGORY,
@@ -48,7 +48,7 @@ def add_fact(
     evidence: Sequence[Evidence] = (),
     categories: Collection[str] = tuple(CATEGORIES),
     by_person: bool = False,
-) -> Memory:
+) -> MemoryDocument:
     """Return *memory* with a manual fact appended.
 
     Args:
@@ -79,7 +79,7 @@ def add_fact(
 
 
 def edit_fact(
-    memory: Memory,
+    memory: MemoryDocument,
     fact_id: str,
     *,
     content: str | None = None,
@@ -88,7 +88,7 @@ def edit_fact(
     source_error: str | None = None,
     categories: Collection[str] = tuple(CATEGORIES),
     by_person: bool = False,
-) -> Memory:
+) -> MemoryDocument:
     """Return *memory* with the given fields of the fact *fact_id* changed; the fact is manual from then on.
 
     Its category is one of *categories*, or stays: one that is no longer configured is kept. *by_person* is that of
@@ -119,7 +119,7 @@ def edit_fact(
     return _with_facts(memory, tuple(edited if other.id == fact_id else other for other in memory.facts))
 
 
-def remove_fact(memory: Memory, fact_id: str) -> Memory:
+def remove_fact(memory: MemoryDocument, fact_id: str) -> MemoryDocument:
     """Return *memory* without the fact *fact_id*, which may be learned, manual or past.
 
     Raises:
@@ -131,13 +131,13 @@ def remove_fact(memory: Memory, fact_id: str) -> Memory:
     return _with_facts(memory.model_copy(update={"past": past}), kept)
 
 
-def unused_evidence(memory: Memory, removed: Fact) -> frozenset[str]:
+def unused_evidence(memory: MemoryDocument, removed: Fact) -> frozenset[str]:
     """Return the ids of the episodes that *removed* rests on, and no fact of *memory* does, current or past."""
     used = {item.episode for fact in (*memory.facts, *memory.past) for item in fact.evidence}
     return frozenset(item.episode for item in removed.evidence if item.episode) - used
 
 
-def find_any_fact(memory: Memory, fact_id: str) -> Fact:
+def find_any_fact(memory: MemoryDocument, fact_id: str) -> Fact:
     """Return the current or past fact *fact_id*.
 
     Raises:
@@ -146,7 +146,7 @@ def find_any_fact(memory: Memory, fact_id: str) -> Fact:
     return memory.fact(fact_id) or memory.past_fact(fact_id) or find_fact(memory, fact_id)
 
 
-def find_fact(memory: Memory, fact_id: str) -> Fact:
+def find_fact(memory: MemoryDocument, fact_id: str) -> Fact:
     """Return the current fact *fact_id*.
 
     Raises:
@@ -164,13 +164,13 @@ def find_fact(memory: Memory, fact_id: str) -> Fact:
 
 
 def edit_section(
-    memory: Memory,
+    memory: MemoryDocument,
     name: SectionName,
     summary: str,
     *,
     sections: Collection[str] = tuple(SECTIONS),
     by_person: bool = False,
-) -> Memory:
+) -> MemoryDocument:
     """Return *memory* with the summary *name* replaced; an empty text removes the summary.
 
     An update whose model saw the old text will not overwrite the new one. The name is one of *sections*, those that
@@ -218,7 +218,7 @@ def _validate_source_error(source_error: str | None, category: str, *, by_person
     return text and _admitted(text, "source_error", by_person=by_person)
 
 
-def _validate_content(content: str, memory: Memory, *, ignored_id: str | None = None, by_person: bool) -> str:
+def _validate_content(content: str, memory: MemoryDocument, *, ignored_id: str | None = None, by_person: bool) -> str:
     """Return *content*, stripped, if it is valid and admitted and no fact but *ignored_id* has the same content."""
     content = _admitted(validate_text(content, "a fact"), "a fact", by_person=by_person)
     key = fact_key(content)
@@ -228,5 +228,5 @@ def _validate_content(content: str, memory: Memory, *, ignored_id: str | None = 
     return content
 
 
-def _with_facts(memory: Memory, facts: tuple[Fact, ...]) -> Memory:
+def _with_facts(memory: MemoryDocument, facts: tuple[Fact, ...]) -> MemoryDocument:
     return memory.model_copy(update={"facts": facts, "last_updated": current_time()})

@@ -10,7 +10,7 @@ from memgraph.errors import EditError
 from memgraph.history.rebuild import progress_of, rebuild_scope
 from memgraph.history.revert import Revert, Source, revert
 from memgraph.history.undo import FactHistory, Undo, find_undoable, memory_at, trace_fact, undo
-from memgraph.models import ChangeOrigin, Memory, Revision, Scope
+from memgraph.models import ChangeOrigin, MemoryDocument, Revision, Scope
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
 from memgraph.storage.backups import Backups
@@ -72,7 +72,7 @@ def undo_revision(
         raise EditError(f"revision {revision.revision} deleted the memory; what it had is gone")
     done: list[Undo] = []
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         done[:] = [undo(memory, revision, at=current_time(), relearn=relearn, partial=partial)]
         return done[0].memory
 
@@ -113,7 +113,7 @@ def revert_source(
     episodes = storage.episodes(scope)
     done: list[Revert] = []
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         done[:] = [revert(memory, storage.revisions(scope), episodes, source, at=current_time())]
         return done[0].memory
 
@@ -155,7 +155,7 @@ def discard_copies(storage: MemoryStorage, scope: Scope, backups: Backups) -> in
     return backups.delete(scope)
 
 
-def load_revision(storage: MemoryStorage, scope: Scope, number: int) -> Memory:
+def load_revision(storage: MemoryStorage, scope: Scope, number: int) -> MemoryDocument:
     """Return the memory of *scope* as it was at revision *number*.
 
     Raises:

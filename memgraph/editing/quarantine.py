@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import EditError
-from memgraph.models import MANUAL, Fact, Memory, Quarantined, Section
+from memgraph.models import MANUAL, Fact, MemoryDocument, Quarantined, Section
 from memgraph.policy import Policy
 from memgraph.retrieval.render import may_recall
 from memgraph.rules.past import end_facts
@@ -12,7 +12,7 @@ from memgraph.sections import section_name
 from memgraph.text.normalize import fact_key
 
 
-def find_quarantined(memory: Memory, change_id: str) -> Quarantined:
+def find_quarantined(memory: MemoryDocument, change_id: str) -> Quarantined:
     """Return the change *change_id* in quarantine.
 
     Raises:
@@ -24,7 +24,7 @@ def find_quarantined(memory: Memory, change_id: str) -> Quarantined:
     return found
 
 
-def accept_quarantined(memory: Memory, change_id: str) -> Memory:
+def accept_quarantined(memory: MemoryDocument, change_id: str) -> MemoryDocument:
     """Return *memory* with the change *change_id* applied.
 
     What its facts replace is past, manual facts too, since a person decides; only learned facts are removed otherwise.
@@ -50,7 +50,7 @@ def accept_quarantined(memory: Memory, change_id: str) -> Memory:
     return reject_quarantined(accepted, change_id).model_copy(update={"last_updated": at})
 
 
-def reject_quarantined(memory: Memory, change_id: str) -> Memory:
+def reject_quarantined(memory: MemoryDocument, change_id: str) -> MemoryDocument:
     """Return *memory* without the change *change_id* in quarantine.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from memgraph.editing.facts import unused_evidence
 from memgraph.errors import EditError, ForgottenError, RevisionConflictError
-from memgraph.models import ChangeOrigin, Episode, Fact, Memory, Scope
+from memgraph.models import ChangeOrigin, Episode, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
 from memgraph.storage.document import serialize
@@ -20,7 +20,7 @@ MAX_DOCUMENT_BYTES = 50_000_000
 """Maximum bytes of a document after an edit or an import."""
 _JITTER_SECONDS = 0.01
 
-Change = Callable[[Memory], Memory]
+Change = Callable[[MemoryDocument], MemoryDocument]
 
 
 def update_memory(
@@ -30,7 +30,7 @@ def update_memory(
     *,
     origin: ChangeOrigin | None = None,
     policy: Policy | None = None,
-) -> Memory:
+) -> MemoryDocument:
     """Load the memory of *scope*, change it and save it; retry if another writer saved or deleted it meanwhile.
 
     Args:
@@ -63,7 +63,7 @@ def update_memory(
     raise RevisionConflictError(scope, memory.revision)
 
 
-def check_limits(before: Memory, after: Memory, policy: Policy) -> None:
+def check_limits(before: MemoryDocument, after: MemoryDocument, policy: Policy) -> None:
     """Refuse a change by which a memory grows beyond its limits. A memory that exceeds them can still be made smaller.
 
     Manual and learned facts count separately: facts that updates learned leave a person's room free.
@@ -91,7 +91,7 @@ class FactWords(NamedTuple):
     """Another fact rests on these."""
 
 
-def remove_words(storage: MemoryStorage, scope: Scope, memory: Memory, removed: Fact) -> FactWords:
+def remove_words(storage: MemoryStorage, scope: Scope, memory: MemoryDocument, removed: Fact) -> FactWords:
     """Remove the episodes that *removed* rests on, and no fact of *memory* does: recall would find its words in them.
 
     Args:

@@ -17,8 +17,8 @@ from memgraph.models import (
     Fact,
     IdsChange,
     KeyChange,
-    Memory,
     MemoryChanges,
+    MemoryDocument,
     PastFact,
     Quarantined,
     Section,
@@ -51,11 +51,11 @@ class EntryConflict(NamedTuple):
 class Reversal(NamedTuple):
     """The memory as it was before, except for the entries in *conflicts*, which are as they were."""
 
-    memory: Memory
+    memory: MemoryDocument
     conflicts: tuple[EntryConflict, ...]
 
 
-def changes_between(before: Memory, after: Memory) -> MemoryChanges:
+def changes_between(before: MemoryDocument, after: MemoryDocument) -> MemoryChanges:
     """Return the entries that differ. It takes 1 ms for 1,000 facts of which few differ."""
     return MemoryChanges(
         facts=_entry_changes(EntryChange[Fact], _by_id(before.facts), _by_id(after.facts)),
@@ -72,7 +72,7 @@ def changes_between(before: Memory, after: Memory) -> MemoryChanges:
     )
 
 
-def reverse(memory: Memory, changes: MemoryChanges, *, with_threads: bool = True) -> Reversal:
+def reverse(memory: MemoryDocument, changes: MemoryChanges, *, with_threads: bool = True) -> Reversal:
     """Return *memory* before *changes*.
 
     An entry that is as it was before stays as it is. One that is neither as before nor as after was changed since:
@@ -311,14 +311,16 @@ def _without_asked(upkeep: Upkeep) -> Upkeep:
 # -- other keys -----------------------------------------------------------------------------------
 
 
-def _keys(memory: Memory, parent: Literal["", "user", "history"]) -> dict[str, str]:
+def _keys(memory: MemoryDocument, parent: Literal["", "user", "history"]) -> dict[str, str]:
     """Return the unknown keys of a part of the document, and for the document its own smaller fields, as JSON."""
     part = getattr(memory, parent) if parent else memory
     own = {name: getattr(memory, name) for name in _DOCUMENT_FIELDS} if not parent else {}
     return {name: to_json(value).decode() for name, value in (own | (part.model_extra or {})).items()}
 
 
-def _with_keys(memory: Memory, parent: Literal["", "user", "history"], keys: Mapping[str, str]) -> Memory:
+def _with_keys(
+    memory: MemoryDocument, parent: Literal["", "user", "history"], keys: Mapping[str, str]
+) -> MemoryDocument:
     if not parent:
         return _with_extra(memory, keys)
     return memory.model_copy(update={parent: _with_extra(getattr(memory, parent), keys)})

@@ -12,7 +12,7 @@ from memgraph.models import (
     DocumentModel,
     Episode,
     Fact,
-    Memory,
+    MemoryDocument,
     PastFact,
     Quarantined,
     Revision,
@@ -47,13 +47,13 @@ class RebuildProgress(DocumentModel):
         return self.model == model and is_same and self.episodes <= len(episodes)
 
 
-def progress_of(memory: Memory) -> RebuildProgress | None:
+def progress_of(memory: MemoryDocument) -> RebuildProgress | None:
     """Return how far the rebuild is that *memory* is the document of; None if it is another document."""
     stored = (memory.model_extra or {}).get(_KEY)
     return RebuildProgress.model_validate(stored) if isinstance(stored, dict) else None
 
 
-def with_progress(memory: Memory, progress: RebuildProgress) -> Memory:
+def with_progress(memory: MemoryDocument, progress: RebuildProgress) -> MemoryDocument:
     """Return the document of a rebuild with its progress."""
     return memory.model_copy(update={_KEY: progress.model_dump()})
 
@@ -98,10 +98,10 @@ def sessions_of(episodes: Iterable[Episode]) -> list[Session]:
     return found
 
 
-def initial_memory(memory: Memory, episodes: Iterable[Episode]) -> Memory:
+def initial_memory(memory: MemoryDocument, episodes: Iterable[Episode]) -> MemoryDocument:
     """Return the document with which a rebuild begins: what *episodes* cannot teach again is known from the start."""
     rests_on = _Learnable(episodes)
-    return Memory(facts=tuple(fact for fact in memory.facts if fact not in rests_on))
+    return MemoryDocument(facts=tuple(fact for fact in memory.facts if fact not in rests_on))
 
 
 class _Learnable:
@@ -127,8 +127,14 @@ class _Learnable:
 
 
 def rebuilt_memory(
-    memory: Memory, learned: Memory, episodes: Sequence[Episode], revisions: Iterable[Revision], *, at: str, limit: int
-) -> Memory:
+    memory: MemoryDocument,
+    learned: MemoryDocument,
+    episodes: Sequence[Episode],
+    revisions: Iterable[Revision],
+    *,
+    at: str,
+    limit: int,
+) -> MemoryDocument:
     """Return *memory* in which what was learned from *episodes* is replaced by *learned*.
 
     What a person wrote or edited stays, and what a person removed, undid or reverted does not return. So do what was
@@ -188,7 +194,7 @@ class _Decisions:
         return item.id not in self._items and not (item.facts and known)
 
 
-def _with_summaries(memory: Memory, learned: Memory, decided: _Decisions) -> Memory:
+def _with_summaries(memory: MemoryDocument, learned: MemoryDocument, decided: _Decisions) -> MemoryDocument:
     for name, section in learned.sections():
         is_new = section.summary and section.summary != memory.section(name).summary
         if is_new and name not in decided.sections:
@@ -204,7 +210,7 @@ class _Names:
         learned: What was learned from the episodes.
     """
 
-    def __init__(self, memory: Memory, learned: Memory) -> None:
+    def __init__(self, memory: MemoryDocument, learned: MemoryDocument) -> None:
         self._past = {fact_key(fact.content): fact for fact in memory.past}
         self._known: dict[str, Fact] = {**self._past, **{fact_key(fact.content): fact for fact in memory.facts}}
         self._ids: dict[str, str] = {}

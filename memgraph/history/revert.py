@@ -14,8 +14,8 @@ from memgraph.models import (
     Episode,
     Evidence,
     Fact,
-    Memory,
     MemoryChanges,
+    MemoryDocument,
     PastFact,
     Quarantined,
     Revision,
@@ -53,7 +53,7 @@ class Source(NamedTuple):
 class Revert(NamedTuple):
     """What is different without a source."""
 
-    memory: Memory
+    memory: MemoryDocument
     """The memory without it."""
     changes: MemoryChanges
     """What differs from the memory before; empty if nothing came from it."""
@@ -62,7 +62,7 @@ class Revert(NamedTuple):
 
 
 def revert(
-    memory: Memory, revisions: Iterable[Revision], episodes: Sequence[Episode], source: Source, *, at: str
+    memory: MemoryDocument, revisions: Iterable[Revision], episodes: Sequence[Episode], source: Source, *, at: str
 ) -> Revert:
     """Return *memory* without what rests only on *source*.
 
@@ -88,7 +88,7 @@ def revert(
     return Revert(reverted, changes_between(memory, reverted), (*conflicts, *repeated))
 
 
-def _reversed(memory: Memory, entries: Iterable[Revision]) -> tuple[Memory, list[EntryConflict]]:
+def _reversed(memory: MemoryDocument, entries: Iterable[Revision]) -> tuple[MemoryDocument, list[EntryConflict]]:
     """Return *memory* before the changes of *entries*, and the summaries that were rewritten since.
 
     Facts that were changed since are not conflicts: their evidence decides.
@@ -108,7 +108,7 @@ def _reversed(memory: Memory, entries: Iterable[Revision]) -> tuple[Memory, list
     return memory, list(conflicts.values())
 
 
-def _without_sentences(memory: Memory, change: EntryChange[Section]) -> tuple[Memory, bool]:
+def _without_sentences(memory: MemoryDocument, change: EntryChange[Section]) -> tuple[MemoryDocument, bool]:
     """Return *memory* without the sentences that *change* added to a summary, and whether all of them were there."""
     before, after = (_sentences(part.summary) if part else [] for part in (change.before, change.after))
     added = frozenset(after) - frozenset(before)
@@ -138,7 +138,7 @@ class _Evidence:
         self._episodes = {episode.id: episode for episode in episodes}
         self._threads_confirming = _threads_confirming(history, source)
 
-    def without_source(self, memory: Memory) -> Memory:
+    def without_source(self, memory: MemoryDocument) -> MemoryDocument:
         """Return *memory* in which nothing learned rests on the source."""
         quarantine = tuple(item for item in memory.quarantine if not self._holds_only_source(item))
         if len(quarantine) < len(memory.quarantine):
@@ -207,7 +207,7 @@ def _threads_confirming(history: Sequence[Revision], source: Source) -> dict[str
     }
 
 
-def _with_current(memory: Memory, reverted: Memory) -> Memory:
+def _with_current(memory: MemoryDocument, reverted: MemoryDocument) -> MemoryDocument:
     """Return *reverted* in which those past facts are current that ended only because of what is gone.
 
     A fact that would return, but whose successor was superseded by one that stays, ended because of that one. Of

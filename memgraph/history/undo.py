@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from memgraph.errors import EditError
 from memgraph.history.diff import EntryConflict, reverse
-from memgraph.models import Fact, Memory, PastFact, Revision
+from memgraph.models import Fact, MemoryDocument, PastFact, Revision
 from memgraph.text.normalize import fact_key
 
 UndoOutcome = Literal["undone", "partly_undone", "conflicts", "nothing"]
@@ -26,7 +26,7 @@ class Undo(NamedTuple):
     outcome: UndoOutcome
     revision: Revision
     """The one that is undone."""
-    memory: Memory
+    memory: MemoryDocument
     """The memory after it."""
     conflicts: tuple[EntryConflict, ...] = ()
     """What stays as it is."""
@@ -44,7 +44,7 @@ class FactHistory(NamedTuple):
     """Those that changed it, the newest first."""
 
 
-def undo(memory: Memory, revision: Revision, *, at: str, relearn: bool = False, partial: bool = False) -> Undo:
+def undo(memory: MemoryDocument, revision: Revision, *, at: str, relearn: bool = False, partial: bool = False) -> Undo:
     """Return *memory* without what *revision* changed.
 
     What was changed again since stays, and is a conflict. So does a fact that would return although another one states
@@ -68,7 +68,7 @@ def undo(memory: Memory, revision: Revision, *, at: str, relearn: bool = False, 
     return Undo("partly_undone" if conflicts else "undone", revision, undone, conflicts)
 
 
-def without_repeated(memory: Memory, undone: Memory) -> tuple[Memory, list[EntryConflict]]:
+def without_repeated(memory: MemoryDocument, undone: MemoryDocument) -> tuple[MemoryDocument, list[EntryConflict]]:
     """Return *undone* without facts that return although another states the same now, and these conflicts."""
     known_ids = {fact.id for fact in memory.facts}
     returning = [fact for fact in undone.facts if fact.id not in known_ids]
@@ -91,7 +91,7 @@ def without_repeated(memory: Memory, undone: Memory) -> tuple[Memory, list[Entry
     return undone.model_copy(update={"facts": facts, "past": (*undone.past, *still_past)}), conflicts
 
 
-def _ended_since(memory: Memory, undone: Memory, revision: Revision) -> list[EntryConflict]:
+def _ended_since(memory: MemoryDocument, undone: MemoryDocument, revision: Revision) -> list[EntryConflict]:
     added = [change.key for change in revision.changes.facts if change.before is None]
     ended = [key for key in added if not memory.fact(key) and undone.past_fact(key)]
     return [EntryConflict("past", key, "it became past since") for key in ended]
@@ -119,7 +119,7 @@ def find_undoable(revisions: Iterable[Revision]) -> Revision:
     raise EditError("there is nothing to undo in the history of this memory")
 
 
-def memory_at(memory: Memory, revisions: Iterable[Revision], number: int) -> Memory:
+def memory_at(memory: MemoryDocument, revisions: Iterable[Revision], number: int) -> MemoryDocument:
     """Return *memory* as it was at revision *number*.
 
     Args:
@@ -142,7 +142,7 @@ def memory_at(memory: Memory, revisions: Iterable[Revision], number: int) -> Mem
     return earlier
 
 
-def trace_fact(memory: Memory, revisions: Sequence[Revision], fact_id: str) -> FactHistory | None:
+def trace_fact(memory: MemoryDocument, revisions: Sequence[Revision], fact_id: str) -> FactHistory | None:
     """Return why the fact *fact_id* is known, or was; None if neither *memory* nor its history has it."""
     touching = tuple(entry for entry in revisions if _touches(entry, fact_id))
     current, past = memory.fact(fact_id), memory.past_fact(fact_id)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from memgraph.importers.documents import Item, as_item, select_owner
 from memgraph.importers.report import ImportReport, ImportResult, Note
-from memgraph.models import CATEGORIES, Fact, Memory, new_fact_id
+from memgraph.models import CATEGORIES, Fact, MemoryDocument, new_fact_id
 from memgraph.policy import Policy
 from memgraph.text.dates import parse_time
 from memgraph.text.normalize import clean_visible, fact_key, single_line
@@ -108,9 +108,9 @@ class FactCollector:
         """Report that *item* is imported with a change."""
         self._changed.append(Note(what=_quote(item), why=reason))
 
-    def result(self, memory: Memory | None = None) -> ImportResult:
+    def result(self, memory: MemoryDocument | None = None) -> ImportResult:
         """Return the collected facts together with the summaries of *memory*, and the report."""
-        memory = (memory or Memory()).with_facts(tuple(self._facts.values()))
+        memory = (memory or MemoryDocument()).with_facts(tuple(self._facts.values()))
         summaries = sum(bool(section.summary) for _, section in memory.sections())
         report = ImportReport(
             facts=len(self._facts), summaries=summaries, changed=tuple(self._changed), left=tuple(self._skipped)

@@ -12,7 +12,7 @@ from memgraph.errors import DamagedMemoryError, EditError
 from memgraph.importers.collector import FactCollector
 from memgraph.importers.documents import ExportDocument, Item, as_item, select_owner, thread_source
 from memgraph.importers.report import ImportResult
-from memgraph.models import MANUAL, Fact, Memory
+from memgraph.models import MANUAL, Fact, MemoryDocument
 from memgraph.storage.document import decode
 
 CONFIDENCE = 0.5
@@ -27,7 +27,7 @@ _USER = re.compile(r"(?:^|/)users/([^/]+)/")
 def read_deerflow(documents: Sequence[ExportDocument], owner: str | None) -> ImportResult:
     """Read memories of DeerFlow. Summaries that memgraph has too are kept; other sections become facts."""
     selected = select_owner((_owner(document) for document in documents), owner, "deerflow")
-    collector, memory = FactCollector("deerflow", confidence=CONFIDENCE), Memory()
+    collector, memory = FactCollector("deerflow", confidence=CONFIDENCE), MemoryDocument()
     for document in documents:
         if selected is not None and _owner(document) != selected:
             continue
@@ -46,7 +46,7 @@ def _owner(document: ExportDocument) -> str:
 # -- memory.json ----------------------------------------------------------------------------------
 
 
-def _read_memory(collector: FactCollector, memory: Memory, document: ExportDocument) -> Memory:
+def _read_memory(collector: FactCollector, memory: MemoryDocument, document: ExportDocument) -> MemoryDocument:
     try:
         read = decode(document.data, document.name)
     except DamagedMemoryError as error:
@@ -86,7 +86,7 @@ def _add_section(collector: FactCollector, name: str, section: object) -> None:
 # -- Markdown -------------------------------------------------------------------------------------
 
 
-def _read_markdown(collector: FactCollector, memory: Memory, document: ExportDocument) -> Memory:
+def _read_markdown(collector: FactCollector, memory: MemoryDocument, document: ExportDocument) -> MemoryDocument:
     text = document.text()
     fence, front = _FENCE.search(text), _FRONT_MATTER.match(text)
     if fence and not front:

@@ -14,7 +14,7 @@ from memgraph.errors import EditError
 from memgraph.importers.collector import CATEGORY_ALIASES, FactCollector
 from memgraph.importers.documents import ExportDocument
 from memgraph.importers.report import ImportResult
-from memgraph.models import CATEGORIES, MANUAL, SECTIONS, Memory, Section, SectionName
+from memgraph.models import CATEGORIES, MANUAL, SECTIONS, MemoryDocument, Section, SectionName
 from memgraph.policy import Policy
 from memgraph.text.normalize import single_line
 
@@ -35,7 +35,7 @@ _RULE_CHARACTERS = frozenset("-*_= ")
 # -- writing --------------------------------------------------------------------------------------
 
 
-def render_markdown(memory: Memory, policy: Policy) -> str:
+def render_markdown(memory: MemoryDocument, policy: Policy) -> str:
     """Return the summaries and the current facts, by category, as Markdown that `read_markdown` reads.
 
     Line breaks in a fact become spaces. Past facts, evidence and dates are left out.
@@ -185,7 +185,7 @@ def read_markdown(documents: Sequence[ExportDocument], owner: str | None) -> Imp
     """
     if owner is not None:
         raise EditError("Markdown has no owners: --of does not apply")
-    collector, memory = FactCollector("markdown", confidence=CONFIDENCE), Memory()
+    collector, memory = FactCollector("markdown", confidence=CONFIDENCE), MemoryDocument()
     for document in documents:
         text = document.text()
         if not text.strip() or "\0" in text:

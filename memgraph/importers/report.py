@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from memgraph.models import Memory
+from memgraph.models import MemoryDocument
 
 
 class Note(BaseModel):
@@ -37,5 +37,5 @@ class ImportReport(BaseModel):
 class ImportResult:
     """The memory that an export contains."""
 
-    memory: Memory
+    memory: MemoryDocument
     report: ImportReport

@@ -31,7 +31,7 @@ from memgraph.api.schemas import (
 from memgraph.client import MemoryClient
 from memgraph.editing import remove_words, update_memory
 from memgraph.errors import EditError
-from memgraph.models import ChangeOrigin, Fact, Memory, Scope, learned_source
+from memgraph.models import ChangeOrigin, Fact, MemoryDocument, Scope, learned_source
 from memgraph.retrieval.results import ScoredFact
 from memgraph.text.marks import BY_TOOL_KEY
 from memgraph.text.secrets import mask
@@ -63,12 +63,12 @@ class ConnectedMemory:
         if not self.client.settings.enabled:
             raise EditError(MEMORY_OFF)
 
-    def change(self, act: Callable[[Memory], ToolResult], thread_id: str | None) -> ChangeAnswer:
+    def change(self, act: Callable[[MemoryDocument], ToolResult], thread_id: str | None) -> ChangeAnswer:
         """Change the document; what a removed fact alone rests on is removed with it."""
         self.require_enabled()
         results: list[ToolResult] = []
 
-        def apply(memory: Memory) -> Memory:
+        def apply(memory: MemoryDocument) -> MemoryDocument:
             results[:] = [act(memory)]
             return results[0].memory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memgraph.errors import EditError
 from memgraph.models.dates import DAY_CHARS, days_of
-from memgraph.models.document import Fact, Memory, PastFact, Section, StoredProfile
+from memgraph.models.document import Fact, MemoryDocument, PastFact, Section, StoredProfile
 
 
 def last_day(date: str) -> str:
@@ -19,8 +19,8 @@ def last_day(date: str) -> str:
     return days.last.isoformat()
 
 
-def as_of(memory: Memory, date: str) -> Memory:
-    """Return *memory* as it was at the end of the partial date *date*: see `Memory.as_of`."""
+def as_of(memory: MemoryDocument, date: str) -> MemoryDocument:
+    """Return *memory* as it was at the end of the partial date *date*: see `MemoryDocument.as_of`."""
     day = last_day(date)
     holding = [fact for fact in memory.facts if _begins_by(fact, day) and not fact.has_expired(day)]
     held = [fact for fact in memory.past if _begins_by(fact, day) and not _has_ended(fact, day)]

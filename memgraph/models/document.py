@@ -14,7 +14,7 @@ from operator import not_
 from types import MappingProxyType
 from typing import Annotated, Literal, cast
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from memgraph.models.dates import DAY_CHARS, is_before
 from memgraph.models.values import (
@@ -337,8 +337,10 @@ def _is_unused(profile: StoredProfile) -> bool:
     return profile == StoredProfile()
 
 
-class Memory(DocumentModel):
+class MemoryDocument(DocumentModel):
     """The memory document of one scope."""
+
+    model_config = ConfigDict(title="Memory")
 
     version: Text = "1.0"
     """The format of the document."""
@@ -426,7 +428,7 @@ class Memory(DocumentModel):
         names = (*SECTIONS, *(name for name in self.custom_sections if name not in SECTIONS))
         return tuple((name, self.section(name)) for name in names)
 
-    def with_section(self, name: SectionName, section: Section) -> Memory:
+    def with_section(self, name: SectionName, section: Section) -> MemoryDocument:
         """A copy in which the summary named *name* is *section*."""
         if name not in SECTIONS:
             return self.model_copy(update={"custom_sections": {**self.custom_sections, name: section}})
@@ -434,7 +436,7 @@ class Memory(DocumentModel):
         parent: UserSections | HistorySections = getattr(self, part)
         return self.model_copy(update={part: parent.model_copy(update={name: section})})
 
-    def with_facts(self, facts: tuple[Fact, ...]) -> Memory:
+    def with_facts(self, facts: tuple[Fact, ...]) -> MemoryDocument:
         """A copy with *facts* in place of its own."""
         return self.model_copy(update={"facts": facts})
 
@@ -446,7 +448,7 @@ class Memory(DocumentModel):
         """The latest past fact with that id, or None."""
         return next((fact for fact in reversed(self.past) if fact.id == fact_id), None)
 
-    def as_of(self, date: str) -> Memory:
+    def as_of(self, date: str) -> MemoryDocument:
         """The memory as it was on *date*: the current and past facts that held, and the summaries of that time.
 
         A fact holds from `valid_from`, else from when it was said or learned, until its `valid_until`, and before the
@@ -463,12 +465,12 @@ class Memory(DocumentModel):
 
         return as_of(self, date)
 
-    def with_past(self, facts: Iterable[PastFact], limit: int) -> Memory:
+    def with_past(self, facts: Iterable[PastFact], limit: int) -> MemoryDocument:
         """A copy in which *facts* are past too, each id once; beyond *limit* the earliest moved are dropped."""
         past = {fact.id: fact for fact in self.past} | {fact.id: fact for fact in facts}
         return self.model_copy(update={"past": tuple(past.values())[max(0, len(past) - limit) :]})
 
-    def with_quarantined(self, *items: Quarantined) -> Memory:
+    def with_quarantined(self, *items: Quarantined) -> MemoryDocument:
         """A copy with *items* in quarantine too, each once.
 
         One conversation fills at most MAX_OF_THREAD: its next change drops its oldest one. If there are more than
@@ -488,7 +490,7 @@ class Memory(DocumentModel):
         return not (self.facts or self.unreadable_facts or has_summary or self.profile.values)
 
 
-EMPTY_MEMORY = Memory()
+EMPTY_MEMORY = MemoryDocument()
 """What is known of a user before anything was learned."""
 
 
@@ -523,3 +525,9 @@ class _FactIds:
             fact_id = f"fact_{hashlib.sha256(f'{salt}:{content}'.encode('utf-8', 'replace')).hexdigest()[:8]}"
         self._taken.add(fact_id)
         return fact_id
+
+
+def __getattr__(name: str) -> type[MemoryDocument]:
+    if name == "Memory":  # the class path in checkpoints of release 0.2
+        return MemoryDocument
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
-from memgraph.models import Memory, Turn
+from memgraph.models import MemoryDocument, Turn
 from memgraph.nodes.detect_signals import last_signals
 from memgraph.report import Report, Usage
 from memgraph.retrieval.recalled import with_recalled
@@ -54,7 +54,7 @@ def _handle_conflict(state: LoadInput, output: LoadOutput, pending: tuple[Turn, 
         output["outcome"] = "superseded"
         output["report"] = state.get("report", Report()) + Report(usage=state.get("usage", Usage()))
         return output
-    before, now = state.get("memory", Memory()), output["memory"]
+    before, now = state.get("memory", MemoryDocument()), output["memory"]
     changes = state.get("changes")
     output["reusable"] = (
         changes is not None

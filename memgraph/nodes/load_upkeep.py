@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_origin
-from memgraph.models import Fact, Memory, MemoryUpdate
+from memgraph.models import Fact, MemoryDocument, MemoryUpdate
 from memgraph.report import Report, Usage
 from memgraph.state import LoadUpkeepInput, UpkeepLoaded
 
@@ -30,13 +30,13 @@ def load_upkeep(state: LoadUpkeepInput, runtime: Runtime[RunContext]) -> UpkeepL
     if not context.enabled or memory.is_empty:
         output["outcome"] = "nothing_new"
     elif changes := before.get("changes"):
-        output["reusable"] = _concerned(changes, before.get("memory", Memory())) == _concerned(changes, memory)
+        output["reusable"] = _concerned(changes, before.get("memory", MemoryDocument())) == _concerned(changes, memory)
     if not before:
         output["usage"] = Usage()
     return output
 
 
-def _concerned(changes: MemoryUpdate, memory: Memory) -> list[Fact]:
+def _concerned(changes: MemoryUpdate, memory: MemoryDocument) -> list[Fact]:
     """Return the facts that *changes* merge or remove, as *memory* has them."""
     merged = {fact_id for merge in changes.merges for fact_id in (merge.id, *merge.merged)}
     ids = merged.union(removal.id for removal in changes.removals)

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_scope
-from memgraph.models import Episode, Memory
+from memgraph.models import Episode, MemoryDocument
 from memgraph.retrieval.fact_index import Ranking
 from memgraph.retrieval.past import PastIndex
 from memgraph.retrieval.pipeline import RankedMemory, RankedPast, RecallPipeline
@@ -30,7 +30,7 @@ class RecallNodes:
     def load(self, _: Conversation, runtime: Runtime[RunContext]) -> MemoryLoaded:
         """Load the memory; an empty one if memory is disabled."""
         run = runtime.context
-        return {"memory": run.open_storage().load(resolve_scope(run)) if run.enabled else Memory()}
+        return {"memory": run.open_storage().load(resolve_scope(run)) if run.enabled else MemoryDocument()}
 
     def rank(self, state: RankInput, runtime: Runtime[RunContext]) -> MemoryRanked:
         """Rank the facts and the episodes, the best first."""

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.errors import ForgottenError, RevisionConflictError
 from memgraph.langgraph_adapter import emit_progress
-from memgraph.models import ChangeOrigin, Memory, Turn
+from memgraph.models import ChangeOrigin, MemoryDocument, Turn
 from memgraph.policy import Policy
 from memgraph.report import Report, diff
 from memgraph.rules.watermark import progress_of, unlearned_turns, with_watermark, without_progress
@@ -93,7 +93,7 @@ def _mark_as_learned(storage: MemoryStorage, state: SaveInput, policy: Policy) -
         return
 
 
-def _report(state: SaveInput, saved: Memory) -> Report:
+def _report(state: SaveInput, saved: MemoryDocument) -> Report:
     changed = diff(state["memory"], saved, reasons=state["removed"])
     refused = dict.fromkeys(state["refused"] + state["uploads"])
     return changed.model_copy(update={"refused": tuple(refused), "usage": state["usage"]})

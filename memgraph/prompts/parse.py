@@ -18,7 +18,7 @@ from memgraph.models import (
     Addition,
     Answer,
     Evidence,
-    Memory,
+    MemoryDocument,
     MemoryUpdate,
     ProfileChange,
     Prompt,
@@ -62,7 +62,7 @@ class InvalidItemError(ValueError):
 class AskedAbout:
     """What the model was asked about: an answer is read against it."""
 
-    memory: Memory = field(default_factory=Memory)
+    memory: MemoryDocument = field(default_factory=MemoryDocument)
     turns: Mapping[int, Turn] = field(default_factory=dict[int, Turn])
     """The turns that the prompt showed, by the numbers that they have there."""
     texts: PromptTexts = field(default_factory=lambda: PromptTexts(Prompt(system="", human="")))

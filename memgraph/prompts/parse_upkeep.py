@@ -10,7 +10,7 @@ from memgraph.models import (
     Answer,
     Candidate,
     Fact,
-    Memory,
+    MemoryDocument,
     MemoryUpdate,
     Merge,
     Refusal,
@@ -35,7 +35,7 @@ _MIN_MERGED = 2
 
 def parse_upkeep_answer(
     answer: Answer,
-    memory: Memory,
+    memory: MemoryDocument,
     candidates: Sequence[Candidate],
     *,
     at: str,
@@ -112,7 +112,7 @@ def _list(found: Mapping[str, object], key: str) -> list[object]:
     return cast("list[object]", items) if isinstance(items, list) else []
 
 
-def _merge(item: object, memory: Memory, groups: Sequence[frozenset[str]]) -> Merge:
+def _merge(item: object, memory: MemoryDocument, groups: Sequence[frozenset[str]]) -> Merge:
     fields = read_fields(item, main_key="content")
     ids, content = dict.fromkeys(read_ids(fields.get("ids"))), fields.get("content")
     if not isinstance(content, str) or not content.strip():

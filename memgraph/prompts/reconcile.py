@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 from pydantic import BaseModel, ConfigDict
 
 from memgraph._yaml import load_yaml
-from memgraph.models import Addition, Answer, Conflict, Fact, Memory, MemoryUpdate, Verdict
+from memgraph.models import Addition, Answer, Conflict, Fact, MemoryDocument, MemoryUpdate, Verdict
 from memgraph.prompts.json_text import find_last
 from memgraph.prompts.template import Language, substitute
 from memgraph.text.dates import local_date
@@ -52,7 +52,7 @@ class ShownPair(NamedTuple):
 def reconcile_prompt(
     conflicts: Sequence[Conflict],
     changes: MemoryUpdate,
-    memory: Memory,
+    memory: MemoryDocument,
     *,
     language: Language | Literal["auto"],
     timezone: str = "UTC",

@@ -28,7 +28,7 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from memgraph.categories import DEFAULT_CATEGORIES, Category
-from memgraph.models import Fact, Memory, Prompt, PromptExample, Turn
+from memgraph.models import Fact, MemoryDocument, Prompt, PromptExample, Turn
 from memgraph.models.conversation import PLACEHOLDER
 from memgraph.policy import Policy
 from memgraph.profile import describe_profile, render_value
@@ -91,7 +91,7 @@ class ShownFact(NamedTuple):
 
 
 def update_prompt(
-    memory: Memory,
+    memory: MemoryDocument,
     turns: Sequence[Turn],
     new_ids: AbstractSet[str],
     signal_names: Sequence[str],
@@ -201,7 +201,7 @@ def correction_request(prompt: Prompt, problem: str) -> str:
     return substitute(load_template(language_of([prompt.human[-_CORRECTION_CHARS:]])).problem, problem=problem)
 
 
-def _memory_block(memory: Memory, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
+def _memory_block(memory: MemoryDocument, facts: Sequence[Fact], policy: Policy, timezone: str) -> str:
     """Return what still holds of the summaries, if they may be rewritten, and the known *facts*."""
     summaries = render_summaries(memory, policy.section_names) if policy.summaries == "update" else []
     lines = "\n".join(render_fact(fact, policy.category_of(fact), timezone=timezone) for fact in facts)
@@ -211,14 +211,14 @@ def _memory_block(memory: Memory, facts: Sequence[Fact], policy: Policy, timezon
     )
 
 
-def _profile_lines(memory: Memory) -> list[str]:
+def _profile_lines(memory: MemoryDocument) -> list[str]:
     return [
         escape(single_line(remove_hidden(f"{field}: {render_value(value)}")))
         for field, value in memory.profile.values.items()
     ]
 
 
-def render_summaries(memory: Memory, names: Collection[str]) -> list[str]:
+def render_summaries(memory: MemoryDocument, names: Collection[str]) -> list[str]:
     """Return a line for each summary in *names*, with what still holds of it."""
     return [
         f"{to_camel(name)}: {escape(single_line(remove_hidden(section.summary)))}"

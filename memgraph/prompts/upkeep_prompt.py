@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
 
-from memgraph.models import Candidate, Fact, Memory, Prompt
+from memgraph.models import Candidate, Fact, MemoryDocument, Prompt
 from memgraph.policy import Policy
 from memgraph.prompts.template import load_template, load_upkeep_template, substitute
 from memgraph.prompts.update_prompt import ShownFact, read_fact_lines, render_day, render_fact, render_summaries
@@ -34,7 +34,7 @@ _GROUP = re.compile(r"<group>\n([^<]*)</group>")
 
 
 def upkeep_prompt(
-    memory: Memory, candidates: Sequence[Candidate], *, policy: Policy, now: datetime, timezone: str = "UTC"
+    memory: MemoryDocument, candidates: Sequence[Candidate], *, policy: Policy, now: datetime, timezone: str = "UTC"
 ) -> Prompt:
     """Render the prompt that asks which facts are one, which no longer hold, and how the summaries change.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, Protocol, TypeVar
 
-from memgraph.models import SECTIONS, Memory, SectionName
+from memgraph.models import SECTIONS, MemoryDocument, SectionName
 from memgraph.retrieval.lexical import Scores
 from memgraph.retrieval.render import (
     CLOSING,
@@ -67,14 +67,14 @@ class Summaries:
     """The lines of the profile that fit."""
 
 
-def summary_priority(memory: Memory) -> tuple[SectionName, ...]:
+def summary_priority(memory: MemoryDocument) -> tuple[SectionName, ...]:
     """Return the order in which the summaries of *memory* take their share of the budget."""
     others = (name for name, section in memory.sections() if name not in SECTIONS and section.summary)
     custom = (name for name in others if not steering_problem(section_title(name)))
     return (*_FIRST, *custom, *_LAST)
 
 
-def fit_summaries(memory: Memory, max_tokens: int) -> Summaries:
+def fit_summaries(memory: MemoryDocument, max_tokens: int) -> Summaries:
     """Return the summaries of *memory* that fit, in order of priority; the last may be cut at a sentence end.
 
     Args:
@@ -100,7 +100,7 @@ def fit_summaries(memory: Memory, max_tokens: int) -> Summaries:
     )
 
 
-def _fit_profile(memory: Memory, max_tokens: int) -> tuple[list[str], int]:
+def _fit_profile(memory: MemoryDocument, max_tokens: int) -> tuple[list[str], int]:
     """Return the first lines of the profile that fit, and their tokens with the heading."""
     lines, tokens = list[str](), count_tokens(PROFILE)
     for line in profile_lines(memory.profile.values):

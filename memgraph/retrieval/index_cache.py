@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memgraph._cache import LRUCache
-from memgraph.models import Episode, Fact, Memory, PastFact
+from memgraph.models import Episode, Fact, MemoryDocument, PastFact
 from memgraph.retrieval.budget import Summaries, fit_summaries
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.episode_index import EpisodeIndex
@@ -234,7 +234,7 @@ class IndexCache:
             vectors.prune([*texts, COMMON_QUESTIONS])
             self._pruned.put(options.vectors, indexes)
 
-    def summaries(self, memory: Memory, max_tokens: int) -> Summaries:
+    def summaries(self, memory: MemoryDocument, max_tokens: int) -> Summaries:
         """Return the summaries of *memory* that hold and fit *max_tokens*: see `fit_summaries`."""
         profile = tuple(profile_lines(memory.profile.values))
         key = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from memgraph.models import Memory, PastFact
+from memgraph.models import MemoryDocument, PastFact
 from memgraph.retrieval.documents import QUOTE_WEIGHT, Document
 from memgraph.retrieval.fact_index import FactIndex, Ranking, best_first, fact_documents, scale_to_best
 from memgraph.retrieval.query import Query
@@ -23,7 +23,7 @@ FINDABLE = frozenset({"superseded", "removed", "expired", "evicted"})
 """Reasons of the past facts that can be found; what was merged is in another fact."""
 
 
-def past_facts(memory: Memory, today: str) -> tuple[PastFact, ...]:
+def past_facts(memory: MemoryDocument, today: str) -> tuple[PastFact, ...]:
     """Return the facts that a question about the past may find: past ones, and current ones that have expired *today*.
 
     The stored document has the latter among its facts until the next update.

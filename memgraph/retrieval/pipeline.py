@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.errors import ConfigError, EmbeddingError
-from memgraph.models import Episode, Fact, Memory
+from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.models.as_of import last_day
 from memgraph.models.dates import DAY_CHARS
 from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, Shares, Summaries, fit, fit_past
@@ -227,7 +227,7 @@ class RecallPipeline:
 
     def __call__(
         self,
-        memory: Memory,
+        memory: MemoryDocument,
         messages: Sequence[MessageLike] = (),
         *,
         episodes: Sequence[Episode] = (),
@@ -241,7 +241,7 @@ class RecallPipeline:
 
     def recall(
         self,
-        memory: Memory,
+        memory: MemoryDocument,
         messages: Sequence[MessageLike] = (),
         *,
         episodes: Sequence[Episode] = (),
@@ -270,7 +270,7 @@ class RecallPipeline:
 
     def _select(
         self,
-        memory: Memory,
+        memory: MemoryDocument,
         messages: Sequence[MessageLike],
         episodes: Sequence[Episode],
         *,
@@ -293,7 +293,7 @@ class RecallPipeline:
 
     def search(
         self,
-        memory: Memory,
+        memory: MemoryDocument,
         query: str,
         *,
         episodes: Sequence[Episode] = (),
@@ -328,7 +328,7 @@ class RecallPipeline:
 
     def rank(
         self,
-        memory: Memory,
+        memory: MemoryDocument,
         episodes: Sequence[Episode],
         query: Query,
         *,
@@ -356,7 +356,7 @@ class RecallPipeline:
             self.cache.prune_vectors(ranked.facts, ranked.episodes, options)
         return ranked
 
-    def _rank(self, memory: Memory, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
+    def _rank(self, memory: MemoryDocument, facts: FactIndex, episodes: EpisodeIndex, query: Query) -> RankedMemory:
         ranking = facts.rank(query, similarity_weight=self.similarity_weight, confidence_weight=self.confidence_weight)
         if expired := facts.expired(query.today):
             ranking = ranking.without(expired)
@@ -366,7 +366,7 @@ class RecallPipeline:
         past = RankedPast(index, index.rank(query, facts, ranking)) if index else None
         return RankedMemory(query, facts, ranking, episodes, said, past, episodes.unlearned(memory.threads))
 
-    def past_index(self, memory: Memory, facts: FactIndex, query: Query) -> PastIndex | None:
+    def past_index(self, memory: MemoryDocument, facts: FactIndex, query: Query) -> PastIndex | None:
         """Return the index of the past facts of *memory*; None if *query* is not about the past, or there are none.
 
         Args:
@@ -399,7 +399,7 @@ class RecallPipeline:
         """Return the options of an index whose vectors are kept in *vectors*, which matters to a model only."""
         return self._options if self.embeddings is None else replace(self._options, vectors=vectors)
 
-    def fit(self, memory: Memory, ranked: RankedMemory) -> FittedMemory:
+    def fit(self, memory: MemoryDocument, ranked: RankedMemory) -> FittedMemory:
         """Select what fits the budget: the summaries, then facts and episodes in their order."""
         summaries = self.cache.summaries(memory, int(self.max_tokens * SUMMARIES_SHARE))
         past, past_tokens = self._fit_past(ranked.past, self.max_tokens - summaries.tokens)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from memgraph.models import Episode, Fact, Memory
+from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.retrieval.index_cache import IndexCache, IndexOptions
 from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
@@ -134,7 +134,7 @@ def rank_facts(
 
 
 def recall(
-    memory: Memory,
+    memory: MemoryDocument,
     messages: Sequence[MessageLike] = (),
     *,
     episodes: Sequence[Episode] = (),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from memgraph.models import SECTIONS, Memory, Span, Turn
+from memgraph.models import SECTIONS, MemoryDocument, Span, Turn
 from memgraph.models.conversation import merge_spans
 from memgraph.retrieval.render import GROUPS, OPENING, PROFILE, QUOTES, SUMMARY_TITLES
 from memgraph.retrieval.terms import STOP_WORDS, extract_all_terms
@@ -52,7 +52,7 @@ _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
 
 
-def with_recalled(turns: Sequence[Turn], memory: Memory) -> tuple[Turn, ...]:
+def with_recalled(turns: Sequence[Turn], memory: MemoryDocument) -> tuple[Turn, ...]:
     """Return *turns* with the spans of what they repeat of *memory*, in addition to those that they have."""
     entries = Entries(memory)
     return tuple(_with_recalled(turn, entries) for turn in turns)
@@ -66,7 +66,7 @@ def _with_recalled(turn: Turn, entries: Entries) -> Turn:
 class Entries:
     """What memory may give a conversation: facts, the quotes that they rest on, and the sentences of summaries."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: MemoryDocument) -> None:
         self._memory = memory
         self._searched: dict[str, Sequence[int]] = {}
         self._words: dict[int, frozenset[str]] = {}
@@ -99,7 +99,7 @@ class Entries:
     @cached_property
     def past(self) -> Entries:
         """What held before: memory gives it with the month until which it held."""
-        return Entries(Memory(facts=self._memory.past))
+        return Entries(MemoryDocument(facts=self._memory.past))
 
     def _near(self, words: frozenset[str]) -> list[str]:
         """Return the entries that have half of *words*; not more, since terms are stems."""

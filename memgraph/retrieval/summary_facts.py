@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from memgraph.models import Fact, Memory, PastFact
+from memgraph.models import Fact, MemoryDocument, PastFact
 from memgraph.models.dates import DAY_CHARS, days_of
 from memgraph.retrieval.terms import all_content_terms, content_terms
 from memgraph.text.sentences import sentences
@@ -45,7 +45,7 @@ def _has_most(terms: frozenset[str], wanted: frozenset[str]) -> bool:
     return bool(wanted) and len(terms & wanted) >= MIN_SHARE * len(wanted)
 
 
-def ended_facts(memory: Memory, since: str) -> list[tuple[str, EndedFact]]:
+def ended_facts(memory: MemoryDocument, since: str) -> list[tuple[str, EndedFact]]:
     """Return the past facts of *memory* that do not hold any more, known to have ended at *since* or later, and when.
 
     Others are not read: a document has up to 1,000 past facts, most of which ended before its summaries were written.
@@ -71,7 +71,7 @@ def _last_moment(at: str) -> str:
     return days.last.isoformat() if days else at
 
 
-def with_current_summaries(memory: Memory) -> Memory:
+def with_current_summaries(memory: MemoryDocument) -> MemoryDocument:
     """Return *memory* with what still holds of its summaries.
 
     Sentences that rest on a fact that ended after the summary was written are left out. A sentence rests on such a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Merge, Refusal, Scope, Turn
+from memgraph.models import Addition, Fact, MemoryDocument, MemoryUpdate, Merge, Refusal, Scope, Turn
 from memgraph.policy import Policy
 from memgraph.profile import render_value
 from memgraph.report import Report, diff
@@ -20,7 +20,7 @@ from memgraph.text.uploads import mentions_upload
 
 def make_proposal(
     changes: MemoryUpdate,
-    memory: Memory,
+    memory: MemoryDocument,
     policy: Policy,
     turns: Sequence[Turn] = (),
     shown_ids: frozenset[str] | None = None,
@@ -115,13 +115,15 @@ def _group_additions(additions: Iterable[Addition], policy: Policy) -> list[list
     return list(groups.values())
 
 
-def _replaced_by(group: Sequence[Addition], after: Memory) -> set[str]:
+def _replaced_by(group: Sequence[Addition], after: MemoryDocument) -> set[str]:
     """Return the ids of what the model, or a rule, replaces by one of *group*."""
     facts = (fact for addition in group if (fact := after.fact(addition.id)))
     return {fact_id for one in (*group, *facts) for fact_id in one.replaces}
 
 
-def _addition_item(group: Sequence[Addition], before: Memory, after: Memory, report: Report) -> ReviewItem | None:
+def _addition_item(
+    group: Sequence[Addition], before: MemoryDocument, after: MemoryDocument, report: Report
+) -> ReviewItem | None:
     """Return the effect of a group of additions: a new fact or a confirmed one, either of which may replace others."""
     first = group[0]
     replaced = _replaced_by(group, after)
@@ -136,7 +138,7 @@ def _addition_item(group: Sequence[Addition], before: Memory, after: Memory, rep
     return _item("add", first, None, replaces) if replaces else None
 
 
-def _find_same(addition: Addition, after: Memory, report: Report) -> Fact | None:
+def _find_same(addition: Addition, after: MemoryDocument, report: Report) -> Fact | None:
     """Return the known fact with the same content as *addition*; of several, the confirmed one."""
     key = fact_key(addition.content)
     same = [fact for fact in after.facts if fact_key(fact.content) == key]
@@ -173,7 +175,7 @@ def _removal_items(changes: MemoryUpdate, removed: dict[str, Fact]) -> Iterator[
             )
 
 
-def _merge_item(merge: Merge, before: Memory, after: Memory, removed: Mapping[str, Fact]) -> ReviewItem:
+def _merge_item(merge: Merge, before: MemoryDocument, after: MemoryDocument, removed: Mapping[str, Fact]) -> ReviewItem:
     known = before.fact(merge.id)
     return ReviewItem(
         key=f"merge:{merge.id}",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memgraph.models import Memory, MemoryUpdate, Refusal, Turn
+from memgraph.models import MemoryDocument, MemoryUpdate, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
 from memgraph.rules.add import add
@@ -40,14 +40,14 @@ RULES: tuple[Rule, ...] = (
 class ApplyResult(NamedTuple):
     """The memory with the changes applied, and what was removed and refused."""
 
-    memory: Memory
+    memory: MemoryDocument
     removed: tuple[RemovedFact, ...]
     refused: tuple[Refusal, ...]
 
 
 def apply(
     changes: MemoryUpdate,
-    memory: Memory,
+    memory: MemoryDocument,
     policy: Policy,
     turns: Sequence[Turn] = (),
     shown_ids: frozenset[str] | None = None,
@@ -83,7 +83,7 @@ def apply(
     return ApplyResult(after, draft.removed, draft.refused)
 
 
-def _content(memory: Memory) -> tuple[object, ...]:
+def _content(memory: MemoryDocument) -> tuple[object, ...]:
     """Return what a change dates the memory by."""
     return memory.facts, memory.past, memory.user, memory.history, memory.custom_sections, memory.profile
 
@@ -95,7 +95,7 @@ def _leave_replaced(changes: MemoryUpdate) -> MemoryUpdate:
     return changes if len(removals) == len(changes.removals) else changes.model_copy(update={"removals": removals})
 
 
-def _is_learned(changes: MemoryUpdate, memory: Memory, policy: Policy) -> bool:
+def _is_learned(changes: MemoryUpdate, memory: MemoryDocument, policy: Policy) -> bool:
     watermark = memory.threads.get(changes.thread)
     # half of the ids that a watermark keeps: the other half may be positions that it moved from
     last = changes.message_ids[-max(1, policy.thread_mark_ids // 2) :]

@@ -17,7 +17,7 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
 
-from memgraph.models import Addition, Conflict, Fact, Memory, MemoryUpdate, Turn, Verdict
+from memgraph.models import Addition, Conflict, Fact, MemoryDocument, MemoryUpdate, Turn, Verdict
 from memgraph.policy import Policy
 from memgraph.retrieval.terms import extract_terms
 from memgraph.rules.add import rejection_reason
@@ -52,7 +52,7 @@ class _Scored(NamedTuple):
 
 
 def likely_conflicts(
-    changes: MemoryUpdate, memory: Memory, turns: Sequence[Turn], policy: Policy, slots: Slots | None = None
+    changes: MemoryUpdate, memory: MemoryDocument, turns: Sequence[Turn], policy: Policy, slots: Slots | None = None
 ) -> tuple[Conflict, ...]:
     """Return what to ask the model about, at most MAX_CONFLICTS pairs, the likeliest first.
 
@@ -176,7 +176,7 @@ def _is_decided(addition: Addition, fact: Fact, slots: Slots) -> bool:
 
 
 def with_control(
-    conflicts: Sequence[Conflict], changes: MemoryUpdate, memory: Memory, slots: Slots
+    conflicts: Sequence[Conflict], changes: MemoryUpdate, memory: MemoryDocument, slots: Slots
 ) -> tuple[Conflict, ...]:
     """Return *conflicts* after a control: a known fact that has nothing in common with the addition of the first one.
 
@@ -191,7 +191,9 @@ def with_control(
     return tuple(conflicts)
 
 
-def settle(changes: MemoryUpdate, verdicts: Mapping[Conflict, Verdict], memory: Memory, slots: Slots) -> MemoryUpdate:
+def settle(
+    changes: MemoryUpdate, verdicts: Mapping[Conflict, Verdict], memory: MemoryDocument, slots: Slots
+) -> MemoryUpdate:
     """Return *changes* in which additions replace, or repeat, known facts as the model decided.
 
     What has nothing in common is not the same, whatever the model decided. If it did not find that both facts of a

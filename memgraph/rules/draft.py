@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from memgraph.models import Addition, EndReason, Memory, MemoryUpdate, Quarantined, Refusal, Turn
+from memgraph.models import Addition, EndReason, MemoryDocument, MemoryUpdate, Quarantined, Refusal, Turn
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
@@ -17,7 +17,7 @@ from memgraph.text.slots import Slots, packaged_slots
 class Draft:
     """A memory while an update is applied to it, with what was removed and refused so far."""
 
-    memory: Memory
+    memory: MemoryDocument
     changes: MemoryUpdate
     policy: Policy
     turns: tuple[Turn, ...] = ()

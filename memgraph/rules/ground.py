@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from memgraph.models import Addition, Evidence, Memory, Refusal, Turn
+from memgraph.models import Addition, Evidence, MemoryDocument, Refusal, Turn
 from memgraph.policy import Grounding
 from memgraph.retrieval.terms import content_terms, extract_terms, is_unit
 from memgraph.rules.draft import Draft
@@ -97,7 +97,7 @@ class SaidWords:
         memory: The facts that an addition may replace.
     """
 
-    def __init__(self, turns: Sequence[Turn], memory: Memory) -> None:
+    def __init__(self, turns: Sequence[Turn], memory: MemoryDocument) -> None:
         self._turns = list({turn.id: turn for turn in turns}.values())
         self._users = [turn for turn in self._turns if turn.is_users]
         self._own_words = {turn.id: turn.own_words for turn in self._turns}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from memgraph.models import Memory, Refusal, Rewrite
+from memgraph.models import MemoryDocument, Refusal, Rewrite
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import SaidWords
@@ -58,7 +58,7 @@ class _Sources:
         return kept, dropped
 
     @cached_property
-    def _current(self) -> Memory:
+    def _current(self) -> MemoryDocument:
         """The memory with what still holds of its summaries."""
         return with_current_summaries(self._memory)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from memgraph.models import Addition, Memory, Merge, Removal, Rewrite
+from memgraph.models import Addition, MemoryDocument, Merge, Removal, Rewrite
 from memgraph.retrieval.summary_facts import with_current_summaries
 from memgraph.retrieval.terms import content_terms
 from memgraph.rules.add import rejection_reason
@@ -32,7 +32,7 @@ class _Split(NamedTuple):
     rewrites: list[Rewrite]
 
 
-def damage_limit(memory: Memory) -> int:
+def damage_limit(memory: MemoryDocument) -> int:
     """Return how many learned facts of *memory* one update may remove, replace and evict."""
     return max(MIN_LIMIT, int(SHARE * sum(not fact.is_manual for fact in memory.facts)))
 
@@ -86,11 +86,11 @@ def _replaced(draft: Draft, addition: Addition) -> set[str]:
     return _learned(draft.memory, addition.replaces)
 
 
-def _learned(memory: Memory, ids: tuple[str, ...]) -> set[str]:
+def _learned(memory: MemoryDocument, ids: tuple[str, ...]) -> set[str]:
     return {fact.id for fact_id in ids if (fact := memory.fact(fact_id)) and not fact.is_manual}
 
 
-def _keeps_enough(rewrite: Rewrite, memory: Memory, lost: set[str]) -> bool:
+def _keeps_enough(rewrite: Rewrite, memory: MemoryDocument, lost: set[str]) -> bool:
     """Return whether the new text has enough of the words of *memory*; those of superseded facts are not valid.
 
     The summaries of *memory* are those that hold: see `with_current_summaries`.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from memgraph.models import EndReason, Memory, PastFact
+from memgraph.models import EndReason, MemoryDocument, PastFact
 from memgraph.models.values import Timestamp
 
 
 def end_facts(
-    memory: Memory, ids: Collection[str], reason: EndReason, *, at: Timestamp, by: str = "", limit: int
-) -> Memory:
+    memory: MemoryDocument, ids: Collection[str], reason: EndReason, *, at: Timestamp, by: str = "", limit: int
+) -> MemoryDocument:
     """Return *memory* in which the facts with these ids are past. Only this function moves facts there.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from memgraph.models import Addition, Fact, Memory, MemoryUpdate
+from memgraph.models import Addition, Fact, MemoryDocument, MemoryUpdate
 from memgraph.rules.merge import SAME, KnownFacts
 from memgraph.text.similarity import is_richer
 from memgraph.text.slots import Slots
@@ -24,7 +24,7 @@ def is_same(by_words: float, by_meaning: float) -> bool:
 
 def mark_repeats(
     changes: MemoryUpdate,
-    memory: Memory,
+    memory: MemoryDocument,
     slots: Slots,
     similarities: Similarities,
     undecided: Collection[str] = (),

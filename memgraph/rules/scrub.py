@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import NamedTuple
 
-from memgraph.models import Fact, Memory, Refusal, SectionName
+from memgraph.models import Fact, MemoryDocument, Refusal, SectionName
 from memgraph.text.uploads import mentions_upload, without_uploads
 
 REASON = "it mentions an uploaded file"
@@ -14,11 +14,11 @@ REASON = "it mentions an uploaded file"
 class ScrubResult(NamedTuple):
     """A memory without the upload events of this update, and what was removed from it."""
 
-    memory: Memory
+    memory: MemoryDocument
     refused: tuple[Refusal, ...]
 
 
-def scrub(before: Memory, after: Memory, *, edited_by_user: Container[SectionName] = ()) -> ScrubResult:
+def scrub(before: MemoryDocument, after: MemoryDocument, *, edited_by_user: Container[SectionName] = ()) -> ScrubResult:
     """Remove the mentions of uploads that *after* contains and *before* does not.
 
     A fact is removed as a whole, and the facts that it replaced are restored. A summary loses the sentence, and
@@ -44,7 +44,7 @@ def _is_new_and_learned(fact: Fact, known: dict[str, Fact]) -> bool:
     return (fact.id not in known or fact.content != known[fact.id].content) and not fact.is_manual
 
 
-def _undo_replacements(after: Memory, dropped: list[Fact], known: dict[str, Fact]) -> Memory:
+def _undo_replacements(after: MemoryDocument, dropped: list[Fact], known: dict[str, Fact]) -> MemoryDocument:
     """Return *after* without *dropped*, and with the facts that only these replaced."""
     dropped_ids = {fact.id for fact in dropped}
     kept = tuple(fact for fact in after.facts if fact.id not in dropped_ids)

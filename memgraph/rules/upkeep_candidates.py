@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from itertools import accumulate, chain, pairwise, takewhile
 
-from memgraph.models import Candidate, Fact, Memory
+from memgraph.models import Candidate, Fact, MemoryDocument
 from memgraph.models.dates import days_of
 from memgraph.policy import Policy
 from memgraph.retrieval.summary_facts import with_current_summaries
@@ -35,7 +35,7 @@ _WORD = re.compile(rf"[{HAN}]|(?<![a-z0-9])(?:(?![{HAN}])\w){{2,5}}")
 _IS_HAN = re.compile(f"[{HAN}]")
 
 
-def find_candidates(memory: Memory, policy: Policy, today: date) -> tuple[Candidate, ...]:
+def find_candidates(memory: MemoryDocument, policy: Policy, today: date) -> tuple[Candidate, ...]:
     """Return what a model should be asked about *memory* now, the groups first.
 
     A question whose facts have not changed since it was asked is not asked again; a stale fact is asked about again
@@ -47,7 +47,7 @@ def find_candidates(memory: Memory, policy: Policy, today: date) -> tuple[Candid
     return tuple(_within_limits([one for one in found if one.digest not in asked], memory, policy))
 
 
-def _within_limits(found: Sequence[Candidate], memory: Memory, policy: Policy) -> Iterator[Candidate]:
+def _within_limits(found: Sequence[Candidate], memory: MemoryDocument, policy: Policy) -> Iterator[Candidate]:
     facts = {fact.id: fact for fact in memory.facts}
     changes, tokens = damage_limit(memory), policy.prompt_facts_tokens
     for candidate in found:
@@ -73,7 +73,7 @@ def _changes(candidate: Candidate) -> int:
 # -- facts that may state the same ------------------------------------------------------------
 
 
-def _groups(memory: Memory) -> Iterator[Candidate]:
+def _groups(memory: MemoryDocument) -> Iterator[Candidate]:
     """Yield the groups of facts that are alike, of which at most one is manual."""
     most = min(MAX_GROUP, damage_limit(memory) + 1)
     for group in alike_groups(memory.facts):
@@ -149,7 +149,7 @@ def _words(text: str) -> frozenset[str]:
 # -- facts that were not repeated -------------------------------------------------------------------
 
 
-def _stale(memory: Memory, policy: Policy, today: date) -> Iterator[Candidate]:
+def _stale(memory: MemoryDocument, policy: Policy, today: date) -> Iterator[Candidate]:
     """Yield the learned facts that were not confirmed for longer than their kind lives, the oldest first."""
     # the date alone shows of most facts that they are not stale, and is read faster than a time
     days = (*policy.stale_days.values(), *filter(None, (category.stale_days for category in policy.categories)))
@@ -176,7 +176,7 @@ def stale_periods(fact: Fact, policy: Policy, today: date) -> int:
 # -- summaries --------------------------------------------------------------------------------------
 
 
-def _summaries(memory: Memory, policy: Policy) -> Iterator[Candidate]:
+def _summaries(memory: MemoryDocument, policy: Policy) -> Iterator[Candidate]:
     """Yield the question about the summaries, with the facts learned since they were written.
 
     It is asked if a sentence rests on a fact that has ended, or if the summaries are left to the upkeep and there are

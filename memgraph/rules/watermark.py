@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from memgraph.models import Memory, Turn, Watermark
+from memgraph.models import MemoryDocument, Turn, Watermark
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
 from memgraph.text.turns import HASHED
@@ -49,7 +49,9 @@ def advance_watermark(draft: Draft) -> Draft:
     return replace(draft, memory=memory)
 
 
-def with_watermark(memory: Memory, thread: str, message_ids: tuple[str, ...], at: str, policy: Policy) -> Memory:
+def with_watermark(
+    memory: MemoryDocument, thread: str, message_ids: tuple[str, ...], at: str, policy: Policy
+) -> MemoryDocument:
     """Return *memory* with *message_ids* of *thread* learned; the oldest threads beyond the limit are evicted."""
     if not message_ids:
         return memory

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
 
-from memgraph.models import Memory, Scope
+from memgraph.models import MemoryDocument, Scope
 from memgraph.storage.atomic_file import make_folder, read, replace, wrap_os_errors
 from memgraph.storage.document import serialize
 from memgraph.storage.paths import Layout, absolute, default_folder
@@ -52,7 +52,7 @@ class Backups:
         digest = hashlib.sha256(storage_name.encode("utf-8", "replace")).hexdigest()[:8]
         return cls(default_folder() / f"backups-{digest}")
 
-    def save(self, scope: Scope, memory: Memory, name: str) -> Path:
+    def save(self, scope: Scope, memory: MemoryDocument, name: str) -> Path:
         """Store *memory* under *name*, from `new_name`, delete backups beyond the limits, and return the file.
 
         Raises:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Episode, Memory, Revision, Scope
+from memgraph.models import Episode, MemoryDocument, Revision, Scope
 from memgraph.storage.document import tombstone
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class MemoryStorage(ABC):
         return cls(location)  # pyright: ignore[reportCallIssue] - the default for storages with one argument
 
     @abstractmethod
-    def load(self, scope: Scope) -> Memory:
+    def load(self, scope: Scope) -> MemoryDocument:
         """Return the memory of *scope*; a missing one is empty, at revision 0.
 
         An agent without a document reads the one that all agents of its user share (see `load_with_fallback`).
@@ -77,7 +77,7 @@ class MemoryStorage(ABC):
         """
 
     @abstractmethod
-    def save(self, scope: Scope, memory: Memory) -> Memory:
+    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
         """Store *memory* as the next revision and return it as stored, if it is based on the latest revision.
 
         A storage that keeps a history appends its revision in the same step: `next_entry` of `storage.revisions` makes
@@ -90,11 +90,11 @@ class MemoryStorage(ABC):
             StorageError: If nothing could be written; the stored document is intact.
         """
 
-    def reload(self, scope: Scope) -> Memory:
+    def reload(self, scope: Scope) -> MemoryDocument:
         """Load without any cache that a storage may have."""
         return self.load(scope)
 
-    def delete(self, scope: Scope) -> Memory:
+    def delete(self, scope: Scope) -> MemoryDocument:
         """Delete the memory of *scope*, even if it does not exist, and return the tombstone that is stored instead.
 
         A memory that was loaded before, even an empty one, can no longer be saved.
@@ -150,7 +150,9 @@ class MemoryStorage(ABC):
             self._has_reported_episodes = True
             logger.warning("%s keeps no episodes: only facts and summaries are stored", self.name)
 
-    def save_with_episodes(self, scope: Scope, memory: Memory, episodes: Sequence[Episode], policy: Policy) -> Memory:
+    def save_with_episodes(
+        self, scope: Scope, memory: MemoryDocument, episodes: Sequence[Episode], policy: Policy
+    ) -> MemoryDocument:
         """Append *episodes*, then save *memory*, and return it as stored; a storage may do both in one step.
 
         If the process dies in between, the episodes are stored, and the run that is repeated stores them once.

@@ -18,10 +18,10 @@ from pydantic_core import PydanticSerializationError
 from memgraph._cache import LRUCache
 from memgraph._validation import field_errors
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError
-from memgraph.models import EMPTY_MEMORY, Deletion, Memory, Scope, timestamp
+from memgraph.models import EMPTY_MEMORY, Deletion, MemoryDocument, Scope, timestamp
 
 
-def encode(memory: Memory) -> bytes:
+def encode(memory: MemoryDocument) -> bytes:
     """Return *memory* as JSON: camelCase, indent 2, non-ASCII unescaped, a newline at the end.
 
     Raises:
@@ -30,7 +30,7 @@ def encode(memory: Memory) -> bytes:
     return f"{memory.model_dump_json(by_alias=True, indent=2)}\n".encode()
 
 
-def serialize(memory: Memory) -> tuple[Memory, bytes]:
+def serialize(memory: MemoryDocument) -> tuple[MemoryDocument, bytes]:
     """Return *memory* as a later load will return it, and its bytes.
 
     Unpaired surrogates, which UTF-8 cannot encode, become U+FFFD.
@@ -38,11 +38,11 @@ def serialize(memory: Memory) -> tuple[Memory, bytes]:
     try:
         return memory, encode(memory)
     except PydanticSerializationError:
-        repaired = Memory.model_validate(repair_surrogates(memory.model_dump(by_alias=True)))
+        repaired = MemoryDocument.model_validate(repair_surrogates(memory.model_dump(by_alias=True)))
         return repaired, encode(repaired)
 
 
-def decode(data: bytes, location: str) -> Memory:
+def decode(data: bytes, location: str) -> MemoryDocument:
     """Parse the document found at *location*.
 
     Raises:
@@ -58,14 +58,14 @@ def decode(data: bytes, location: str) -> Memory:
     return _cap_deletion(memory)
 
 
-def _validate(data: bytes) -> Memory:
+def _validate(data: bytes) -> MemoryDocument:
     try:
-        return Memory.model_validate_json(data)
+        return MemoryDocument.model_validate_json(data)
     except ValidationError as error:
         if field_errors(error)[0].type != "json_invalid" or b"\\u" not in data:
             raise
         # Python's json module writes and reads unpaired surrogates; pydantic's parser rejects them as bad JSON.
-        return Memory.model_validate(repair_surrogates(json.loads(data.decode())))
+        return MemoryDocument.model_validate(repair_surrogates(json.loads(data.decode())))
 
 
 def _first_reason(error: ValidationError) -> str:
@@ -85,7 +85,7 @@ def repair_surrogates(value: object) -> object:
     return value
 
 
-def _cap_deletion(memory: Memory) -> Memory:
+def _cap_deletion(memory: MemoryDocument) -> MemoryDocument:
     """Cap the revision of the deletion at that of the document; a later one would reject every future save."""
     deletion = memory.forgotten
     if deletion is None or deletion.revision <= memory.revision:
@@ -104,9 +104,9 @@ class DocumentCache:
     """
 
     def __init__(self, max_entries: int = 32) -> None:
-        self._cache: LRUCache[str, tuple[bytes, Memory]] = LRUCache(max_entries)
+        self._cache: LRUCache[str, tuple[bytes, MemoryDocument]] = LRUCache(max_entries)
 
-    def decode(self, data: bytes, location: str) -> Memory:
+    def decode(self, data: bytes, location: str) -> MemoryDocument:
         """Parse the document found at *location*, unless the cache has it; see the function `decode`."""
         cached = self._cache.get(location)
         if cached and cached[0] == data:
@@ -115,7 +115,7 @@ class DocumentCache:
         self._cache.put(location, (data, memory))
         return memory
 
-    def serialize(self, memory: Memory, location: str) -> tuple[Memory, bytes]:
+    def serialize(self, memory: MemoryDocument, location: str) -> tuple[MemoryDocument, bytes]:
         """Return what the function `serialize` returns, and cache it. It does no harm if it is never written."""
         stored, data = serialize(memory)
         self._cache.put(location, (data, stored))
@@ -125,7 +125,7 @@ class DocumentCache:
 # -- revisions and deletion -----------------------------------------------------------------------
 
 
-def load_with_fallback(scope: Scope, read: Callable[[Scope], Memory | None]) -> Memory:
+def load_with_fallback(scope: Scope, read: Callable[[Scope], MemoryDocument | None]) -> MemoryDocument:
     """Return the memory of *scope*; for an agent without a document, a copy of the shared one.
 
     The copy starts the agent's own memory: at revision 0, so that saving creates the agent's document, and
@@ -140,13 +140,13 @@ def load_with_fallback(scope: Scope, read: Callable[[Scope], Memory | None]) -> 
     return initial_memory(scope, read) if own is None else own
 
 
-def initial_memory(scope: Scope, read: Callable[[Scope], Memory | None]) -> Memory:
+def initial_memory(scope: Scope, read: Callable[[Scope], MemoryDocument | None]) -> MemoryDocument:
     """Return what *scope* has without a document of its own; see `load_with_fallback`."""
     shared = read(scope.shared) if scope.agent_name else None
     return (shared or EMPTY_MEMORY).model_copy(update={"revision": 0, "threads": {}, "forgotten": None})
 
 
-def next_revision(scope: Scope, stored: Memory | None, memory: Memory) -> Memory:
+def next_revision(scope: Scope, stored: MemoryDocument | None, memory: MemoryDocument) -> MemoryDocument:
     """Return *memory* as it has to be stored over *stored*, which is None if there is no document yet.
 
     The last deletion is carried over even if *memory* lost it, since a run that was loaded before the
@@ -166,7 +166,7 @@ def next_revision(scope: Scope, stored: Memory | None, memory: Memory) -> Memory
     return memory.model_copy(update={"revision": revision, "forgotten": latest_deletion(deletion, imported)})
 
 
-def require_not_deleted(scope: Scope, stored: Memory | None, since: int) -> None:
+def require_not_deleted(scope: Scope, stored: MemoryDocument | None, since: int) -> None:
     """Raise a ForgottenError if *stored* was deleted after the revision *since*."""
     if stored and stored.forgotten and stored.forgotten.revision > since:
         raise ForgottenError(scope, since)
@@ -179,14 +179,14 @@ def latest_deletion(one: Deletion | None, other: Deletion | None) -> Deletion | 
     return other if other.revision > one.revision else one
 
 
-def tombstone(stored: Memory | None) -> Memory:
+def tombstone(stored: MemoryDocument | None) -> MemoryDocument:
     """Return the document that replaces *stored* when it is deleted: its next revision and its watermarks.
 
     The watermarks stay, so that messages from before the deletion are not learned again.
     """
     revision = stored.revision + 1 if stored else 1
     now = datetime.now(UTC)
-    return Memory(
+    return MemoryDocument(
         revision=revision,
         last_updated=timestamp(now),
         threads=stored.threads if stored else {},
@@ -195,17 +195,17 @@ def tombstone(stored: Memory | None) -> Memory:
     )
 
 
-def is_tombstone(memory: Memory) -> bool:
+def is_tombstone(memory: MemoryDocument) -> bool:
     """Whether the latest revision of *memory* is its deletion."""
     return memory.forgotten is not None and memory.forgotten.revision == memory.revision and memory.is_empty
 
 
-def was_deleted(memory: Memory | None) -> bool:
+def was_deleted(memory: MemoryDocument | None) -> bool:
     """Whether *memory* was ever deleted, also if something was learned since."""
     return memory is not None and memory.forgotten is not None
 
 
-def is_deleted(read: Callable[[], Memory | None]) -> bool:
+def is_deleted(read: Callable[[], MemoryDocument | None]) -> bool:
     """Whether *read* returns a tombstone or nothing. A damaged document is not deleted: it needs repair."""
     try:
         memory = read()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from memgraph._cache import LRUCache
 from memgraph.errors import DamagedMemoryError, RevisionConflictError, StorageError
-from memgraph.models import Memory
+from memgraph.models import MemoryDocument
 from memgraph.storage import episode_file, history_file
 from memgraph.storage.atomic_file import check_writable, compare_and_replace, locked, read, replace, wrap_os_errors
 from memgraph.storage.base import MemoryStorage
@@ -57,12 +57,12 @@ class _FileState:
 
     data: bytes | None
     """The bytes of the document; None if there is none."""
-    memory: Memory | None
+    memory: MemoryDocument | None
     is_recorded: bool
     """Whether the last good version has the same content. If not, the document was edited manually."""
     revision: int
     """The highest known revision; that of *memory* if there is one."""
-    known: Memory | None = None
+    known: MemoryDocument | None = None
     """The last good version, if the document was edited."""
 
 
@@ -112,24 +112,26 @@ class FileStorage(MemoryStorage):
     def location(self, scope: Scope) -> str:
         return str(self._layout.document(scope))
 
-    def load(self, scope: Scope) -> Memory:
+    def load(self, scope: Scope) -> MemoryDocument:
         return load_with_fallback(scope, self._read)
 
-    def save(self, scope: Scope, memory: Memory) -> Memory:
+    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
         with self._locked(scope) as files:
             return self._save(scope, files, memory)
 
-    def save_with_episodes(self, scope: Scope, memory: Memory, episodes: Sequence[Episode], policy: Policy) -> Memory:
+    def save_with_episodes(
+        self, scope: Scope, memory: MemoryDocument, episodes: Sequence[Episode], policy: Policy
+    ) -> MemoryDocument:
         with self._locked(scope) as files:
             return self._save(scope, files, memory, lambda: self._append(scope, files, episodes, policy))
 
-    def delete(self, scope: Scope) -> Memory:
+    def delete(self, scope: Scope) -> MemoryDocument:
         while True:
             try:
                 with self._locked(scope) as files:
                     state = self._read_state(files)
                     # of a removed document, only the revision continues
-                    known = (state.memory or Memory()).model_copy(update={"revision": state.revision})
+                    known = (state.memory or MemoryDocument()).model_copy(update={"revision": state.revision})
                     return self._write(scope, files, tombstone(known), state)
             except RevisionConflictError:
                 continue  # edited meanwhile: delete the edit, too
@@ -211,12 +213,12 @@ class FileStorage(MemoryStorage):
             return False
         return b"forgotten" not in data or not is_deleted(lambda: self._cache.decode(data, str(path)))
 
-    def _read(self, scope: Scope) -> Memory | None:
+    def _read(self, scope: Scope) -> MemoryDocument | None:
         files = self._layout.files(scope)
         state = self._read_state(files)
         return state.memory if state.is_recorded else self._record_edit(files, state)
 
-    def _read_unrecorded(self, scope: Scope) -> Memory | None:
+    def _read_unrecorded(self, scope: Scope) -> MemoryDocument | None:
         return self._read_state(self._layout.files(scope)).memory
 
     def _read_episodes(self, scope: Scope, known: EpisodeSnapshot[FileVersion] | None = None) -> tuple[Episode, ...]:
@@ -233,8 +235,8 @@ class FileStorage(MemoryStorage):
             yield files
 
     def _save(
-        self, scope: Scope, files: ScopeFiles, memory: Memory, before: Callable[[], object] = lambda: None
-    ) -> Memory:
+        self, scope: Scope, files: ScopeFiles, memory: MemoryDocument, before: Callable[[], object] = lambda: None
+    ) -> MemoryDocument:
         """Save *memory* if it is based on the stored document; *before* is called once that is known."""
         state = self._read_state(files)
         saved = next_revision(scope, state.memory, memory)
@@ -258,7 +260,7 @@ class FileStorage(MemoryStorage):
         self._episodes.clear()
         self._episode_ids.clear()
 
-    def _write(self, scope: Scope, files: ScopeFiles, memory: Memory, state: _FileState) -> Memory:
+    def _write(self, scope: Scope, files: ScopeFiles, memory: MemoryDocument, state: _FileState) -> MemoryDocument:
         """Append a revision and replace the document, unless it was edited since *state* was read."""
         is_deletion = is_tombstone(memory)
         if is_deletion:  # first, since a process may be killed in between
@@ -311,7 +313,7 @@ class FileStorage(MemoryStorage):
         edited = _with_revision(memory, known, max(memory.revision, known.revision))
         return _FileState(data, edited, is_recorded=False, revision=edited.revision, known=known)
 
-    def _record_edit(self, files: ScopeFiles, state: _FileState) -> Memory | None:
+    def _record_edit(self, files: ScopeFiles, state: _FileState) -> MemoryDocument | None:
         """Make an edited document the last good version, at the next revision, so that earlier loads are outdated."""
         try:
             with locked(files.document, RECORD_TIMEOUT_SECONDS):
@@ -327,14 +329,14 @@ class FileStorage(MemoryStorage):
         except StorageError:
             return state.memory
 
-    def _decode(self, files: ScopeFiles, data: bytes, *, has_last_good: bool) -> Memory:
+    def _decode(self, files: ScopeFiles, data: bytes, *, has_last_good: bool) -> MemoryDocument:
         try:
             return self._cache.decode(data, str(files.document))
         except DamagedMemoryError as error:
             hint = f" (the last good version is {files.last_good})" if has_last_good else ""
             raise DamagedMemoryError(error.location, error.reason + hint) from None
 
-    def _decode_last_good(self, last_good: Path, data: bytes | None) -> Memory | None:
+    def _decode_last_good(self, last_good: Path, data: bytes | None) -> MemoryDocument | None:
         if data is None:
             return None
         try:
@@ -354,13 +356,13 @@ def _read_both(path: Path, last_good: Path) -> tuple[bytes | None, bytes | None]
     return data, last
 
 
-def _append_edit(history: Path, known: Memory | None, edited: Memory) -> None:
+def _append_edit(history: Path, known: MemoryDocument | None, edited: MemoryDocument) -> None:
     """Append a revision for a manual edit. It does not start a history: whether one is kept is not known here."""
     if known and history.exists():
         history_file.append_revision(history, edited_entry(known, edited), current_recording().policy)
 
 
-def _with_revision(memory: Memory, known: Memory, revision: int) -> Memory:
+def _with_revision(memory: MemoryDocument, known: MemoryDocument, revision: int) -> MemoryDocument:
     """Return *memory* at *revision*, with the later deletion of the two."""
     forgotten = latest_deletion(memory.forgotten, known.forgotten)
     return memory.model_copy(update={"revision": revision, "forgotten": forgotten})

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from langgraph.store.base import BaseStore, Item
 
-    from memgraph.models import Episode, Memory, Revision
+    from memgraph.models import Episode, MemoryDocument, Revision
     from memgraph.policy import Policy
 
 T = TypeVar("T")
@@ -91,19 +91,19 @@ class LangGraphStorage(MemoryStorage):
             raise ConfigError("langgraph: takes no name; it is the store of the running graph")
         return cls()
 
-    def load(self, scope: Scope) -> Memory:
+    def load(self, scope: Scope) -> MemoryDocument:
         with self._open() as store:
             return load_with_fallback(scope, lambda each: self._read(store, each))
 
-    def save(self, scope: Scope, memory: Memory) -> Memory:
-        def write(store: BaseStore) -> Memory:
+    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
+        def write(store: BaseStore) -> MemoryDocument:
             stored = self._read(store, scope)
             return self._write(store, scope, next_revision(scope, stored, memory), stored)
 
         return self._locked(scope, write)
 
-    def delete(self, scope: Scope) -> Memory:
-        def write(store: BaseStore) -> Memory:
+    def delete(self, scope: Scope) -> MemoryDocument:
+        def write(store: BaseStore) -> MemoryDocument:
             stored = self._read(store, scope)
             return self._write(store, scope, tombstone(stored), stored)
 
@@ -161,7 +161,9 @@ class LangGraphStorage(MemoryStorage):
         with self._open() as opened, exclusive(opened, ".".join(namespace_of(scope))) as store:
             return change(store)
 
-    def _write(self, store: BaseStore, scope: Scope, memory: Memory, known: Memory | None) -> Memory:
+    def _write(
+        self, store: BaseStore, scope: Scope, memory: MemoryDocument, known: MemoryDocument | None
+    ) -> MemoryDocument:
         """Write *memory* over *known*, with a revision."""
         from langgraph.store.base import PutOp
 
@@ -179,11 +181,11 @@ class LangGraphStorage(MemoryStorage):
     def _read_episodes(self, store: BaseStore, scope: Scope) -> tuple[Episode, ...]:
         return self._episodes.refresh(scope, partial(langgraph_episodes.read_episodes, store, scope))
 
-    def _read(self, store: BaseStore, scope: Scope) -> Memory | None:
+    def _read(self, store: BaseStore, scope: Scope) -> MemoryDocument | None:
         item = store.get(namespace_of(scope), KEY, refresh_ttl=False)
         return self._decode(item, scope) if item else None
 
-    def _decode(self, item: Item, scope: Scope) -> Memory:
+    def _decode(self, item: Item, scope: Scope) -> MemoryDocument:
         document = item.value.get("document")
         if not isinstance(document, str):
             raise DamagedMemoryError(self._document_name(scope), "its item has no document")

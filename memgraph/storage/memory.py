@@ -28,7 +28,7 @@ from memgraph.storage.traces import TraceCount, find_in_bytes
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from memgraph.models import Episode, Memory, Revision, Scope
+    from memgraph.models import Episode, MemoryDocument, Revision, Scope
     from memgraph.policy import Policy
 
 
@@ -50,14 +50,14 @@ class InMemoryStorage(MemoryStorage):
             raise ConfigError("memory: takes no name; each call opens a new, empty storage")
         return cls()
 
-    def load(self, scope: Scope) -> Memory:
+    def load(self, scope: Scope) -> MemoryDocument:
         return load_with_fallback(scope, self._read)
 
-    def save(self, scope: Scope, memory: Memory) -> Memory:
+    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
         with self._lock:
             return self._write(scope, next_revision(scope, self._read(scope), memory))
 
-    def delete(self, scope: Scope) -> Memory:
+    def delete(self, scope: Scope) -> MemoryDocument:
         with self._lock:
             return self._write(scope, tombstone(self._read(scope)))
 
@@ -116,11 +116,11 @@ class InMemoryStorage(MemoryStorage):
     def _own_episodes(self, scope: Scope) -> tuple[Episode, ...]:
         return self._stored_episodes.get(scope, ())
 
-    def _read(self, scope: Scope) -> Memory | None:
+    def _read(self, scope: Scope) -> MemoryDocument | None:
         data = self._documents.get(scope)
         return self._cache.decode(data, self._document_name(scope)) if data else None
 
-    def _write(self, scope: Scope, memory: Memory) -> Memory:
+    def _write(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
         before = load_with_fallback(scope, self._read)
         stored, data = self._cache.serialize(memory, self._document_name(scope))
         self._append_revision(scope, next_entry(before, stored))

@@ -29,7 +29,7 @@ from memgraph.storage.revisions import next_entry
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from memgraph.models import Episode, Memory, Revision
+    from memgraph.models import Episode, MemoryDocument, Revision
     from memgraph.policy import Policy
     from memgraph.storage.episode_sql import EpisodeVersion, Execute
     from memgraph.storage.postgres_pool import Connection
@@ -138,10 +138,10 @@ class PostgresStorage(MemoryStorage):
         self._cache = DocumentCache()
         self._episodes: EpisodeCache[EpisodeVersion] = EpisodeCache()
 
-    def load(self, scope: Scope) -> Memory:
+    def load(self, scope: Scope) -> MemoryDocument:
         return self._database.run(lambda db, _: load_with_fallback(scope, lambda each: self._read(db, each)))
 
-    def save(self, scope: Scope, memory: Memory) -> Memory:
+    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
         return self._database.run(lambda db, is_retry: self._save(db, scope, memory, is_retry=is_retry))
 
     def check_writable(self, scope: Scope) -> None:  # noqa: ARG002 - one table for all
@@ -201,7 +201,7 @@ class PostgresStorage(MemoryStorage):
     def close(self) -> None:
         self._database.close()
 
-    def _save(self, db: Connection, scope: Scope, memory: Memory, *, is_retry: bool) -> Memory:
+    def _save(self, db: Connection, scope: Scope, memory: MemoryDocument, *, is_retry: bool) -> MemoryDocument:
         stored = self._read(db, scope)
         if is_retry and stored and _is_saved(stored, memory):
             return stored
@@ -215,11 +215,13 @@ class PostgresStorage(MemoryStorage):
     def _read_episodes(self, db: Connection, scope: Scope) -> tuple[Episode, ...]:
         return self._episodes.refresh(scope, partial(EPISODES.read, _execute(db), scope))
 
-    def _read(self, db: Connection, scope: Scope) -> Memory | None:
+    def _read(self, db: Connection, scope: Scope) -> MemoryDocument | None:
         row = db.execute(SELECT, _key(scope)).fetchone()
         return self._decode(scope, *row) if row else None
 
-    def _write(self, db: Connection, scope: Scope, memory: Memory, known: Memory | None) -> Memory | None:
+    def _write(
+        self, db: Connection, scope: Scope, memory: MemoryDocument, known: MemoryDocument | None
+    ) -> MemoryDocument | None:
         """Write *memory* over *known*, with a revision; a tombstone also removes episodes and the history.
 
         Returns:
@@ -240,14 +242,14 @@ class PostgresStorage(MemoryStorage):
             self._episodes.clear()
         return written
 
-    def _write_document(self, db: Connection, scope: Scope, memory: Memory) -> Memory | None:
+    def _write_document(self, db: Connection, scope: Scope, memory: MemoryDocument) -> MemoryDocument | None:
         stored, data = self._cache.serialize(memory, self._document_name(scope))
         row = _key(scope) | {"revision": stored.revision, "document": data.decode()}
         if not db.execute(UPDATE if stored.revision > 1 else INSERT, row).rowcount:
             return None
         return stored
 
-    def _decode(self, scope: Scope, revision: int, document: str) -> Memory:
+    def _decode(self, scope: Scope, revision: int, document: str) -> MemoryDocument:
         memory = self._cache.decode(document.encode(), self._document_name(scope))
         return memory.model_copy(update={"revision": revision})
 
@@ -260,7 +262,7 @@ def _key(scope: Scope) -> dict[str, Any]:
     return {"user_id": scope.user_id, "agent_name": scope.agent_name or ""}
 
 
-def _is_saved(stored: Memory, memory: Memory) -> bool:
+def _is_saved(stored: MemoryDocument, memory: MemoryDocument) -> bool:
     """Whether *stored* is the result of saving *memory*."""
     update = {"revision": memory.revision + 1, "forgotten": stored.forgotten}
     return stored == serialize(memory.model_copy(update=update))[0]

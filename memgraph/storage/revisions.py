@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from memgraph.history.diff import changes_between
-from memgraph.models import ChangeOrigin, Memory, Revision, timestamp
+from memgraph.models import ChangeOrigin, MemoryDocument, Revision, timestamp
 from memgraph.policy import Policy
 from memgraph.storage.document import is_tombstone
 
@@ -45,7 +45,7 @@ def current_recording() -> RevisionOptions:
     return _recording.get() or _DEFAULT
 
 
-def next_entry(before: Memory, stored: Memory) -> Revision:
+def next_entry(before: MemoryDocument, stored: MemoryDocument) -> Revision:
     """Return the revision that *stored* is: what it changes of *before*, and who changed it.
 
     The deletion of a memory has no changes: nothing of it may remain.
@@ -57,7 +57,7 @@ def next_entry(before: Memory, stored: Memory) -> Revision:
     return Revision(revision=stored.revision, at=at, **origin.model_dump(), changes=changes)
 
 
-def edited_entry(before: Memory, edited: Memory) -> Revision:
+def edited_entry(before: MemoryDocument, edited: MemoryDocument) -> Revision:
     """Return the revision for a document that a person edited."""
     at = timestamp(datetime.now(UTC))
     return Revision(revision=edited.revision, at=at, by="person", changes=changes_between(before, edited))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from memgraph.models import Episode, Memory, Revision
+    from memgraph.models import Episode, MemoryDocument, Revision
     from memgraph.policy import Policy
     from memgraph.storage.episode_sql import EpisodeVersion
     from memgraph.storage.vector_file import VectorFile
@@ -132,23 +132,27 @@ class SqliteStorage(MemoryStorage):
             raise ConfigError("sqlite::memory: would be empty at every load; write memory:")
         return cls(path_of_url("sqlite", location).removeprefix("/") if location.startswith("//") else location)
 
-    def load(self, scope: Scope) -> Memory:
+    def load(self, scope: Scope) -> MemoryDocument:
         if not self._has_content():
             return initial_memory(scope, lambda _: None)
         with self._reading() as db:
             return load_with_fallback(scope, lambda each: self._read(db, each))
 
-    def save(self, scope: Scope, memory: Memory) -> Memory:
+    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
         return self._save(scope, memory, lambda _: None)
 
-    def save_with_episodes(self, scope: Scope, memory: Memory, episodes: Sequence[Episode], policy: Policy) -> Memory:
+    def save_with_episodes(
+        self, scope: Scope, memory: MemoryDocument, episodes: Sequence[Episode], policy: Policy
+    ) -> MemoryDocument:
         def append(db: sqlite3.Connection) -> None:
             if episodes:
                 EPISODES.append(db.execute, scope, episodes, policy)
 
         return self._save(scope, memory, append)
 
-    def _save(self, scope: Scope, memory: Memory, write_also: Callable[[sqlite3.Connection], None]) -> Memory:
+    def _save(
+        self, scope: Scope, memory: MemoryDocument, write_also: Callable[[sqlite3.Connection], None]
+    ) -> MemoryDocument:
         with self._writing() as db:
             stored = self._read(db, scope)
             saved = self._write(db, scope, next_revision(scope, stored, memory), stored)
@@ -157,7 +161,7 @@ class SqliteStorage(MemoryStorage):
             self.vectors(scope).delete()
         return saved
 
-    def delete(self, scope: Scope) -> Memory:
+    def delete(self, scope: Scope) -> MemoryDocument:
         self.vectors(scope).delete()  # first, since a process may be killed in between
         with self._writing() as db:
             stored = self._read(db, scope)
@@ -228,7 +232,7 @@ class SqliteStorage(MemoryStorage):
         with wrap_errors(self._path, StorageError):
             return find_in_sqlite(self._path, fragments)
 
-    def _read(self, db: sqlite3.Connection, scope: Scope) -> Memory | None:
+    def _read(self, db: sqlite3.Connection, scope: Scope) -> MemoryDocument | None:
         row = db.execute(SELECT, _key(scope)).fetchone()
         if row is None:
             return None
@@ -245,7 +249,9 @@ class SqliteStorage(MemoryStorage):
     def _read_episodes(self, db: sqlite3.Connection, scope: Scope) -> tuple[Episode, ...]:
         return self._episodes.refresh(scope, partial(EPISODES.read, db.execute, scope))
 
-    def _write(self, db: sqlite3.Connection, scope: Scope, memory: Memory, known: Memory | None) -> Memory:
+    def _write(
+        self, db: sqlite3.Connection, scope: Scope, memory: MemoryDocument, known: MemoryDocument | None
+    ) -> MemoryDocument:
         """Write *memory* over *known*, with a revision; a tombstone also removes what the memory had."""
         stored, data = self._cache.serialize(memory, self._document_name(scope))
         row = _key(scope) | {"revision": stored.revision, "document": data.decode()}

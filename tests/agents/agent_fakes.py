@@ -10,7 +10,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langgraph.checkpoint.memory import InMemorySaver
 
-from memgraph import Fact, Memory, MemoryMiddleware, MemoryStorage, Scope, StorageError, open_storage
+from memgraph import Fact, MemoryDocument, MemoryMiddleware, MemoryStorage, Scope, StorageError, open_storage
 from memgraph.testing import ScriptedModel
 
 ADA = Scope("ada")
@@ -56,14 +56,14 @@ class CountingStorage(MemoryStorage):
         if not hangs:
             self.released.set()
 
-    def load(self, scope: Scope) -> Memory:
+    def load(self, scope: Scope) -> MemoryDocument:
         self.loads += 1
         self.released.wait(120)
         if self.breaks:
             raise StorageError("disk on fire at /secret/place")
         return self.inner.load(scope)
 
-    def save(self, scope: Scope, memory: Memory) -> Memory:
+    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
         return self.inner.save(scope, memory)
 
 

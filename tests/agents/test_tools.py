@@ -15,7 +15,7 @@ from langgraph.types import Command
 
 from memgraph import Fact, MemoryMiddleware, MemoryStorage, Policy, Scope, Settings, memory_tools, open_storage
 from memgraph.editing import accept_quarantined
-from memgraph.models import MANUAL, Episode, Evidence, Memory
+from memgraph.models import MANUAL, Episode, Evidence, MemoryDocument
 
 TEA = Fact(id="fact_tea", content="Likes tea.", category="preference", confidence=0.9, source="t0")
 OWN = Fact(id="fact_own", content="Is called Ada.", confidence=1.0, source=MANUAL)
@@ -309,7 +309,7 @@ def test_a_fact_that_becomes_manual_meanwhile_needs_confirmation() -> None:
     storage = storage_with(TEA)
 
     class RacingStorage(CountingStorage):
-        def save(self, scope: Scope, memory: Memory) -> Memory:
+        def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
             if self.loads == 1:
                 storage_with(TEA.model_copy(update={"source": MANUAL}), storage=storage)
             return super().save(scope, memory)
@@ -330,7 +330,7 @@ def test_a_confirmation_holds_for_one_version_of_a_fact() -> None:
     storage = storage_with(OWN)
 
     class RacingStorage(CountingStorage):
-        def load(self, scope: Scope) -> Memory:
+        def load(self, scope: Scope) -> MemoryDocument:
             if self.loads == 2:
                 storage_with(OWN.model_copy(update={"content": "Is allergic to nuts."}), storage=storage)
             return super().load(scope)

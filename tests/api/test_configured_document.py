@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from api_tokens import ApiCall
 
-from memgraph import Memory, MemoryStorage, Scope, Settings
+from memgraph import MemoryDocument, MemoryStorage, Scope, Settings
 from memgraph.categories import Category
 from memgraph.sections import SummarySection
 
@@ -48,6 +48,6 @@ def test_a_custom_summary_is_written(call: ApiCall) -> None:
 
 
 def test_the_profile_is_in_the_document(call: ApiCall, storage: MemoryStorage) -> None:
-    storage.save(Scope("ada"), Memory.model_validate({"profile": {"values": {"diet": "vegan"}}}))
+    storage.save(Scope("ada"), MemoryDocument.model_validate({"profile": {"values": {"diet": "vegan"}}}))
 
     assert call("GET", "document", user_id="ada").json()["profile"]["values"] == {"diet": "vegan"}

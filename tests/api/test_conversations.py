@@ -9,7 +9,7 @@ import pytest
 from api_tokens import ADA, BOB
 from starlette.testclient import TestClient
 
-from memgraph import Fact, Memory, MemoryStorage, QueueFullError, Scope, Settings
+from memgraph import Fact, MemoryDocument, MemoryStorage, QueueFullError, Scope, Settings
 from memgraph.api import create_app
 from memgraph.api.app import MountedApp
 from memgraph.testing import ScriptedModel, update_answer
@@ -80,7 +80,7 @@ def test_what_the_user_did_not_say_is_not_learned(
 
 def test_a_fact_of_the_api_is_a_persons(ada: TestClient, storage: MemoryStorage) -> None:
     """Only people's edits pass the rules by, and they are marked as such, also a learned fact that is edited."""
-    storage.save(ME, Memory(facts=(Fact(id="f1", content="Likes tea.", source="t1"),)))
+    storage.save(ME, MemoryDocument(facts=(Fact(id="f1", content="Likes tea.", source="t1"),)))
 
     ada.post("facts", json={"content": "Likes rain."})
     ada.patch("facts/f1", json={"content": "Likes green tea."}, headers={"If-Match": "*"})

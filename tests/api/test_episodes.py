@@ -8,7 +8,7 @@ import pytest
 from api_tokens import ADA, BOB, ApiCall
 
 from memgraph import MemoryStorage, Scope
-from memgraph.models import Episode, Evidence, Fact, Memory
+from memgraph.models import Episode, Evidence, Fact, MemoryDocument
 from memgraph.policy import Policy
 
 ME = Scope("ada")
@@ -52,7 +52,7 @@ def test_a_deleted_fact_takes_its_words_with_it(
 ) -> None:
     """Unless they are to stay."""
     fact = Fact(id="f1", content="Likes day 1.", evidence=(Evidence(episode="e1", quote="Day 1"),))
-    storage.save(ME, Memory(facts=(fact,)))
+    storage.save(ME, MemoryDocument(facts=(fact,)))
 
     assert call("DELETE", "facts/f1", if_match="*", user_id="ada", **query).status_code == 200
     assert call("GET", "episodes", user_id="ada").json()["total"] == left

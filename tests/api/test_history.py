@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from api_tokens import BOB, ApiCall
 
-from memgraph import Fact, Memory, MemoryStorage, Policy, Scope
+from memgraph import Fact, MemoryDocument, MemoryStorage, Policy, Scope
 from memgraph.api.preconditions import etag_of
 from memgraph.models import Episode
 
@@ -15,9 +15,9 @@ DOG = Fact(id="dog/1", content="Has a dog.")
 
 
 @pytest.fixture
-def saved(storage: MemoryStorage) -> Memory:
+def saved(storage: MemoryStorage) -> MemoryDocument:
     """Two revisions of ada's memory."""
-    return storage.save(ME, storage.save(ME, Memory(facts=(TEA,))).with_facts((TEA, DOG)))
+    return storage.save(ME, storage.save(ME, MemoryDocument(facts=(TEA,))).with_facts((TEA, DOG)))
 
 
 @pytest.mark.usefixtures("saved")
@@ -64,7 +64,7 @@ def test_a_revision_that_there_never_was_cannot_be_compared(call: ApiCall) -> No
     assert call("GET", "history/1/diff/9", user_id="ada").status_code == 404
 
 
-def test_a_revision_is_undone(call: ApiCall, storage: MemoryStorage, saved: Memory) -> None:
+def test_a_revision_is_undone(call: ApiCall, storage: MemoryStorage, saved: MemoryDocument) -> None:
     response = call("POST", "history/1/undo", user_id="ada", if_match=etag_of(saved))
 
     assert response.json() == {"revision": 3, "outcome": "undone", "conflicts": []}
@@ -74,7 +74,7 @@ def test_a_revision_is_undone(call: ApiCall, storage: MemoryStorage, saved: Memo
 
 @pytest.mark.parametrize(("if_match", "status"), [(None, 428), ('"1-0"', 412)])
 def test_an_undo_needs_the_state_that_was_read(
-    call: ApiCall, storage: MemoryStorage, saved: Memory, if_match: str | None, status: int
+    call: ApiCall, storage: MemoryStorage, saved: MemoryDocument, if_match: str | None, status: int
 ) -> None:
     options = {"if_match": if_match} if if_match else {}
 
@@ -82,7 +82,9 @@ def test_an_undo_needs_the_state_that_was_read(
     assert storage.load(ME) == saved
 
 
-def test_conflicts_are_reported_and_nothing_is_changed(call: ApiCall, storage: MemoryStorage, saved: Memory) -> None:
+def test_conflicts_are_reported_and_nothing_is_changed(
+    call: ApiCall, storage: MemoryStorage, saved: MemoryDocument
+) -> None:
     storage.save(ME, saved.with_facts((TEA.model_copy(update={"content": "Likes green tea."}), DOG)))
 
     answer = call("POST", "history/1/undo", user_id="ada", if_match="*").json()
@@ -113,7 +115,7 @@ def learned(content: str, thread: str) -> Fact:
 
 
 def test_what_comes_from_a_thread_is_taken_back(call: ApiCall, storage: MemoryStorage) -> None:
-    storage.save(ME, Memory(facts=(learned("Likes tea.", "t1"), learned("Has a dog.", "t2"))))
+    storage.save(ME, MemoryDocument(facts=(learned("Likes tea.", "t1"), learned("Has a dog.", "t2"))))
 
     answer = call("POST", "history/revert", user_id="ada", thread_id="t1", if_match="*")
 
@@ -127,7 +129,7 @@ def test_a_revert_without_a_source_is_refused(call: ApiCall) -> None:
     assert call("POST", "history/revert", user_id="ada", if_match="*").status_code == 422
 
 
-def test_a_revert_of_a_memory_that_changed_since_is_refused(call: ApiCall, saved: Memory) -> None:
+def test_a_revert_of_a_memory_that_changed_since_is_refused(call: ApiCall, saved: MemoryDocument) -> None:
     """The client has read another revision than the one it would change."""
     outdated = etag_of(saved.model_copy(update={"revision": saved.revision - 1}))
 
@@ -136,7 +138,9 @@ def test_a_revert_of_a_memory_that_changed_since_is_refused(call: ApiCall, saved
     assert answer.status_code == 412
 
 
-def test_an_import_that_replaced_a_memory_is_undone(call: ApiCall, storage: MemoryStorage, saved: Memory) -> None:
+def test_an_import_that_replaced_a_memory_is_undone(
+    call: ApiCall, storage: MemoryStorage, saved: MemoryDocument
+) -> None:
     document = {"facts": [{"content": "Plays the cello."}]}
     call("POST", "import", user_id="ada", mode="replace", json=document, if_match=etag_of(saved))
     replaced = storage.load(ME)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from api_tokens import ApiCall
 
-from memgraph import Fact, Memory, MemoryStorage, Scope
+from memgraph import Fact, MemoryDocument, MemoryStorage, Scope
 from memgraph.models import PastFact
 
 ME = Scope("ada")
@@ -23,7 +23,7 @@ PORTO = Fact(id="f2", content="Lives in Porto.", created_at="2026-05-10T00:00:00
 @pytest.fixture(autouse=True)
 def moved(storage: MemoryStorage) -> None:
     """Ada moved in May."""
-    storage.save(ME, Memory(facts=(PORTO,), past=(LISBON,)))
+    storage.save(ME, MemoryDocument(facts=(PORTO,), past=(LISBON,)))
 
 
 def test_a_document_is_read_as_it_held_on_a_date(call: ApiCall) -> None:

@@ -7,7 +7,7 @@ from api_tokens import ApiCall
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph import Memory, MemoryStorage, Scope
+from memgraph import MemoryDocument, MemoryStorage, Scope
 from memgraph.api.preconditions import etag_of, matches_if_none_match, require_if_match
 from memgraph.api.problems import ProblemError
 from memgraph.editing import add_fact, update_memory
@@ -78,7 +78,7 @@ def test_if_match_is_checked_again_after_a_conflict(
     etag = call("GET", "document", user_id="ada").headers["ETag"]
     load = storage.load
 
-    def load_and_save_elsewhere(scope: Scope) -> Memory:
+    def load_and_save_elsewhere(scope: Scope) -> MemoryDocument:
         loaded = load(scope)
         monkeypatch.setattr(storage, "load", load)
         update_memory(storage, scope, lambda memory: add_fact(memory, "Has a cat."))
@@ -129,7 +129,7 @@ def test_the_etag_of_an_agent_that_reads_the_shared_memory_changes_with_it(call:
 @given(st.text(st.characters(codec="latin-1")))
 def test_any_if_match_header_is_parsed(header: str) -> None:
     """A header that contains the ETag is accepted, any other one refused."""
-    memory = Memory(revision=3)
+    memory = MemoryDocument(revision=3)
     expected = etag_of(memory) in header.split(", ") or header.strip() == "*"
     try:
         require_if_match(header, lambda memory: memory)(memory)
@@ -142,7 +142,7 @@ def test_any_if_match_header_is_parsed(header: str) -> None:
 
 @given(st.lists(st.sampled_from(['"1-a"', 'W/"2-b"', '""', "x", ","])), st.booleans())
 def test_a_weak_etag_matches_for_reading_only(others: list[str], weak: bool) -> None:  # noqa: FBT001
-    memory = Memory(revision=3)
+    memory = MemoryDocument(revision=3)
     header = ", ".join([*others, f"W/{etag_of(memory)}" if weak else etag_of(memory)])
 
     assert matches_if_none_match(memory, header)

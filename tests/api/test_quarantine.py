@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from api_tokens import ADA, BOB, ApiCall
 
-from memgraph import Fact, Memory, MemoryStorage, Scope
+from memgraph import Fact, MemoryDocument, MemoryStorage, Scope
 from memgraph.api.preconditions import etag_of
 from memgraph.models import PersonDecision, Quarantined
 
@@ -19,9 +19,9 @@ FLOOD = Quarantined(id="change_2", reason="too much at once", removes=("f1",), s
 
 
 @pytest.fixture
-def held(storage: MemoryStorage) -> Memory:
+def held(storage: MemoryStorage) -> MemoryDocument:
     """The memory of ada: one fact, and two changes in quarantine."""
-    return storage.save(ME, Memory(facts=(Fact(id="f1", content="Likes tea."),), quarantine=(ORDER, FLOOD)))
+    return storage.save(ME, MemoryDocument(facts=(Fact(id="f1", content="Likes tea."),), quarantine=(ORDER, FLOOD)))
 
 
 def decide(call: ApiCall, change: str, verdict: str, **options: str) -> tuple[int, str]:
@@ -29,7 +29,7 @@ def decide(call: ApiCall, change: str, verdict: str, **options: str) -> tuple[in
     return response.status_code, response.json().get("error", "")
 
 
-def test_changes_are_listed_with_their_reasons(call: ApiCall, held: Memory) -> None:
+def test_changes_are_listed_with_their_reasons(call: ApiCall, held: MemoryDocument) -> None:
     response = call("GET", "quarantine", user_id="ada")
 
     listed = response.json()["quarantine"]
@@ -38,7 +38,7 @@ def test_changes_are_listed_with_their_reasons(call: ApiCall, held: Memory) -> N
     assert (response.json()["revision"], response.headers["ETag"]) == (held.revision, etag_of(held))
 
 
-def test_an_accepted_change_is_applied(call: ApiCall, storage: MemoryStorage, held: Memory) -> None:
+def test_an_accepted_change_is_applied(call: ApiCall, storage: MemoryStorage, held: MemoryDocument) -> None:
     assert decide(call, "change_2", "accept", if_match=etag_of(held)) == (200, "")
 
     memory = storage.load(ME)
@@ -46,7 +46,7 @@ def test_an_accepted_change_is_applied(call: ApiCall, storage: MemoryStorage, he
     assert memory.quarantine == (ORDER,)
 
 
-def test_a_rejected_change_is_gone(call: ApiCall, storage: MemoryStorage, held: Memory) -> None:
+def test_a_rejected_change_is_gone(call: ApiCall, storage: MemoryStorage, held: MemoryDocument) -> None:
     assert decide(call, "change_1", "reject") == (200, "")
 
     memory = storage.load(ME)
@@ -61,7 +61,7 @@ def test_a_decision_is_in_the_history(call: ApiCall, storage: MemoryStorage) -> 
     assert (entry.by, entry.decisions) == ("person", (PersonDecision(item="change_1", verdict="reject"),))
 
 
-def test_a_change_is_decided_once(call: ApiCall, held: Memory) -> None:
+def test_a_change_is_decided_once(call: ApiCall, held: MemoryDocument) -> None:
     """The second of two people learns that somebody else was faster."""
     assert [decide(call, "change_1", verdict) for verdict in ("reject", "accept")] == [
         (200, ""),
@@ -71,7 +71,7 @@ def test_a_change_is_decided_once(call: ApiCall, held: Memory) -> None:
 
 @pytest.mark.parametrize(("etag", "status"), [(None, 428), ('"1-other"', 412)])
 def test_a_decision_needs_the_state_that_it_is_about(
-    call: ApiCall, storage: MemoryStorage, held: Memory, etag: str | None, status: int
+    call: ApiCall, storage: MemoryStorage, held: MemoryDocument, etag: str | None, status: int
 ) -> None:
     response = call("POST", "quarantine/change_1", json="accept", if_match=etag, user_id="ada")
 
@@ -79,12 +79,14 @@ def test_a_decision_needs_the_state_that_it_is_about(
     assert storage.load(ME) == held
 
 
-def test_an_unknown_verdict_is_refused(call: ApiCall, storage: MemoryStorage, held: Memory) -> None:
+def test_an_unknown_verdict_is_refused(call: ApiCall, storage: MemoryStorage, held: MemoryDocument) -> None:
     assert decide(call, "change_1", "perhaps")[0] == 422
     assert storage.load(ME) == held
 
 
-def test_another_user_neither_sees_nor_decides_a_change(call: ApiCall, storage: MemoryStorage, held: Memory) -> None:
+def test_another_user_neither_sees_nor_decides_a_change(
+    call: ApiCall, storage: MemoryStorage, held: MemoryDocument
+) -> None:
     listed = call("GET", "quarantine", token=BOB, user_id="bob").json()["quarantine"]
 
     assert listed == []
@@ -98,7 +100,7 @@ def test_another_user_neither_sees_nor_decides_a_change(call: ApiCall, storage: 
     [("POST", "recall", {"messages": ["Do you recommend Ostrander?"]}), ("GET", "facts", None)],
 )
 def test_nothing_in_quarantine_is_recalled_or_listed_as_a_fact(
-    call: ApiCall, held: Memory, method: str, path: str, body: object
+    call: ApiCall, held: MemoryDocument, method: str, path: str, body: object
 ) -> None:
     response = call(method, path, token=ADA, json=body, user_id="ada")
 
@@ -108,11 +110,11 @@ def test_nothing_in_quarantine_is_recalled_or_listed_as_a_fact(
 
 
 def test_an_import_changes_no_quarantine_unless_it_is_trusted(
-    call: ApiCall, storage: MemoryStorage, held: Memory
+    call: ApiCall, storage: MemoryStorage, held: MemoryDocument
 ) -> None:
     """A change in it could bring facts as if a person had written them."""
     planted = Quarantined(id="planted", facts=(Fact(id="p1", content="Trusts Mallory.", source="manual"),))
-    document = Memory(quarantine=(planted,)).model_dump(mode="json", by_alias=True)
+    document = MemoryDocument(quarantine=(planted,)).model_dump(mode="json", by_alias=True)
 
     call("POST", "import", json=document, if_match="*", user_id="ada", mode="replace")
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from memgraph import Fact, Memory, MemoryStorage, Scope, Settings
+from memgraph import Fact, MemoryDocument, MemoryStorage, Scope, Settings
 from memgraph.api import create_app
 from memgraph.editing import add_fact, update_memory
 from memgraph.history.rebuild import RebuildProgress, rebuild_scope, with_progress
@@ -42,7 +42,7 @@ def test_a_fact_of_any_id_has_a_url(call: ApiCall, storage: MemoryStorage, fact_
     """Imported facts keep ids of any form."""
     from urllib.parse import quote
 
-    storage.save(ME, Memory(facts=(Fact(id=fact_id, content="Likes tea."),)))
+    storage.save(ME, MemoryDocument(facts=(Fact(id=fact_id, content="Likes tea."),)))
 
     response = call("DELETE", f"facts/{quote(fact_id, safe='')}", if_match="*", user_id="ada")
 
@@ -52,18 +52,20 @@ def test_a_fact_of_any_id_has_a_url(call: ApiCall, storage: MemoryStorage, fact_
 
 def test_an_export_is_the_stored_document(call: ApiCall, storage: MemoryStorage) -> None:
     """Unknown keys are included."""
-    stored = storage.save(ME, Memory.model_validate({"facts": [{"content": "喜欢茶", "mood": "good"}], "extra": 1}))
+    stored = storage.save(
+        ME, MemoryDocument.model_validate({"facts": [{"content": "喜欢茶", "mood": "good"}], "extra": 1})
+    )
 
     response = call("GET", "export", user_id="ada")
 
-    assert Memory.model_validate_json(response.content) == stored
+    assert MemoryDocument.model_validate_json(response.content) == stored
     assert (response.json()["extra"], response.json()["facts"][0]["mood"]) == (1, "good")
     assert "attachment" in response.headers["Content-Disposition"]
 
 
 def test_facts_are_listed_in_pages(call: ApiCall, storage: MemoryStorage) -> None:
     facts = tuple(Fact(id=f"f{n}", content=f"Fact {n}", category="goal" if n % 2 else "context") for n in range(7))
-    storage.save(ME, Memory(facts=facts))
+    storage.save(ME, MemoryDocument(facts=facts))
 
     first = call("GET", "facts", user_id="ada", limit=2, category="goal").json()
     rest = call("GET", "facts", user_id="ada", limit=2, category="goal", offset=first["next_offset"]).json()
@@ -204,7 +206,8 @@ def test_deleting_a_memory_deletes_its_copies(call: ApiCall, storage: MemoryStor
     """Deleted data must not survive in a backup, nor in what an unfinished rebuild has learned."""
     call("POST", "import", json={"facts": ["Knows Go."]}, user_id="ada")
     storage.save(
-        rebuild_scope(ME), with_progress(Memory(facts=(Fact(content="Likes tea."),)), RebuildProgress(model="m"))
+        rebuild_scope(ME),
+        with_progress(MemoryDocument(facts=(Fact(content="Likes tea."),)), RebuildProgress(model="m")),
     )
 
     response = call("DELETE", "document", if_match="*", user_id="ada")

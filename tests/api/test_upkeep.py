@@ -8,11 +8,11 @@ import pytest
 from api_tokens import ADMIN, ApiCall
 from starlette.testclient import TestClient
 
-from memgraph import Fact, Memory, MemoryStorage, Scope, Settings
+from memgraph import Fact, MemoryDocument, MemoryStorage, Scope, Settings
 from memgraph.api import create_app
 
 ME = Scope("ada")
-TWICE = Memory(
+TWICE = MemoryDocument(
     facts=(Fact(id="a", content="Has 2 cats."), Fact(id="b", content="has 2  cats."), Fact(id="c", content="Sails."))
 )
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from api_tokens import ADA, ApiCall
 
-from memgraph import Fact, Memory, MemoryStorage, Scope
+from memgraph import Fact, MemoryDocument, MemoryStorage, Scope
 
 TEA = Fact(content="Likes jasmine tea with honey.")
 
 
 def test_the_administrator_lists_the_users_in_pages(call: ApiCall, storage: MemoryStorage) -> None:
     for scope in (Scope("ada"), Scope("bob"), Scope("bob", "coder")):
-        storage.save(scope, Memory(facts=(TEA,)))
+        storage.save(scope, MemoryDocument(facts=(TEA,)))
 
     page = call("GET", "users", limit="1", offset="1").json()
 
@@ -28,8 +28,8 @@ def test_a_user_may_not_list_the_users(call: ApiCall) -> None:
 
 
 def test_users_erase_themselves_and_get_a_receipt(call: ApiCall, storage: MemoryStorage) -> None:
-    storage.save(Scope("ada"), Memory(facts=(TEA,)))
-    storage.save(Scope("bob"), Memory(facts=(TEA,)))
+    storage.save(Scope("ada"), MemoryDocument(facts=(TEA,)))
+    storage.save(Scope("bob"), MemoryDocument(facts=(TEA,)))
 
     receipt = call("POST", "erase", token=ADA).json()
 
@@ -39,7 +39,7 @@ def test_users_erase_themselves_and_get_a_receipt(call: ApiCall, storage: Memory
 
 
 def test_erasing_twice_finds_nothing(call: ApiCall, storage: MemoryStorage) -> None:
-    storage.save(Scope("ada"), Memory(facts=(TEA,)))
+    storage.save(Scope("ada"), MemoryDocument(facts=(TEA,)))
     call("POST", "erase", user_id="ada")
 
     again = call("POST", "erase", user_id="ada").json()

@@ -18,7 +18,7 @@ from memgraph.attachments.profile import ProfileConfig, ProfileMemory
 from memgraph.attachments.store import Interaction, SearchQuery
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.graph import build_graph
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.settings import Settings
 from memgraph.storage import open_storage
@@ -71,7 +71,9 @@ def test_what_a_tool_returned_is_not_learned(storage: InMemoryStorage) -> None:
 
 def test_retrieval_is_recall(profile: ProfileMemory, storage: InMemoryStorage) -> None:
     """Without tags and escapes, which the block of memories adds."""
-    storage.save(ADA, Memory(facts=(Fact(content="Likes <b>tea</b> & jam.", category="preference", confidence=0.9),)))
+    storage.save(
+        ADA, MemoryDocument(facts=(Fact(content="Likes <b>tea</b> & jam.", category="preference", confidence=0.9),))
+    )
 
     assert recall_text(profile).partition("\n")[2] == "Preferences:\n- Likes <b>tea</b> & jam."
 
@@ -84,7 +86,7 @@ def test_an_unknown_user_has_no_results(profile: ProfileMemory) -> None:
 def test_the_result_is_limited_by_max_tokens(storage: InMemoryStorage) -> None:
     """Of its own configuration."""
     facts = tuple(Fact(content=f"Knows {number} kinds of tea by their taste and smell.") for number in range(100))
-    storage.save(ADA, Memory(facts=facts))
+    storage.save(ADA, MemoryDocument(facts=facts))
 
     short = recall_text(ProfileMemory("profile", ProfileConfig(max_tokens=100), storage=storage))
     long = recall_text(ProfileMemory("profile", storage=storage))
@@ -129,7 +131,7 @@ def test_a_run_without_a_user_is_logged_once(profile: ProfileMemory, caplog: pyt
 
 def test_the_configuration_may_name_an_agent(storage: InMemoryStorage) -> None:
     """The agent of the run takes precedence."""
-    storage.save(Scope("ada", "tutor"), Memory(facts=(Fact(content="Learns chess."),)))
+    storage.save(Scope("ada", "tutor"), MemoryDocument(facts=(Fact(content="Learns chess."),)))
     profile = ProfileMemory("profile", ProfileConfig(agent_name="tutor"), storage=storage)
 
     assert "Learns chess." in recall_text(profile)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph import Fact, Memory
+from memgraph import Fact, MemoryDocument
 from memgraph.audit import apply_fixes, audit, rewritten_episodes
 from memgraph.models import Episode, Section
 
@@ -23,12 +23,12 @@ def make_fact(content: str, *, at: str = NEW, **fields: Any) -> Fact:
 
 def find(*facts: Fact) -> list[tuple[str, bool]]:
     """Return the kind of each finding, and whether it suggests a removal."""
-    return [(finding.kind, bool(finding.remove)) for finding in audit(Memory(facts=facts), NOW)]
+    return [(finding.kind, bool(finding.remove)) for finding in audit(MemoryDocument(facts=facts), NOW)]
 
 
 def removed_by_fix(*facts: Fact) -> list[str]:
     """Return the contents that the suggested fixes remove."""
-    memory = Memory(facts=facts)
+    memory = MemoryDocument(facts=facts)
     left = {fact.id for fact in apply_fixes(memory, audit(memory, NOW)).facts}
     return [fact.content for fact in facts if fact.id not in left]
 
@@ -75,7 +75,7 @@ def test_a_clean_memory_has_no_findings() -> None:
 )
 def test_a_secret_is_found_and_masked(secret: str) -> None:
     """The output of an audit may be copied into tickets."""
-    findings = audit(Memory(facts=(make_fact(f"Deploys with {secret} every day."),)), NOW)
+    findings = audit(MemoryDocument(facts=(make_fact(f"Deploys with {secret} every day."),)), NOW)
 
     assert [(finding.kind, finding.is_fixable) for finding in findings] == [("secret", True)]
     assert secret not in findings[0].model_dump_json()
@@ -94,7 +94,7 @@ def test_a_secret_is_found_and_masked(secret: str) -> None:
 )
 def test_a_password_is_found_by_the_words_around_it(text: str) -> None:
     """A password has no format of its own."""
-    finding = audit(Memory(facts=(make_fact(text),)), NOW)[0]
+    finding = audit(MemoryDocument(facts=(make_fact(text),)), NOW)[0]
 
     assert finding.kind == "secret"
     assert "***" in finding.what
@@ -116,7 +116,7 @@ def test_text_that_only_resembles_a_secret_is_ignored(text: str) -> None:
 
 def test_a_secret_is_removed_from_a_summary() -> None:
     """The rest of the summary stays."""
-    memory = Memory().with_section("work_context", Section(summary="Runs CI. Password: hunter22 for all."))
+    memory = MemoryDocument().with_section("work_context", Section(summary="Runs CI. Password: hunter22 for all."))
 
     after = apply_fixes(memory, audit(memory, NOW))
 
@@ -126,7 +126,7 @@ def test_a_secret_is_removed_from_a_summary() -> None:
 def test_a_secret_and_an_upload_are_removed_from_the_same_summary() -> None:
     """One fix does not undo the other."""
     text = "Runs CI with AKIAIOSFODNN7EXAMPLE. Uploaded q3.pdf yesterday."
-    memory = Memory().with_section("work_context", Section(summary=text))
+    memory = MemoryDocument().with_section("work_context", Section(summary=text))
 
     after = apply_fixes(memory, audit(memory, NOW))
 
@@ -299,7 +299,7 @@ FACTS = st.builds(
 @given(st.lists(FACTS, max_size=12, unique_by=lambda fact: fact.id), WORDS)
 def test_fixing_is_idempotent(facts: list[Fact], summary: str) -> None:
     """A second audit finds nothing that a fix has left."""
-    memory = Memory(facts=tuple(facts)).with_section("top_of_mind", Section(summary=summary))
+    memory = MemoryDocument(facts=tuple(facts)).with_section("top_of_mind", Section(summary=summary))
     once = apply_fixes(memory, audit(memory, NOW))
 
     again = apply_fixes(once, audit(once, NOW))
@@ -311,7 +311,7 @@ def test_fixing_is_idempotent(facts: list[Fact], summary: str) -> None:
 def test_secrets_in_episodes_are_found_and_rewritten() -> None:
     """They may be older than the pattern that finds them. The words around them stay."""
     key = Episode(id="e1", text="My key is AKIAIOSFODNN7EXAMPLE.")
-    findings = audit(Memory(), NOW, [key, Episode(id="e2", text="Likes tea.")])
+    findings = audit(MemoryDocument(), NOW, [key, Episode(id="e2", text="Likes tea.")])
 
     assert [(finding.kind, finding.episode, finding.what) for finding in findings] == [
         ("secret", "e1", "My key is AKIA***.")

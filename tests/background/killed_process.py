@@ -27,7 +27,7 @@ from memgraph import (
     BackgroundInvoker,
     Context,
     Fact,
-    Memory,
+    MemoryDocument,
     Policy,
     Scope,
     Settings,
@@ -149,7 +149,7 @@ def run_upkeep(folder: str, kill_at: str | None) -> None:
     """Merge two facts, which are saved first if there is no memory."""
     storage = FragileStorage(f"{folder}/memory")
     if storage.load(ADA).is_empty:
-        storage.save(ADA, Memory(facts=TWICE))
+        storage.save(ADA, MemoryDocument(facts=TWICE))
     storage.kill_at = kill_at
     for module in (memgraph.graph, memgraph.upkeep_graph):
         if hasattr(module, str(kill_at)):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
-from memgraph import Memory, Scope, build_graph
+from memgraph import MemoryDocument, Scope, build_graph
 from memgraph.background import Outbox
 from memgraph.background.compute_limiter import ComputeLimiter, ComputePermit
 from memgraph.storage.memory import InMemoryStorage
@@ -109,7 +109,7 @@ class _WatchedStorage(InMemoryStorage):
         super().__init__()
         self._run = run
 
-    def save_with_episodes(self, scope: Scope, memory: Memory, *arguments: Any) -> Memory:
+    def save_with_episodes(self, scope: Scope, memory: MemoryDocument, *arguments: Any) -> MemoryDocument:
         self._run.held["save"] = self._run.permit.is_held
         return super().save_with_episodes(scope, memory, *arguments)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from memgraph import Context, Fact, Memory, ModelError, Policy, Scope, Settings, build_graph
+from memgraph import Context, Fact, MemoryDocument, ModelError, Policy, Scope, Settings, build_graph
 from memgraph.background.rebuild import Rebuilder
 from memgraph.editing import (
     add_fact,
@@ -53,14 +53,14 @@ class Conversations(NamedTuple):
         graph.invoke({"messages": messages}, context=Context(user_id="ada", thread_id=thread, at=at))
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryDocument:
         return self.storage.load(ADA)
 
     @property
     def contents(self) -> list[str]:
         return [fact.content for fact in self.memory.facts]
 
-    def edit(self, change: Any) -> Memory:
+    def edit(self, change: Any) -> MemoryDocument:
         return update_memory(self.storage, ADA, change)
 
     def rebuilder(self, *answers: Any) -> Rebuilder:
@@ -72,7 +72,7 @@ class Conversations(NamedTuple):
         rebuilder.replace()
 
     @property
-    def unfinished(self) -> Memory:
+    def unfinished(self) -> MemoryDocument:
         return self.storage.load(rebuild_scope(ADA))
 
 

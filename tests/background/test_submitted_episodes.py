@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
 
-from memgraph import BackgroundInvoker, Context, Fact, Memory, Policy, Scope, StorageError, build_graph
+from memgraph import BackgroundInvoker, Context, Fact, MemoryDocument, Policy, Scope, StorageError, build_graph
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.sqlite_outbox import SqliteOutbox
 from memgraph.state import Conversation
@@ -132,7 +132,7 @@ def test_another_speakers_words_are_not_kept(silent: Any, storage: Any) -> None:
 
 
 def test_what_memory_gave_the_conversation_is_not_kept(silent: Any, storage: Any) -> None:
-    storage.save(ADA, Memory(facts=(Fact(content="Lives in Oslo."),)))
+    storage.save(ADA, MemoryDocument(facts=(Fact(content="Lives in Oslo."),)))
     silent.add([HumanMessage("Lives in Oslo.\nI like rain.", id="m1")])
 
     assert kept(storage) == ["I like rain."]
@@ -188,7 +188,7 @@ class BrokenStorage(InMemoryStorage):
 
     broken = ""
 
-    def load(self, scope: Scope) -> Memory:
+    def load(self, scope: Scope) -> MemoryDocument:
         self._fail("load")
         return super().load(scope)
 

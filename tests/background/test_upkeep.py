@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from memgraph import Context, Fact, Memory, MemoryStorage, ModelError, Policy, Scope, build_graph, open_storage
+from memgraph import Context, Fact, MemoryDocument, MemoryStorage, ModelError, Policy, Scope, build_graph, open_storage
 from memgraph.background import open_outbox
 from memgraph.background.execution import UpdateExecutor
 from memgraph.background.outbox import ConversationKey
@@ -58,7 +58,7 @@ def run(storage: MemoryStorage, model: Model, texts: Sequence[str], **options: A
 @pytest.fixture
 def storage() -> MemoryStorage:
     opened = open_storage("memory:")
-    opened.save(ADA, Memory(facts=TWICE))
+    opened.save(ADA, MemoryDocument(facts=TWICE))
     return opened
 
 
@@ -96,7 +96,7 @@ def test_with_a_review_the_upkeep_is_left_to_a_person() -> None:
     """Its proposal would have no job to wait with."""
     resolver = ContextResolver(Context(review="corrections"))
 
-    assert _upkeep(resolver).run_if_due(ADA, Memory(revision=99), Context(user_id="ada"), {}) is None
+    assert _upkeep(resolver).run_if_due(ADA, MemoryDocument(revision=99), Context(user_id="ada"), {}) is None
 
 
 def _upkeep(resolver: ContextResolver) -> BackgroundUpkeep:
@@ -106,9 +106,9 @@ def _upkeep(resolver: ContextResolver) -> BackgroundUpkeep:
 def test_an_upkeep_without_changes_is_not_repeated_at_once() -> None:
     """It is not saved, so it is remembered in RAM until as many updates later."""
     storage = open_storage("memory:")
-    storage.save(ADA, Memory(facts=TWICE[:1]))
+    storage.save(ADA, MemoryDocument(facts=TWICE[:1]))
     upkeep = _upkeep(ContextResolver(Context(storage=storage, model="offline")))
-    memory, context = Memory(revision=3), Context(user_id="ada")
+    memory, context = MemoryDocument(revision=3), Context(user_id="ada")
 
     ran = [
         upkeep.run_if_due(ADA, memory.model_copy(update={"revision": n}), context, {}) is not None for n in range(3, 7)
@@ -131,4 +131,4 @@ def test_an_upkeep_without_changes_is_not_repeated_at_once() -> None:
 )
 def test_an_upkeep_is_due_after_updates_or_days(revision: int, last: Upkeep | None, *, due: bool) -> None:
     """Whichever comes first."""
-    assert UpkeepSchedule(3, 7).is_due(Memory(revision=revision), last, NOW) is due
+    assert UpkeepSchedule(3, 7).is_due(MemoryDocument(revision=revision), last, NOW) is due

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memgraph import Fact, Memory
+from memgraph import Fact, MemoryDocument
 from memgraph.text.normalize import HAN, fold
 from memgraph.text.stems import stem
 
@@ -35,7 +35,7 @@ def words_of(text: str) -> set[str]:
     return pairs | {stem(word) for word in re.findall("[a-z0-9]+", plain) if word not in STOP}
 
 
-def of_kind(kind: str) -> list[tuple[Memory, Question]]:
+def of_kind(kind: str) -> list[tuple[MemoryDocument, Question]]:
     return [(one.memory, question) for one in PERSONAS for question in one.questions if question.kind == kind]
 
 
@@ -116,7 +116,7 @@ QUESTION = Question("updated, not linked", "Where do I live?", "new", frozenset(
 @pytest.mark.parametrize(("ranked", "rank", "wins"), [([NEW, OLD], 0, True), ([OLD, NEW], 1, False)])
 def test_result_has_the_rank_of_the_answer(ranked: list[Fact], rank: int, *, wins: bool) -> None:
     """The newer fact wins if it ranks above the older one."""
-    persona = Persona("en", Memory(facts=(OLD, NEW)), (QUESTION,))
+    persona = Persona("en", MemoryDocument(facts=(OLD, NEW)), (QUESTION,))
 
     result = own_recall._to_result(persona, QUESTION, ranked, None)
 

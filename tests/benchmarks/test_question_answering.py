@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import AIMessage
 
-from memgraph import Fact, Memory, Policy, recall
+from memgraph import Fact, MemoryDocument, Policy, recall
 from memgraph.testing import Answer, ScriptedModel
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # as `python benchmarks/question_answering.py` has it
@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # as `python ben
 import question_answering
 from question_answering import GradedAnswer, Grader, Question, add_dates, parse_verdict, rows_of, token_f1
 
-MEMORY = Memory(facts=(Fact(content="Ada bought a boat.", source="session_2_observation"),))
+MEMORY = MemoryDocument(facts=(Fact(content="Ada bought a boat.", source="session_2_observation"),))
 QUESTION = Question("What did Ada buy?", "a boat", 4, MEMORY)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph import Fact, Memory, Section
+from memgraph import Fact, MemoryDocument, Section
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # as `python benchmarks/extraction.py` has it
 
@@ -38,7 +38,7 @@ CONVERSATION = Conversation.model_validate(
     }
 )
 OLD = tuple(Fact(id=f"fact_{number}", content=known.content) for number, known in enumerate(CONVERSATION.memory))
-BEFORE = Memory(facts=OLD)
+BEFORE = MemoryDocument(facts=OLD)
 
 
 def stored(*contents: str, kept: tuple[Fact, ...] = OLD, category: str = "context") -> Judged:

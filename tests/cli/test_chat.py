@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
-from memgraph import Fact, Memory, Scope, open_storage
+from memgraph import Fact, MemoryDocument, Scope, open_storage
 from memgraph.cli.chat import NO_USER, OFF, OFFLINE_ANSWERS
 from memgraph.cli.chat_reply import TEXTS, find_quotes
 from memgraph.llm import models as chat_models
@@ -285,7 +285,9 @@ def test_search_finds_facts_and_words(chat: Process) -> None:
 
 def test_forget_removes_one_fact(chat: Process, tmp_path: Path) -> None:
     storage = open_storage(f"file:{tmp_path / 'memories'}")
-    storage.save(Scope("ada"), Memory(facts=(Fact(id="fact_1", content="Likes tea."), Fact(content="Likes rain."))))
+    storage.save(
+        Scope("ada"), MemoryDocument(facts=(Fact(id="fact_1", content="Likes tea."), Fact(content="Likes rain.")))
+    )
 
     done = chat("/forget fact_1", "/forget fact_1")
 
@@ -414,7 +416,7 @@ def test_ctrl_c_ends_the_chat(environment: dict[str, str], tmp_path: Path) -> No
 def test_control_characters_are_escaped(chat: Process, tmp_path: Path) -> None:
     """Escape sequences in stored text do not reach the terminal."""
     storage = open_storage(f"file:{tmp_path / 'memories'}")
-    storage.save(Scope("ada"), Memory(facts=(Fact(content="Likes \x1b[31mred\x1b[0m tea."),)))
+    storage.save(Scope("ada"), MemoryDocument(facts=(Fact(content="Likes \x1b[31mred\x1b[0m tea."),)))
 
     answer = chat("Do I like tea?").stdout
 
@@ -504,7 +506,7 @@ def test_a_model_error_does_not_end_the_chat(
 # -- answers quoted from memory --
 
 
-def quotes(memory: Memory, question: str, *episodes: Episode) -> list[str]:
+def quotes(memory: MemoryDocument, question: str, *episodes: Episode) -> list[str]:
     found = find_quotes(RecallPipeline(), memory, episodes, question)
     return [each.fact.content if isinstance(each, ScoredFact) else each.episode.text for each in found]
 
@@ -514,7 +516,9 @@ def quotes(memory: Memory, question: str, *episodes: Episode) -> list[str]:
     [("Where do I work?", ["Works at Acme."]), ("Have I been to Rome?", [])],
 )
 def test_only_matching_facts_are_quoted(text: str, expected: list[str]) -> None:
-    memory = Memory(facts=(Fact(content="Works at Acme.", confidence=0.8), Fact(content="Likes tea", confidence=0.9)))
+    memory = MemoryDocument(
+        facts=(Fact(content="Works at Acme.", confidence=0.8), Fact(content="Likes tea", confidence=0.9))
+    )
 
     assert quotes(memory, text) == expected
 
@@ -524,7 +528,7 @@ def test_superseded_facts_are_not_quoted() -> None:
     old = Fact(id="fact_old", content="Lives in Porto.")
     new = Fact(id="fact_new", content="Lives in Lisbon.", replaces=("fact_old",))
 
-    assert quotes(Memory(facts=(old, new)), "Where do I live?") == ["Lives in Lisbon."]
+    assert quotes(MemoryDocument(facts=(old, new)), "Where do I live?") == ["Lives in Lisbon."]
 
 
 def test_words_are_not_quoted_beside_a_later_fact_about_the_same() -> None:
@@ -532,14 +536,14 @@ def test_words_are_not_quoted_beside_a_later_fact_about_the_same() -> None:
     said = Episode(id="e_1", text="I live in Porto.", at="2026-03-02T00:00:00Z")
     fact = Fact(content="Lives in Lisbon.", said_at="2026-04-13T00:00:00Z")
 
-    assert quotes(Memory(facts=(fact,)), "Where do I live?", said) == ["Lives in Lisbon."]
+    assert quotes(MemoryDocument(facts=(fact,)), "Where do I live?", said) == ["Lives in Lisbon."]
 
 
 def test_words_with_more_of_the_question_are_quoted_beside_a_fact() -> None:
     said = Episode(id="e_1", text="I live with my sister in Porto.", at="2026-03-02T00:00:00Z")
     fact = Fact(content="Lives in Lisbon.", said_at="2026-04-13T00:00:00Z")
 
-    assert said.text in quotes(Memory(facts=(fact,)), "Do I live with my sister?", said)
+    assert said.text in quotes(MemoryDocument(facts=(fact,)), "Do I live with my sister?", said)
 
 
 def test_a_neighbour_of_matching_words_is_not_quoted() -> None:
@@ -547,7 +551,7 @@ def test_a_neighbour_of_matching_words_is_not_quoted() -> None:
     first = Episode(id="e_1", thread_id="t", message_id="1", text="The lighthouse was closed.")
     second = Episode(id="e_2", thread_id="t", message_id="2", text="My boots are green.")
 
-    assert quotes(Memory(), "Was the lighthouse closed?", first, second) == [first.text]
+    assert quotes(MemoryDocument(), "Was the lighthouse closed?", first, second) == [first.text]
 
 
 def _contents(folder: Path) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memgraph.models import Episode, Evidence, Fact, Memory, Scope
+from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage.file import FileStorage
 from memgraph.text.normalize import clean_visible
@@ -90,7 +90,7 @@ def test_a_user_without_episodes_is_named(memgraph: Any) -> None:
 def test_a_removed_fact_takes_its_words_with_it(memgraph: Any, storage: FileStorage, options: list[str]) -> None:
     """Unless they are to stay."""
     evidence = (Evidence(episode="e1", quote="I moved to\nMarrowby"),)
-    storage.save(ADA, Memory(facts=(Fact(id="f1", content="Lives in Marrowby.", evidence=evidence),)))
+    storage.save(ADA, MemoryDocument(facts=(Fact(id="f1", content="Lives in Marrowby.", evidence=evidence),)))
 
     result = memgraph("fact", "remove", "f1", "-u", "ada", *options)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memgraph.cli.app import start
-from memgraph.models import Evidence, Fact, Memory, Scope
+from memgraph.models import Evidence, Fact, MemoryDocument, Scope
 from memgraph.storage.file import FileStorage
 
 ADA = Scope("ada")
@@ -20,7 +20,7 @@ TEA = Fact(id="tea", content="Likes tea.", source="t1", evidence=(Evidence(quote
 def storage(tmp_path: Path) -> FileStorage:
     """Three revisions of ada's memory: tea is learned, a dog is added, tea becomes green tea."""
     storage = FileStorage(tmp_path / "memories")
-    memory = storage.save(ADA, Memory(facts=(TEA,)))
+    memory = storage.save(ADA, MemoryDocument(facts=(TEA,)))
     memory = storage.save(ADA, memory.with_facts((TEA, Fact(id="dog", content="Has a dog."))))
     green = TEA.model_copy(update={"content": "Likes green tea."})
     storage.save(ADA, memory.with_facts((green, memory.facts[1])))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memgraph import Fact, Memory, MemoryStorage, Scope, open_storage
+from memgraph import Fact, MemoryDocument, MemoryStorage, Scope, open_storage
 from memgraph.models import PastFact
 
 ADA = Scope("ada")
@@ -25,7 +25,7 @@ PORTO = Fact(id="f2", content="Lives in Porto.", created_at="2026-05-10T00:00:00
 @pytest.fixture
 def storage(tmp_path: Path) -> MemoryStorage:
     storage = open_storage("file:", storage_path=str(tmp_path / "memories"))
-    storage.save(ADA, Memory(facts=(PORTO,), past=(LISBON,)))
+    storage.save(ADA, MemoryDocument(facts=(PORTO,), past=(LISBON,)))
     return storage
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memgraph import Fact, Memory, MemoryStorage, Policy, Scope, open_storage
+from memgraph import Fact, MemoryDocument, MemoryStorage, Policy, Scope, open_storage
 from memgraph.cli.app import start
 from memgraph.models import MAX_OF_THREAD, ChangeOrigin, Quarantined
 from memgraph.storage.revisions import recorded_as
@@ -28,8 +28,8 @@ def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryStorage:
     """The storage of the commands, in which ada has one fact and two changes in quarantine."""
     monkeypatch.setenv("MEMGRAPH_OUTBOX", str(tmp_path / "outbox.db"))
     storage = open_storage("file:", storage_path=str(tmp_path / "memories"))
-    storage.save(ADA, Memory(facts=(Fact(id="f1", content="Likes tea."),), quarantine=(ORDER, FLOOD)))
-    storage.save(BOB, Memory(quarantine=(ORDER,)))
+    storage.save(ADA, MemoryDocument(facts=(Fact(id="f1", content="Likes tea."),), quarantine=(ORDER, FLOOD)))
+    storage.save(BOB, MemoryDocument(quarantine=(ORDER,)))
     return storage
 
 

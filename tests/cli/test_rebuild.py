@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memgraph.cli.app import start
-from memgraph.models import Episode, Fact, Memory, Scope
+from memgraph.models import Episode, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage.file import FileStorage
 
@@ -23,7 +23,7 @@ def storage(tmp_path: Path) -> FileStorage:
     """A memory that a worse model learned from what ada said."""
     storage = FileStorage(tmp_path / "memories")
     storage.append_episodes(ADA, [SAID], Policy())
-    storage.save(ADA, Memory(facts=(WRONG,)))
+    storage.save(ADA, MemoryDocument(facts=(WRONG,)))
     return storage
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memgraph.models import ChangeOrigin, Evidence, Fact, Memory, Scope
+from memgraph.models import ChangeOrigin, Evidence, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage.file import FileStorage
 from memgraph.storage.revisions import recorded_as
@@ -20,7 +20,7 @@ DOG = Fact(id="dog", content="Has a dog.", source="t2")
 @pytest.fixture
 def storage(tmp_path: Path) -> FileStorage:
     """Two threads taught a fact each."""
-    storage, memory = FileStorage(tmp_path / "memories"), Memory()
+    storage, memory = FileStorage(tmp_path / "memories"), MemoryDocument()
     for fact in (TEA, DOG):
         with recorded_as(ChangeOrigin(by="update", thread=fact.source), Policy()):
             memory = storage.save(ADA, memory.with_facts((*memory.facts, fact)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memgraph import Fact, Memory, Scope, open_storage
+from memgraph import Fact, MemoryDocument, Scope, open_storage
 
 NODES = [
     "load_upkeep",
@@ -29,7 +29,7 @@ def known(memgraph: Any, tmp_path: Path) -> Any:
         Fact(id="b", content="has 2  cats.", confidence=0.8),
         Fact(id="c", content="Works at Acme.", confidence=0.9),
     )
-    open_storage(f"file:{tmp_path / 'memories'}").save(Scope("ada"), Memory(facts=facts))
+    open_storage(f"file:{tmp_path / 'memories'}").save(Scope("ada"), MemoryDocument(facts=facts))
     return memgraph
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memgraph import Memory, Policy, Scope
+from memgraph import MemoryDocument, Policy, Scope
 from memgraph.cli.users import MAX_NAMED, UnknownUserError, load_existing
 from memgraph.config import load_settings, make_storage
 from memgraph.models import Episode
@@ -98,7 +98,7 @@ def test_an_agent_without_a_memory_of_its_own_shows_the_shared_one(with_users: A
 def test_an_error_names_a_few_of_many_users() -> None:
     storage = InMemoryStorage()
     for number in range(MAX_NAMED + 5):
-        storage.save(Scope(f"user-{number:02}"), Memory())
+        storage.save(Scope(f"user-{number:02}"), MemoryDocument())
 
     with pytest.raises(UnknownUserError, match=r"user-08, user-09 and 5 more \(see `memgraph users`\)\.$"):
         load_existing(storage, Scope("typo"))

@@ -8,27 +8,29 @@ import pytest
 
 from memgraph.editing import documents, merge_memory, read_document, replace_memory
 from memgraph.errors import EditError
-from memgraph.models import Fact, Memory, PastFact, Section, Watermark
+from memgraph.models import Fact, MemoryDocument, PastFact, Section, Watermark
 from memgraph.text.normalize import fact_key
 
 TEA = Fact(id="fact_00000001", content="Likes tea.", category="preference", confidence=0.8, source="t1")
 IMPORTED_TEA = TEA.model_copy(update={"origin": "import"})
 POLARS = Fact(id="fact_00000002", content="Use Polars.", category="correction", source_error="pandas", source="t1")
-KNOWN = Memory(facts=(TEA, POLARS))
+KNOWN = MemoryDocument(facts=(TEA, POLARS))
 
 
 def test_merging_adds_new_facts_only() -> None:
     swedish = Fact(id=TEA.id, content="Speaks Swedish.")
 
-    merged = merge_memory(KNOWN, Memory(facts=(Fact(content="LIKES tea."), swedish, swedish, Fact(content=" "))))
+    merged = merge_memory(
+        KNOWN, MemoryDocument(facts=(Fact(content="LIKES tea."), swedish, swedish, Fact(content=" ")))
+    )
 
     assert [fact.content for fact in merged.facts] == ["Likes tea.", "Use Polars.", "Speaks Swedish."]
     assert len({fact.id for fact in merged.facts}) == 3
 
 
 def test_merging_fills_only_empty_summaries() -> None:
-    old = Memory().with_section("work_context", Section(summary="old"))
-    new = Memory().with_section("work_context", Section(summary="new"))
+    old = MemoryDocument().with_section("work_context", Section(summary="old"))
+    new = MemoryDocument().with_section("work_context", Section(summary="new"))
     new = new.with_section("top_of_mind", Section(summary="new"))
 
     merged = merge_memory(old, new)
@@ -42,9 +44,9 @@ def test_merging_a_memory_with_itself_changes_nothing() -> None:
 
 def test_replacing_a_memory_keeps_its_revision_and_watermarks() -> None:
     """Messages must not be learned again, so watermarks never move back."""
-    old = Memory(revision=7, threads={"t1": Watermark(last_message_id="m9")})
+    old = MemoryDocument(revision=7, threads={"t1": Watermark(last_message_id="m9")})
 
-    replaced = replace_memory(old, Memory(facts=(TEA,), threads={"t1": Watermark(last_message_id="m1")}))
+    replaced = replace_memory(old, MemoryDocument(facts=(TEA,), threads={"t1": Watermark(last_message_id="m1")}))
 
     assert (replaced.facts, replaced.revision, replaced.threads["t1"].last_message_id) == ((IMPORTED_TEA,), 7, "m9")
 
@@ -62,14 +64,14 @@ def test_anything_but_a_memory_document_is_rejected(data: bytes) -> None:
 
 
 MANUAL_TEA = Fact(id="fact_00000003", content="Likes tea.", source="manual")
-PASSED_ON = Memory(facts=(MANUAL_TEA,), threads={"t1": Watermark(last_message_id="m1")})
+PASSED_ON = MemoryDocument(facts=(MANUAL_TEA,), threads={"t1": Watermark(last_message_id="m1")})
 CHANGES = [merge_memory, replace_memory]
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_an_imported_document_cannot_say_that_a_person_wrote_a_fact(change: Any) -> None:
     """Learning never corrects such a fact, and anybody can write a document."""
-    assert [fact.source for fact in change(Memory(), PASSED_ON).facts] == ["unknown"]
+    assert [fact.source for fact in change(MemoryDocument(), PASSED_ON).facts] == ["unknown"]
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -77,20 +79,20 @@ def test_an_imported_document_cannot_say_that_a_thread_was_learned_from(change: 
     """The conversation would never be learned."""
     own = {"t2": Watermark(last_message_id="m2")}
 
-    assert change(Memory(threads=own), PASSED_ON).threads == own
+    assert change(MemoryDocument(threads=own), PASSED_ON).threads == own
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_trusted_document_keeps_manual_facts_and_watermarks(change: Any) -> None:
     """It is a backup, and the person who restores it says so."""
-    restored = change(Memory(), PASSED_ON, trusted=True)
+    restored = change(MemoryDocument(), PASSED_ON, trusted=True)
 
     assert (restored.facts, restored.threads) == (PASSED_ON.facts, PASSED_ON.threads)
 
 
 def test_facts_that_are_manual_already_stay_manual_when_the_memory_is_replaced() -> None:
     """The document may be an export that its user edited."""
-    replaced = replace_memory(Memory(facts=(MANUAL_TEA, POLARS)), Memory(facts=(MANUAL_TEA,)))
+    replaced = replace_memory(MemoryDocument(facts=(MANUAL_TEA, POLARS)), MemoryDocument(facts=(MANUAL_TEA,)))
 
     assert replaced.facts == (MANUAL_TEA,)
 
@@ -107,19 +109,19 @@ def test_merging_into_an_empty_memory_keeps_unknown_keys() -> None:
         "history": {"recentMonths": {"summary": "", "updatedAt": "", "w": 2}, "childhood": "Oslo"},
         "facts": [{"id": "fact_1", "content": "x", "tags": ["a"]}, {"id": "fact_2", "content": 42}],
     }
-    imported = Memory.model_validate(document)
+    imported = MemoryDocument.model_validate(document)
 
-    merged = merge_memory(Memory(), imported)
+    merged = merge_memory(MemoryDocument(), imported)
 
     assert merged.model_copy(update={"last_updated": "", "facts": imported.facts}) == imported
     assert merged.facts[0].model_extra == imported.facts[0].model_extra
 
 
 def test_merging_does_not_change_unknown_keys() -> None:
-    memory = Memory.model_validate({"mine": 1, "user": {"workContext": {"summary": "own", "note": 1}, "x": 1}})
+    memory = MemoryDocument.model_validate({"mine": 1, "user": {"workContext": {"summary": "own", "note": 1}, "x": 1}})
     other = {"mine": 2, "user": {"workContext": {"summary": "new", "note": 2, "of_new": 2}, "x": 2}}
 
-    assert merge_memory(memory, Memory.model_validate(other)) == memory
+    assert merge_memory(memory, MemoryDocument.model_validate(other)) == memory
 
 
 def test_a_document_has_a_limited_number_of_facts_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +134,7 @@ def test_a_document_has_a_limited_number_of_facts_and_threads(monkeypatch: pytes
     with pytest.raises(EditError, match="file has 2 threads; at most 1 can be imported"):
         read_document(b'{"facts": [], "threads": {"t1": {}, "t2": {}}}', "file")
     with pytest.raises(EditError, match="the memory would have 3 facts; at most 2 are possible"):
-        merge_memory(KNOWN, Memory(facts=(Fact(content="new"),)))
+        merge_memory(KNOWN, MemoryDocument(facts=(Fact(content="new"),)))
     assert merge_memory(KNOWN, KNOWN) == KNOWN
 
 
@@ -145,10 +147,10 @@ def test_merging_takes_a_number_of_steps_in_proportion_to_the_facts(monkeypatch:
         return fact_key(content)
 
     monkeypatch.setattr(documents, "fact_key", count)
-    monkeypatch.setattr(Memory, "fact", None)
+    monkeypatch.setattr(MemoryDocument, "fact", None)
     stored, new = (tuple(Fact(id=f"fact_{i}", content=f"{word} {i}") for i in range(1_000)) for word in ("old", "new"))
 
-    merged = merge_memory(Memory(facts=stored), Memory(facts=new))
+    merged = merge_memory(MemoryDocument(facts=stored), MemoryDocument(facts=new))
 
     assert len({fact.id for fact in merged.facts}) == 2_000
     assert len(keys) == 2_000
@@ -159,7 +161,7 @@ def test_merging_adds_the_past_of_the_document() -> None:
     past = PastFact(id="p1", content="Lived in Rome.", ended_at="2025-01-01T00:00:00Z", reason="superseded")
     known = PastFact(id=TEA.id, content="Likes tea.", reason="evicted")
 
-    merged = merge_memory(KNOWN, Memory(past=(past, known)))
+    merged = merge_memory(KNOWN, MemoryDocument(past=(past, known)))
 
     assert merged.past == (past.model_copy(update={"origin": "import"}),)
-    assert merge_memory(merged, Memory(past=(past,))) == merged
+    assert merge_memory(merged, MemoryDocument(past=(past,))) == merged

@@ -9,12 +9,14 @@ import pytest
 
 from memgraph.editing import add_fact, edit_fact, edit_section, remove_fact
 from memgraph.errors import EditError
-from memgraph.models import Fact, Memory, Section
+from memgraph.models import Fact, MemoryDocument, Section
 
 TEA = Fact(id="fact_00000001", content="Likes tea.", category="preference", confidence=0.8, source="t1")
 POLARS = Fact(id="fact_00000002", content="Use Polars.", category="correction", source_error="pandas", source="t1")
-KNOWN = Memory(facts=(TEA, POLARS))
-WITH_SUMMARY = Memory().with_section("work_context", Section(summary="Is a pilot.", updated_at="2026-01-01T00:00:00Z"))
+KNOWN = MemoryDocument(facts=(TEA, POLARS))
+WITH_SUMMARY = MemoryDocument().with_section(
+    "work_context", Section(summary="Is a pilot.", updated_at="2026-01-01T00:00:00Z")
+)
 
 
 def test_an_added_fact_is_manual() -> None:
@@ -86,7 +88,9 @@ def test_a_learned_fact_can_be_removed() -> None:
 
 
 @pytest.mark.parametrize("change", [remove_fact, lambda memory, fact_id: edit_fact(memory, fact_id, confidence=1)])
-def test_the_error_for_an_unknown_fact_suggests_the_most_similar_id(change: Callable[[Memory, str], Memory]) -> None:
+def test_the_error_for_an_unknown_fact_suggests_the_most_similar_id(
+    change: Callable[[MemoryDocument, str], MemoryDocument],
+) -> None:
     with pytest.raises(EditError, match="there is no fact 'fact_0000002'; did you mean 'fact_00000002'"):
         change(KNOWN, "fact_0000002")
 
@@ -99,7 +103,7 @@ def test_editing_a_summary_changes_nothing_else() -> None:
 
     assert edited.section("work_context").summary == "Flies gliders."
     assert edited.section("work_context").updated_at > "2026-01-01"
-    assert edited.with_section("work_context", Section()).model_copy(update={"last_updated": ""}) == Memory()
+    assert edited.with_section("work_context", Section()).model_copy(update={"last_updated": ""}) == MemoryDocument()
 
 
 def test_editing_a_summary_to_the_same_text_returns_the_same_memory() -> None:

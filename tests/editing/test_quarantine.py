@@ -6,7 +6,7 @@ import pytest
 
 from memgraph.editing import accept_quarantined, find_quarantined, reject_quarantined
 from memgraph.errors import EditError
-from memgraph.models import Fact, Memory, Quarantined, Section
+from memgraph.models import Fact, MemoryDocument, Quarantined, Section
 
 OSLO = Fact(id="f1", content="Lives in Oslo.")
 TEA = Fact(id="f2", content="Likes tea.")
@@ -16,9 +16,9 @@ AGAIN = Fact(id="f9", content="likes TEA.")
 CHANGE = Quarantined(
     id="q1", reason="too much", facts=(ROME, AGAIN), removes=("gone",), summaries={"workContext": "Cook."}
 )
-MEMORY = Memory(facts=(OSLO, TEA, OWN), quarantine=(CHANGE, Quarantined(id="q2", removes=("f2", "f3")))).with_section(
-    "work_context", Section(summary="Engineer.")
-)
+MEMORY = MemoryDocument(
+    facts=(OSLO, TEA, OWN), quarantine=(CHANGE, Quarantined(id="q2", removes=("f2", "f3")))
+).with_section("work_context", Section(summary="Engineer."))
 
 
 def test_an_accepted_change_is_applied_as_a_whole() -> None:
@@ -58,6 +58,6 @@ def test_a_document_keeps_its_quarantine() -> None:
     stored = MEMORY.model_dump(mode="json", by_alias=True)
     odd = {"quarantine": [3, {"facts": 3}, {"facts": [{"content": "x"}], "summaries": []}, {"id": None}]}
 
-    assert Memory.model_validate(stored) == MEMORY
-    assert [item.id for item in Memory.model_validate(odd).quarantine] == [""]
-    assert Memory.model_validate({"quarantine": None}).quarantine == ()
+    assert MemoryDocument.model_validate(stored) == MEMORY
+    assert [item.id for item in MemoryDocument.model_validate(odd).quarantine] == [""]
+    assert MemoryDocument.model_validate({"quarantine": None}).quarantine == ()

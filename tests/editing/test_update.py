@@ -9,7 +9,7 @@ import pytest
 
 from memgraph.editing import add_fact, remove_fact, remove_words, update_memory
 from memgraph.errors import EditError, RevisionConflictError
-from memgraph.models import Episode, Evidence, Fact, Memory, Scope
+from memgraph.models import Episode, Evidence, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage, open_storage
 
@@ -37,7 +37,7 @@ def test_a_change_is_retried_after_a_conflict(meanwhile: str) -> None:
     storage = open_storage("memory:")
     revisions: list[int] = []
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         revisions.append(memory.revision)
         if len(revisions) == 1:
             _ = storage.save(ADA, memory) if meanwhile == "saved" else storage.delete(ADA)
@@ -54,21 +54,21 @@ def test_a_retry_reloads_the_memory() -> None:
 
     class CachingStorage(MemoryStorage):
         inner = open_storage("memory:")
-        cached: Memory | None = None
+        cached: MemoryDocument | None = None
 
-        def load(self, scope: Scope) -> Memory:
+        def load(self, scope: Scope) -> MemoryDocument:
             self.cached = self.cached or self.inner.load(scope)
             return self.cached
 
-        def reload(self, scope: Scope) -> Memory:
+        def reload(self, scope: Scope) -> MemoryDocument:
             return self.inner.load(scope)
 
-        def save(self, scope: Scope, memory: Memory) -> Memory:
+        def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
             return self.inner.save(scope, memory)
 
     storage = CachingStorage()
     storage.load(ADA)
-    storage.inner.save(ADA, add_fact(Memory(), "Has a dog."))
+    storage.inner.save(ADA, add_fact(MemoryDocument(), "Has a dog."))
 
     saved = update_memory(storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
 
@@ -79,7 +79,7 @@ def test_retries_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     storage = open_storage("memory:")
     monkeypatch.setattr("memgraph.editing.update.MAX_ATTEMPTS", 3)
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         storage.save(ADA, memory)
         return add_fact(memory, "Likes tea.")
 
@@ -103,7 +103,7 @@ def test_the_words_that_only_a_removed_fact_rests_on_are_removed() -> None:
     storage.append_episodes(ADA, episodes, Policy())
     own, shared = Evidence(episode="e0", quote="Sentence 0"), Evidence(episode="e1", quote="Sentence 1")
     removed = Fact(id="f1", content="Likes tea.", evidence=(own, shared))
-    memory = Memory(facts=(Fact(id="f2", content="Likes rain.", evidence=(shared,)),))
+    memory = MemoryDocument(facts=(Fact(id="f2", content="Likes rain.", evidence=(shared,)),))
 
     words = remove_words(storage, ADA, memory, removed)
 
@@ -114,8 +114,8 @@ def test_the_words_that_only_a_removed_fact_rests_on_are_removed() -> None:
 SMALL = Policy(max_facts=10)
 
 
-def fill(source: str, count: int = 10) -> Memory:
-    return Memory(facts=tuple(Fact(id=f"fact_{n}", content=f"Fact {n}.", source=source) for n in range(count)))
+def fill(source: str, count: int = 10) -> MemoryDocument:
+    return MemoryDocument(facts=tuple(Fact(id=f"fact_{n}", content=f"Fact {n}.", source=source) for n in range(count)))
 
 
 def test_a_person_adds_up_to_max_facts() -> None:
@@ -150,7 +150,7 @@ def test_a_document_does_not_grow_beyond_its_limit(monkeypatch: pytest.MonkeyPat
     """Keys that no release knows are kept, so they count."""
     storage = open_storage("memory:")
     monkeypatch.setattr("memgraph.editing.update.MAX_DOCUMENT_BYTES", 2_000)
-    unknown = Memory.model_validate({"facts": [], "x": "a" * 2_000})
+    unknown = MemoryDocument.model_validate({"facts": [], "x": "a" * 2_000})
 
     with pytest.raises(EditError, match="at most 2,000 are possible"):
         update_memory(storage, ADA, lambda _: unknown)

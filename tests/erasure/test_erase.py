@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from memgraph import Fact, Memory, Scope, Settings, open_storage
+from memgraph import Fact, MemoryDocument, Scope, Settings, open_storage
 from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
 from memgraph.attachments.embedding import Embedder
 from memgraph.attachments.item import take_snapshot
@@ -98,14 +98,14 @@ def fill(places: Places, kind: str, owner: Scope, agent: Scope) -> None:
     fact = Fact(id="kept", content=text("fact"), evidence=(Evidence(quote=text("quote")),))
     held = Quarantined(id="q", facts=(Fact(content=text("quarantine")),))
     memory = storage.save(
-        owner, Memory(facts=(fact, Fact(id="gone", content=text("removed fact"))), quarantine=(held,))
+        owner, MemoryDocument(facts=(fact, Fact(id="gone", content=text("removed fact"))), quarantine=(held,))
     )
     summary = memory.section("work_context").model_copy(update={"summary": text("summary")})
     storage.save(owner, memory.with_facts((fact,)).with_section("work_context", summary))
     storage.append_episodes(owner, [Episode(id="e", text=text("episode"))], Policy())
-    storage.save(agent, Memory(facts=(Fact(content=text("agent's fact")),)))
+    storage.save(agent, MemoryDocument(facts=(Fact(content=text("agent's fact")),)))
     fill_outbox(places.outbox.for_storage(storage.name), owner, text)
-    places.backups.save(owner, Memory(facts=(Fact(content=text("backup")),)), new_name())
+    places.backups.save(owner, MemoryDocument(facts=(Fact(content=text("backup")),)), new_name())
     for store, content in ((places.notes, "answer"), (places.board, "board")):
         store.update(
             Interaction(take_snapshot(text("question")), take_snapshot(text(content)), node="writer", scope=owner)

@@ -7,7 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memgraph.history.diff import EntryConflict, changes_between, reverse
-from memgraph.models import Fact, Memory, MemoryChanges, PastFact, Quarantined, Revision, Section, Upkeep, Watermark
+from memgraph.models import (
+    Fact,
+    MemoryChanges,
+    MemoryDocument,
+    PastFact,
+    Quarantined,
+    Revision,
+    Section,
+    Upkeep,
+    Watermark,
+)
 from memgraph.storage.document import encode
 from memgraph.storage.revision_json import decode_revision, encode_revision
 
@@ -30,9 +40,9 @@ WATERMARK = st.builds(
 
 
 @st.composite
-def memories(draw: st.DrawFn) -> Memory:
+def memories(draw: st.DrawFn) -> MemoryDocument:
     extra = draw(st.dictionaries(st.sampled_from(["color", "shape", "size"]), JSON, max_size=3))
-    memory = Memory(
+    memory = MemoryDocument(
         version=draw(st.sampled_from(["1.0", "2.0"])),
         facts=draw(listed(Fact, content=WORDS, confidence=st.sampled_from([0.5, 0.9]), mood=JSON)),
         past=draw(listed(PastFact, content=WORDS, reason=WORDS)),
@@ -47,7 +57,7 @@ def memories(draw: st.DrawFn) -> Memory:
 
 @settings(max_examples=15, deadline=None)
 @given(before=memories(), after=memories())
-def test_the_document_before_a_change_is_restored_byte_for_byte(before: Memory, after: Memory) -> None:
+def test_the_document_before_a_change_is_restored_byte_for_byte(before: MemoryDocument, after: MemoryDocument) -> None:
     """Also after the changes were stored and read."""
     changes = changes_between(before, after)
     stored = decode_revision(encode_revision(Revision(revision=1, changes=changes)))
@@ -63,7 +73,7 @@ def test_the_document_before_a_change_is_restored_byte_for_byte(before: Memory, 
 
 @settings(max_examples=10, deadline=None)
 @given(memory=memories())
-def test_equal_memories_have_no_changes(memory: Memory) -> None:
+def test_equal_memories_have_no_changes(memory: MemoryDocument) -> None:
     changes = changes_between(memory, memory.model_copy(deep=True))
 
     assert changes == MemoryChanges()
@@ -71,7 +81,7 @@ def test_equal_memories_have_no_changes(memory: Memory) -> None:
 
 
 def test_only_what_differs_is_in_the_changes() -> None:
-    before = Memory(facts=tuple(Fact(id=f"f{number}", content=str(number)) for number in range(100)))
+    before = MemoryDocument(facts=tuple(Fact(id=f"f{number}", content=str(number)) for number in range(100)))
     after = before.with_facts((*before.facts[:-1], Fact(id="new", content="new")))
 
     changes = changes_between(before, after)
@@ -81,7 +91,7 @@ def test_only_what_differs_is_in_the_changes() -> None:
 
 def test_an_entry_that_moved_is_the_only_change() -> None:
     """The watermark of a thread moves to the end whenever the thread is learned from."""
-    before = Memory(facts=tuple(Fact(id=key, content=key) for key in "abcde"))
+    before = MemoryDocument(facts=tuple(Fact(id=key, content=key) for key in "abcde"))
     after = before.with_facts((*before.facts[:1], *before.facts[2:], before.facts[1]))
 
     changes = changes_between(before, after)
@@ -92,8 +102,8 @@ def test_an_entry_that_moved_is_the_only_change() -> None:
 def test_a_watermark_stores_only_the_ids_that_differ() -> None:
     """It may have a hundred, and each save would have all of them twice."""
     ids = tuple(f"m{number}" for number in range(32))
-    before = Memory(threads={"t": Watermark(message_ids=ids)})
-    after = Memory(threads={"t": Watermark(message_ids=(*ids[2:], "m32", "m33"))})
+    before = MemoryDocument(threads={"t": Watermark(message_ids=ids)})
+    after = MemoryDocument(threads={"t": Watermark(message_ids=(*ids[2:], "m32", "m33"))})
 
     (change,) = changes_between(before, after).threads
 
@@ -103,8 +113,8 @@ def test_a_watermark_stores_only_the_ids_that_differ() -> None:
 
 def test_the_mark_of_an_upkeep_moves_back_only_with_the_watermarks() -> None:
     """What was undone must not be done again by the next upkeep."""
-    before = Memory(upkeep=Upkeep(revision=1, asked=("a", "b")))
-    after = Memory(upkeep=Upkeep(revision=2, asked=("b", "c")))
+    before = MemoryDocument(upkeep=Upkeep(revision=1, asked=("a", "b")))
+    after = MemoryDocument(upkeep=Upkeep(revision=2, asked=("b", "c")))
     changes = changes_between(before, after)
 
     assert changes.upkeep
@@ -114,17 +124,17 @@ def test_the_mark_of_an_upkeep_moves_back_only_with_the_watermarks() -> None:
 
 
 def test_an_upkeep_since_is_a_conflict() -> None:
-    changes = changes_between(Memory(), Memory(upkeep=Upkeep(revision=2)))
+    changes = changes_between(MemoryDocument(), MemoryDocument(upkeep=Upkeep(revision=2)))
 
-    memory, conflicts = reverse(Memory(upkeep=Upkeep(revision=5)), changes)
+    memory, conflicts = reverse(MemoryDocument(upkeep=Upkeep(revision=5)), changes)
 
     assert (memory.upkeep, [conflict.kind for conflict in conflicts]) == (Upkeep(revision=5), ["upkeep"])
 
 
 def test_a_fact_that_was_changed_since_stays_and_is_reported() -> None:
     known = Fact(id="a", content="one")
-    changes = changes_between(Memory(), Memory(facts=(known, Fact(id="b", content="two"))))
-    later = Memory(facts=(known.model_copy(update={"content": "three"}), Fact(id="b", content="two")))
+    changes = changes_between(MemoryDocument(), MemoryDocument(facts=(known, Fact(id="b", content="two"))))
+    later = MemoryDocument(facts=(known.model_copy(update={"content": "three"}), Fact(id="b", content="two")))
 
     memory, conflicts = reverse(later, changes)
 
@@ -134,24 +144,24 @@ def test_a_fact_that_was_changed_since_stays_and_is_reported() -> None:
 
 def test_what_is_as_it_was_before_is_no_conflict() -> None:
     """A person may have removed the fact already."""
-    changes = changes_between(Memory(), Memory(facts=(Fact(id="a", content="one"),)))
+    changes = changes_between(MemoryDocument(), MemoryDocument(facts=(Fact(id="a", content="one"),)))
 
-    assert reverse(Memory(), changes) == (Memory(), ())
+    assert reverse(MemoryDocument(), changes) == (MemoryDocument(), ())
 
 
 def test_watermarks_stay_unless_they_are_reversed_too() -> None:
     """What was undone must not be learned again from the same turns."""
-    after = Memory(threads={"t": Watermark(last_message_id="m1")})
-    changes = changes_between(Memory(), after)
+    after = MemoryDocument(threads={"t": Watermark(last_message_id="m1")})
+    changes = changes_between(MemoryDocument(), after)
 
     assert reverse(after, changes, with_threads=False).memory == after
-    assert reverse(after, changes).memory == Memory()
+    assert reverse(after, changes).memory == MemoryDocument()
 
 
 @pytest.mark.parametrize("later", [Watermark(last_message_id="m2"), Watermark(message_ids=("m1", "m2"))])
 def test_a_watermark_that_moved_since_is_a_conflict(later: Watermark) -> None:
-    changes = changes_between(Memory(), Memory(threads={"t": Watermark(message_ids=("m1",))}))
+    changes = changes_between(MemoryDocument(), MemoryDocument(threads={"t": Watermark(message_ids=("m1",))}))
 
-    _, conflicts = reverse(Memory(threads={"t": later}), changes)
+    _, conflicts = reverse(MemoryDocument(threads={"t": later}), changes)
 
     assert [(conflict.kind, conflict.key) for conflict in conflicts] == [("thread", "t")]

@@ -19,7 +19,7 @@ from memgraph.models import (
     Episode,
     Evidence,
     Fact,
-    Memory,
+    MemoryDocument,
     MemoryUpdate,
     Quarantined,
     Removal,
@@ -44,7 +44,7 @@ class Talk:
         self.storage = InMemoryStorage()
         self._number = 0
 
-    def learn(self, thread: str, *contents: str, at: str = "2026-05-01T10:00:00Z", **changes: Any) -> Memory:
+    def learn(self, thread: str, *contents: str, at: str = "2026-05-01T10:00:00Z", **changes: Any) -> MemoryDocument:
         """Learn *contents* from a message of *thread*."""
         self._number += 1
         message = f"m{self._number}"
@@ -76,7 +76,7 @@ class Talk:
         return update_memory(self.storage, ADA, lambda memory: apply(update, memory, POLICY).memory, origin=origin)
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryDocument:
         return self.storage.load(ADA)
 
     @property
@@ -219,7 +219,7 @@ def test_an_import_since_a_date_is_taken_back_however_old_its_words(talk: Talk) 
 def test_changes_in_quarantine_that_come_from_the_thread_are_gone(talk: Talk) -> None:
     held = [Quarantined(id=f"q{name}", facts=(Fact(content="Owns a ship.", source=name),)) for name in ("t1", "t2")]
 
-    done = revert(Memory(quarantine=tuple(held)), (), (), Source(thread="t1"), at=AT)
+    done = revert(MemoryDocument(quarantine=tuple(held)), (), (), Source(thread="t1"), at=AT)
 
     assert [item.id for item in done.memory.quarantine] == ["qt2"]
 
@@ -274,7 +274,7 @@ def test_a_source_that_is_not_one_is_refused(talk: Talk, source: dict[str, str])
         revert_source(talk.storage, ADA, **source)
 
 
-def without_times(memory: Memory) -> bytes:
+def without_times(memory: MemoryDocument) -> bytes:
     return encode(memory.model_copy(update={"revision": 0, "last_updated": ""}))
 
 

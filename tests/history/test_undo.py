@@ -7,7 +7,7 @@ import pytest
 from memgraph.errors import EditError
 from memgraph.history.diff import EntryConflict, changes_between
 from memgraph.history.undo import find_undoable, memory_at, trace_fact, undo
-from memgraph.models import Fact, Memory, MemoryChanges, Revision, Section, Watermark
+from memgraph.models import Fact, MemoryChanges, MemoryDocument, Revision, Section, Watermark
 from memgraph.rules.past import end_facts
 
 AT = "2026-11-01T00:00:00Z"
@@ -16,30 +16,32 @@ LISBON = Fact(id="lisbon", content="Lives in Lisbon.", slot="home")
 PORTO = Fact(id="porto", content="Lives in Porto.", slot="home", replaces=("lisbon",))
 
 
-def revision(before: Memory, after: Memory, number: int = 1, by: str = "update", undoes: int = 0) -> Revision:
+def revision(
+    before: MemoryDocument, after: MemoryDocument, number: int = 1, by: str = "update", undoes: int = 0
+) -> Revision:
     return Revision(revision=number, by=by, undoes=undoes, changes=changes_between(before, after))
 
 
-def ids(memory: Memory) -> list[str]:
+def ids(memory: MemoryDocument) -> list[str]:
     return [fact.id for fact in memory.facts]
 
 
-def superseded(memory: Memory, by: Fact) -> Memory:
+def superseded(memory: MemoryDocument, by: Fact) -> MemoryDocument:
     moved = end_facts(memory, by.replaces, "superseded", at=AT, by=by.id, limit=10)
     return moved.with_facts((*moved.facts, by))
 
 
 def test_an_earlier_revision_is_undone_and_later_ones_stay() -> None:
-    first = Memory(facts=(TEA,))
+    first = MemoryDocument(facts=(TEA,))
     now = first.with_facts((*first.facts, LISBON))
 
-    undone = undo(now, revision(Memory(), first), at=AT)
+    undone = undo(now, revision(MemoryDocument(), first), at=AT)
 
     assert (undone.outcome, ids(undone.memory), undone.memory.last_updated) == ("undone", ["lisbon"], AT)
 
 
 def test_an_undone_supersession_brings_the_fact_back_from_the_past() -> None:
-    before = Memory(facts=(LISBON,))
+    before = MemoryDocument(facts=(LISBON,))
     after = superseded(before, PORTO)
 
     undone = undo(after, revision(before, after), at=AT)
@@ -49,20 +51,20 @@ def test_an_undone_supersession_brings_the_fact_back_from_the_past() -> None:
 
 def test_nothing_is_changed_if_there_are_conflicts() -> None:
     """A person decides whether the rest is undone."""
-    after = Memory(facts=(TEA, LISBON))
+    after = MemoryDocument(facts=(TEA, LISBON))
     now = after.with_facts((TEA.model_copy(update={"content": "Likes green tea."}), LISBON))
 
-    undone = undo(now, revision(Memory(), after), at=AT)
+    undone = undo(now, revision(MemoryDocument(), after), at=AT)
 
     assert (undone.outcome, undone.memory) == ("conflicts", now)
     assert undone.conflicts == (EntryConflict("fact", "tea", "it was changed since"),)
 
 
 def test_the_rest_can_be_undone_despite_conflicts() -> None:
-    after = Memory(facts=(TEA, LISBON))
+    after = MemoryDocument(facts=(TEA, LISBON))
     now = after.with_facts((TEA.model_copy(update={"content": "Likes green tea."}), LISBON))
 
-    undone = undo(now, revision(Memory(), after), at=AT, partial=True)
+    undone = undo(now, revision(MemoryDocument(), after), at=AT, partial=True)
 
     assert (undone.outcome, ids(undone.memory)) == ("partly_undone", ["tea"])
 
@@ -76,7 +78,7 @@ def test_the_rest_can_be_undone_despite_conflicts() -> None:
 )
 def test_a_fact_does_not_return_beside_one_that_took_its_place(other: Fact, reason: str) -> None:
     """Otherwise two current facts would contradict or repeat each other."""
-    before = Memory(facts=(LISBON,))
+    before = MemoryDocument(facts=(LISBON,))
     after = end_facts(before, ["lisbon"], "removed", at=AT, limit=10)
     now = after.with_facts((other,))
 
@@ -88,32 +90,32 @@ def test_a_fact_does_not_return_beside_one_that_took_its_place(other: Fact, reas
 
 def test_a_fact_that_became_past_since_is_reported() -> None:
     """It is not current any more, but the memory still answers questions about the past with it."""
-    after = Memory(facts=(LISBON,))
+    after = MemoryDocument(facts=(LISBON,))
     now = superseded(after, PORTO)
 
-    undone = undo(now, revision(Memory(), after), at=AT)
+    undone = undo(now, revision(MemoryDocument(), after), at=AT)
 
     assert undone.outcome == "conflicts"
     assert undone.conflicts == (EntryConflict("past", "lisbon", "it became past since"),)
 
 
 def test_an_undo_twice_does_nothing() -> None:
-    after = Memory(facts=(TEA,))
-    entry = revision(Memory(), after)
+    after = MemoryDocument(facts=(TEA,))
+    entry = revision(MemoryDocument(), after)
 
     assert undo(undo(after, entry, at=AT).memory, entry, at=AT).outcome == "nothing"
 
 
 def test_the_turns_stay_learned_unless_they_are_to_be_learned_again() -> None:
-    after = Memory(facts=(TEA,), threads={"t": Watermark(last_message_id="m1")})
-    entry = revision(Memory(), after)
+    after = MemoryDocument(facts=(TEA,), threads={"t": Watermark(last_message_id="m1")})
+    entry = revision(MemoryDocument(), after)
 
     assert undo(after, entry, at=AT).memory.threads == after.threads
     assert undo(after, entry, at=AT, relearn=True).memory.threads == {}
 
 
 def test_a_summary_returns() -> None:
-    before = Memory().with_section(
+    before = MemoryDocument().with_section(
         "work_context", Section(summary="Builds engines.", updated_at="2026-01-01T00:00:00Z")
     )
     after = before.with_section("work_context", Section(summary="Nothing.", updated_at=AT))
@@ -125,8 +127,8 @@ def test_a_summary_returns() -> None:
 
 # -- what to undo ---------------------------------------------------------------------------------
 
-CHANGED = (Memory(), Memory(facts=(TEA,)))
-LEARNED_NOTHING = (Memory(), Memory(threads={"t": Watermark(last_message_id="m1")}))
+CHANGED = (MemoryDocument(), MemoryDocument(facts=(TEA,)))
+LEARNED_NOTHING = (MemoryDocument(), MemoryDocument(threads={"t": Watermark(last_message_id="m1")}))
 
 
 def test_the_latest_change_of_content_is_undone_first() -> None:
@@ -160,9 +162,14 @@ def test_an_empty_history_and_a_deletion_have_nothing_to_undo(history: list[Revi
 # -- earlier states and facts ---------------------------------------------------------------------
 
 
-def states() -> tuple[list[Memory], list[Revision]]:
+def states() -> tuple[list[MemoryDocument], list[Revision]]:
     """Four states, and the history that leads to them, the newest first."""
-    memories = [Memory(), Memory(facts=(LISBON,)), superseded(Memory(facts=(LISBON,)), PORTO), Memory()]
+    memories = [
+        MemoryDocument(),
+        MemoryDocument(facts=(LISBON,)),
+        superseded(MemoryDocument(facts=(LISBON,)), PORTO),
+        MemoryDocument(),
+    ]
     memories = [memory.model_copy(update={"revision": number}) for number, memory in enumerate(memories)]
     history = [revision(memories[number - 1], memories[number], number) for number in (3, 2, 1)]
     return memories, history
@@ -185,7 +192,7 @@ def test_a_revision_that_the_history_does_not_have_is_an_error(number: int) -> N
 
 def test_nothing_before_a_deletion_can_be_shown() -> None:
     with pytest.raises(EditError, match="goes back to 2"):
-        memory_at(Memory(revision=2), [Revision(revision=2, by="delete")], 1)
+        memory_at(MemoryDocument(revision=2), [Revision(revision=2, by="delete")], 1)
 
 
 def test_a_fact_is_explained_by_what_it_superseded_and_its_revisions() -> None:
@@ -212,7 +219,7 @@ def test_a_fact_is_found_wherever_it_went(number: int, state: str) -> None:
 
 def test_a_past_fact_with_the_id_of_an_undone_one_is_no_conflict() -> None:
     """An import may bring a fact under the id of a past one."""
-    before = end_facts(Memory(facts=(LISBON,)), ["lisbon"], "removed", at=AT, limit=10)
+    before = end_facts(MemoryDocument(facts=(LISBON,)), ["lisbon"], "removed", at=AT, limit=10)
     after = before.with_facts((Fact(id="lisbon", content="Imported."),))
 
     undone = undo(after, revision(before, after), at=AT)

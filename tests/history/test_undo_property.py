@@ -20,7 +20,7 @@ from memgraph.editing import (
     undo_revision,
     update_memory,
 )
-from memgraph.models import Addition, Fact, Memory, MemoryUpdate, Merge, Quarantined, Removal, Scope
+from memgraph.models import Addition, Fact, MemoryDocument, MemoryUpdate, Merge, Quarantined, Removal, Scope
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.storage.document import encode
@@ -32,17 +32,17 @@ EXAMPLES = 12
 """The property was checked with 2,000 examples; so many fit into the time of the suite."""
 
 
-def fresh(memory: Memory, number: int) -> str:
+def fresh(memory: MemoryDocument, number: int) -> str:
     """Return a content that the memory does not have."""
     used = {fact.content for fact in (*memory.facts, *memory.past)}
     return next(text for other in range(1_000) if (text := f"Owns {number + other} ships.") not in used)
 
 
-def fact_id(memory: Memory, number: int) -> str:
+def fact_id(memory: MemoryDocument, number: int) -> str:
     return memory.facts[number % len(memory.facts)].id if memory.facts else ""
 
 
-def update(memory: Memory, one: int, two: int) -> Memory:
+def update(memory: MemoryDocument, one: int, two: int) -> MemoryDocument:
     changes = MemoryUpdate(
         at="2026-01-01T00:00:00Z",
         thread=f"t{two}",
@@ -53,7 +53,7 @@ def update(memory: Memory, one: int, two: int) -> Memory:
     return apply(changes, memory, POLICY).memory
 
 
-def tend(memory: Memory, one: int, two: int) -> Memory:
+def tend(memory: MemoryDocument, one: int, two: int) -> MemoryDocument:
     """An upkeep that merges two facts."""
     kept, merged = fact_id(memory, one), fact_id(memory, one + 1)
     merge = Merge(id=kept, content=fresh(memory, one), merged=(merged,))
@@ -63,35 +63,37 @@ def tend(memory: Memory, one: int, two: int) -> Memory:
     return apply(changes, memory, POLICY).memory
 
 
-def edit(memory: Memory, one: int, _: int) -> Memory:
+def edit(memory: MemoryDocument, one: int, _: int) -> MemoryDocument:
     return edit_fact(memory, fact_id(memory, one), content=fresh(memory, one)) if memory.facts else memory
 
 
-def remove(memory: Memory, one: int, _: int) -> Memory:
+def remove(memory: MemoryDocument, one: int, _: int) -> MemoryDocument:
     return remove_fact(memory, fact_id(memory, one)) if memory.facts else memory
 
 
-def merge(memory: Memory, one: int, two: int) -> Memory:
-    return merge_memory(memory, Memory(facts=(Fact(id=f"i{one}", content=fresh(memory, one)),), **{f"key{two}": one}))
+def merge(memory: MemoryDocument, one: int, two: int) -> MemoryDocument:
+    return merge_memory(
+        memory, MemoryDocument(facts=(Fact(id=f"i{one}", content=fresh(memory, one)),), **{f"key{two}": one})
+    )
 
 
-def replace(memory: Memory, one: int, two: int) -> Memory:
+def replace(memory: MemoryDocument, one: int, two: int) -> MemoryDocument:
     kept = tuple(fact for index, fact in enumerate(memory.facts) if index % 2 == two % 2)
-    return replace_memory(memory, Memory(facts=kept, **{f"key{one}": two}))
+    return replace_memory(memory, MemoryDocument(facts=kept, **{f"key{one}": two}))
 
 
-def hold(memory: Memory, one: int, _: int) -> Memory:
+def hold(memory: MemoryDocument, one: int, _: int) -> MemoryDocument:
     return memory.with_quarantined(Quarantined(id=f"q{one}", facts=(Fact(id=f"f{one}", content=fresh(memory, one)),)))
 
 
-def decide(memory: Memory, one: int, two: int) -> Memory:
+def decide(memory: MemoryDocument, one: int, two: int) -> MemoryDocument:
     if not memory.quarantine:
         return memory
     decision = accept_quarantined if two % 2 else reject_quarantined
     return decision(memory, memory.quarantine[one % len(memory.quarantine)].id)
 
 
-CHANGES: Mapping[str, Callable[[Memory, int, int], Memory]] = {
+CHANGES: Mapping[str, Callable[[MemoryDocument, int, int], MemoryDocument]] = {
     "update": update,
     "upkeep": tend,
     "add": lambda memory, one, _: add_fact(memory, fresh(memory, one)),
@@ -107,7 +109,7 @@ NUMBER = st.integers(0, 7)
 STEPS = st.lists(st.tuples(st.sampled_from([*CHANGES, "update", "undo"]), NUMBER, NUMBER), max_size=10)
 
 
-def without_times(memory: Memory) -> bytes:
+def without_times(memory: MemoryDocument) -> bytes:
     return encode(memory.model_copy(update={"revision": 0, "last_updated": ""}))
 
 
@@ -118,7 +120,7 @@ def test_undoing_everything_in_reverse_gives_the_first_document_byte_for_byte(
 ) -> None:
     """But for its revision and the time of the last change."""
     storage = InMemoryStorage()
-    first = storage.save(ADA, add_fact(Memory(), "Owns a dog."))
+    first = storage.save(ADA, add_fact(MemoryDocument(), "Owns a dog."))
     for kind, one, two in steps:
         if kind == "undo":
             entries = storage.revisions(ADA)

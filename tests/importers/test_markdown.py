@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memgraph.editing import merge_memory
 from memgraph.errors import EditError
 from memgraph.importers import READERS, ExportDocument, ImportResult, render_markdown
-from memgraph.models import CATEGORIES, SECTIONS, Fact, Memory, Section
+from memgraph.models import CATEGORIES, SECTIONS, Fact, MemoryDocument, Section
 from memgraph.policy import Policy
 from memgraph.text.normalize import single_line
 
@@ -61,7 +61,7 @@ def read(text: str) -> ImportResult:
     return READERS["markdown"]([ExportDocument("notes.md", text.encode())], None)
 
 
-def contents(memory: Memory) -> list[tuple[str, str]]:
+def contents(memory: MemoryDocument) -> list[tuple[str, str]]:
     return [(fact.category, fact.content) for fact in memory.facts]
 
 
@@ -100,7 +100,7 @@ def test_code_that_is_never_closed_is_reported() -> None:
 @pytest.mark.parametrize(("trusted", "source"), [(True, "manual"), (False, "unknown")])
 def test_facts_are_manual_if_the_import_is_trusted(trusted: bool, source: str) -> None:  # noqa: FBT001
     """As with every document: a file from anywhere must not forbid that its facts are corrected."""
-    merged = merge_memory(Memory(), read("- Likes tea").memory, trusted=trusted)
+    merged = merge_memory(MemoryDocument(), read("- Likes tea").memory, trusted=trusted)
 
     assert [(fact.source, fact.confidence) for fact in merged.facts] == [(source, 1.0)]
 
@@ -117,7 +117,7 @@ def test_markdown_has_no_owners() -> None:
 
 
 def test_facts_are_exported_by_category() -> None:
-    memory = Memory(
+    memory = MemoryDocument(
         facts=(
             Fact(content="Lives in Oslo.", category="context"),
             Fact(content="Likes\ntea.", category="preference"),
@@ -146,7 +146,7 @@ SUMMARIES = st.lists(LINES, max_size=5).map(lambda lines: "\n".join(lines).strip
 )
 def test_an_exported_memory_is_read_back(facts: list[tuple[str, str]], summaries: dict[str, str]) -> None:
     """Every fact with its category, and every summary, whatever Markdown is in them."""
-    memory = Memory(facts=tuple(Fact(content=content, category=category) for content, category in facts))
+    memory = MemoryDocument(facts=tuple(Fact(content=content, category=category) for content, category in facts))
     for name in NAMES:
         memory = memory.with_section(name, Section(summary=summaries[name]))
 

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp_calls import ask, call, document, resource, text
 
-from memgraph import Fact, Memory, MemoryClient, Scope, Settings
+from memgraph import Fact, MemoryClient, MemoryDocument, Scope, Settings
 from memgraph.editing import accept_quarantined
 from memgraph.errors import StorageError
 from memgraph.mcp.tools import TOOLS
@@ -80,7 +80,7 @@ REMOVALS = {
 @pytest.mark.parametrize("removal", REMOVALS)
 def test_what_a_tool_would_remove_waits_for_a_person(memory: MemoryClient, removal: str) -> None:
     """A misled client writes whatever quote removes an allergy. Accepting it applies the change."""
-    memory.storage.save(Scope("ada"), Memory(facts=(LISBON,)))
+    memory.storage.save(Scope("ada"), MemoryDocument(facts=(LISBON,)))
     tool, arguments = REMOVALS[removal]
 
     assert "quarantine" in text(call(memory, tool, **arguments))

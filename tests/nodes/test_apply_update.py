@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from update_values import addition, contents, fact, runtime, update
 
-from memgraph import Memory, Policy
+from memgraph import MemoryDocument, Policy
 from memgraph.models import Conflict, Prompt, Refusal, Removal
 from memgraph.nodes.apply_update import apply_update, shown
 from memgraph.report import RemovedFact
@@ -19,7 +19,7 @@ def test_memory_removals_and_refusals_are_written() -> None:
     )
 
     output = apply_update(
-        {"turns": (), "memory": Memory(facts=(oslo,)), "pending_turns": 1, "changes": changes},
+        {"turns": (), "memory": MemoryDocument(facts=(oslo,)), "pending_turns": 1, "changes": changes},
         runtime(policy=Policy(fact_confidence_threshold=0.4, grounding="off")),
     )
 
@@ -37,7 +37,7 @@ def test_what_the_second_look_asked_about_was_shown() -> None:
     _, ids = shown(
         {
             "turns": (),
-            "memory": Memory(),
+            "memory": MemoryDocument(),
             "pending_turns": 1,
             "changes": update(),
             "prompt": prompt,

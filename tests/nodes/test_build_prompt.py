@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from update_values import fact, origin, runtime, turn
 
-from memgraph import Memory, Policy
+from memgraph import MemoryDocument, Policy
 from memgraph.models import Watermark
 from memgraph.nodes.build_prompt import _break_position, build_prompt
 from memgraph.prompts.update_prompt import read_turns
@@ -20,7 +20,7 @@ LONG = "word " * 400
 def build(events: list[Any] | None = None, pending: int = 2, turns: Any = TURNS, **fields: Any) -> Any:
     context = {name: fields.pop(name) for name in ("prompt", "policy") if name in fields}
     known = tuple(turn.id for turn in turns[: len(turns) - pending])
-    memory = fields.pop("memory", Memory()).model_copy(
+    memory = fields.pop("memory", MemoryDocument()).model_copy(
         update={"threads": {"t1": Watermark(message_ids=fields.pop("known", known))}}
     )
     state = {"turns": turns, "origin": origin("s"), "signals": (), "memory": memory, "pending_turns": pending}
@@ -115,7 +115,9 @@ def test_memory_signals_and_instructions_are_in_the_prompt() -> None:
     """The user's own instructions replace the system message."""
     own = 'Answer {"newFacts": []}.'
 
-    prompt = build(memory=Memory(facts=(fact("Likes tea.", id="f1"),)), signals=("correction",), prompt=own)["prompt"]
+    prompt = build(memory=MemoryDocument(facts=(fact("Likes tea.", id="f1"),)), signals=("correction",), prompt=own)[
+        "prompt"
+    ]
 
     assert prompt.system == own
     assert "[f1] (context) Likes tea." in prompt.human

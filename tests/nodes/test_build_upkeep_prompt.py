@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from update_values import fact, runtime
 
-from memgraph import Memory, Policy
+from memgraph import MemoryDocument, Policy
 from memgraph.models import Candidate
 from memgraph.nodes.build_upkeep_prompt import build_upkeep_prompt
 
 
 def test_the_prompt_is_written() -> None:
     """In the language of the run's policy, with the facts of the candidates only."""
-    memory = Memory(facts=(fact("Has a cat.", id="a"), fact("has a cat.", id="b"), fact("Works at Acme.", id="c")))
+    memory = MemoryDocument(
+        facts=(fact("Has a cat.", id="a"), fact("has a cat.", id="b"), fact("Works at Acme.", id="c"))
+    )
     candidates = (Candidate(kind="alike", ids=("a", "b"), digest="d1"),)
 
     output = build_upkeep_prompt(

@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 from update_values import ADA, AT, fact, origin, runtime, turn, update
 
-from memgraph import Memory, MemoryStorage, ModelSetupError, Section, StorageError, WrongStorageError, open_storage
+from memgraph import (
+    MemoryDocument,
+    MemoryStorage,
+    ModelSetupError,
+    Section,
+    StorageError,
+    WrongStorageError,
+    open_storage,
+)
 from memgraph.models import Rewrite, Watermark
 from memgraph.nodes.load_memory import load_memory
 from memgraph.report import Report, Usage
@@ -16,14 +24,14 @@ TURNS = (turn("m1"), turn("m2", role="ai"), turn("m3"), turn("m4", role="ai"))
 USED = Usage(calls=1, input_tokens=700, output_tokens=50)
 
 
-def learned(*ids: str, summary: str = "") -> Memory:
+def learned(*ids: str, summary: str = "") -> MemoryDocument:
     """A memory that has learned these messages of thread t1."""
-    memory = Memory().with_section("work_context", Section(summary=summary))
+    memory = MemoryDocument().with_section("work_context", Section(summary=summary))
     marks = {"t1": Watermark(last_message_id=ids[-1], at=AT, message_ids=ids)} if ids else {}
     return memory.model_copy(update={"threads": marks})
 
 
-def stored(memory: Memory) -> MemoryStorage:
+def stored(memory: MemoryDocument) -> MemoryStorage:
     storage = open_storage("memory:")
     storage.save(ADA, memory)
     return storage
@@ -34,21 +42,21 @@ class Recording(MemoryStorage):
 
     def __init__(self) -> None:
         self.calls: list[str] = []
-        self.memory = Memory()
+        self.memory = MemoryDocument()
 
-    def load(self, scope: object) -> Memory:
+    def load(self, scope: object) -> MemoryDocument:
         self.calls.append("load")
         return self.memory
 
-    def reload(self, scope: object) -> Memory:
+    def reload(self, scope: object) -> MemoryDocument:
         self.calls.append("reload")
         return self.memory
 
-    def save(self, scope: object, memory: Memory) -> Memory:
+    def save(self, scope: object, memory: MemoryDocument) -> MemoryDocument:
         return memory
 
-    def delete(self, scope: object) -> Memory:
-        return Memory()
+    def delete(self, scope: object) -> MemoryDocument:
+        return MemoryDocument()
 
 
 def load(storage: MemoryStorage, **state: Any) -> Any:
@@ -71,7 +79,7 @@ def test_a_run_without_new_turns_ends(last: str) -> None:
 
 def test_another_threads_watermark_does_not_count() -> None:
     """Message ids are unique within a thread only."""
-    storage = stored(Memory(threads={"t2": Watermark(last_message_id="m4")}))
+    storage = stored(MemoryDocument(threads={"t2": Watermark(last_message_id="m4")}))
 
     assert load(storage)["pending_turns"] == 4
 
@@ -158,7 +166,7 @@ def test_a_change_set_with_one_outdated_summary_is_not_reused() -> None:
 def test_what_memory_gave_gives_no_signals() -> None:
     """Its preference is known; the user states none."""
     said = "- I always prefer green tea.\n- I hate short answers.\nWhat do these say?"
-    known = Memory(facts=(fact("I always prefer green tea."), fact("I hate short answers.", id="f2")))
+    known = MemoryDocument(facts=(fact("I always prefer green tea."), fact("I hate short answers.", id="f2")))
 
     output = load(stored(known), turns=(turn("m1", said),), signals=("preference",))
 
@@ -215,6 +223,6 @@ def test_turns_name_what_they_repeat_of_the_document() -> None:
     """Prompt, rules and episodes of this run see the same turns."""
     repeating = (turn("m1", "Lives in Oslo.\nI like rain."),)
 
-    turns = load(stored(Memory(facts=(fact("Lives in Oslo."),))), turns=repeating)["turns"]
+    turns = load(stored(MemoryDocument(facts=(fact("Lives in Oslo."),))), turns=repeating)["turns"]
 
     assert turns[0].own_words == "I like rain."

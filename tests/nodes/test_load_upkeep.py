@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from update_values import ADA, fact, origin, runtime, update
 
-from memgraph import IdentityError, Memory, open_storage
+from memgraph import IdentityError, MemoryDocument, open_storage
 from memgraph.models import Merge
 from memgraph.nodes.load_upkeep import load_upkeep
 from memgraph.report import Report, Usage
@@ -16,7 +16,7 @@ PAIR = (fact("Has a cat.", id="a"), fact("has a cat.", id="b"))
 def test_the_owner_and_the_document_are_written() -> None:
     """As for an update without turns."""
     storage = open_storage("memory:")
-    memory = storage.save(ADA, Memory(facts=PAIR))
+    memory = storage.save(ADA, MemoryDocument(facts=PAIR))
 
     output = load_upkeep({}, runtime(storage))
 
@@ -30,7 +30,7 @@ def test_without_a_memory_there_is_nothing_to_do() -> None:
     """The same if memory is off."""
     storage = open_storage("memory:")
     assert load_upkeep({}, runtime(storage)).get("outcome") == "nothing_new"
-    storage.save(ADA, Memory(facts=PAIR))
+    storage.save(ADA, MemoryDocument(facts=PAIR))
     assert load_upkeep({}, runtime(storage, enabled=False)).get("outcome") == "nothing_new"
 
 
@@ -45,11 +45,12 @@ def test_after_a_conflict_the_changes_apply_if_their_facts_are_the_same(*, confi
     """A fact that the user has just said again is judged again."""
     storage = open_storage("memory:")
     changed = PAIR[0].model_copy(update={"confirmations": 1}) if confirmed else PAIR[0]
-    storage.save(ADA, Memory(facts=(changed, PAIR[1], fact("Works at Acme.", id="c"))))
+    storage.save(ADA, MemoryDocument(facts=(changed, PAIR[1], fact("Works at Acme.", id="c"))))
     changes = update(merges=(Merge(id="a", content="Has a cat.", merged=("b",)),))
 
     output = load_upkeep(
-        {"conflicts": 1, "origin": origin(storage), "memory": Memory(facts=PAIR), "changes": changes}, runtime(storage)
+        {"conflicts": 1, "origin": origin(storage), "memory": MemoryDocument(facts=PAIR), "changes": changes},
+        runtime(storage),
     )
 
     assert output.get("reusable") is not confirmed

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.embeddings import Embeddings
 from update_values import fact, origin, runtime, turn
 
-from memgraph import Memory, Policy, UnreadableAnswerError, open_storage
+from memgraph import MemoryDocument, Policy, UnreadableAnswerError, open_storage
 from memgraph.models import Answer, Prompt, Rewrite, Section
 from memgraph.nodes.parse_update import parse_update
 from memgraph.report import Usage
@@ -18,7 +18,7 @@ from memgraph.retrieval.embedding_models import FunctionEmbeddings
 from memgraph.testing import update_answer
 from memgraph.text.episodes import episodes_of
 
-MEMORY = Memory(facts=(fact("Likes tea.", id="f1"),)).with_section("work_context", Section(summary="Old."))
+MEMORY = MemoryDocument(facts=(fact("Likes tea.", id="f1"),)).with_section("work_context", Section(summary="Old."))
 
 
 def parse(
@@ -182,7 +182,7 @@ def test_a_fact_of_the_same_meaning_repeats_a_known_one() -> None:
     """With an embedding model: their words alone do not decide."""
     meaning = {"Goes to the sauna on Saturdays.": 0, "Visits the sauna every Saturday.": 0}
     embeddings = FunctionEmbeddings(lambda texts: [one_hot(meaning.get(text, 1 + len(text))) for text in texts])
-    memory = Memory(facts=(fact("Goes to the sauna on Saturdays.", id="f1"),))
+    memory = MemoryDocument(facts=(fact("Goes to the sauna on Saturdays.", id="f1"),))
 
     output = parse(update_answer("Visits the sauna every Saturday."), memory=memory, embeddings=embeddings)
 
@@ -195,7 +195,7 @@ def test_without_an_answer_of_the_embedding_model_words_are_compared(caplog: pyt
     def fail(texts: list[str]) -> list[list[float]]:
         raise ConnectionError(len(texts))
 
-    memory = Memory(facts=(fact("Goes to the sauna on Saturdays.", id="f1"),))
+    memory = MemoryDocument(facts=(fact("Goes to the sauna on Saturdays.", id="f1"),))
 
     output = parse(
         update_answer("Visits the sauna every Saturday."), memory=memory, embeddings=FunctionEmbeddings(fail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from update_values import fact, origin, runtime
 
-from memgraph import Memory, UnreadableAnswerError, open_storage
+from memgraph import MemoryDocument, UnreadableAnswerError, open_storage
 from memgraph.models import Answer, Candidate
 from memgraph.nodes.parse_upkeep import parse_upkeep
 from memgraph.report import Usage
@@ -19,7 +19,7 @@ def parse(given: UpkeepParseInput) -> UpkeepParsed:
 def state(text: str, attempt: int = 1) -> UpkeepParseInput:
     return {
         "origin": origin("memory:"),
-        "memory": Memory(facts=(fact("Has a cat.", id="a"), fact("has a cat.", id="b"))),
+        "memory": MemoryDocument(facts=(fact("Has a cat.", id="a"), fact("has a cat.", id="b"))),
         "candidates": (Candidate(kind="alike", ids=("a", "b"), digest="d1"),),
         "response": Answer(text=text),
         "attempt": attempt,

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 from update_values import ADA, fact, runtime
 
-from memgraph import IdentityError, Memory, MemoryStorage, Policy, open_storage
+from memgraph import IdentityError, MemoryDocument, MemoryStorage, Policy, open_storage
 from memgraph.models import Episode
 from memgraph.nodes.recall import RecallNodes
 from memgraph.retrieval.pipeline import RecallPipeline
@@ -17,7 +17,7 @@ from memgraph.retrieval.results import Ranked, RankedItem, RecallResult, ScoredE
 from memgraph.text.tokens import count_tokens
 
 CHESS, TEA = fact("Plays chess", id="f1", source="t1"), fact("Likes green tea", id="f2", source="t2")
-MEMORY = Memory(facts=(CHESS, TEA))
+MEMORY = MemoryDocument(facts=(CHESS, TEA))
 QUESTION: Any = [HumanMessage("What tea does she like?")]
 
 
@@ -34,7 +34,7 @@ def test_the_memory_of_the_user_is_loaded() -> None:
 
 def test_a_disabled_memory_is_empty_and_needs_no_user() -> None:
     """Nothing is read."""
-    assert NODES.load({"messages": QUESTION}, runtime(enabled=False, user_id=None)) == {"memory": Memory()}
+    assert NODES.load({"messages": QUESTION}, runtime(enabled=False, user_id=None)) == {"memory": MemoryDocument()}
 
 
 def test_a_user_has_to_be_named() -> None:
@@ -72,7 +72,7 @@ def test_as_many_episodes_are_ranked_as_could_fit() -> None:
 def test_of_a_disabled_memory_no_episode_is_read() -> None:
     off = runtime(talkative_storage(1), enabled=False, user_id=None)
 
-    assert NODES.rank({"messages": QUESTION, "memory": Memory()}, off)["ranked"] == Ranked()
+    assert NODES.rank({"messages": QUESTION, "memory": MemoryDocument()}, off)["ranked"] == Ranked()
 
 
 def rank(*ids: str) -> Ranked:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from update_values import addition, fact, origin, runtime, turn, update
 
-from memgraph import Memory, Policy
+from memgraph import MemoryDocument, Policy
 from memgraph.models import Removal
 from memgraph.nodes import review_changes as module
 from memgraph.nodes.review_changes import review_changes
@@ -33,11 +33,11 @@ def proposals(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 decisions: list[object] = []
 
 
-def review(changes: Any = CHANGES, memory: Memory | None = None, level: str = "always", **state: Any) -> Any:
+def review(changes: Any = CHANGES, memory: MemoryDocument | None = None, level: str = "always", **state: Any) -> Any:
     given: dict[str, Any] = {
         "turns": (turn("m1"),),
         "origin": origin("s"),
-        "memory": memory or Memory(),
+        "memory": memory or MemoryDocument(),
         "pending_turns": 1,
         "changes": changes,
     }
@@ -126,6 +126,6 @@ def test_a_removal_needs_a_review_of_corrections(proposals: list[dict[str, Any]]
     """Something known is at stake."""
     changes = update(removals=(Removal(id="f1"),))
 
-    output = review(changes, Memory(facts=(fact("Lives in Oslo.", id="f1"),)), level="corrections")
+    output = review(changes, MemoryDocument(facts=(fact("Lives in Oslo.", id="f1"),)), level="corrections")
 
     assert (output["changes"].removals, len(proposals)) == (changes.removals, 1)

@@ -8,7 +8,7 @@ import pytest
 from faulty_storage import MeddlingStorage, adding
 from update_values import ADA, AT, addition, fact, origin, runtime, turn, update
 
-from memgraph import Memory, MemoryStorage, Policy, RevisionConflictError, WrongStorageError, open_storage
+from memgraph import MemoryDocument, MemoryStorage, Policy, RevisionConflictError, WrongStorageError, open_storage
 from memgraph.models import PersonDecision, Refusal, Watermark
 from memgraph.nodes.save_memory import save_memory
 from memgraph.report import REJECTED, RemovedFact, Report, Usage
@@ -38,12 +38,12 @@ def save(storage: MemoryStorage, policy: Policy | None = None, events: list[Any]
     given: dict[str, Any] = {
         "turns": TURNS,
         "origin": origin(storage),
-        "memory": Memory(),
+        "memory": MemoryDocument(),
         "pending_turns": 2,
         "changes": update(additions=(addition("Has a dog."),)),
         "removed": (),
         "refused": (),
-        "scrubbed": Memory(facts=(DOG,), threads=LEARNED),
+        "scrubbed": MemoryDocument(facts=(DOG,), threads=LEARNED),
         "uploads": (),
         "usage": USED,
         "report": Report(),
@@ -72,7 +72,7 @@ def test_what_was_learned_is_saved_and_reported() -> None:
 
 def test_a_run_with_turns_left_has_no_outcome_yet() -> None:
     """It goes on with the next batch."""
-    output = save(open_storage("memory:"), scrubbed=Memory(), turns=(*TURNS, turn("m3")))
+    output = save(open_storage("memory:"), scrubbed=MemoryDocument(), turns=(*TURNS, turn("m3")))
 
     assert output["pending_turns"] == 3
     assert "outcome" not in output
@@ -82,7 +82,7 @@ def test_the_report_adds_up_over_the_passes() -> None:
     """Earlier passes first; a refusal is reported once, with those of uploads at the end."""
     refusals = tuple(Refusal(item=item, reason="why") for item in "abc")
     removed = RemovedFact(fact=fact("Lives in Oslo.", id="f1"), why="moved")
-    memory = Memory(facts=(removed.fact,))
+    memory = MemoryDocument(facts=(removed.fact,))
 
     report = save(
         open_storage("memory:"),
@@ -108,7 +108,7 @@ def test_a_run_that_changed_nothing_says_whether_a_reviewer_rejected_it(refused:
     """The watermark is saved in any case."""
     storage = open_storage("memory:")
 
-    output = save(storage, scrubbed=Memory(threads=LEARNED), refused=refused)
+    output = save(storage, scrubbed=MemoryDocument(threads=LEARNED), refused=refused)
 
     assert output["outcome"] == outcome
     assert storage.load(ADA).threads == LEARNED
@@ -167,7 +167,7 @@ def test_the_turns_that_were_learned_are_kept_word_for_word() -> None:
     """Also if nothing was learned from them. The other turns are kept with the next batch."""
     storage = open_storage("memory:")
 
-    save(storage, scrubbed=Memory(threads=LEARNED), turns=(*TURNS, turn("m3")))
+    save(storage, scrubbed=MemoryDocument(threads=LEARNED), turns=(*TURNS, turn("m3")))
 
     assert kept(storage) == [("t1", "m1")]
 
@@ -183,7 +183,7 @@ def test_a_turn_learned_in_parts_is_kept_with_its_first_part() -> None:
 def test_a_later_part_of_a_turn_does_not_keep_it_again() -> None:
     """A turn of 40 batches would be split into episodes and written 40 times."""
     storage = open_storage("memory:")
-    before = Memory(threads={"t1": Watermark(last_message_id="m1#chars=1000", message_ids=("m1#chars=1000",))})
+    before = MemoryDocument(threads={"t1": Watermark(last_message_id="m1#chars=1000", message_ids=("m1#chars=1000",))})
 
     save(storage, memory=before, changes=update(message_ids=("m1#chars=2000", "m2")))
 
@@ -193,10 +193,10 @@ def test_a_later_part_of_a_turn_does_not_keep_it_again() -> None:
 def test_a_lost_race_keeps_each_turn_once(waits: list[tuple[float, float]]) -> None:
     """The turns are appended before the save that lost, and again with the next one."""
     storage = open_storage("memory:")
-    storage.save(ADA, Memory())
+    storage.save(ADA, MemoryDocument())
 
     save(storage)
-    save(storage, scrubbed=Memory(facts=(DOG,), threads=LEARNED, revision=1))
+    save(storage, scrubbed=MemoryDocument(facts=(DOG,), threads=LEARNED, revision=1))
 
     assert (len(waits), kept(storage)) == (1, [("t1", "m1")])
 
@@ -227,7 +227,7 @@ def test_what_is_kept_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     storage = open_storage("memory:")
 
     for revision in range(2):
-        save(storage, Policy(episode_days=30), scrubbed=Memory(revision=revision))
+        save(storage, Policy(episode_days=30), scrubbed=MemoryDocument(revision=revision))
 
     (line,) = [record.message for record in caplog.records]
     assert line.startswith(f"{storage.name}: the user's own words are kept, for 30 days, at most 10,000 episodes")
@@ -237,7 +237,7 @@ def test_what_is_kept_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_run_from_before_a_deletion_keeps_no_episode() -> None:
     """What its user deleted does not come back word for word."""
     storage = open_storage("memory:")
-    storage.save(ADA, Memory())
+    storage.save(ADA, MemoryDocument())
     storage.delete(ADA)
 
     assert save(storage)["outcome"] == "forgotten"
@@ -262,7 +262,7 @@ def test_a_memory_deleted_meanwhile_stays_deleted() -> None:
 def test_a_memory_deleted_before_it_was_loaded_is_an_ordinary_conflict(waits: list[tuple[float, float]]) -> None:
     """The deletion is known to the document that this run has changed."""
     storage = MeddlingStorage(adding("Has a cat."))
-    storage.inner.save(ADA, Memory())
+    storage.inner.save(ADA, MemoryDocument())
     forgotten = storage.inner.delete(ADA)
 
     output = save(storage, scrubbed=forgotten.with_facts((DOG,)))
@@ -314,7 +314,7 @@ def test_the_decisions_of_a_reviewer_are_in_the_history() -> None:
 def test_an_upkeep_which_has_no_turns_is_in_the_history() -> None:
     storage = open_storage("memory:")
 
-    save(storage, turns=(), memory=Memory(), pending_turns=0)
+    save(storage, turns=(), memory=MemoryDocument(), pending_turns=0)
 
     assert [entry.by for entry in storage.revisions(ADA)] == ["upkeep"]
 

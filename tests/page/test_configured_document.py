@@ -9,7 +9,7 @@ from conftest_page import ADA, Site, Visitor
 from playwright.sync_api import expect
 
 from memgraph.categories import Category
-from memgraph.models import Fact, Memory, Section
+from memgraph.models import Fact, MemoryDocument, Section
 from memgraph.sections import SummarySection
 
 OWN = (Category(name="allergy", description="foods and drugs to avoid"),)
@@ -17,7 +17,7 @@ OWN = (Category(name="allergy", description="foods and drugs to avoid"),)
 
 @pytest.mark.parametrize("categories", [OWN])
 def test_a_fact_is_added_and_filtered_by_a_configured_category(site: Site, visit: Callable[..., Visitor]) -> None:
-    site.storage.save(ADA, Memory(facts=(Fact(content="Likes tea.", category="preference"),)))
+    site.storage.save(ADA, MemoryDocument(facts=(Fact(content="Likes tea.", category="preference"),)))
     page = visit().open("/")
     form = page.locator("form.add")
 
@@ -34,7 +34,7 @@ def test_a_fact_is_added_and_filtered_by_a_configured_category(site: Site, visit
 def test_an_edited_fact_keeps_a_category_that_is_no_longer_configured(
     site: Site, visit: Callable[..., Visitor]
 ) -> None:
-    site.storage.save(ADA, Memory(facts=(Fact(content="Allergic to nuts.", category="allergy"),)))
+    site.storage.save(ADA, MemoryDocument(facts=(Fact(content="Allergic to nuts.", category="allergy"),)))
     page = visit().open("/")
 
     page.get_by_text("Allergic to nuts.").click()
@@ -49,7 +49,7 @@ def test_an_edited_fact_keeps_a_category_that_is_no_longer_configured(
 def test_a_custom_summary_is_written_and_others_are_shown_if_they_have_a_text(
     site: Site, visit: Callable[..., Visitor]
 ) -> None:
-    site.storage.save(ADA, Memory().with_section("top_of_mind", Section(summary="Moves house.")))
+    site.storage.save(ADA, MemoryDocument().with_section("top_of_mind", Section(summary="Moves house.")))
     page = visit().open("/")
     expect(page.locator("form.card h3")).to_have_text(["Pet notes", "Top of mind"])
 
@@ -61,7 +61,7 @@ def test_a_custom_summary_is_written_and_others_are_shown_if_they_have_a_text(
 
 
 def test_the_profile_is_shown(site: Site, visit: Callable[..., Visitor]) -> None:
-    site.storage.save(ADA, Memory.model_validate({"profile": {"values": {"languages": ["Dutch", "Thai"]}}}))
+    site.storage.save(ADA, MemoryDocument.model_validate({"profile": {"values": {"languages": ["Dutch", "Thai"]}}}))
 
     page = visit().open("/")
 

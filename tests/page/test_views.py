@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from playwright.sync_api import expect
 
 from memgraph.editing import add_fact, update_memory
-from memgraph.models import Fact, Memory, Quarantined
+from memgraph.models import Fact, MemoryDocument, Quarantined
 
 Visit = Callable[..., Visitor]
 
@@ -112,7 +112,7 @@ def test_an_update_runs_node_by_node_and_saves_at_the_end(site: Site, visit: Vis
     ):
         page.get_by_role("button", name=f"Run {node}").click()
         expect(page.locator(".graph .done").last).to_have_text(node)
-        assert site.storage.load(ADA) == Memory()
+        assert site.storage.load(ADA) == MemoryDocument()
     page.get_by_role("button", name="Save").click()
 
     expect(page.get_by_text("Saved as revision 1.")).to_be_visible()
@@ -128,7 +128,7 @@ def test_going_back_and_discarding_save_nothing(site: Site, visit: Visit) -> Non
     page.get_by_role("button", name="Discard").click()
 
     expect(page.get_by_role("button", name="Begin")).to_be_visible()
-    assert site.storage.load(ADA) == Memory()
+    assert site.storage.load(ADA) == MemoryDocument()
 
 
 def test_an_edited_stage_is_what_the_rest_of_the_update_works_with(site: Site, visit: Visit) -> None:

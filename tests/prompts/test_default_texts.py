@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memgraph.llm.call import update_schema
-from memgraph.models import Candidate, Memory, Prompt, Turn
+from memgraph.models import Candidate, MemoryDocument, Prompt, Turn
 from memgraph.policy import Policy
 from memgraph.prompts.schema import JsonSchema
 from memgraph.prompts.update_prompt import update_prompt
@@ -17,7 +17,7 @@ from memgraph.text.signals import load_signals
 SNAPSHOT = Path(__file__).parent / "snapshots" / "defaults.json"
 """Written by the version before categories and summaries could be configured."""
 NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)
-MEMORY = Memory.model_validate(
+MEMORY = MemoryDocument.model_validate(
     {
         "user": {"workContext": "Works at Acme.", "topOfMind": "Moves house."},
         "history": {"recentMonths": "Learned Rust."},

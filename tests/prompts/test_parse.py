@@ -13,7 +13,7 @@ from memgraph.models import (
     Answer,
     Evidence,
     Fact,
-    Memory,
+    MemoryDocument,
     MemoryUpdate,
     Prompt,
     PromptExample,
@@ -29,12 +29,12 @@ from memgraph.text.provenance import with_provenance
 TEA = update_answer("Likes tea.")
 
 
-def read(answer: str | Answer, memory: Memory | None = None) -> MemoryUpdate:
+def read(answer: str | Answer, memory: MemoryDocument | None = None) -> MemoryUpdate:
     """Read an answer to a conversation of thread t1."""
     ids = (f"fact_{n:08x}" for n in itertools.count(1))
     return parse_answer(
         Answer(text=answer) if isinstance(answer, str) else answer,
-        AskedAbout(memory or Memory()),
+        AskedAbout(memory or MemoryDocument()),
         at="2026-05-01T10:00:00Z",
         thread="t1",
         message_ids=("m1",),
@@ -189,7 +189,7 @@ def test_an_unknown_category_is_context() -> None:
 
 def test_a_summary_counts_only_when_it_should_update_and_says_something() -> None:
     """The text the model saw goes with it, so that a person's edit meanwhile is noticed."""
-    memory = Memory().with_section("work_context", Section(summary="Old."))
+    memory = MemoryDocument().with_section("work_context", Section(summary="Old."))
     answer = json.loads(update_answer(workContext="New.", topOfMind=""))
     answer["user"]["personalContext"] = {"summary": "Ignored.", "shouldUpdate": False}
 
@@ -290,7 +290,7 @@ def test_a_fact_may_mention_the_tag_of_reasoning() -> None:
 
 def test_new_ids_are_drawn_once_and_never_one_that_is_taken() -> None:
     """Applying the same change set again gives the same facts."""
-    memory = Memory(facts=(Fact(id="fact_00000001", content="Has a dog."),))
+    memory = MemoryDocument(facts=(Fact(id="fact_00000001", content="Has a dog."),))
 
     changes = read(update_answer("Likes tea.", "Likes jam."), memory)
 

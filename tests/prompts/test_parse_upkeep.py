@@ -7,12 +7,12 @@ import json
 import pytest
 from update_values import AT, fact
 
-from memgraph import Memory
+from memgraph import MemoryDocument
 from memgraph.models import Answer, Candidate, MemoryUpdate, Merge, Removal, Rewrite, Section
 from memgraph.prompts.parse import UnreadableError
 from memgraph.prompts.parse_upkeep import parse_upkeep_answer
 
-MEMORY = Memory(
+MEMORY = MemoryDocument(
     facts=(
         fact("Has a cat.", id="a", created_at="2026-02-01T00:00:00Z"),
         fact("Owns a cat.", id="b", created_at="2026-01-01T00:00:00Z"),

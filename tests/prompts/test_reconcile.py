@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from update_values import addition, fact, update
 
-from memgraph import Memory
+from memgraph import MemoryDocument
 from memgraph.models import Answer, Conflict, Evidence, Verdict
 from memgraph.prompts.reconcile import ShownPair, parse_verdicts, read_pairs, reconcile_prompt, verdict_schema
 
@@ -17,7 +17,7 @@ PAIRS = tuple(Conflict(known_id=f"f{number}", addition_id="n1") for number in (1
 
 
 def prompt(known: str, new: str, said: str = "", language: str = "auto") -> str:
-    memory = Memory(facts=(fact(known, id="f1", said_at="2026-01-05T23:30:00Z"),))
+    memory = MemoryDocument(facts=(fact(known, id="f1", said_at="2026-01-05T23:30:00Z"),))
     changes = update(additions=(addition(new, id="n1", quote=said, evidence=(Evidence(quote=said),)),))
     return reconcile_prompt(PAIRS[:1], changes, memory, language=language, timezone="Europe/Berlin")  # type: ignore[arg-type]
 

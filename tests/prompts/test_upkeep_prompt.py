@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 from update_values import fact
 
-from memgraph import Memory, Policy
+from memgraph import MemoryDocument, Policy
 from memgraph.models import Candidate, Section
 from memgraph.prompts.schema import upkeep_schema
 from memgraph.prompts.template import load_upkeep_template
 from memgraph.prompts.upkeep_prompt import read_groups, read_summaries, upkeep_prompt
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
-MEMORY = Memory(
+MEMORY = MemoryDocument(
     facts=(
         fact("Has a <b>cat</b>.", id="a", created_at="2026-04-01T00:00:00Z"),
         fact("has a cat.", id="b", created_at="2026-04-02T00:00:00Z"),
@@ -82,7 +82,7 @@ def test_the_groups_are_read_back() -> None:
 
 def test_the_language_is_that_of_the_facts() -> None:
     """Or the one of the policy."""
-    memory = Memory(facts=(fact("喜欢在周末打篮球。", id="a"), fact("周末喜欢打篮球。", id="b")))
+    memory = MemoryDocument(facts=(fact("喜欢在周末打篮球。", id="a"), fact("周末喜欢打篮球。", id="b")))
 
     assert "今天是" in upkeep_prompt(memory, (ALIKE,), policy=Policy(), now=NOW).human
     assert "Today is" in upkeep_prompt(memory, (ALIKE,), policy=Policy(prompt_language="en"), now=NOW).human

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memgraph import Fact, Memory, recall
+from memgraph import Fact, MemoryDocument, recall
 from memgraph.models import CATEGORIES, SECTIONS, Episode, Evidence, Section
 from memgraph.retrieval.budget import BATCH, SUMMARIES_SHARE, Candidates, Shares, fit
 from memgraph.retrieval.render import (
@@ -59,8 +59,8 @@ SOME_FACTS = st.builds(
 
 
 @st.composite
-def memories(draw: st.DrawFn) -> Memory:
-    memory = Memory(facts=tuple(draw(st.lists(SOME_FACTS, max_size=25))))
+def memories(draw: st.DrawFn) -> MemoryDocument:
+    memory = MemoryDocument(facts=tuple(draw(st.lists(SOME_FACTS, max_size=25))))
     for name in SECTIONS:
         memory = memory.with_section(name, Section(summary=draw(TEXTS | st.just(""))))
     return memory
@@ -285,7 +285,7 @@ def test_summaries_may_take_half() -> None:
 @settings(max_examples=150)
 @given(memories(), conversations(), TEXTS, st.integers(1, 700), st.floats(0, 1))
 def test_no_memory_exceeds_the_budget(
-    memory: Memory, episodes: tuple[Episode, ...], question: str, max_tokens: int, guaranteed: float
+    memory: MemoryDocument, episodes: tuple[Episode, ...], question: str, max_tokens: int, guaranteed: float
 ) -> None:
     """Tags, framing and headings counted, CJK, emoji and code included."""
     text = recall(memory, [question], episodes=episodes, max_tokens=max_tokens, guaranteed_share=guaranteed)
@@ -299,7 +299,7 @@ HEADINGS = {"User Context:", "History:", *(group.strip() for group in GROUPS)}
 @settings(max_examples=150)
 @given(memories(), conversations(), TEXTS, st.integers(1, 700))
 def test_no_memory_breaks_out_of_its_block(
-    memory: Memory, episodes: tuple[Episode, ...], question: str, max_tokens: int
+    memory: MemoryDocument, episodes: tuple[Episode, ...], question: str, max_tokens: int
 ) -> None:
     """One opening, one closing tag, and every line one of ours."""
     lines = recall(memory, [question], episodes=episodes, max_tokens=max_tokens).split("\n")
@@ -313,7 +313,7 @@ def test_no_memory_breaks_out_of_its_block(
 
 @settings(max_examples=100)
 @given(memories(), conversations(), TEXTS)
-def test_days_ascend_within_each_group(memory: Memory, episodes: tuple[Episode, ...], question: str) -> None:
+def test_days_ascend_within_each_group(memory: MemoryDocument, episodes: tuple[Episode, ...], question: str) -> None:
     facts, _, quotes = recall(memory, [question], episodes=episodes).partition(QUOTES)
 
     for group in (facts, quotes):
@@ -345,12 +345,12 @@ def test_tokens_of_lines_and_headings_add_up(lines: list[Line | None], summary: 
 @pytest.mark.parametrize("max_tokens", [100, 1_000, 5_000])
 def test_a_run_without_a_break_does_not_break_the_budget(run: str, max_tokens: int) -> None:
     """Such a text is counted in pieces, and may take a token or two more with others around it."""
-    memory = Memory(facts=tuple(Fact(content=run * length) for length in (10, 900, 1_990, 3_990, 4_001, 9_000)))
+    memory = MemoryDocument(facts=tuple(Fact(content=run * length) for length in (10, 900, 1_990, 3_990, 4_001, 9_000)))
 
     assert count_tokens(recall(memory, [run], max_tokens=max_tokens)) <= max_tokens
 
 
 def test_ten_thousand_facts_fill_the_budget_and_no_more() -> None:
-    memory = Memory(facts=tuple(Fact(content=f"Fact number {n} about topic {n % 97}") for n in range(10_000)))
+    memory = MemoryDocument(facts=tuple(Fact(content=f"Fact number {n} about topic {n % 97}") for n in range(10_000)))
 
     assert 1_980 < count_tokens(recall(memory, ["topic 5"])) <= 2_000

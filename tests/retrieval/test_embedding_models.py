@@ -18,7 +18,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from memgraph.errors import ConfigError, EmbeddingError
-from memgraph.models import Fact, Memory
+from memgraph.models import Fact, MemoryDocument
 from memgraph.retrieval.chunking import ChunkedEmbeddings
 from memgraph.retrieval.embedding_config import EmbeddingConfig, EmbeddingParams
 from memgraph.retrieval.embedding_models import PROVIDERS, TIMEOUT_SECONDS, make_embeddings, model_name
@@ -306,7 +306,7 @@ def test_texts_that_say_nothing_are_embedded_too() -> None:
 
 # -- recall ---------------------------------------------------------------------------------------
 
-FACTS = Memory(facts=(Fact(content="Drives a Volvo."), Fact(content="Drinks tea.")))
+FACTS = MemoryDocument(facts=(Fact(content="Drives a Volvo."), Fact(content="Drinks tea.")))
 
 
 def test_settings_that_name_a_model_rank_by_it() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
-from memgraph import Fact, IndexCache, Memory, ScoredFact, rank_facts, recall
+from memgraph import Fact, IndexCache, MemoryDocument, ScoredFact, rank_facts, recall
 from memgraph.errors import ConfigError, EmbeddingError
 from memgraph.models import Episode, Evidence
 from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES, FactIndex, best_first
@@ -247,7 +247,7 @@ def test_an_unknown_ranker_is_an_error_that_names_those_there_are() -> None:
     with pytest.raises(ConfigError, match="lexical, tfidf, hybrid"):
         rank_facts(FACTS, "x", ranker="nonsense")
     with pytest.raises(ConfigError):
-        recall(Memory(), ranker="nonsense")
+        recall(MemoryDocument(), ranker="nonsense")
 
 
 def test_hybrid_without_an_embedding_says_what_is_missing() -> None:

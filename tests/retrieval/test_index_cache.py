@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memgraph import Fact, IndexCache, Memory, Section, recall
+from memgraph import Fact, IndexCache, MemoryDocument, Section, recall
 from memgraph.models import Episode, Evidence
 from memgraph.retrieval.hybrid import COMMON_QUESTIONS
 from memgraph.retrieval.index_cache import IndexOptions
@@ -73,7 +73,7 @@ def test_a_list_that_changed_is_noticed() -> None:
 
 def test_two_users_at_one_revision_never_mix() -> None:
     cache = IndexCache()
-    ada, bob = (Memory(revision=7, facts=facts(content)) for content in ("Ada likes tea", "Bob likes rum"))
+    ada, bob = (MemoryDocument(revision=7, facts=facts(content)) for content in ("Ada likes tea", "Bob likes rum"))
 
     assert "Ada" in recall(ada, ["likes"], cache=cache)
     assert "Ada" not in recall(bob, ["likes"], cache=cache)
@@ -81,7 +81,7 @@ def test_two_users_at_one_revision_never_mix() -> None:
 
 def test_summaries_of_two_users_never_mix() -> None:
     cache = IndexCache()
-    ada, bob = (Memory.model_validate({"user": {"workContext": name}}) for name in ("Ada.", "Bob."))
+    ada, bob = (MemoryDocument.model_validate({"user": {"workContext": name}}) for name in ("Ada.", "Bob."))
 
     assert "Ada" in recall(ada, cache=cache)
     assert "Ada" not in recall(bob, cache=cache)
@@ -91,7 +91,7 @@ def test_no_more_is_kept_than_was_said() -> None:
     cache = IndexCache(keep=3)
 
     for number in range(10):
-        recall(Memory(facts=facts(f"fact {number}")), episodes=said("word", first=number), cache=cache)
+        recall(MemoryDocument(facts=facts(f"fact {number}")), episodes=said("word", first=number), cache=cache)
 
     assert len(cache) == 6
 
@@ -100,7 +100,7 @@ def test_many_threads_may_share_a_cache() -> None:
     cache, wrong = IndexCache(keep=2), list[str]()
 
     def ask(name: str) -> None:
-        memory = Memory(facts=facts(*(f"{name} knows {n}" for n in range(20))))
+        memory = MemoryDocument(facts=facts(*(f"{name} knows {n}" for n in range(20))))
         wrong.extend(text for _ in range(20) if f"{name} knows 7" not in (text := recall(memory, ["7"], cache=cache)))
 
     threads = [threading.Thread(target=ask, args=(name,)) for name in ("ada", "bob", "cy", "dee")]
@@ -143,7 +143,7 @@ def test_rankers_and_models_have_indexes_of_their_own(letters: Any) -> None:
 
 def test_summaries_are_fitted_to_each_budget() -> None:
     cache = IndexCache()
-    memory = Memory().with_section("top_of_mind", Section(summary="One thing is said here. " * 100))
+    memory = MemoryDocument().with_section("top_of_mind", Section(summary="One thing is said here. " * 100))
 
     large, small = cache.summaries(memory, 500), cache.summaries(memory, 100)
 
@@ -153,7 +153,10 @@ def test_summaries_are_fitted_to_each_budget() -> None:
 
 def test_clear_frees_all_text_of_users(letters: Any) -> None:
     """A deleted user leaves nothing behind in memory."""
-    cache, memory = IndexCache(), Memory(facts=facts("Likes tea")).with_section("top_of_mind", Section(summary="Tea."))
+    cache, memory = (
+        IndexCache(),
+        MemoryDocument(facts=facts("Likes tea")).with_section("top_of_mind", Section(summary="Tea.")),
+    )
     for ranker in RANKERS:
         recall(memory, ["tea"], ranker=ranker, embeddings=letters, cache=cache)
     is_alive = [weakref.ref(cache.facts(memory.facts, options=IndexOptions(ranker, letters))) for ranker in RANKERS]
@@ -170,7 +173,7 @@ def test_clear_frees_all_text_of_users(letters: Any) -> None:
 
 
 def test_a_cleared_cache_works_again(letters: Any) -> None:
-    cache, memory = IndexCache(), Memory(facts=facts("Likes tea"))
+    cache, memory = IndexCache(), MemoryDocument(facts=facts("Likes tea"))
     before = recall(memory, ["tea"], ranker="hybrid", embeddings=letters, cache=cache)
 
     cache.clear()
@@ -183,7 +186,7 @@ def test_each_text_is_embedded_once(letters: Any) -> None:
     cache = IndexCache()
 
     for contents in (("tea", "cats"), ("tea", "cats", "chess")):
-        recall(Memory(facts=facts(*contents)), ["tea"], ranker="hybrid", embeddings=letters, cache=cache)
+        recall(MemoryDocument(facts=facts(*contents)), ["tea"], ranker="hybrid", embeddings=letters, cache=cache)
 
     assert letters.embedded == ["tea", "cats", COMMON_QUESTIONS, "chess"]
 
@@ -191,7 +194,7 @@ def test_each_text_is_embedded_once(letters: Any) -> None:
 def test_a_server_that_is_down_is_not_asked_at_every_call(down: Any) -> None:
     """Or every answer of the agent would wait for it."""
     cache = IndexCache()
-    memory = Memory(facts=facts("tea"))
+    memory = MemoryDocument(facts=facts("tea"))
 
     for _ in range(3):
         recall(memory, ["tea"], ranker="hybrid", embeddings=down, cache=cache)
@@ -305,11 +308,11 @@ def test_only_a_new_line_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
         "memgraph.retrieval.index_cache.count_tokens", lambda text: (counted.append(text), count_tokens(text))[1]
     )
     cache = IndexCache()
-    recall(Memory(facts=facts("tea", "cats", "cats")), cache=cache)
+    recall(MemoryDocument(facts=facts("tea", "cats", "cats")), cache=cache)
     first = counted.copy()
     counted.clear()
 
-    recall(Memory(facts=facts("tea", "cats", "chess")), cache=cache)
+    recall(MemoryDocument(facts=facts("tea", "cats", "chess")), cache=cache)
 
     assert sorted(first) == ["- cats (uncertain)\n", "- tea (uncertain)\n", "Facts:\n"]
     assert counted == ["- chess (uncertain)\n"]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memgraph import Memory, RecallPipeline, recall
+from memgraph import MemoryDocument, RecallPipeline, recall
 from memgraph.models import Fact, PastFact
 from memgraph.retrieval.past import find_successor
 from memgraph.retrieval.query import asks_about_past
@@ -22,10 +22,10 @@ LISBON = PastFact(
     reason="superseded",
 )
 PORTO = Fact(id="f2", content="Has a home in Porto.", confidence=1, created_at="2026-05-10T09:00:00Z")
-MOVED = Memory(facts=(PORTO,), past=(LISBON,))
+MOVED = MemoryDocument(facts=(PORTO,), past=(LISBON,))
 
 
-def past_of(memory: Memory, question: str) -> list[str]:
+def past_of(memory: MemoryDocument, question: str) -> list[str]:
     """The lines of the past that *question* finds."""
     text = recall(memory, [question], now=NOW)
     _, _, past = text.partition("In the past:\n")
@@ -76,13 +76,15 @@ def test_a_past_fact_is_found_by_the_attribute_that_it_states() -> None:
     job = PastFact(content="Worked at Acme.", slot="employer", ended_at="2026-05", reason="superseded")
     tea = PastFact(content="Liked tea.", ended_at="2026-05", reason="superseded")
 
-    assert past_of(Memory(past=(job, tea)), "Who was my previous employer?") == ["- until 2026-05: Worked at Acme."]
+    assert past_of(MemoryDocument(past=(job, tea)), "Who was my previous employer?") == [
+        "- until 2026-05: Worked at Acme."
+    ]
 
 
 def test_a_question_without_any_of_its_words_finds_the_latest() -> None:
     facts = tuple(PastFact(content=f"Fact {n}.", ended_at="2026-05", reason="removed") for n in range(5))
 
-    assert past_of(Memory(past=facts), "What was my situation before?") == [
+    assert past_of(MemoryDocument(past=facts), "What was my situation before?") == [
         "- until 2026-05: Fact 2.",
         "- until 2026-05: Fact 3.",
         "- until 2026-05: Fact 4.",
@@ -92,20 +94,20 @@ def test_a_question_without_any_of_its_words_finds_the_latest() -> None:
 def test_what_was_merged_is_not_found() -> None:
     merged = LISBON.model_copy(update={"reason": "merged"})
 
-    assert past_of(Memory(facts=(PORTO,), past=(merged,)), "Where did I live before?") == []
+    assert past_of(MemoryDocument(facts=(PORTO,), past=(merged,)), "Where did I live before?") == []
 
 
 def test_what_was_evicted_has_no_end() -> None:
     """It had to make room; its line names when it was said."""
     tea = PastFact(content="Likes tea.", said_at="2025-02-03T00:00:00Z", ended_at="2026-05-10", reason="evicted")
 
-    assert past_of(Memory(past=(tea,)), "What did I like to drink before?") == ["- said 2025-02: Likes tea."]
+    assert past_of(MemoryDocument(past=(tea,)), "What did I like to drink before?") == ["- said 2025-02: Likes tea."]
 
 
 def test_a_fact_that_has_expired_is_not_current_before_an_update_moves_it() -> None:
     """Neither for a prompt nor for a search; the stored document is not changed."""
     plan = Fact(content="Plans a trip to Japan.", said_at="2026-01-01T00:00:00Z", valid_until="2026-04")
-    memory = Memory(facts=(plan, PORTO))
+    memory = MemoryDocument(facts=(plan, PORTO))
 
     assert "Japan" not in recall(memory, ["Do I plan a trip?"], now=NOW)
     assert "Japan" in recall(memory, ["Do I plan a trip?"], now=datetime(2026, 4, 30, tzinfo=UTC))
@@ -126,7 +128,7 @@ def test_the_past_fits_the_budget_and_leaves_room_for_what_holds_now(max_tokens:
         PastFact(id=f"p{n}", content=f"Lives in city number {n}.", ended_at="2026-01", reason="superseded")
         for n in range(60)
     )
-    memory = Memory(facts=(PORTO,), past=homes)
+    memory = MemoryDocument(facts=(PORTO,), past=homes)
 
     text = recall(memory, ["Where did I live before?"], max_tokens=max_tokens, now=NOW)
 

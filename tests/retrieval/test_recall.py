@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from memgraph import Fact, IndexCache, Memory, ScoredFact, Section, Settings, rank_facts, recall
+from memgraph import Fact, IndexCache, MemoryDocument, ScoredFact, Section, Settings, rank_facts, recall
 from memgraph.errors import ConfigError
 from memgraph.models import Episode, Evidence, Watermark
 from memgraph.retrieval.budget import fit_summaries
@@ -31,12 +31,12 @@ TITLES = {
 }
 
 
-def memory_of(*facts: Fact, **summaries: str) -> Memory:
+def memory_of(*facts: Fact, **summaries: str) -> MemoryDocument:
     user = {name: {"summary": text} for name, text in summaries.items()}
-    return Memory.model_validate({"user": user, "history": user}).with_facts(facts)
+    return MemoryDocument.model_validate({"user": user, "history": user}).with_facts(facts)
 
 
-def recalled(memory: Memory, *messages: Any, **options: Any) -> list[str]:
+def recalled(memory: MemoryDocument, *messages: Any, **options: Any) -> list[str]:
     """The facts in the text, the best first."""
     text = recall(memory, messages, **options)
     facts = [entry.fact.content for entry in RecallPipeline(**options).recall(memory, messages).facts]
@@ -128,13 +128,13 @@ def test_the_frame_has_the_date_of_the_users_day() -> None:
 @pytest.mark.parametrize("name", ["Mars/Olympus", "", "../etc/passwd"])
 def test_an_unknown_time_zone_is_an_error_that_names_it(name: str) -> None:
     with pytest.raises(ConfigError, match="IANA"):
-        recall(Memory(), timezone=name)
+        recall(MemoryDocument(), timezone=name)
 
 
 @pytest.mark.parametrize(
-    "memory", [Memory(), memory_of(Fact(content=" "), Fact(content="\x00\u200b")), memory_of(topOfMind="\n")]
+    "memory", [MemoryDocument(), memory_of(Fact(content=" "), Fact(content="\x00\u200b")), memory_of(topOfMind="\n")]
 )
-def test_an_empty_memory_has_no_text(memory: Memory) -> None:
+def test_an_empty_memory_has_no_text(memory: MemoryDocument) -> None:
     """An empty frame would cost tokens for nothing."""
     assert recall(memory, ["hello"]) == ""
 
@@ -303,7 +303,7 @@ def test_every_argument_of_recall_reaches_the_pipeline(monkeypatch: pytest.Monke
         "cache": IndexCache(),
     }
 
-    recall(Memory(), **options)
+    recall(MemoryDocument(), **options)
 
     assert {name: getattr(made[0], name) for name in options} == options
 
@@ -315,7 +315,7 @@ def test_with_an_embedding_the_ranker_is_hybrid(letters: Any) -> None:
 # -- the budget -----------------------------------------------------------------------------------
 
 
-def line_tokens(memory: Memory) -> int:
+def line_tokens(memory: MemoryDocument) -> int:
     """The tokens of the whole memory, counted line by line."""
     index = IndexCache().facts(memory.facts)
     lines = [line for line in index.lines(range(len(memory.facts))) if line]
@@ -420,9 +420,11 @@ def test_if_the_embedding_fails_facts_are_ranked_by_words(
     down: Any, caplog: pytest.LogCaptureFixture, *, is_there: bool
 ) -> None:
     with caplog.at_level(logging.ERROR, logger="memgraph.recall"):
-        text = recall(Memory(facts=SKILL_FACTS), ["pytest"], ranker="hybrid", embeddings=down if is_there else None)
+        text = recall(
+            MemoryDocument(facts=SKILL_FACTS), ["pytest"], ranker="hybrid", embeddings=down if is_there else None
+        )
 
-    assert text == recall(Memory(facts=SKILL_FACTS), ["pytest"])
+    assert text == recall(MemoryDocument(facts=SKILL_FACTS), ["pytest"])
     assert "by words alone" in caplog.text
 
 
@@ -435,7 +437,7 @@ SAID = tuple(
 
 
 def test_what_the_user_said_is_recalled_by_its_words() -> None:
-    result = RecallPipeline().recall(Memory(), ["Who has the boat?"], episodes=SAID)
+    result = RecallPipeline().recall(MemoryDocument(), ["Who has the boat?"], episodes=SAID)
 
     assert result.episodes[0].episode == SAID[1]
     assert (
@@ -444,7 +446,7 @@ def test_what_the_user_said_is_recalled_by_its_words() -> None:
 
 
 def test_what_the_user_said_is_recalled_by_its_date() -> None:
-    result = RecallPipeline().recall(Memory(), ["What did I say on May 3, 2026?"], episodes=SAID)
+    result = RecallPipeline().recall(MemoryDocument(), ["What did I say on May 3, 2026?"], episodes=SAID)
 
     assert result.episodes[0].episode == SAID[2]
 
@@ -461,14 +463,14 @@ MANY = tuple(
 @pytest.mark.parametrize("question", ["Suggest a snack.", "jazz", ""])
 def test_a_memory_that_fits_is_shown_as_a_whole(question: str) -> None:
     """Which words a question needs is a guess; there is no need to guess if there is room for all."""
-    text = recall(Memory(facts=(Fact(content="Plays chess."),), threads=LEARNED), [question], episodes=SAID)
+    text = recall(MemoryDocument(facts=(Fact(content="Plays chess."),), threads=LEARNED), [question], episodes=SAID)
 
     assert all(line in text for line in ("Plays chess.", "I sold the boat to Bob", "Tea, please"))
 
 
 def test_what_does_not_match_is_not_recalled_if_not_everything_fits() -> None:
     """Of the user's words, which may be thousands; facts fill what is left."""
-    memory = Memory(threads={"t": Watermark(last_message_id="m399")})
+    memory = MemoryDocument(threads={"t": Watermark(last_message_id="m399")})
 
     assert recall(memory, ["jazz"], episodes=MANY) == ""
     assert recall(memory, [], episodes=MANY) == ""
@@ -478,7 +480,7 @@ def test_what_does_not_match_is_not_recalled_if_not_everything_fits() -> None:
 def test_words_that_no_update_has_learned_are_recalled_whatever_the_question_is(question: str) -> None:
     """Between a conversation and its update the user's words are all that is known."""
     said = Episode(id="new", thread_id="t", message_id="new", text="I never eat fennel.", at="2026-05-02")
-    memory = Memory(threads={"t": Watermark(last_message_id="m399")})
+    memory = MemoryDocument(threads={"t": Watermark(last_message_id="m399")})
 
     assert "I never eat fennel." in recall(memory, [question], episodes=(*MANY, said))
 
@@ -487,7 +489,7 @@ def test_words_of_a_thread_whose_watermark_was_evicted_count_as_learned() -> Non
     """A memory keeps the watermarks of a limited number of threads, the newest."""
     marks = {f"t{n}": Watermark(last_message_id="m", at="2026-06-01T00:00:00Z") for n in range(1_000)}
 
-    assert recall(Memory(threads=marks), ["jazz"], episodes=MANY) == ""
+    assert recall(MemoryDocument(threads=marks), ["jazz"], episodes=MANY) == ""
 
 
 def test_words_in_the_request_are_not_recalled() -> None:
@@ -495,7 +497,7 @@ def test_words_in_the_request_are_not_recalled() -> None:
     asked = [HumanMessage("I sold the boat to Bob"), HumanMessage("Well?", id="tea")]
     said = tuple(each.model_copy(update={"message_id": "tea"} if each.id == "e3" else {}) for each in SAID)
 
-    text = recall(Memory(), asked, episodes=said)
+    text = recall(MemoryDocument(), asked, episodes=said)
 
     assert "harbour" in text
     assert "boat" not in text
@@ -510,7 +512,7 @@ def test_a_question_is_recalled_only_if_it_states_something_about_the_user(words
     """Words that only ask tell a later conversation nothing."""
     said = Episode(id="e1", thread_id="t", text=words, at="2026-05-01")
 
-    assert (words in recall(Memory(), ["Plan dinner"], episodes=(*SAID, said))) is is_shown
+    assert (words in recall(MemoryDocument(), ["Plan dinner"], episodes=(*SAID, said))) is is_shown
 
 
 def test_an_episode_is_left_out_if_the_line_of_its_fact_says_all_of_it() -> None:
@@ -526,7 +528,7 @@ def test_an_episode_is_left_out_if_the_line_of_its_fact_says_all_of_it() -> None
 def test_the_result_tells_why_each_fact_and_episode_is_in_it() -> None:
     facts = (Fact(id="f1", content="Plays chess", confidence=0.8), Fact(id="f2", content="Sells boats", confidence=0.9))
 
-    result = RecallPipeline().recall(Memory(facts=facts), ["Who bought the boat?"], episodes=SAID)
+    result = RecallPipeline().recall(MemoryDocument(facts=facts), ["Who bought the boat?"], episodes=SAID)
 
     assert [(entry.fact.id, entry.similarity, entry.matched) for entry in result.facts] == [
         ("f2", 1.0, ("boats",)),
@@ -535,17 +537,17 @@ def test_the_result_tells_why_each_fact_and_episode_is_in_it() -> None:
     assert result.facts[0].score == pytest.approx(0.9 + 0.1 * 0.9)
     assert (result.episodes[0].episode.id, result.episodes[0].matched) == ("e2", ("boat",))
     assert result.tokens == count_tokens(result.text)
-    assert result.text == recall(Memory(facts=facts), ["Who bought the boat?"], episodes=SAID)
+    assert result.text == recall(MemoryDocument(facts=facts), ["Who bought the boat?"], episodes=SAID)
 
 
 def test_appended_episodes_are_recalled_from_a_cache() -> None:
     cache = IndexCache()
-    recall(Memory(), ["tea"], episodes=SAID[:2], cache=cache)
+    recall(MemoryDocument(), ["tea"], episodes=SAID[:2], cache=cache)
 
-    assert "Tea, please" in recall(Memory(), ["tea"], episodes=SAID, cache=cache)
+    assert "Tea, please" in recall(MemoryDocument(), ["tea"], episodes=SAID, cache=cache)
 
 
 def test_if_the_embedding_fails_episodes_are_ranked_by_words(down: Any) -> None:
-    text = recall(Memory(), ["boat"], episodes=SAID, ranker="hybrid", embeddings=down)
+    text = recall(MemoryDocument(), ["boat"], episodes=SAID, ranker="hybrid", embeddings=down)
 
-    assert text == recall(Memory(), ["boat"], episodes=SAID) != ""
+    assert text == recall(MemoryDocument(), ["boat"], episodes=SAID) != ""

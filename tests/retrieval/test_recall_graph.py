@@ -12,7 +12,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
-from memgraph import Context, Fact, Memory, Policy, Scope, open_storage, recall
+from memgraph import Context, Fact, MemoryDocument, Policy, Scope, open_storage, recall
 from memgraph.errors import IdentityError
 from memgraph.models import Episode
 from memgraph.recall_graph import RecallGraph, build_recall_graph
@@ -26,18 +26,18 @@ STEPS = ["recall_load", "recall_rank", "recall_fit", "recall_render"]
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Memory:
+def memory(tmp_path: Path) -> MemoryDocument:
     facts = (Fact(content="Plays chess", confidence=0.7), Fact(content="Likes green tea", confidence=0.7))
-    memory = Memory.model_validate({"user": {"topOfMind": "A tea shop."}}).with_facts(facts)
+    memory = MemoryDocument.model_validate({"user": {"topOfMind": "A tea shop."}}).with_facts(facts)
     return open_storage(f"file:{tmp_path}").save(Scope("ada"), memory)
 
 
 @pytest.fixture
-def graph(tmp_path: Path, memory: Memory) -> RecallGraph:
+def graph(tmp_path: Path, memory: MemoryDocument) -> RecallGraph:
     return build_recall_graph(storage=f"file:{tmp_path}")
 
 
-def test_it_says_what_recall_says(graph: RecallGraph, memory: Memory) -> None:
+def test_it_says_what_recall_says(graph: RecallGraph, memory: MemoryDocument) -> None:
     recalled = graph.invoke(ASKED, context=ADA)["recalled"]
 
     assert recalled.text == recall(memory, ASKED["messages"])
@@ -51,7 +51,7 @@ def test_it_tells_which_facts_got_in_and_how_they_scored(graph: RecallGraph) -> 
     assert [entry.similarity for entry in recalled.facts] == [1, 0]
 
 
-def test_it_tells_what_the_user_said_and_why(tmp_path: Path, graph: RecallGraph, memory: Memory) -> None:
+def test_it_tells_what_the_user_said_and_why(tmp_path: Path, graph: RecallGraph, memory: MemoryDocument) -> None:
     said = (Episode(id="e1", thread_id="t", text="That tea from Uji was lovely.", at="2026-05-03T10:00:00Z"),)
     open_storage(f"file:{tmp_path}").append_episodes(Scope("ada"), said, Policy())
 
@@ -69,7 +69,7 @@ def shown_days(graph: RecallGraph, **context: Any) -> list[str]:
 
 
 @pytest.fixture
-def late(memory: Memory, tmp_path: Path) -> None:
+def late(memory: MemoryDocument, tmp_path: Path) -> None:
     """Something that was said shortly before midnight in UTC."""
     said = (Episode(id="e1", thread_id="t", text="That tea from Uji was lovely.", at="2026-05-03T23:30:00Z"),)
     open_storage(f"file:{tmp_path}").append_episodes(Scope("ada"), said, Policy())
@@ -125,7 +125,7 @@ def test_it_draws_as_it_reads(graph: RecallGraph) -> None:
     assert list(graph.get_graph().nodes) == ["__start__", *STEPS, "__end__"]
 
 
-def test_the_recaller_limits_what_is_said(tmp_path: Path, memory: Memory) -> None:
+def test_the_recaller_limits_what_is_said(tmp_path: Path, memory: MemoryDocument) -> None:
     graph = build_recall_graph(storage=f"file:{tmp_path}", pipeline=RecallPipeline(max_tokens=45))
 
     recalled = graph.invoke(ASKED, context=ADA)["recalled"]
@@ -151,7 +151,7 @@ def test_switched_off_it_says_nothing(graph: RecallGraph) -> None:
     assert graph.invoke(ASKED, context=context)["recalled"].text == ""
 
 
-def test_a_client_may_change_the_order_between_rank_and_fit(tmp_path: Path, memory: Memory) -> None:
+def test_a_client_may_change_the_order_between_rank_and_fit(tmp_path: Path, memory: MemoryDocument) -> None:
     """In Studio a stage is edited as JSON, and the run goes on from there."""
     graph = build_recall_graph(storage=f"file:{tmp_path}", checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}}
@@ -165,7 +165,7 @@ def test_a_client_may_change_the_order_between_rank_and_fit(tmp_path: Path, memo
     assert [entry.fact.content for entry in recalled.facts] == ["Plays chess", "Likes green tea"]
 
 
-def test_a_second_run_on_a_thread_starts_afresh(tmp_path: Path, memory: Memory) -> None:
+def test_a_second_run_on_a_thread_starts_afresh(tmp_path: Path, memory: MemoryDocument) -> None:
     graph = build_recall_graph(storage=f"file:{tmp_path}", checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}}
     graph.invoke(ASKED, config, context=ADA)
@@ -203,7 +203,7 @@ def test_a_parent_that_wants_it_gets_what_was_recalled(graph: RecallGraph) -> No
 
 
 def test_inside_another_graph_an_error_costs_only_what_would_have_been_told(
-    tmp_path: Path, memory: Memory, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, memory: MemoryDocument, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The agent answers without; and what an earlier turn recalled is not taken for this one's."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memgraph import Fact, Memory
+from memgraph import Fact, MemoryDocument
 from memgraph.models import Episode, Evidence, PastFact, Section, Turn
 from memgraph.retrieval.budget import fit_summaries
 from memgraph.retrieval.recalled import Entries, find_recalled, with_recalled
@@ -17,7 +17,7 @@ FACTS = (
     Fact(content="用户住在杭州，喜欢喝龙井茶"),
     Fact(content="Works at Acme since 2019.", confidence=0.5),
 )
-MEMORY = Memory(facts=FACTS).with_section(
+MEMORY = MemoryDocument(facts=FACTS).with_section(
     "work_context", Section(summary="Data engineer at Acme. Leads a team of four.")
 )
 
@@ -99,7 +99,7 @@ def test_words_around_recalled_ones_stay() -> None:
 
 
 def test_an_empty_memory_recognises_nothing() -> None:
-    assert find_recalled("- Lives in Lisbon.\n- Likes tea.", Entries(Memory())) == ()
+    assert find_recalled("- Lives in Lisbon.\n- Likes tea.", Entries(MemoryDocument())) == ()
 
 
 @pytest.mark.parametrize("others", [2, 60])
@@ -132,4 +132,4 @@ def test_a_line_about_the_past_is_no_news_when_it_comes_back(number: int) -> Non
 @pytest.mark.parametrize("text", ["- Lived in Marrowby.\n- Likes tea.", "- until 2026-05: Worked at Acme."])
 def test_what_the_user_lists_of_the_past_is_his_own(text: str) -> None:
     """Without a month it may hold again; with one it may be new."""
-    assert find_recalled(text, Entries(Memory(past=PAST))) == ()
+    assert find_recalled(text, Entries(MemoryDocument(past=PAST))) == ()

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from memgraph import Fact, Memory, rank_facts, recall
+from memgraph import Fact, MemoryDocument, rank_facts, recall
 from memgraph.models import Episode, Section, SectionName
 from memgraph.retrieval.budget import Summaries, fit_summaries, frame_tokens, summary_priority
 from memgraph.retrieval.render import (
@@ -26,8 +26,8 @@ TODAY = "2026-05-03"
 FRAME_TOKENS = count_tokens(f"{OPENING}{today_line(TODAY)}{CLOSING}")
 
 
-def memory_of(**summaries: str) -> Memory:
-    return Memory.model_validate({"user": summaries, "history": summaries})
+def memory_of(**summaries: str) -> MemoryDocument:
+    return MemoryDocument.model_validate({"user": summaries, "history": summaries})
 
 
 def tokens(summaries: Summaries) -> int:
@@ -78,8 +78,8 @@ def test_every_summary_has_a_title_and_a_priority() -> None:
         "earlier_context": "Earlier",
         "long_term_background": "Background",
     }
-    assert sorted(summary_priority(Memory())) == sorted(titles)
-    assert summary_priority(Memory())[:2] == ("top_of_mind", "work_context")
+    assert sorted(summary_priority(MemoryDocument())) == sorted(titles)
+    assert summary_priority(MemoryDocument())[:2] == ("top_of_mind", "work_context")
 
 
 def test_summaries_that_fit_are_whole_and_counted_exactly() -> None:
@@ -93,7 +93,7 @@ def test_summaries_that_fit_are_whole_and_counted_exactly() -> None:
 
 
 def test_without_summaries_only_the_frame_is_counted() -> None:
-    assert fit_summaries(Memory(), 500) == Summaries({}, FRAME_TOKENS, may_miscount=False)
+    assert fit_summaries(MemoryDocument(), 500) == Summaries({}, FRAME_TOKENS, may_miscount=False)
 
 
 @pytest.mark.parametrize("name", ["topOfMind", "longTermBackground"])
@@ -130,7 +130,7 @@ def test_summaries_take_room_in_order_of_priority() -> None:
         needed = fit_summaries(memory_of(**dict.fromkeys(names[:count], "One thing is said here.")), 1_000)
         assert needed.tokens == tokens(needed)
         assert fit_summaries(memory, needed.tokens) == needed
-        assert tuple(needed.texts) == summary_priority(Memory())[:count]
+        assert tuple(needed.texts) == summary_priority(MemoryDocument())[:count]
 
 
 @pytest.mark.parametrize("limit", range(FRAME_TOKENS, FRAME_TOKENS + 80))
@@ -246,8 +246,8 @@ HOSTILE = [
 ]
 
 
-def hostile_memory(text: str) -> Memory:
-    memory = Memory(
+def hostile_memory(text: str) -> MemoryDocument:
+    memory = MemoryDocument(
         facts=(
             Fact(content=text, category=text, confidence=0.9),
             Fact(content="Likes tea", category="correction", source_error=text),
@@ -306,7 +306,7 @@ def test_any_text_may_be_a_fact_and_a_query(text: str) -> None:
 )
 def test_ordinary_text_is_rendered_as_it_is(text: str) -> None:
     """Only what must be escaped is."""
-    block = recall(Memory(facts=(Fact(content=text),)))
+    block = recall(MemoryDocument(facts=(Fact(content=text),)))
 
     assert text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in block
 

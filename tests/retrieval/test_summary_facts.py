@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from memgraph import Memory, recall
+from memgraph import MemoryDocument, recall
 from memgraph.models import Fact, PastFact, Section
 from memgraph.retrieval import summary_facts
 from memgraph.retrieval.summary_facts import with_current_summaries
@@ -15,7 +15,7 @@ from memgraph.retrieval.terms import all_content_terms
 WRITTEN, CHANGED = "2026-03-01T00:00:00Z", "2026-05-10T00:00:00Z"
 
 
-def memory_of(summary: str, old: str, new: str | None, *facts: str, written: str = WRITTEN) -> Memory:
+def memory_of(summary: str, old: str, new: str | None, *facts: str, written: str = WRITTEN) -> MemoryDocument:
     """A memory with a summary, in which *old* ended and *new* followed it."""
     past = PastFact(
         content=old,
@@ -26,11 +26,11 @@ def memory_of(summary: str, old: str, new: str | None, *facts: str, written: str
     )
     current = [Fact(content=content, created_at="2026-01-01T00:00:00Z") for content in facts]
     following = [Fact(id="new", content=new, created_at=CHANGED)] if new else []
-    memory = Memory(facts=(*current, *following), past=(past,))
+    memory = MemoryDocument(facts=(*current, *following), past=(past,))
     return memory.with_section("personal_context", Section(summary=summary, updated_at=written))
 
 
-def shown(memory: Memory) -> str:
+def shown(memory: MemoryDocument) -> str:
     return with_current_summaries(memory).user.personal_context.summary
 
 

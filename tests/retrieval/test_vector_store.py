@@ -10,7 +10,7 @@ import pytest
 
 from memgraph import recall
 from memgraph.errors import EmbeddingError
-from memgraph.models import Episode, Fact, Memory
+from memgraph.models import Episode, Fact, MemoryDocument
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import LIMITED_BATCH, EmbeddingCache
 from memgraph.retrieval.hybrid import COMMON_QUESTIONS, HybridIndex
@@ -19,7 +19,7 @@ from memgraph.retrieval.pipeline import RecallPipeline
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.vector_store import PROBE, ModelIdentity, Vector, digest_of
 
-MEMORY = Memory(facts=(Fact(content="Drinks tea"), Fact(content="Has a cat")))
+MEMORY = MemoryDocument(facts=(Fact(content="Drinks tea"), Fact(content="Has a cat")))
 SAID = (Episode(id="e1", thread_id="t1", at="2026-05-03T09:00:00Z", text="I drink tea."),)
 
 

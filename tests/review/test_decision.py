@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memgraph.errors import EditError
-from memgraph.models import MANUAL, Addition, Fact, Memory, MemoryUpdate, Removal, Rewrite, Scope
+from memgraph.models import MANUAL, Addition, Fact, MemoryDocument, MemoryUpdate, Removal, Rewrite, Scope
 from memgraph.policy import Policy
 from memgraph.review import Decision, Edit, Proposal, apply_decision, fingerprint, make_proposal, strictest
 from memgraph.rules.apply import apply
@@ -22,8 +22,8 @@ def make_changes(*additions: Addition, **fields: Any) -> MemoryUpdate:
     return MemoryUpdate(at="2026-05-01T10:00:00Z", thread="t1", message_ids=("m1",), additions=additions, **fields)
 
 
-def propose(changes: MemoryUpdate, memory: Memory | None = None, policy: Policy = POLICY) -> Proposal:
-    return make_proposal(changes, memory or Memory(), policy, scope=Scope("ada"))
+def propose(changes: MemoryUpdate, memory: MemoryDocument | None = None, policy: Policy = POLICY) -> Proposal:
+    return make_proposal(changes, memory or MemoryDocument(), policy, scope=Scope("ada"))
 
 
 def test_the_strictest_review_wins() -> None:
@@ -64,7 +64,7 @@ def test_a_fact_about_an_upload_is_not_an_item() -> None:
 
 def test_evicted_facts_are_listed_separately() -> None:
     """They are a consequence of the items and cannot be decided on."""
-    full = Memory(facts=tuple(Fact(content=f"Fact {n}.", confidence=0.7) for n in range(10)))
+    full = MemoryDocument(facts=tuple(Fact(content=f"Fact {n}.", confidence=0.7) for n in range(10)))
 
     proposal = propose(make_changes(PARIS), full, Policy(max_facts=10, grounding="off"))
 
@@ -75,7 +75,7 @@ def test_evicted_facts_are_listed_separately() -> None:
 def test_removed_and_replaced_facts_are_not_listed_as_evicted() -> None:
     """A reviewer sees them in the items that remove or replace them."""
     others = tuple(Fact(id=f"fact_1000000{n}", content=f"Fact {n}.", confidence=0.7) for n in range(9))
-    known = Memory(facts=(BERLIN, *others))
+    known = MemoryDocument(facts=(BERLIN, *others))
     additions = [Addition(id=f"fact_2000000{n}", content=f"News {n}.", confidence=0.9) for n in range(3)]
 
     proposal = propose(
@@ -98,7 +98,7 @@ def test_an_edited_fact_is_manual() -> None:
         changes, propose(changes), {"items": {"add:fact_00000001": {"after": "x" * 200, "confidence": 0}}}
     )
 
-    (fact,) = apply(decided, Memory(), strict).memory.facts
+    (fact,) = apply(decided, MemoryDocument(), strict).memory.facts
     assert (fact.content, fact.confidence, fact.source, fact.id) == ("x" * 200, 0, MANUAL, PARIS.id)
 
 
@@ -169,7 +169,7 @@ def test_only_the_text_of_a_summary_can_be_edited(edit: dict[str, object], probl
 @pytest.mark.parametrize("key", ["confirm:fact_00000006", "remove:fact_0000000b"])
 def test_confirmations_and_removals_cannot_be_edited(key: str) -> None:
     """They have no text of their own."""
-    known = Memory(facts=(BERLIN, Fact(id="fact_0000000b", content="Has a dog.")))
+    known = MemoryDocument(facts=(BERLIN, Fact(id="fact_0000000b", content="Has a dog.")))
     said_again = Addition(id="fact_00000006", content=BERLIN.content, confidence=0.95)
     changes = make_changes(said_again, removals=(Removal(id="fact_0000000b"),))
 

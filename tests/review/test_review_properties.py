@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph.errors import EditError
-from memgraph.models import CATEGORIES, Addition, Fact, Memory, MemoryUpdate, Removal, Rewrite, Scope, Section
+from memgraph.models import CATEGORIES, Addition, Fact, MemoryDocument, MemoryUpdate, Removal, Rewrite, Scope, Section
 from memgraph.policy import Policy
 from memgraph.review import Proposal, apply_decision, make_proposal
 from memgraph.rules.apply import apply
@@ -29,7 +29,7 @@ facts = st.builds(
     source=st.sampled_from(["t0", "manual"]),
 )
 memories = st.builds(
-    lambda kept, extra, summary: Memory(
+    lambda kept, extra, summary: MemoryDocument(
         facts=(
             *kept,
             *(Fact(id=f"fact_{n:08d}", content=f"Fact {n}.", confidence=0.8) for n in range(100, 100 + extra)),
@@ -60,7 +60,7 @@ UNCONFIRMED = {"confirmations": 0, "last_confirmed_at": "", "confidence": 1.0, "
 verdicts = st.sampled_from(["accept", "reject"])
 
 
-def learn(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Memory:
+def learn(changes: MemoryUpdate, memory: MemoryDocument, policy: Policy) -> MemoryDocument:
     """Apply *changes*, ignoring traces of scrubbed facts: the time of the update and the order of facts.
 
     A fact that is confirmed and then replaced by one update is listed as replaced only, so that a past fact is compared
@@ -72,13 +72,13 @@ def learn(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Memory:
     return after.model_copy(update={"facts": facts, "past": past, "last_updated": ""})
 
 
-def propose(changes: MemoryUpdate, memory: Memory, policy: Policy) -> Proposal:
+def propose(changes: MemoryUpdate, memory: MemoryDocument, policy: Policy) -> Proposal:
     return make_proposal(changes, memory, policy, scope=Scope("ada"))
 
 
 @given(memories, updates, policies)
 def test_accepting_everything_equals_learning_without_review(
-    memory: Memory, changes: MemoryUpdate, policy: Policy
+    memory: MemoryDocument, changes: MemoryUpdate, policy: Policy
 ) -> None:
     """A proposal lists every effective change, except uploads, which are scrubbed."""
     unscrubbed = tuple(addition for addition in changes.additions if not mentions_upload(addition.content))
@@ -92,7 +92,7 @@ def test_accepting_everything_equals_learning_without_review(
 
 def test_a_fact_that_is_replaced_and_stated_again_is_accepted_as_it_is_learned() -> None:
     """What it confirms is gone by then, so the second statement adds it."""
-    memory = Memory(facts=(Fact(id=IDS[0], content="Likes tea.", source="t0"),))
+    memory = MemoryDocument(facts=(Fact(id=IDS[0], content="Likes tea.", source="t0"),))
     said = [("a", "Likes tea.", ()), ("b", "Has a dog.", (IDS[0],)), ("c", "Likes tea.", ())]
     changes = MemoryUpdate(
         at="2026-05-01T10:00:00Z",
@@ -108,7 +108,9 @@ def test_a_fact_that_is_replaced_and_stated_again_is_accepted_as_it_is_learned()
 
 
 @given(memories, updates, policies)
-def test_rejecting_everything_only_moves_the_watermark(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+def test_rejecting_everything_only_moves_the_watermark(
+    memory: MemoryDocument, changes: MemoryUpdate, policy: Policy
+) -> None:
     """Nothing is added, facts are only removed by eviction, and what the rules set aside waits in quarantine."""
     proposal = propose(changes, memory, policy)
 
@@ -120,7 +122,9 @@ def test_rejecting_everything_only_moves_the_watermark(memory: Memory, changes: 
 
 
 @given(memories, updates, policies, st.data())
-def test_rejected_items_have_no_effect(memory: Memory, changes: MemoryUpdate, policy: Policy, data: Any) -> None:
+def test_rejected_items_have_no_effect(
+    memory: MemoryDocument, changes: MemoryUpdate, policy: Policy, data: Any
+) -> None:
     """For any decision about the other items."""
     proposal = propose(changes, memory, policy)
     decided = {item.key: data.draw(verdicts) for item in proposal.items}
@@ -139,12 +143,14 @@ def test_rejected_items_have_no_effect(memory: Memory, changes: MemoryUpdate, po
 
 
 @given(memories, updates, policies)
-def test_an_accepted_change_set_never_has_other_effects(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+def test_an_accepted_change_set_never_has_other_effects(
+    memory: MemoryDocument, changes: MemoryUpdate, policy: Policy
+) -> None:
     """Applied to another memory, it adds, removes and rewrites only what was in the proposal."""
     proposal = propose(changes, memory, policy)
     accepted = apply_decision(changes, proposal, "accept")
 
-    again = propose(accepted, Memory(facts=memory.facts[1:]), policy)
+    again = propose(accepted, MemoryDocument(facts=memory.facts[1:]), policy)
 
     effects = [{fact_key(item.after or item.id) for item in one.items} for one in (again, proposal)]
     assert effects[0] <= effects[1]
@@ -165,7 +171,7 @@ def test_any_json_is_applied_or_rejected_with_a_reason(answer: object) -> None:
     """A client may send anything; the result and the error message can be stored as UTF-8."""
     addition = Addition(id="fact_00000001", content="Has a dog.", confidence=0.9)
     changes = MemoryUpdate(at="2026-05-01T10:00:00Z", thread="t1", message_ids=("m1",), additions=(addition,))
-    proposal = propose(changes, Memory(), Policy(grounding="off"))
+    proposal = propose(changes, MemoryDocument(), Policy(grounding="off"))
 
     try:
         result = apply_decision(changes, proposal, answer).model_dump_json()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from update_values import AT, addition, contents, draft, fact
 
-from memgraph.models import Addition, Evidence, Fact, Memory
+from memgraph.models import Addition, Evidence, Fact, MemoryDocument
 from memgraph.policy import Policy
 from memgraph.rules.add import MAX_EVIDENCE, add, merge_evidence, rejection_reason
 
@@ -45,7 +45,7 @@ def test_new_facts_follow_the_known_ones_in_their_order() -> None:
     """The document is a log that people read."""
     proposed = (addition("Has a dog.", id="n1"), addition("Has a cat.", id="n2"))
 
-    assert contents(add(draft(Memory(facts=(fact("Likes tea."),)), additions=proposed)).memory) == [
+    assert contents(add(draft(MemoryDocument(facts=(fact("Likes tea."),)), additions=proposed)).memory) == [
         "Likes tea.",
         "Has a dog.",
         "Has a cat.",
@@ -104,7 +104,7 @@ def test_a_repetition_confirms_the_known_fact(again: str) -> None:
     """Case, width and spacing do not make another fact."""
     known = fact("Likes tea.", id="f1", confidence=0.8, confirmations=2)
 
-    result = add(draft(Memory(facts=(known,)), additions=(addition(again),)))
+    result = add(draft(MemoryDocument(facts=(known,)), additions=(addition(again),)))
 
     assert result.memory.facts == (
         known.model_copy(update={"confidence": 0.9, "confirmations": 3, "last_confirmed_at": AT}),
@@ -116,7 +116,9 @@ def test_a_confirmation_never_lowers_the_confidence() -> None:
     """A hesitant repetition is still a repetition."""
     known = fact("Likes tea.", id="f1", confidence=0.95)
 
-    (confirmed,) = add(draft(Memory(facts=(known,)), additions=(addition("likes tea.", confidence=0.7),))).memory.facts
+    (confirmed,) = add(
+        draft(MemoryDocument(facts=(known,)), additions=(addition("likes tea.", confidence=0.7),))
+    ).memory.facts
 
     assert (confirmed.confidence, confirmed.confirmations, confirmed.last_confirmed_at) == (0.95, 1, AT)
 
@@ -125,7 +127,7 @@ def test_only_the_repeated_fact_is_confirmed() -> None:
     """Its neighbours and their order stay."""
     facts = (fact("Has a dog.", id="f1"), fact("Likes tea.", id="f2"), fact("Has a cat.", id="f3"))
 
-    result = add(draft(Memory(facts=facts), additions=(addition("Likes tea."),))).memory.facts
+    result = add(draft(MemoryDocument(facts=facts), additions=(addition("Likes tea."),))).memory.facts
 
     assert (result[0], result[2]) == (facts[0], facts[2])
     assert (result[1].id, result[1].confirmations) == ("f2", 1)
@@ -135,7 +137,7 @@ def test_two_repetitions_in_one_answer_confirm_once() -> None:
     """A model that repeats itself has heard it once."""
     twice = (addition("Likes tea.", id="n1"), addition("likes tea.", id="n2"))
 
-    result = add(draft(Memory(facts=(fact("Likes tea."),)), additions=twice))
+    result = add(draft(MemoryDocument(facts=(fact("Likes tea."),)), additions=twice))
 
     assert [known.confirmations for known in result.memory.facts] == [1]
     assert [reason for _, reason in reasons(result)] == ["already known", "already known"]
@@ -157,7 +159,7 @@ def test_a_manual_fact_is_not_changed_by_a_repetition() -> None:
     """It stays as a person wrote it."""
     written = fact("Likes tea.", source="manual", confidence=0.5)
 
-    result = add(draft(Memory(facts=(written,)), additions=(addition("likes tea."),)))
+    result = add(draft(MemoryDocument(facts=(written,)), additions=(addition("likes tea."),)))
 
     assert result.memory.facts == (written,)
     assert reasons(result) == [("likes tea.", "already known")]
@@ -216,7 +218,7 @@ def test_a_replaced_fact_is_removed_and_named_by_its_successor() -> None:
     old = fact("Lives in Oslo.", id="f1")
     proposed = addition("Lives in Rome.", id="n1", replaces=("f1", "f_unknown"))
 
-    result = add(draft(Memory(facts=(old,)), additions=(proposed,)))
+    result = add(draft(MemoryDocument(facts=(old,)), additions=(proposed,)))
 
     assert [(known.id, known.replaces) for known in result.memory.facts] == [("n1", ("f1",))]
     assert [(removed.fact, removed.why) for removed in result.removed] == [(old, "replaced by n1")]
@@ -226,7 +228,9 @@ def test_a_manual_fact_is_not_replaced() -> None:
     """The new fact is added beside it, and the refusal says why."""
     written = fact("Lives in Oslo.", id="f1", source="manual")
 
-    result = add(draft(Memory(facts=(written,)), additions=(addition("Lives in Rome.", id="n1", replaces=("f1",)),)))
+    result = add(
+        draft(MemoryDocument(facts=(written,)), additions=(addition("Lives in Rome.", id="n1", replaces=("f1",)),))
+    )
 
     assert [known.id for known in result.memory.facts] == ["f1", "n1"]
     assert reasons(result) == [("Lives in Oslo.", "a person wrote it, so it is not replaced")]
@@ -237,7 +241,9 @@ def test_a_refused_fact_replaces_nothing() -> None:
     """The old one is better than none."""
     old = fact("Lives in Oslo.", id="f1")
 
-    result = add(draft(Memory(facts=(old,)), additions=(addition("Lives in Rome.", confidence=0.1, replaces=("f1",)),)))
+    result = add(
+        draft(MemoryDocument(facts=(old,)), additions=(addition("Lives in Rome.", confidence=0.1, replaces=("f1",)),))
+    )
 
     assert result.memory.facts == (old,)
     assert result.removed == ()
@@ -248,7 +254,7 @@ def test_a_repetition_still_replaces_other_facts() -> None:
     facts = (fact("Lives in Rome.", id="f1"), fact("Lives in Oslo.", id="f2"))
     proposed = addition("lives in rome.", id="n1", replaces=("f1", "f2"))
 
-    result = add(draft(Memory(facts=facts), additions=(proposed,)))
+    result = add(draft(MemoryDocument(facts=facts), additions=(proposed,)))
 
     assert [known.id for known in result.memory.facts] == ["f1"]
     assert [(removed.fact.id, removed.why) for removed in result.removed] == [("f2", "replaced by f1")]
@@ -270,7 +276,7 @@ def test_a_replacement_worded_as_a_fact_that_was_just_replaced_is_added() -> Non
     rome = addition("Lives in Rome.", id="n1", replaces=("f1",))
     back = addition("Lives in Oslo.", id="n2", replaces=("f2",))
 
-    result = add(draft(Memory(facts=(oslo, dog)), additions=(rome, back)))
+    result = add(draft(MemoryDocument(facts=(oslo, dog)), additions=(rome, back)))
 
     assert contents(result.memory) == ["Lives in Rome.", "Lives in Oslo."]
 
@@ -328,7 +334,7 @@ def test_impossible_dates_are_dropped(valid_from: str, valid_until: str, expecte
 )
 def test_confirmed_fact_was_said_when_it_was_said_first(known: str, repeated: str, earliest: str) -> None:
     """An old conversation may be imported after a new one."""
-    memory = Memory(facts=(fact("Lives in Oslo.", said_at=known),))
+    memory = MemoryDocument(facts=(fact("Lives in Oslo.", said_at=known),))
 
     result = add(draft(memory, additions=(addition("Lives in Oslo.", said_at=repeated),)))
 
@@ -337,7 +343,7 @@ def test_confirmed_fact_was_said_when_it_was_said_first(known: str, repeated: st
 
 def test_confirmation_adds_quotes_and_what_was_unknown() -> None:
     """The dates that are known stay."""
-    memory = Memory(facts=(fact("Lives in Oslo.", evidence=[QUOTE], valid_from="2023-05"),))
+    memory = MemoryDocument(facts=(fact("Lives in Oslo.", evidence=[QUOTE], valid_from="2023-05"),))
     again = Evidence(episode="e2", quote="Oslo is home now.")
     proposed = addition("Lives in Oslo.", evidence=(again,), valid_from="2024", slot="home")
 
@@ -367,7 +373,7 @@ def test_quotes_are_few_and_short() -> None:
 
 def test_manual_fact_keeps_its_dates() -> None:
     """A person wrote it."""
-    memory = Memory(facts=(fact("Lives in Oslo.", source="manual"),))
+    memory = MemoryDocument(facts=(fact("Lives in Oslo.", source="manual"),))
 
     result = add(draft(memory, additions=(addition("Lives in Oslo.", said_at=AT, evidence=(QUOTE,)),)))
 

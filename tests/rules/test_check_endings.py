@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 from update_values import addition, draft, fact, turn
 
-from memgraph import Context, Memory, Policy, Scope, build_graph, open_storage
+from memgraph import Context, MemoryDocument, Policy, Scope, build_graph, open_storage
 from memgraph.editing import accept_quarantined
 from memgraph.models import Evidence, Fact, Removal
 from memgraph.rules.apply import apply
@@ -23,7 +23,9 @@ SMALL_TALK = ("Lovely weather today!", "What is 2 + 2?", "Ha, good one.", "Tell 
 
 
 def removing(said: str, quote: str, known: Fact = ALLERGY, **policy: object) -> Draft:
-    changes = draft(Memory(facts=(known,)), Policy.model_validate(policy), removals=(Removal(id="f1", quote=quote),))
+    changes = draft(
+        MemoryDocument(facts=(known,)), Policy.model_validate(policy), removals=(Removal(id="f1", quote=quote),)
+    )
     return check_endings(replace(changes, turns=(turn("m1", said),)))
 
 
@@ -31,7 +33,7 @@ def replacing(said: str, content: str, *known: str) -> Draft:
     """What is left of `replaces` of a fact that quotes all that was *said*."""
     facts = tuple(fact(text, id=f"f{number}") for number, text in enumerate(known))
     new = addition(content, replaces=tuple(one.id for one in facts), evidence=(Evidence(quote=said),))
-    return check_endings(replace(draft(Memory(facts=facts), additions=(new,)), turns=(turn("m1", said),)))
+    return check_endings(replace(draft(MemoryDocument(facts=facts), additions=(new,)), turns=(turn("m1", said),)))
 
 
 def waiting(result: Draft) -> list[str]:
@@ -143,7 +145,7 @@ def test_twenty_facts_survive_twenty_updates_whose_model_ends_them_all(is_admitt
     """Neither the removals nor a new fact that has nothing to do with them ends one; each update reports it."""
     storage, scope = open_storage("memory:"), Scope("ada")
     facts = tuple(fact(f"Owns harpsichord {n} by {chr(65 + n)}{n}.", id=f"fact_{n:08x}") for n in range(20))
-    storage.save(scope, Memory(facts=facts))
+    storage.save(scope, MemoryDocument(facts=facts))
     ids = [one.id for one in facts]
 
     for number in range(20):
@@ -162,6 +164,6 @@ def test_twenty_facts_survive_twenty_updates_whose_model_ends_them_all(is_admitt
 
 def test_an_addition_that_a_person_wrote_replaces_what_it_names() -> None:
     written = addition("Prefers tea.", replaces=("f0", "f1", "f2"), edited_by_user=True)
-    known = Memory(facts=tuple(fact(f"Fact {n}.", id=f"f{n}") for n in range(3)))
+    known = MemoryDocument(facts=tuple(fact(f"Fact {n}.", id=f"f{n}") for n in range(3)))
 
     assert apply(draft(known, additions=(written,)).changes, known, Policy()).memory.facts[0].content == "Prefers tea."

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from update_values import addition, fact, update
 
-from memgraph.models import Memory, Removal
+from memgraph.models import MemoryDocument, Removal
 from memgraph.policy import Policy
 from memgraph.rules.check_shown import check_shown
 from memgraph.rules.draft import Draft
 
-MEMORY = Memory(facts=tuple(fact(f"Fact {n}.", id=f"f{n}") for n in range(3)))
+MEMORY = MemoryDocument(facts=tuple(fact(f"Fact {n}.", id=f"f{n}") for n in range(3)))
 CHANGES = update(
     additions=(addition("New.", id="n1", replaces=("f1", "f2")),), removals=(Removal(id="f0"), Removal(id="gone"))
 )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from update_values import addition, fact, turn, update
 
-from memgraph import Fact, Memory, Policy
+from memgraph import Fact, MemoryDocument, Policy
 from memgraph.models import Addition, Conflict, Evidence, Removal, Verdict
 from memgraph.rules.conflicts import MAX_CONFLICTS, MAX_PER_ADDITION, likely_conflicts, settle, with_control
 from memgraph.text.slots import load_slots, packaged_slots
@@ -46,7 +46,7 @@ def quoted(content: str, quote: str, **fields: object) -> Addition:
 def conflicts(*additions: Addition, facts: tuple[Fact, ...] = KNOWN, said: str | None = None) -> list[tuple[str, str]]:
     """The ids of the known facts and the additions; the user said the quotes unless *said* is given."""
     turns = [turn("m1", said or " ".join(one.evidence[0].quote for one in additions))]
-    found = likely_conflicts(update(additions=additions), Memory(facts=facts), turns, POLICY)
+    found = likely_conflicts(update(additions=additions), MemoryDocument(facts=facts), turns, POLICY)
     return [(conflict.known_id, conflict.addition_id) for conflict in found]
 
 
@@ -65,7 +65,7 @@ def test_a_users_own_slot_decides_without_a_question(tmp_path: Path) -> None:
     changes = update(additions=(quoted(new, said),))
 
     found = [
-        likely_conflicts(changes, Memory(facts=KNOWN), [turn("m1", said)], POLICY, slots)
+        likely_conflicts(changes, MemoryDocument(facts=KNOWN), [turn("m1", said)], POLICY, slots)
         for slots in (None, load_slots(tmp_path))
     ]
 
@@ -134,7 +134,7 @@ def test_only_the_users_own_words_count() -> None:
     _, new, said = CHANGES[0]
     turns = [turn("m1", said, role="ai")]
 
-    assert likely_conflicts(update(additions=(quoted(new, said),)), Memory(facts=KNOWN), turns, POLICY) == ()
+    assert likely_conflicts(update(additions=(quoted(new, said),)), MemoryDocument(facts=KNOWN), turns, POLICY) == ()
 
 
 @pytest.mark.parametrize("fields", [{"replaces": ("f0",)}, {"confidence": 0.1}, {"durable": False}, {"evidence": ()}])
@@ -150,7 +150,7 @@ def test_what_the_model_removes_is_not_asked_about() -> None:
     _, new, said = CHANGES[0]
     changes = update(additions=(quoted(new, said),), removals=(Removal(id="f0"),))
 
-    assert likely_conflicts(changes, Memory(facts=KNOWN), [turn("m1", said)], POLICY) == ()
+    assert likely_conflicts(changes, MemoryDocument(facts=KNOWN), [turn("m1", said)], POLICY) == ()
 
 
 def test_what_was_said_later_is_not_replaced_by_what_was_said_before() -> None:
@@ -201,7 +201,7 @@ def test_an_update_without_change_words_reads_no_fact(monkeypatch: pytest.Monkey
 def test_a_second_look_begins_with_a_control() -> None:
     """A known fact that has nothing in common with the new one and is not asked about; none without such a fact."""
     likely = (Conflict(known_id="f1", addition_id="n1"),)
-    memory = Memory(facts=(*MEMORY.facts, fact("Likes cycling.", id="f2"), fact("Grows tomatoes.", id="f3")))
+    memory = MemoryDocument(facts=(*MEMORY.facts, fact("Likes cycling.", id="f2"), fact("Grows tomatoes.", id="f3")))
 
     asked = with_control(likely, CHANGED, memory, SLOTS)
 
@@ -212,7 +212,7 @@ def test_a_second_look_begins_with_a_control() -> None:
 
 def test_what_has_nothing_in_common_is_not_the_same() -> None:
     """A small model says so."""
-    memory = Memory(facts=(fact("Plays the violin.", id="f1"),))
+    memory = MemoryDocument(facts=(fact("Plays the violin.", id="f1"),))
 
     settled = settle(CHANGED, {PAIR: "same"}, memory, SLOTS)
 
@@ -222,7 +222,7 @@ def test_what_has_nothing_in_common_is_not_the_same() -> None:
 # -- settling -------------------------------------------------------------------------------------
 
 PAIR = Conflict(known_id="f1", addition_id="n1")
-MEMORY = Memory(facts=(fact("Goes by bus.", id="f0"), fact("Rides a cycle to the office.", id="f1")))
+MEMORY = MemoryDocument(facts=(fact("Goes by bus.", id="f0"), fact("Rides a cycle to the office.", id="f1")))
 CHANGED = update(additions=(addition("Cycles to work.", id="n1", replaces=("f0",)), addition("Has a dog.", id="n2")))
 
 
@@ -251,7 +251,7 @@ def test_a_model_that_does_not_see_that_the_control_holds_replaces_only_what_is_
     control: Verdict, replaces: tuple[str, ...]
 ) -> None:
     """The control itself is never replaced."""
-    known = Memory(facts=(MEMORY.facts[0], fact("Cycles to the office.", id="f1"), *OTHERS))
+    known = MemoryDocument(facts=(MEMORY.facts[0], fact("Cycles to the office.", id="f1"), *OTHERS))
 
     settled = settle(CHANGED, {UNRELATED: "replaces", CONTROL: control, PAIR: "replaces"}, known, SLOTS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from update_values import addition, contents, draft, fact
 
-from memgraph.models import Memory, Refusal
+from memgraph.models import MemoryDocument, Refusal
 from memgraph.report import RemovedFact
 
 TEA, DOG = fact("Likes tea.", id="f1"), fact("Has a dog.", id="f2")
@@ -12,7 +12,7 @@ TEA, DOG = fact("Likes tea.", id="f1"), fact("Has a dog.", id="f2")
 
 def test_facts_are_removed_with_the_reason_and_the_others_stay() -> None:
     """Earlier removals are kept, in order."""
-    first = draft(Memory(facts=(TEA, DOG))).end_facts(["f2"], "removed", why="sold")
+    first = draft(MemoryDocument(facts=(TEA, DOG))).end_facts(["f2"], "removed", why="sold")
 
     both = first.end_facts(["f1", "unknown"], "removed", why="bored")
 
@@ -23,7 +23,7 @@ def test_facts_are_removed_with_the_reason_and_the_others_stay() -> None:
 
 def test_a_fact_of_this_update_that_ends_is_not_past() -> None:
     """It never was current."""
-    before = draft(Memory(facts=(TEA, DOG)), additions=(addition("Has a dog.", id="f2"),))
+    before = draft(MemoryDocument(facts=(TEA, DOG)), additions=(addition("Has a dog.", id="f2"),))
 
     after = before.end_facts(["f1", "f2"], "evicted", why="full").memory
 
@@ -46,7 +46,7 @@ def test_new_ids_are_those_of_all_additions() -> None:
 
 def test_a_draft_is_a_value() -> None:
     """Each rule returns a new one."""
-    before = draft(Memory(facts=(TEA,)))
+    before = draft(MemoryDocument(facts=(TEA,)))
 
     before.end_facts(["f1"], "removed", why="x")
     before.with_refusal("x", "y")

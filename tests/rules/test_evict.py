@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from update_values import addition, contents, draft, fact
 
-from memgraph.models import Fact, Memory
+from memgraph.models import Fact, MemoryDocument
 from memgraph.policy import Policy
 from memgraph.rules.evict import covered_ids, evict
 from memgraph.rules.expire import expire
@@ -23,13 +23,13 @@ def fillers(count: int) -> tuple[Fact, ...]:
 def evicted(*facts: Fact, new: tuple[str, ...] = ()) -> list[str]:
     """Ids of the evicted facts among *facts*, of which one has to go."""
     parts = tuple(addition("x", id=fact_id) for fact_id in new)
-    result = evict(draft(Memory(facts=(*facts, *fillers(11 - len(facts)))), LIMIT, additions=parts))
+    result = evict(draft(MemoryDocument(facts=(*facts, *fillers(11 - len(facts)))), LIMIT, additions=parts))
     return [removed.fact.id for removed in result.removed]
 
 
 def test_a_memory_at_its_limit_is_unchanged() -> None:
     """The limit is inclusive."""
-    before = draft(Memory(facts=fillers(10)), LIMIT)
+    before = draft(MemoryDocument(facts=fillers(10)), LIMIT)
 
     assert evict(before) is before
 
@@ -38,7 +38,7 @@ def test_a_memory_beyond_its_limit_is_evicted_down_to_it() -> None:
     """The facts that stay keep their order, and the report says why the others went."""
     facts = tuple(fact(f"Fact {n}.", id=f"f{n}", confidence=n / 20) for n in range(12))
 
-    result = evict(draft(Memory(facts=facts), LIMIT))
+    result = evict(draft(MemoryDocument(facts=facts), LIMIT))
 
     assert contents(result.memory) == [f"Fact {n}." for n in range(2, 12)]
     assert [(removed.fact.id, removed.why) for removed in result.removed] == [
@@ -91,7 +91,7 @@ def test_what_is_evicted_is_past() -> None:
     """A question about the past still finds it."""
     old = fact("Old.", id="old", created_at="2020-01-01T00:00:00Z")
 
-    result = evict(draft(Memory(facts=(old, *fillers(10))), LIMIT))
+    result = evict(draft(MemoryDocument(facts=(old, *fillers(10))), LIMIT))
 
     assert [(past.id, past.reason) for past in result.memory.past] == [("old", "evicted")]
 
@@ -99,7 +99,7 @@ def test_what_is_evicted_is_past() -> None:
 def test_what_expired_leaves_room_for_evictions() -> None:
     """An update did not do that: its limit is for what it removes."""
     plans = tuple(fact(f"Plan {n}.", id=f"p{n}", valid_until="2026-01") for n in range(9))
-    memory = Memory(facts=(*plans, fact("Old.", id="old"), *fillers(10)))
+    memory = MemoryDocument(facts=(*plans, fact("Old.", id="old"), *fillers(10)))
 
     result = evict(expire(replace(draft(memory, LIMIT), removable=5)))
 
@@ -137,7 +137,7 @@ def test_a_fact_of_this_update_outlives_a_correction() -> None:
     new = fact("Likes tea.", id="new", confidence=0.1)
     others = tuple(filler.model_copy(update={"category": "correction"}) for filler in fillers(9))
 
-    result = evict(draft(Memory(facts=(correction, new, *others)), LIMIT, additions=(addition("x", id="new"),)))
+    result = evict(draft(MemoryDocument(facts=(correction, new, *others)), LIMIT, additions=(addition("x", id="new"),)))
 
     assert [removed.fact.id for removed in result.removed] == ["correction"]
 
@@ -145,7 +145,7 @@ def test_a_fact_of_this_update_outlives_a_correction() -> None:
 def test_manual_facts_neither_count_nor_go() -> None:
     """The limit is on what was learned."""
     written = tuple(fact(f"Written {n}.", source="manual", confidence=0.0) for n in range(20))
-    at_limit = draft(Memory(facts=(*written, *fillers(10))), LIMIT)
+    at_limit = draft(MemoryDocument(facts=(*written, *fillers(10))), LIMIT)
 
     assert evict(at_limit) is at_limit
-    assert len(evict(draft(Memory(facts=(*written, *fillers(11))), LIMIT)).memory.facts) == 30
+    assert len(evict(draft(MemoryDocument(facts=(*written, *fillers(11))), LIMIT)).memory.facts) == 30

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from update_values import addition, contents, draft, fact
 
-from memgraph.models import Evidence, Memory, Span, Turn
+from memgraph.models import Evidence, MemoryDocument, Span, Turn
 from memgraph.policy import Grounding, Policy
 from memgraph.rules.add import add
 from memgraph.rules.draft import Draft
@@ -15,7 +15,7 @@ from memgraph.rules.ground import ground
 
 AT = "2026-05-03T10:00:00Z"
 POSTED = "I live in Oslo. The page says: she owns 14 boats in Evilport."
-NOTHING = Memory()
+NOTHING = MemoryDocument()
 
 
 def talk(*texts: str | tuple[str, str]) -> tuple[Turn, ...]:
@@ -28,7 +28,11 @@ def talk(*texts: str | tuple[str, str]) -> tuple[Turn, ...]:
 
 
 def grounded(
-    turns: tuple[Turn, ...], content: str, mode: Grounding = "strict", memory: Memory = NOTHING, **fields: object
+    turns: tuple[Turn, ...],
+    content: str,
+    mode: Grounding = "strict",
+    memory: MemoryDocument = NOTHING,
+    **fields: object,
 ) -> Draft:
     proposed = addition(content, **fields)
     base = draft(memory, Policy(grounding=mode), additions=(proposed,), message_ids=tuple(turn.id for turn in turns))
@@ -220,7 +224,7 @@ def test_ok_accepts_the_question_that_it_answers_and_nothing_before(quote: str, 
 
 def test_a_name_may_come_from_the_fact_that_is_replaced() -> None:
     """Whom "we broke up" means is known from there."""
-    turns, known = talk("We broke up yesterday."), Memory(facts=(fact("Is with Hana.", id="f1"),))
+    turns, known = talk("We broke up yesterday."), MemoryDocument(facts=(fact("Is with Hana.", id="f1"),))
 
     assert is_kept(
         grounded(turns, "Broke up with Hana.", memory=known, quote="We broke up yesterday", replaces=("f1",))
@@ -292,7 +296,7 @@ def test_only_a_new_turn_of_the_user_confirms_a_known_fact() -> None:
     """A turn that was learned before is shown as context; that the model repeats it is no news."""
     turns, known = (
         talk("I live in Oslo.", ("ai", "You live in Oslo!"), "Indeed."),
-        Memory(facts=(fact("Lives in Oslo."),)),
+        MemoryDocument(facts=(fact("Lives in Oslo."),)),
     )
     base = draft(known, additions=(addition("Lives in Oslo.", quote="I live in Oslo"),), message_ids=("m2", "m3"))
     again = draft(known, additions=(addition("Lives in Oslo.", quote="I live in Oslo"),), message_ids=("m1",))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from update_values import addition, fact, update
 
-from memgraph import Memory, Policy
+from memgraph import MemoryDocument, Policy
 from memgraph.models import SECTIONS, Refusal, Rewrite, Section, Turn
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground_summaries import ground_summaries
@@ -17,9 +17,9 @@ SAID = "I moved to Oslo and started as a nurse."
 REASON = "the words of the user and the facts do not support it"
 
 
-def apply(summary: str, *, memory: Memory | None = None, said: str = SAID, **parts: object) -> Draft:
+def apply(summary: str, *, memory: MemoryDocument | None = None, said: str = SAID, **parts: object) -> Draft:
     """Ground one new summary."""
-    known = memory or Memory()
+    known = memory or MemoryDocument()
     rewrite = Rewrite(section="work_context", summary=summary, base=known.section("work_context").summary)
     changes = update(**{"rewrites": (rewrite,)} | parts)
     turns = (Turn(id="m1", role="human", text=said), Turn(id="m2", role="ai", text="The Halvorsen page is about Rome."))
@@ -46,14 +46,14 @@ def test_a_summary_without_a_true_sentence_is_not_rewritten() -> None:
 
 
 def test_a_sentence_of_the_summary_before_stays() -> None:
-    before = Memory().with_section("work_context", Section(summary="Restores harpsichords in Antwerp."))
+    before = MemoryDocument().with_section("work_context", Section(summary="Restores harpsichords in Antwerp."))
 
     new = "Restores harpsichords in Antwerp. Moved to Oslo."
     assert summaries(apply(new, memory=before)) == [new]
 
 
 def test_a_sentence_on_a_known_fact_stays() -> None:
-    assert summaries(apply("Plays the oboe.", memory=Memory(facts=(fact("Plays the oboe in Ghent."),)))) == [
+    assert summaries(apply("Plays the oboe.", memory=MemoryDocument(facts=(fact("Plays the oboe in Ghent."),)))) == [
         "Plays the oboe."
     ]
 
@@ -72,7 +72,7 @@ def test_a_summary_of_a_reviewer_passes() -> None:
 
 def test_without_grounding_all_sentences_stay() -> None:
     rewrite = Rewrite(section="work_context", summary="Banks with Halvorsen.", base="")
-    draft = Draft(memory=Memory(), changes=update(rewrites=(rewrite,)), policy=Policy(grounding="off"))
+    draft = Draft(memory=MemoryDocument(), changes=update(rewrites=(rewrite,)), policy=Policy(grounding="off"))
 
     assert ground_summaries(draft) is draft
 

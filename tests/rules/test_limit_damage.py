@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from update_values import addition, contents, draft, fact, update
 
 from memgraph.editing import accept_quarantined
-from memgraph.models import Memory, Removal, Rewrite, Section
+from memgraph.models import MemoryDocument, Removal, Rewrite, Section
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.rules.limit_damage import damage_limit, limit_damage
@@ -17,11 +17,11 @@ TRUSTING = Policy(grounding="off")
 MANUAL = fact("Written by a person.", id="own", source="manual")
 
 
-def memory_of(count: int) -> Memory:
-    return Memory(facts=(MANUAL, *(fact(f"Fact {n}.", id=f"f{n}") for n in range(count))))
+def memory_of(count: int) -> MemoryDocument:
+    return MemoryDocument(facts=(MANUAL, *(fact(f"Fact {n}.", id=f"f{n}") for n in range(count))))
 
 
-def lost(before: Memory, after: Memory) -> int:
+def lost(before: MemoryDocument, after: MemoryDocument) -> int:
     return len({known.id for known in before.facts} - {known.id for known in after.facts})
 
 
@@ -57,7 +57,7 @@ def test_a_replacement_beyond_the_limit_waits_with_its_fact() -> None:
 
 def test_evictions_count() -> None:
     """A flood of new facts does not push the known ones out; the surplus waits."""
-    before = Memory(facts=tuple(fact(f"Fact {n}.", id=f"f{n}") for n in range(10)))
+    before = MemoryDocument(facts=tuple(fact(f"Fact {n}.", id=f"f{n}") for n in range(10)))
     flood = tuple(addition(f"New {n}.", id=f"n{n}") for n in range(10))
     changes = update(additions=flood, removals=(Removal(id="f0"), Removal(id="f1")))
 
@@ -84,7 +84,7 @@ def test_a_summary_keeps_half_of_what_is_valid(
     """Words of facts that this update ends are not valid any more."""
     old = "Engineer in Oslo, cycles daily."
     facts = (fact("Works as an engineer in Oslo.", id="f1"), fact("Cycles daily.", id="f2"))
-    before = Memory(facts=facts).with_section("work_context", Section(summary=old))
+    before = MemoryDocument(facts=facts).with_section("work_context", Section(summary=old))
     rewrite = Rewrite(section="work_context", summary=summary, base=old)
 
     result = limit_damage(draft(before, rewrites=(rewrite,), removals=tuple(Removal(id=one) for one in removed)))

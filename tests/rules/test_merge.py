@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from update_values import AT, addition, contents, draft, fact, turn, update
 
-from memgraph.models import Evidence, Fact, Memory, MemoryUpdate, Turn
+from memgraph.models import Evidence, Fact, MemoryDocument, MemoryUpdate, Turn
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.rules.merge import merge
@@ -19,7 +19,7 @@ from memgraph.text.slots import load_slots
 OFF = Policy(grounding="off")
 
 
-def learn(memory: Memory, *additions: object, at: str = AT) -> Memory:
+def learn(memory: MemoryDocument, *additions: object, at: str = AT) -> MemoryDocument:
     """Return *memory* after an update with *additions*."""
     changes = MemoryUpdate.model_validate({"at": at, "thread": at, "message_ids": (at,), "additions": additions})
     return apply(changes, memory, OFF).memory
@@ -28,7 +28,9 @@ def learn(memory: Memory, *additions: object, at: str = AT) -> Memory:
 def test_other_words_for_a_known_fact_confirm_it() -> None:
     known = fact("Lives in Lisbon.", id="f1", said_at="2026-03-01T09:00:00Z")
 
-    after = learn(Memory(facts=(known,)), addition("The user is based in Lisbon.", said_at="2026-04-01T09:00:00Z"))
+    after = learn(
+        MemoryDocument(facts=(known,)), addition("The user is based in Lisbon.", said_at="2026-04-01T09:00:00Z")
+    )
 
     assert [(each.id, each.content, each.confirmations) for each in after.facts] == [("f1", "Lives in Lisbon.", 1)]
 
@@ -37,7 +39,7 @@ def test_the_richer_wording_is_kept_with_all_quotes() -> None:
     known = fact("Has a dog.", id="f1", evidence=({"quote": "my dog"},))
     again = addition("Has a dog called Max.", evidence=({"quote": "Max, my dog"},))
 
-    (after,) = learn(Memory(facts=(known,)), again).facts
+    (after,) = learn(MemoryDocument(facts=(known,)), again).facts
 
     assert (after.id, after.content) == ("f1", "Has a dog called Max.")
     assert after.evidence == (Evidence(quote="my dog"), Evidence(quote="Max, my dog"))
@@ -46,7 +48,9 @@ def test_the_richer_wording_is_kept_with_all_quotes() -> None:
 def test_a_longer_wording_that_lacks_a_number_or_name_is_not_richer() -> None:
     known = fact("Has 2 dogs, Max and Bo.", id="f1")
 
-    (after,) = learn(Memory(facts=(known,)), addition("Has dogs, Max and Bo, happy lively Labrador dogs.")).facts
+    (after,) = learn(
+        MemoryDocument(facts=(known,)), addition("Has dogs, Max and Bo, happy lively Labrador dogs.")
+    ).facts
 
     assert after.content == "Has 2 dogs, Max and Bo."
 
@@ -54,14 +58,14 @@ def test_a_longer_wording_that_lacks_a_number_or_name_is_not_richer() -> None:
 def test_a_manual_fact_keeps_its_wording() -> None:
     written = fact("Lives in Lisbon.", source="manual")
 
-    assert learn(Memory(facts=(written,)), addition("Is based in Lisbon.")).facts == (written,)
+    assert learn(MemoryDocument(facts=(written,)), addition("Is based in Lisbon.")).facts == (written,)
 
 
 def test_what_says_more_than_a_manual_fact_is_added() -> None:
     """The manual wording cannot take it up, so that it would be lost."""
     written = fact("Has a dog.", source="manual")
 
-    assert contents(learn(Memory(facts=(written,)), addition("Has a dog called Max."))) == [
+    assert contents(learn(MemoryDocument(facts=(written,)), addition("Has a dog called Max."))) == [
         "Has a dog.",
         "Has a dog called Max.",
     ]
@@ -70,7 +74,7 @@ def test_what_says_more_than_a_manual_fact_is_added() -> None:
 def test_what_a_reviewer_wrote_is_not_merged() -> None:
     known = fact("Has a dog.", id="f1")
 
-    after = learn(Memory(facts=(known,)), addition("Has a dog called Max.", edited_by_user=True))
+    after = learn(MemoryDocument(facts=(known,)), addition("Has a dog called Max.", edited_by_user=True))
 
     assert contents(after) == ["Has a dog.", "Has a dog called Max."]
 
@@ -93,7 +97,7 @@ def test_what_a_reviewer_wrote_is_not_merged() -> None:
 )
 def test_similar_words_about_something_else_are_added(known: dict[str, str], fields: dict[str, str]) -> None:
     """A correction may deny what it repeats; what happened at another time is another event."""
-    after = learn(Memory(facts=(fact(**known),)), addition(**fields))
+    after = learn(MemoryDocument(facts=(fact(**known),)), addition(**fields))
 
     assert contents(after) == [known["content"], fields["content"]]
 
@@ -102,7 +106,7 @@ def test_another_value_of_a_slot_is_no_other_wording() -> None:
     """The two doctors share all characters but one."""
     known = fact("家庭医生是张医生。", id="f1", said_at="2026-03-01T09:00:00Z")
 
-    after = learn(Memory(facts=(known,)), addition("家庭医生是刘医生。", said_at="2026-04-01T09:00:00Z"))
+    after = learn(MemoryDocument(facts=(known,)), addition("家庭医生是刘医生。", said_at="2026-04-01T09:00:00Z"))
 
     assert (contents(after), [one.id for one in after.past]) == (["家庭医生是刘医生。"], ["f1"])
 
@@ -110,7 +114,7 @@ def test_another_value_of_a_slot_is_no_other_wording() -> None:
 def test_another_value_of_a_users_own_slot_is_no_other_wording(tmp_path: Path) -> None:
     (tmp_path / "en.yaml").write_text("slots: {subject: {patterns: 'takes (?P<x>photo.+)'}}", encoding="utf-8")
     changes = update(additions=(addition("Takes photographs of birds.", said_at="2026-04-01T09:00:00Z"),))
-    known = Memory(facts=(fact("Takes photos of birds.", id="f1", said_at="2026-03-01T09:00:00Z"),))
+    known = MemoryDocument(facts=(fact("Takes photos of birds.", id="f1", said_at="2026-03-01T09:00:00Z"),))
 
     after = [apply(changes, known, OFF, slots=slots).memory for slots in (None, load_slots(tmp_path))]
 
@@ -121,7 +125,7 @@ def test_what_replaces_a_fact_in_similar_words_still_replaces_it() -> None:
     """The model has seen both, and decided."""
     known = fact("Has a dog.", id="f1")
 
-    after = learn(Memory(facts=(known,)), addition("Has a dog called Max.", replaces=("f1",)))
+    after = learn(MemoryDocument(facts=(known,)), addition("Has a dog called Max.", replaces=("f1",)))
 
     assert contents(after) == ["Has a dog called Max."]
     assert [past.id for past in after.past] == ["f1"]
@@ -130,7 +134,7 @@ def test_what_replaces_a_fact_in_similar_words_still_replaces_it() -> None:
 def test_what_replaces_a_fact_is_not_merged_into_another_one() -> None:
     facts = (fact("Has a dog.", id="f1"), fact("Lives in Lisbon.", id="f2"))
 
-    after = learn(Memory(facts=facts), addition("Is based in Lisbon.", id="n1", replaces=("f1",)))
+    after = learn(MemoryDocument(facts=facts), addition("Is based in Lisbon.", id="n1", replaces=("f1",)))
 
     assert contents(after) == ["Lives in Lisbon.", "Is based in Lisbon."]
 
@@ -142,7 +146,7 @@ def test_two_wordings_of_one_update_both_leave_their_quotes() -> None:
         addition("Resides in Lisbon.", id="n2", evidence=({"quote": "I reside in Lisbon"},)),
     )
 
-    (after,) = learn(Memory(facts=(known,)), *twice).facts
+    (after,) = learn(MemoryDocument(facts=(known,)), *twice).facts
 
     assert [one.quote for one in after.evidence] == ["Lisbon is home", "based in Lisbon", "I reside in Lisbon"]
 
@@ -153,7 +157,7 @@ def test_additions_that_repeat_each_other_become_one() -> None:
         addition("Has a dog called Max.", id="n2", evidence=({"quote": "Max, my dog"},)),
     )
 
-    (added,) = learn(Memory(), *twice).facts
+    (added,) = learn(MemoryDocument(), *twice).facts
 
     assert (added.id, added.content, added.confirmations) == ("n1", "Has a dog called Max.", 0)
     assert len(added.evidence) == 2
@@ -165,7 +169,7 @@ def test_the_note_of_a_repetition_names_the_wording_that_is_dropped(said: tuple[
 
     changes = MemoryUpdate(at=AT, thread="t", message_ids=("m",), additions=twice)
 
-    assert [refusal.item for refusal in apply(changes, Memory(), OFF).refused] == ["Has a dog."]
+    assert [refusal.item for refusal in apply(changes, MemoryDocument(), OFF).refused] == ["Has a dog."]
 
 
 def test_a_repetition_on_the_same_day_adds_its_quote_and_counts_nothing() -> None:
@@ -173,13 +177,13 @@ def test_a_repetition_on_the_same_day_adds_its_quote_and_counts_nothing() -> Non
     known = fact("Lives in Lisbon.", id="f1", said_at="2026-03-01T09:00:00Z")
     again = addition("Is based in Lisbon.", said_at="2026-03-01T18:00:00Z", evidence=({"quote": "based in Lisbon"},))
 
-    (after,) = learn(Memory(facts=(known,)), again).facts
+    (after,) = learn(MemoryDocument(facts=(known,)), again).facts
 
     assert (after.confirmations, after.evidence) == (0, (Evidence(quote="based in Lisbon"),))
 
 
 def test_confirmations_count_the_days_on_which_it_was_said() -> None:
-    memory = Memory(facts=(fact("Lives in Lisbon.", said_at="2026-03-01T09:00:00Z"),))
+    memory = MemoryDocument(facts=(fact("Lives in Lisbon.", said_at="2026-03-01T09:00:00Z"),))
 
     for number, day in enumerate(("2026-03-02", "2026-03-02", "2026-03-05")):
         again = addition("Is based in Lisbon.", id=f"n{number}", said_at=f"{day}T09:00:00Z")
@@ -198,7 +202,7 @@ def test_an_echo_of_the_assistant_in_other_words_confirms_nothing() -> None:
     )
     changes = draft(additions=(addition("Is based in Lisbon.", quote="I live in Lisbon"),)).changes
 
-    after = apply(changes, Memory(facts=(known,)), Policy(), turns).memory
+    after = apply(changes, MemoryDocument(facts=(known,)), Policy(), turns).memory
 
     assert after.facts == (known,)
 
@@ -206,7 +210,7 @@ def test_an_echo_of_the_assistant_in_other_words_confirms_nothing() -> None:
 def test_a_fact_that_was_refused_rewords_nothing() -> None:
     known = fact("Has a dog.")
 
-    after = learn(Memory(facts=(known,)), addition("Has a dog called Max.", confidence=0.2))
+    after = learn(MemoryDocument(facts=(known,)), addition("Has a dog called Max.", confidence=0.2))
 
     assert after.facts == (known,)
 
@@ -235,7 +239,7 @@ def test_no_number_is_lost_and_no_fact_disappears(known: list[str], new: list[st
     facts = tuple(Fact(id=f"f{number}", content=text) for number, text in enumerate(known))
     proposed = tuple(addition(text, id=f"n{number}") for number, text in enumerate(new))
 
-    after = learn(Memory(facts=facts), *proposed)
+    after = learn(MemoryDocument(facts=facts), *proposed)
 
     kept = (*after.facts, *after.past)  # what another home superseded is in the past
     assert {each.id for each in facts} <= {each.id for each in kept}
@@ -246,7 +250,7 @@ def test_no_number_is_lost_and_no_fact_disappears(known: list[str], new: list[st
 def test_an_update_without_additions_compares_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memgraph.rules.merge.SimilarityIndex", None)
 
-    before = draft(Memory(facts=(fact("Has a dog."),)))
+    before = draft(MemoryDocument(facts=(fact("Has a dog."),)))
 
     assert merge(before) == before
 
@@ -254,6 +258,6 @@ def test_an_update_without_additions_compares_nothing(monkeypatch: pytest.Monkey
 def test_what_the_model_found_to_repeat_a_fact_confirms_it() -> None:
     known = fact("Lives in Lisbon.", id="f1")
 
-    (after,) = learn(Memory(facts=(known,)), addition("Still where the trams are yellow.", repeats="f1")).facts
+    (after,) = learn(MemoryDocument(facts=(known,)), addition("Still where the trams are yellow.", repeats="f1")).facts
 
     assert (after.id, after.confirmations) == ("f1", 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from update_values import contents, draft, fact
 
-from memgraph import Memory, Policy
+from memgraph import MemoryDocument, Policy
 from memgraph.models import Merge, Removal
 from memgraph.rules.apply import apply
 from memgraph.rules.draft import Draft
@@ -27,7 +27,7 @@ MERGE = Merge(id="a", content="Works at Acme as a builder.", merged=("b",))
 
 
 def merging(*merges: Merge, facts: tuple[object, ...] = (ACME, BUILDER), **parts: object) -> Draft:
-    return draft(Memory.model_validate({"facts": facts}), merges=merges, **parts)
+    return draft(MemoryDocument.model_validate({"facts": facts}), merges=merges, **parts)
 
 
 def test_the_fact_that_stays_has_all_that_the_others_rest_on() -> None:
@@ -119,7 +119,7 @@ def test_merges_beyond_the_damage_limit_are_refused() -> None:
     merges = tuple(Merge(id=f"f{n}", content="Has cats.", merged=(f"f{n + 6}",)) for n in range(6))
     changes = merging(*merges, facts=facts).changes
 
-    result = apply(changes, Memory(facts=facts), Policy(grounding="off"))
+    result = apply(changes, MemoryDocument(facts=facts), Policy(grounding="off"))
 
     assert len(result.memory.facts) == 7
     assert [refusal.reason for refusal in result.refused] == [
@@ -132,7 +132,7 @@ def test_the_fact_that_stays_does_not_count_for_the_damage_limit() -> None:
     facts = tuple(fact(f"Has cat {n}.", id=f"f{n}") for n in range(6))
     merge = Merge(id="f0", content="Has cats.", merged=tuple(one.id for one in facts))
 
-    result = apply(merging(merge, facts=facts).changes, Memory(facts=facts), Policy(grounding="off"))
+    result = apply(merging(merge, facts=facts).changes, MemoryDocument(facts=facts), Policy(grounding="off"))
 
     assert [one.id for one in result.memory.facts] == ["f0"]
     assert result.refused == ()
@@ -141,7 +141,7 @@ def test_the_fact_that_stays_does_not_count_for_the_damage_limit() -> None:
 def test_applying_twice_is_applying_once() -> None:
     """A run may be repeated after a crash."""
     changes = merging(MERGE, removals=(Removal(id="c"),), asked=("d1",), message_ids=()).changes
-    memory = Memory(facts=(ACME, BUILDER, fact("Wants to sail.", id="c")))
+    memory = MemoryDocument(facts=(ACME, BUILDER, fact("Wants to sail.", id="c")))
 
     once = apply(changes, memory, Policy()).memory
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memgraph.models import CATEGORIES, Addition, Evidence, Fact, Memory, MemoryUpdate, Merge, Removal, Rewrite, Section
+from memgraph.models import (
+    CATEGORIES,
+    Addition,
+    Evidence,
+    Fact,
+    MemoryDocument,
+    MemoryUpdate,
+    Merge,
+    Removal,
+    Rewrite,
+    Section,
+)
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.rules.scrub import scrub
@@ -27,7 +38,7 @@ facts = st.builds(
     evidence=st.lists(st.builds(Evidence, quote=st.sampled_from("pqrs")), max_size=2).map(tuple),
 )
 memories = st.builds(
-    lambda kept, summary: Memory(facts=tuple(kept)).with_section("work_context", Section(summary=summary)),
+    lambda kept, summary: MemoryDocument(facts=tuple(kept)).with_section("work_context", Section(summary=summary)),
     st.lists(facts, max_size=25, unique_by=lambda fact: fact.id),
     TEXTS,
 )
@@ -82,7 +93,7 @@ policies = st.builds(
 
 
 @given(memories, updates | upkeeps, policies)
-def test_applying_twice_is_applying_once(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+def test_applying_twice_is_applying_once(memory: MemoryDocument, changes: MemoryUpdate, policy: Policy) -> None:
     """A run that lost a race, or was killed between save and removal, applies again.
 
     What exceeded the limit of an upkeep, which has no watermark, may be within it the second time.
@@ -96,7 +107,9 @@ def test_applying_twice_is_applying_once(memory: Memory, changes: MemoryUpdate, 
 
 
 @given(memories, updates, policies)
-def test_no_update_makes_a_memory_exceed_its_limit(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+def test_no_update_makes_a_memory_exceed_its_limit(
+    memory: MemoryDocument, changes: MemoryUpdate, policy: Policy
+) -> None:
     """Whatever the model proposes; one that has more facts, since the limit was lowered, does not grow."""
     after = apply(changes, memory, policy).memory
 
@@ -105,7 +118,7 @@ def test_no_update_makes_a_memory_exceed_its_limit(memory: Memory, changes: Memo
 
 
 @given(memories, updates | upkeeps, policies)
-def test_what_a_person_wrote_is_never_touched(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+def test_what_a_person_wrote_is_never_touched(memory: MemoryDocument, changes: MemoryUpdate, policy: Policy) -> None:
     """Not removed, not rewritten, not evicted, not scrubbed."""
     applied = apply(changes, memory, policy).memory
 
@@ -115,19 +128,19 @@ def test_what_a_person_wrote_is_never_touched(memory: Memory, changes: MemoryUpd
 
 
 @given(memories, upkeeps, policies)
-def test_an_upkeep_loses_no_evidence(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+def test_an_upkeep_loses_no_evidence(memory: MemoryDocument, changes: MemoryUpdate, policy: Policy) -> None:
     """A merge moves what the user said to the fact that stays; what is ended keeps it, in the past."""
     after = apply(changes, memory, policy).memory
 
     assert _quotes(after) >= _quotes(memory)
 
 
-def _quotes(memory: Memory) -> set[str]:
+def _quotes(memory: MemoryDocument) -> set[str]:
     return {one.quote for fact in (*memory.facts, *memory.past) for one in fact.evidence}
 
 
 @given(memories, updates | upkeeps, policies)
-def test_ids_stay_unique(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+def test_ids_stay_unique(memory: MemoryDocument, changes: MemoryUpdate, policy: Policy) -> None:
     """A fact is found by its id."""
     after = scrub(memory, apply(changes, memory, policy).memory).memory
 
@@ -135,7 +148,7 @@ def test_ids_stay_unique(memory: Memory, changes: MemoryUpdate, policy: Policy) 
 
 
 @given(memories, updates, policies)
-def test_nothing_disappears_without_a_reason(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+def test_nothing_disappears_without_a_reason(memory: MemoryDocument, changes: MemoryUpdate, policy: Policy) -> None:
     """Every fact that is gone stands in the result with why."""
     result = apply(changes, memory, policy)
 
@@ -144,7 +157,7 @@ def test_nothing_disappears_without_a_reason(memory: Memory, changes: MemoryUpda
 
 
 @given(memories, updates, policies)
-def test_only_what_is_good_enough_comes_in(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+def test_only_what_is_good_enough_comes_in(memory: MemoryDocument, changes: MemoryUpdate, policy: Policy) -> None:
     """The threshold holds for every new fact."""
     known = {fact.id for fact in memory.facts}
 
@@ -154,7 +167,7 @@ def test_only_what_is_good_enough_comes_in(memory: Memory, changes: MemoryUpdate
 
 
 @given(memories, updates, policies)
-def test_nothing_is_lost(memory: Memory, changes: MemoryUpdate, policy: Policy) -> None:
+def test_nothing_is_lost(memory: MemoryDocument, changes: MemoryUpdate, policy: Policy) -> None:
     """Each fact that was known is current or past, and each that was added is current, past or in quarantine."""
     result = apply(changes, memory, policy)
 

@@ -9,7 +9,7 @@ import pytest
 from update_values import addition as add
 from update_values import fact, update
 
-from memgraph import Memory
+from memgraph import MemoryDocument
 from memgraph.models import MANUAL, MemoryUpdate
 from memgraph.rules.repeats import ALIKE, is_same, mark_repeats
 from memgraph.text.slots import packaged_slots
@@ -31,7 +31,7 @@ class Meaning:
 
 
 def mark(meaning: Meaning, *additions: Any, known: Any = None, undecided: Sequence[str] = ()) -> MemoryUpdate:
-    memory = Memory(facts=(known or fact(KNOWN, id="f1"),))
+    memory = MemoryDocument(facts=(known or fact(KNOWN, id="f1"),))
     return mark_repeats(update(additions=additions), memory, packaged_slots(), meaning, undecided)
 
 

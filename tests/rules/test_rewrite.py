@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from update_values import AT, draft
 
-from memgraph.models import Memory, Refusal, Rewrite, Section
+from memgraph.models import MemoryDocument, Refusal, Rewrite, Section
 from memgraph.policy import Policy
 from memgraph.rules.rewrite import rewrite
 from memgraph.text.tokens import count_tokens
 
 
-def memory(summary: str, **fields: object) -> Memory:
-    return Memory().with_section("work_context", Section.model_validate({"summary": summary} | fields))
+def memory(summary: str, **fields: object) -> MemoryDocument:
+    return MemoryDocument().with_section("work_context", Section.model_validate({"summary": summary} | fields))
 
 
 def change(summary: str, base: str = "Old.", **fields: object) -> Rewrite:
@@ -36,7 +36,7 @@ def test_a_summary_of_the_history_is_rewritten_there() -> None:
     after = rewrite(draft(rewrites=changes)).memory
 
     assert after.history.recent_months == Section(summary="Sailed.", updated_at=AT)
-    assert after.user == Memory().user
+    assert after.user == MemoryDocument().user
 
 
 @pytest.mark.parametrize("summary", ["", "  ", "Old.", " Old. "])

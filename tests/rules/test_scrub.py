@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from update_values import AT, contents, fact
 
-from memgraph.models import Memory, Refusal, Section
+from memgraph.models import MemoryDocument, Refusal, Section
 from memgraph.rules.past import end_facts
 from memgraph.rules.scrub import scrub
 
@@ -16,7 +16,7 @@ OSLO, DOG = fact("Lives in Oslo.", id="f1"), fact("Has a dog.", id="f2")
 
 def test_a_new_fact_about_an_upload_is_removed() -> None:
     """The file is gone in the next session."""
-    result = scrub(Memory(facts=(OSLO,)), Memory(facts=(OSLO, fact(UPLOAD, id="n1"), DOG)))
+    result = scrub(MemoryDocument(facts=(OSLO,)), MemoryDocument(facts=(OSLO, fact(UPLOAD, id="n1"), DOG)))
 
     assert contents(result.memory) == ["Lives in Oslo.", "Has a dog."]
     assert result.refused == (Refusal(item=UPLOAD, reason=REASON),)
@@ -26,7 +26,7 @@ def test_what_was_in_the_memory_before_stays() -> None:
     """An update answers for what it wrote; `memgraph audit` looks at the rest."""
     old = fact(UPLOAD, id="f3")
 
-    result = scrub(Memory(facts=(old,)), Memory(facts=(old.model_copy(update={"confirmations": 1}),)))
+    result = scrub(MemoryDocument(facts=(old,)), MemoryDocument(facts=(old.model_copy(update={"confirmations": 1}),)))
 
     assert contents(result.memory) == [UPLOAD]
     assert result.refused == ()
@@ -34,7 +34,7 @@ def test_what_was_in_the_memory_before_stays() -> None:
 
 def test_a_known_id_with_a_new_text_is_new() -> None:
     """A client may have edited the stage between the nodes."""
-    result = scrub(Memory(facts=(OSLO,)), Memory(facts=(OSLO.model_copy(update={"content": UPLOAD}),)))
+    result = scrub(MemoryDocument(facts=(OSLO,)), MemoryDocument(facts=(OSLO.model_copy(update={"content": UPLOAD}),)))
 
     assert result.memory.facts == ()
 
@@ -43,16 +43,16 @@ def test_a_manual_fact_stays() -> None:
     """A reviewer may write what they like."""
     written = fact(UPLOAD, id="n1", source="manual")
 
-    result = scrub(Memory(), Memory(facts=(written,)))
+    result = scrub(MemoryDocument(), MemoryDocument(facts=(written,)))
 
     assert (result.memory.facts, result.refused) == ((written,), ())
 
 
 def test_a_memory_without_uploads_is_returned_unchanged() -> None:
     """And nothing is reported."""
-    after = Memory(facts=(OSLO, DOG)).with_section("top_of_mind", Section(summary="Tea."))
+    after = MemoryDocument(facts=(OSLO, DOG)).with_section("top_of_mind", Section(summary="Tea."))
 
-    result = scrub(Memory(), after)
+    result = scrub(MemoryDocument(), after)
 
     assert (result.memory, result.refused) == (after, ())
 
@@ -62,7 +62,7 @@ def test_what_a_removed_fact_replaced_is_restored() -> None:
     upload = fact(UPLOAD, id="n1", replaces=("f2", "f1"))
     kept = fact("Has a cat.", id="f3")
 
-    result = scrub(Memory(facts=(OSLO, DOG, kept)), Memory(facts=(kept, upload)))
+    result = scrub(MemoryDocument(facts=(OSLO, DOG, kept)), MemoryDocument(facts=(kept, upload)))
 
     assert result.memory.facts == (OSLO, DOG, kept)
 
@@ -72,7 +72,7 @@ def test_what_another_kept_fact_replaced_stays_gone() -> None:
     upload = fact(UPLOAD, id="n1", replaces=("f1", "f2"))
     rome = fact("Lives in Rome.", id="n2", replaces=("f1",))
 
-    result = scrub(Memory(facts=(OSLO, DOG)), Memory(facts=(upload, rome)))
+    result = scrub(MemoryDocument(facts=(OSLO, DOG)), MemoryDocument(facts=(upload, rome)))
 
     assert result.memory.facts == (DOG, rome)
 
@@ -82,7 +82,7 @@ def test_what_is_still_there_is_not_restored_twice() -> None:
     written = fact("Lives in Oslo.", id="f1", source="manual")
     upload = fact(UPLOAD, id="n1", replaces=("f1",))
 
-    result = scrub(Memory(facts=(written,)), Memory(facts=(written, upload)))
+    result = scrub(MemoryDocument(facts=(written,)), MemoryDocument(facts=(written, upload)))
 
     assert result.memory.facts == (written,)
 
@@ -91,7 +91,7 @@ def test_facts_that_were_removed_for_another_reason_stay_gone() -> None:
     """Only what the removed fact replaced comes back; an id that never existed does not."""
     upload = fact(UPLOAD, id="n1", replaces=("f2", "f_unknown"))
 
-    result = scrub(Memory(facts=(OSLO, DOG)), Memory(facts=(upload,)))
+    result = scrub(MemoryDocument(facts=(OSLO, DOG)), MemoryDocument(facts=(upload,)))
 
     assert result.memory.facts == (DOG,)
 
@@ -100,12 +100,12 @@ def test_facts_stay_gone_without_any_upload() -> None:
     """No removed fact, no restoration."""
     rome = fact("Lives in Rome.", id="n1", replaces=("f1",))
 
-    assert scrub(Memory(facts=(OSLO,)), Memory(facts=(rome,))).memory.facts == (rome,)
+    assert scrub(MemoryDocument(facts=(OSLO,)), MemoryDocument(facts=(rome,))).memory.facts == (rome,)
 
 
 def test_a_summary_loses_the_sentence() -> None:
     """The rest of the new text and its time stay."""
-    before = Memory().with_section("work_context", Section(summary="Old.", updated_at="2025-01-01T00:00:00Z"))
+    before = MemoryDocument().with_section("work_context", Section(summary="Old.", updated_at="2025-01-01T00:00:00Z"))
     new = Section(summary=f"Engineer. {UPLOAD} Likes tea.", updated_at="2026-01-01T00:00:00Z")
 
     result = scrub(before, before.with_section("work_context", new))
@@ -117,7 +117,7 @@ def test_a_summary_loses_the_sentence() -> None:
 def test_a_summary_of_nothing_else_keeps_its_old_text() -> None:
     """And its old time."""
     old = Section(summary="Old.", updated_at="2025-01-01T00:00:00Z")
-    before = Memory().with_section("recent_months", old)
+    before = MemoryDocument().with_section("recent_months", old)
 
     result = scrub(before, before.with_section("recent_months", Section(summary=UPLOAD, updated_at="2026")))
 
@@ -127,7 +127,7 @@ def test_a_summary_of_nothing_else_keeps_its_old_text() -> None:
 
 def test_an_unchanged_summary_is_not_touched() -> None:
     """It was there before."""
-    memory = Memory().with_section("work_context", Section(summary=UPLOAD))
+    memory = MemoryDocument().with_section("work_context", Section(summary=UPLOAD))
 
     assert scrub(memory, memory) == (memory, ())
 
@@ -135,9 +135,9 @@ def test_an_unchanged_summary_is_not_touched() -> None:
 @pytest.mark.parametrize(("edited", "kept"), [(("work_context",), UPLOAD), (("top_of_mind",), ""), ((), "")])
 def test_a_summary_that_a_reviewer_wrote_stays(edited: tuple[str, ...], kept: str) -> None:
     """The others are scrubbed."""
-    after = Memory().with_section("work_context", Section(summary=UPLOAD))
+    after = MemoryDocument().with_section("work_context", Section(summary=UPLOAD))
 
-    result = scrub(Memory(), after, edited_by_user=edited)
+    result = scrub(MemoryDocument(), after, edited_by_user=edited)
 
     assert result.memory.user.work_context.summary == kept
 
@@ -145,16 +145,20 @@ def test_a_summary_that_a_reviewer_wrote_stays(edited: tuple[str, ...], kept: st
 def test_facts_and_summaries_are_reported_in_order() -> None:
     """Facts first."""
     after = (
-        Memory(facts=(fact(UPLOAD),))
+        MemoryDocument(facts=(fact(UPLOAD),))
         .with_section("recent_months", Section(summary=UPLOAD))
         .with_section("work_context", Section(summary=UPLOAD))
     )
 
-    assert [refusal.item for refusal in scrub(Memory(), after).refused] == [UPLOAD, "work_context", "recent_months"]
+    assert [refusal.item for refusal in scrub(MemoryDocument(), after).refused] == [
+        UPLOAD,
+        "work_context",
+        "recent_months",
+    ]
 
 
 def test_what_a_dropped_fact_replaced_is_not_past() -> None:
-    before = Memory(facts=(fact("Has a dog.", id="f1"),))
+    before = MemoryDocument(facts=(fact("Has a dog.", id="f1"),))
     new = fact("Uploaded a photo of a dog.", id="f2", replaces=("f1",))
     after = end_facts(before, {"f1"}, "superseded", at=AT, by="f2", limit=10).with_facts((new,))
 

@@ -6,7 +6,7 @@ import pytest
 from update_values import addition, contents, draft, fact, update
 
 from memgraph.editing import accept_quarantined
-from memgraph.models import Evidence, Fact, Memory
+from memgraph.models import Evidence, Fact, MemoryDocument
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
 from memgraph.rules.supersede import supersede
@@ -19,14 +19,14 @@ LISBON = fact("Lives in Lisbon.", id="f1", said_at=APRIL)
 def superseded(known: Fact, new: str, **fields: object) -> bool:
     """Return whether *known* is past after *new* was learned."""
     changes = update(additions=(addition(new, id="n1", **({"said_at": MAY} | fields)),))
-    return bool(apply(changes, Memory(facts=(known,)), TRUSTING).memory.past)
+    return bool(apply(changes, MemoryDocument(facts=(known,)), TRUSTING).memory.past)
 
 
 def test_a_fact_with_another_value_of_its_slot_is_past() -> None:
     """The model forgot to name what its fact replaces."""
     changes = update(additions=(addition("Lives in Porto.", id="n1", said_at=MAY),))
 
-    memory = apply(changes, Memory(facts=(LISBON,)), TRUSTING, shown_ids=frozenset()).memory
+    memory = apply(changes, MemoryDocument(facts=(LISBON,)), TRUSTING, shown_ids=frozenset()).memory
 
     assert [(known.content, known.slot, known.replaces) for known in memory.facts] == [
         ("Lives in Porto.", "home", ("f1",))
@@ -95,7 +95,7 @@ def test_what_was_said_before_the_current_fact_is_past_itself() -> None:
     """An older conversation is learned from after a newer one."""
     changes = update(additions=(addition("Lives in Rome.", id="n1", said_at=MARCH),))
 
-    memory = apply(changes, Memory(facts=(LISBON,)), TRUSTING).memory
+    memory = apply(changes, MemoryDocument(facts=(LISBON,)), TRUSTING).memory
 
     assert contents(memory) == ["Lives in Lisbon."]
     assert [(past.content, past.ended_by, past.ended_at) for past in memory.past] == [("Lives in Rome.", "f1", APRIL)]
@@ -111,7 +111,7 @@ def test_of_two_additions_the_one_said_later_wins() -> None:
         )
     )
 
-    memory = apply(changes, Memory(), TRUSTING).memory
+    memory = apply(changes, MemoryDocument(), TRUSTING).memory
 
     assert contents(memory) == ["Lives in Porto."]
     assert [past.content for past in memory.past] == ["Lives in Lisbon."]
@@ -126,7 +126,7 @@ def test_two_values_said_at_once_are_both_kept() -> None:
         )
     )
 
-    assert contents(apply(changes, Memory(), TRUSTING).memory) == ["Works at Acme.", "Works at Globex."]
+    assert contents(apply(changes, MemoryDocument(), TRUSTING).memory) == ["Works at Acme.", "Works at Globex."]
 
 
 def test_a_plan_ends_nothing_yet() -> None:
@@ -138,7 +138,7 @@ def test_a_manual_fact_is_replaced_only_if_a_person_agrees() -> None:
     own = fact("Lives in Lisbon.", id="own", source="manual", created_at=APRIL)
     changes = update(additions=(addition("Lives in Porto.", id="n1", said_at=MAY),))
 
-    memory = apply(changes, Memory(facts=(own,)), TRUSTING).memory
+    memory = apply(changes, MemoryDocument(facts=(own,)), TRUSTING).memory
 
     (held,) = memory.quarantine
     assert (contents(memory), held.reason) == (["Lives in Lisbon."], "a person wrote otherwise: Lives in Lisbon.")
@@ -150,7 +150,7 @@ def test_a_model_that_replaces_a_manual_fact_asks_too() -> None:
     own = fact("Plays chess.", id="own", source="manual", created_at=APRIL)
     proposed = addition("Gave up chess.", id="n1", said_at=MAY, replaces=("own",))
 
-    memory = apply(update(additions=(proposed,)), Memory(facts=(own,)), TRUSTING).memory
+    memory = apply(update(additions=(proposed,)), MemoryDocument(facts=(own,)), TRUSTING).memory
 
     assert (contents(memory), len(memory.quarantine)) == (["Plays chess."], 1)
 
@@ -159,7 +159,7 @@ def test_what_a_reviewer_wrote_stands_beside_a_manual_fact() -> None:
     own = fact("Lives in Lisbon.", id="own", source="manual", created_at=APRIL)
     proposed = addition("Lives in Porto.", id="n1", said_at=MAY, edited_by_user=True)
 
-    result = supersede(draft(Memory(facts=(own,)), additions=(proposed,)))
+    result = supersede(draft(MemoryDocument(facts=(own,)), additions=(proposed,)))
 
     assert (len(result.changes.additions), result.quarantined) == (1, ())
 

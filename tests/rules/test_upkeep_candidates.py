@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 from update_values import fact
 
-from memgraph import Fact, Memory, Policy
+from memgraph import Fact, MemoryDocument, Policy
 from memgraph.models import Candidate, PastFact, Section, Upkeep
 from memgraph.rules.upkeep_candidates import MAX_GROUP, find_candidates, stale_periods
 
@@ -17,7 +17,7 @@ OLD = "2024-05-01T00:00:00Z"
 
 
 def found(*facts: Fact, policy: Policy | None = None, asked: tuple[str, ...] = ()) -> tuple[Candidate, ...]:
-    return find_candidates(Memory(facts=facts, upkeep=Upkeep(asked=asked)), policy or Policy(), TODAY)
+    return find_candidates(MemoryDocument(facts=facts, upkeep=Upkeep(asked=asked)), policy or Policy(), TODAY)
 
 
 def test_a_memory_without_candidates_has_none() -> None:
@@ -102,7 +102,7 @@ def test_each_kind_lives_as_long_as_the_policy_says() -> None:
 
 def test_a_stale_fact_is_asked_about_again_after_the_same_time() -> None:
     """What was kept once does not hold for ever."""
-    memory = Memory(facts=(fact("Wants to sail.", id="a", category="goal", created_at=OLD),))
+    memory = MemoryDocument(facts=(fact("Wants to sail.", id="a", category="goal", created_at=OLD),))
     (first,) = find_candidates(memory, Policy(), date(2025, 1, 1))
     memory = memory.model_copy(update={"upkeep": Upkeep(asked=(first.digest,))})
 
@@ -113,7 +113,7 @@ def test_a_stale_fact_is_asked_about_again_after_the_same_time() -> None:
 def test_summaries_left_to_the_upkeep_are_asked_about_if_something_was_learned_since() -> None:
     """Once; the next time when something more was learned."""
     facts = fact("Has a cat.", id="a", created_at=OLD), fact("Sails.", id="b", created_at="2026-04-01T00:00:00Z")
-    memory = Memory(facts=facts).with_section("top_of_mind", Section(summary="Cat.", updated_at=OLD))
+    memory = MemoryDocument(facts=facts).with_section("top_of_mind", Section(summary="Cat.", updated_at=OLD))
     policy = Policy(summaries="upkeep", stale_days=NEVER)
 
     (asked,) = find_candidates(memory, policy, TODAY)
@@ -129,7 +129,7 @@ def test_outdated_summaries_are_asked_about_whoever_writes_them() -> None:
     home = PastFact(
         id="a", content="Lives in Lisbon.", ended_at="2026-04-01T00:00:00Z", ended_by="b", reason="superseded"
     )
-    memory = Memory(facts=(new,), past=(home,)).with_section(
+    memory = MemoryDocument(facts=(new,), past=(home,)).with_section(
         "personal_context", Section(summary="Lives in Lisbon.", updated_at=OLD)
     )
 

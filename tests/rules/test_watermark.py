@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from update_values import AT, draft, turn
 
-from memgraph.models import Memory, Turn, Watermark
+from memgraph.models import MemoryDocument, Turn, Watermark
 from memgraph.policy import Policy
 from memgraph.rules.watermark import (
     advance,
@@ -240,10 +240,10 @@ def test_what_turns_cost_at_most_changes_no_batch(drawn: list[tuple[str, int, in
     assert batch == first_batch(turns, 1_000, lambda each: costs[int(each.id)])
 
 
-def threads(*times: str) -> Memory:
+def threads(*times: str) -> MemoryDocument:
     """A memory with threads t0, t1... that were learned at these times."""
     marks = {f"t{index}": Watermark(last_message_id="m", at=time) for index, time in enumerate(times)}
-    return Memory(threads=marks)
+    return MemoryDocument(threads=marks)
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(1, []), (2, ["t1"]), (3, ["t1", "t2"]), (4, ["t0", "t1", "t2"])])
@@ -264,7 +264,7 @@ def test_the_thread_of_the_update_does_not_count_twice() -> None:
 
 def test_the_rule_learns_the_messages_of_the_update() -> None:
     """With the update's time, and as many ids as the policy keeps."""
-    memory = Memory(threads={"t1": Watermark(last_message_id="m0")})
+    memory = MemoryDocument(threads={"t1": Watermark(last_message_id="m0")})
 
     after = advance_watermark(draft(memory, Policy(thread_mark_ids=2))).memory
 

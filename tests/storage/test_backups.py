@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from memgraph import Fact, Memory, Scope, Settings
+from memgraph import Fact, MemoryDocument, Scope, Settings
 from memgraph.api.services import Services
 from memgraph.storage.backups import Backups, new_name
 
 LONG_AGO = "20200101T000000000000Z.json"
-MEMORY = Memory(facts=(Fact(content="Likes tea."),))
+MEMORY = MemoryDocument(facts=(Fact(content="Likes tea."),))
 
 
 def save_another(folder: Path) -> None:

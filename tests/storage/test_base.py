@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import ChangeOrigin, Deletion, Episode, Fact, Memory, Scope, Watermark
+from memgraph.models import ChangeOrigin, Deletion, Episode, Fact, MemoryDocument, Scope, Watermark
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage
 from memgraph.storage.document import (
@@ -22,10 +22,10 @@ ADA = Scope("ada")
 BOT = Scope("ada", "bot")
 FIRST = Deletion(revision=2, at="2026-01-01T00:00:00Z")
 SECOND = Deletion(revision=5, at="2026-02-01T00:00:00Z")
-KNOWN = Memory(facts=(Fact(content="Works on engines."),), threads={"t1": Watermark(last_message_id="m1")})
+KNOWN = MemoryDocument(facts=(Fact(content="Works on engines."),), threads={"t1": Watermark(last_message_id="m1")})
 
 
-def at_revision(revision: int, deletion: Deletion | None = None) -> Memory:
+def at_revision(revision: int, deletion: Deletion | None = None) -> MemoryDocument:
     return KNOWN.model_copy(update={"revision": revision, "forgotten": deletion})
 
 
@@ -33,17 +33,17 @@ class CachingStorage(MemoryStorage):
     """A storage with two methods whose `load` returns what it loaded first."""
 
     def __init__(self) -> None:
-        self.stored: dict[Scope, Memory] = {}
-        self.cached: dict[Scope, Memory] = {}
+        self.stored: dict[Scope, MemoryDocument] = {}
+        self.cached: dict[Scope, MemoryDocument] = {}
         self.attempts = 0
 
-    def load(self, scope: Scope) -> Memory:
+    def load(self, scope: Scope) -> MemoryDocument:
         return self.cached.setdefault(scope, self.reload(scope))
 
-    def reload(self, scope: Scope) -> Memory:
+    def reload(self, scope: Scope) -> MemoryDocument:
         return load_with_fallback(scope, self.stored.get)
 
-    def save(self, scope: Scope, memory: Memory) -> Memory:
+    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
         self.attempts += 1
         assert self.attempts < 10, "each attempt is based on the same outdated revision"
         self.stored[scope] = next_revision(scope, self.stored.get(scope), memory)
@@ -72,7 +72,7 @@ def test_a_tombstone_of_an_agent_hides_the_shared_memory() -> None:
 
 
 @pytest.mark.parametrize(("stored", "revision"), [(None, 1), (at_revision(3), 2), (at_revision(3), 4)])
-def test_only_the_latest_revision_can_be_saved(stored: Memory | None, revision: int) -> None:
+def test_only_the_latest_revision_can_be_saved(stored: MemoryDocument | None, revision: int) -> None:
     with pytest.raises(RevisionConflictError):
         next_revision(ADA, stored, at_revision(revision))
 
@@ -121,7 +121,7 @@ def test_a_memory_that_was_saved_after_the_deletion_is_not_deleted() -> None:
 def test_a_damaged_document_is_not_deleted() -> None:
     """It is listed, so that someone repairs it."""
 
-    def read() -> Memory:
+    def read() -> MemoryDocument:
         raise DamagedMemoryError("here", "it is not JSON")
 
     assert not is_deleted(read)
@@ -150,7 +150,7 @@ def test_the_default_deletion_also_deletes_what_is_saved_meanwhile() -> None:
 
         writes = 1
 
-        def save(self, scope: Scope, memory: Memory) -> Memory:
+        def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
             if self.writes:
                 self.writes -= 1
                 super().save(scope, KNOWN)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memgraph.errors import ForgottenError, RevisionConflictError
-from memgraph.models import CATEGORIES, Deletion, Fact, Memory, Scope, Section, Watermark
+from memgraph.models import CATEGORIES, Deletion, Fact, MemoryDocument, Scope, Section, Watermark
 from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ SHARED_BY_PROCESSES = ("file", "sqlite", "postgresql")
 
 ADA = Scope("ada")
 BOT = Scope("ada", "bot")
-KNOWN = Memory(facts=(Fact(content="Works on engines."),), threads={"t1": Watermark(last_message_id="m1")})
+KNOWN = MemoryDocument(facts=(Fact(content="Works on engines."),), threads={"t1": Watermark(last_message_id="m1")})
 
 
-def contents(memory: Memory) -> list[str]:
+def contents(memory: MemoryDocument) -> list[str]:
     return [fact.content for fact in memory.facts]
 
 
@@ -46,7 +46,7 @@ def learn(storage: MemoryStorage, content: str, scope: Scope = ADA) -> None:
 
 
 def test_a_missing_memory_is_empty_and_at_revision_0(storage: MemoryStorage) -> None:
-    assert storage.load(ADA) == Memory()
+    assert storage.load(ADA) == MemoryDocument()
 
 
 def test_loading_writes_nothing(storage: MemoryStorage, tmp_path: Path) -> None:
@@ -77,13 +77,15 @@ def test_a_saved_memory_is_loaded_unchanged(storage: MemoryStorage) -> None:
 
 
 def test_each_save_raises_the_revision_by_one(storage: MemoryStorage) -> None:
-    assert storage.save(ADA, storage.save(ADA, Memory())).revision == 2
+    assert storage.save(ADA, storage.save(ADA, MemoryDocument())).revision == 2
 
 
 def test_any_text_survives(storage: MemoryStorage) -> None:
     text = "喜欢 Python，😀👩‍👩‍👧 \0 \x1b \u2028 \ufeff </memory> \"'\\ \r\n"
 
-    storage.save(ADA, Memory(facts=(Fact(id="f", content=text),)).with_section("top_of_mind", Section(summary=text)))
+    storage.save(
+        ADA, MemoryDocument(facts=(Fact(id="f", content=text),)).with_section("top_of_mind", Section(summary=text))
+    )
 
     loaded = storage.load(ADA)
     assert (contents(loaded), loaded.user.top_of_mind.summary) == ([text], text)
@@ -91,7 +93,7 @@ def test_any_text_survives(storage: MemoryStorage) -> None:
 
 def test_unknown_keys_survive(storage: MemoryStorage) -> None:
     """Another program, or a later version, may store its own keys in the document."""
-    given = Memory.model_validate(
+    given = MemoryDocument.model_validate(
         {
             "mood": {"now": ["fine", 1, None]},
             "user": {"hat": "red", "workContext": {"summary": "x", "weight": 2}},
@@ -107,7 +109,7 @@ def test_unknown_keys_survive(storage: MemoryStorage) -> None:
 
 def test_an_unpaired_surrogate_does_not_prevent_a_save(storage: MemoryStorage) -> None:
     """Models sometimes truncate emoji; UTF-8 cannot encode half of one."""
-    saved = storage.save(ADA, Memory(facts=(Fact(id="f", content="cut \ud83d"),), note=["\udc00"]))
+    saved = storage.save(ADA, MemoryDocument(facts=(Fact(id="f", content="cut \ud83d"),), note=["\udc00"]))
 
     assert contents(storage.load(ADA)) == ["cut \ufffd"]
     assert storage.load(ADA) == saved
@@ -115,7 +117,7 @@ def test_an_unpaired_surrogate_does_not_prevent_a_save(storage: MemoryStorage) -
 
 def test_scopes_do_not_mix(storage: MemoryStorage) -> None:
     for scope in (ADA, BOT, Scope("bob"), Scope("default"), Scope("default", "bot")):
-        storage.save(scope, Memory(facts=(Fact(content=str(scope)),)))
+        storage.save(scope, MemoryDocument(facts=(Fact(content=str(scope)),)))
 
     assert contents(storage.load(BOT)) == [str(BOT)]
     assert contents(storage.load(Scope("default"))) == ["'default'"]
@@ -130,8 +132,8 @@ def test_scopes_do_not_mix(storage: MemoryStorage) -> None:
     ],
 )
 def test_any_valid_user_id_works(storage: MemoryStorage, user_id: str) -> None:
-    storage.save(Scope("a"), Memory(facts=(Fact(content="of a"),)))
-    storage.save(Scope(user_id), Memory(facts=(Fact(content="odd"),)))
+    storage.save(Scope("a"), MemoryDocument(facts=(Fact(content="of a"),)))
+    storage.save(Scope(user_id), MemoryDocument(facts=(Fact(content="odd"),)))
 
     assert contents(storage.load(Scope(user_id))) == ["odd"]
     assert contents(storage.load(Scope("a"))) == ["of a"]
@@ -151,7 +153,7 @@ facts = st.builds(
     own_key=values,
 )
 memories = st.builds(
-    Memory,
+    MemoryDocument,
     facts=st.lists(facts, max_size=4, unique_by=lambda fact: fact.id).map(tuple),
     threads=st.dictionaries(texts, st.builds(Watermark, last_message_id=texts, message_ids=st.tuples(texts))),
     revision=st.just(0),
@@ -161,7 +163,7 @@ memories = st.builds(
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(memory=memories)
-def test_any_memory_survives(storage: MemoryStorage, memory: Memory) -> None:
+def test_any_memory_survives(storage: MemoryStorage, memory: MemoryDocument) -> None:
     current = storage.load(ADA)
     saved = storage.save(ADA, memory.model_copy(update={"revision": current.revision}))
 
@@ -202,14 +204,14 @@ def test_a_revision_of_a_missing_memory_is_a_conflict(storage: MemoryStorage) ->
     with pytest.raises(RevisionConflictError):
         storage.save(ADA, KNOWN.model_copy(update={"revision": 3}))
 
-    assert storage.load(ADA) == Memory()
+    assert storage.load(ADA) == MemoryDocument()
 
 
 def test_a_lost_save_changes_nothing(storage: MemoryStorage) -> None:
     saved = storage.save(ADA, KNOWN)
 
     with pytest.raises(RevisionConflictError):
-        storage.save(ADA, Memory())
+        storage.save(ADA, MemoryDocument())
 
     assert storage.load(ADA) == saved
 
@@ -244,7 +246,7 @@ def test_8_processes_lose_none_of_50_updates_each(
 
 def test_a_reader_never_sees_a_partial_save(storage: MemoryStorage) -> None:
     """Readers do not wait, and see complete revisions in order."""
-    storage.save(ADA, Memory(note=0))
+    storage.save(ADA, MemoryDocument(note=0))
     stop = threading.Event()
 
     def read() -> list[tuple[int, int]]:
@@ -320,7 +322,7 @@ def test_nor_after_a_save_that_lost_the_deletion(storage: MemoryStorage) -> None
     loaded = storage.save(ADA, KNOWN)
     deleted = storage.delete(ADA)
 
-    saved = storage.save(ADA, Memory(revision=deleted.revision))
+    saved = storage.save(ADA, MemoryDocument(revision=deleted.revision))
 
     assert saved.forgotten == storage.load(ADA).forgotten == deleted.forgotten
     with pytest.raises(ForgottenError):
@@ -427,7 +429,7 @@ def test_learning_writes_the_agents_own_memory(storage: MemoryStorage) -> None:
 
 
 def test_an_agent_with_a_memory_reads_no_other(storage: MemoryStorage) -> None:
-    storage.save(BOT, Memory())
+    storage.save(BOT, MemoryDocument())
     storage.save(ADA, KNOWN)
 
     assert storage.load(BOT).is_empty

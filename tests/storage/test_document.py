@@ -7,12 +7,12 @@ import json
 import pytest
 
 from memgraph.errors import DamagedMemoryError
-from memgraph.models import Fact, Memory
+from memgraph.models import Fact, MemoryDocument
 from memgraph.storage.document import DocumentCache, decode, encode, serialize
 
 
 def test_a_document_is_readable_json() -> None:
-    text = encode(Memory(facts=(Fact(id="f1", content="喜欢茶", created_at="2026-06-11T16:47:59Z"),))).decode()
+    text = encode(MemoryDocument(facts=(Fact(id="f1", content="喜欢茶", created_at="2026-06-11T16:47:59Z"),))).decode()
 
     assert text.startswith('{\n  "version": "1.0",\n  "revision": 0,\n  "lastUpdated": ""')
     assert '      "content": "喜欢茶",\n' in text
@@ -20,7 +20,7 @@ def test_a_document_is_readable_json() -> None:
 
 
 def test_known_keys_are_camel_case_and_unknown_ones_unchanged() -> None:
-    data = json.loads(encode(Memory.model_validate({"my_key": 1})))
+    data = json.loads(encode(MemoryDocument.model_validate({"my_key": 1})))
 
     assert {"lastUpdated", "my_key"} <= data.keys()
     assert data["user"].keys() == {"workContext", "personalContext", "topOfMind"}
@@ -29,7 +29,7 @@ def test_known_keys_are_camel_case_and_unknown_ones_unchanged() -> None:
 @pytest.mark.parametrize("data", [b"{}", b'{"facts": null, "user": null}', b'\xef\xbb\xbf{"version": "1.0"}\r\n'])
 def test_older_formats_are_decoded(data: bytes) -> None:
     """Windows editors write a byte order mark."""
-    assert decode(data, "here") == Memory()
+    assert decode(data, "here") == MemoryDocument()
 
 
 def test_escaped_unpaired_surrogates_are_decoded() -> None:
@@ -72,7 +72,7 @@ def test_the_error_never_quotes_the_document() -> None:
 
 
 def test_serializing_returns_the_memory_as_it_will_be_loaded() -> None:
-    memory, data = serialize(Memory(facts=(Fact(id="f", content="\ud83d\ude00 \ude00"),)))
+    memory, data = serialize(MemoryDocument(facts=(Fact(id="f", content="\ud83d\ude00 \ude00"),)))
 
     assert memory.facts[0].content == "😀 \ufffd"
     assert decode(data, "here") == memory

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memgraph.errors import ForgottenError, RevisionConflictError
-from memgraph.models import Episode, Fact, Memory, Scope, timestamp
+from memgraph.models import Episode, Fact, MemoryDocument, Scope, timestamp
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.storage.document import tombstone
@@ -116,7 +116,7 @@ def test_unchanged_episodes_are_the_same_object(storage: MemoryStorage) -> None:
 def test_episodes_are_no_document(storage: MemoryStorage) -> None:
     storage.append_episodes(ADA, [said("e")], POLICY)
 
-    assert storage.load(ADA) == Memory()
+    assert storage.load(ADA) == MemoryDocument()
 
 
 def test_a_scope_with_episodes_only_is_listed(storage: MemoryStorage) -> None:
@@ -261,7 +261,7 @@ def test_a_deletion_removes_the_episodes(storage: MemoryStorage) -> None:
 
 def test_so_does_a_saved_tombstone(storage: MemoryStorage) -> None:
     """A deletion that is based on a revision, such as that of an HTTP request."""
-    saved = storage.save(ADA, Memory(facts=(Fact(content="Likes tea."),)))
+    saved = storage.save(ADA, MemoryDocument(facts=(Fact(content="Likes tea."),)))
     storage.append_episodes(ADA, [said("e1")], POLICY)
     deletion = tombstone(saved).model_copy(update={"revision": saved.revision})
 
@@ -294,7 +294,7 @@ def test_deleted_episodes_do_not_remain_on_disk(storage: MemoryStorage, tmp_path
 
 def test_episodes_from_before_a_deletion_are_not_appended_after_it(storage: MemoryStorage) -> None:
     """A run may wait for review for days, and must not bring back what its user deleted."""
-    loaded = storage.save(ADA, Memory(facts=(Fact(content="Works on engines."),)))
+    loaded = storage.save(ADA, MemoryDocument(facts=(Fact(content="Works on engines."),)))
     deleted = storage.delete(ADA)
 
     with pytest.raises(ForgottenError):
@@ -308,7 +308,7 @@ def test_episodes_from_before_a_deletion_are_not_appended_after_it(storage: Memo
 
 
 def test_episodes_are_saved_with_a_memory_unless_it_was_deleted(storage: MemoryStorage) -> None:
-    saved = storage.save_with_episodes(ADA, Memory(facts=(Fact(content="Likes tea."),)), [said("e1")], POLICY)
+    saved = storage.save_with_episodes(ADA, MemoryDocument(facts=(Fact(content="Likes tea."),)), [said("e1")], POLICY)
     at_first = storage.load(ADA), [episode.id for episode in storage.episodes(ADA)]
     storage.delete(ADA)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memgraph.errors import DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.storage import file, open_storage
 from memgraph.storage.atomic_file import locked, replace
 from memgraph.storage.file import FileStorage
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ADA = Scope("ada")
 BOT = Scope("ada", "bot")
-KNOWN = Memory(facts=(Fact(content="Works on engines."),))
+KNOWN = MemoryDocument(facts=(Fact(content="Works on engines."),))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def edit(document: Path, **changes: Any) -> bytes:
     return document.read_bytes()
 
 
-def note(memory: Memory) -> object:
+def note(memory: MemoryDocument) -> object:
     return (memory.model_extra or {}).get("note")
 
 
@@ -276,7 +276,7 @@ def test_an_edit_during_a_deletion_is_deleted_too(
 
 def test_a_removed_document_reads_as_missing(storage: FileStorage, document: Path) -> None:
     storage.save(ADA, KNOWN)
-    loaded = storage.save(BOT, Memory(note="the bot's"))
+    loaded = storage.save(BOT, MemoryDocument(note="the bot's"))
     (document.parent / "agents" / "bot" / "memory.json").unlink()
 
     assert storage.load(BOT).facts == KNOWN.facts
@@ -379,7 +379,7 @@ def test_a_loaded_edit_becomes_the_last_good_version(storage: FileStorage, docum
 
     document.write_text("oops")
 
-    assert note(Memory.model_validate_json(document.with_name("memory.json.last").read_bytes())) == "manual"
+    assert note(MemoryDocument.model_validate_json(document.with_name("memory.json.last").read_bytes())) == "manual"
 
 
 def test_a_damaged_agent_document_does_not_fall_back_to_the_shared_one(storage: FileStorage, document: Path) -> None:

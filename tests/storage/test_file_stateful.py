@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Memory, Scope
+from memgraph.models import MemoryDocument, Scope
 from memgraph.storage.file import FileStorage
 
 ADA = Scope("ada")
@@ -42,13 +42,13 @@ class ManualEdits(RuleBasedStateMachine):
         return json.loads(self.document.read_bytes()).get("note") if self.document.exists() else None
 
     @rule(target=loaded, who=writers)
-    def load(self, who: int) -> tuple[Memory, int]:
+    def load(self, who: int) -> tuple[MemoryDocument, int]:
         memory = self.instances[who].load(ADA)
         assert (memory.model_extra or {}).get("note") == self.note_on_disk()
         return memory, self.deletions
 
     @rule(who=writers, given=loaded)
-    def save(self, who: int, given: tuple[Memory, int]) -> None:
+    def save(self, who: int, given: tuple[MemoryDocument, int]) -> None:
         memory, deletions = given
         there, note = self.note_on_disk(), next(self.notes)
 
@@ -59,7 +59,7 @@ class ManualEdits(RuleBasedStateMachine):
         if deletions < self.fence:
             assert refusal is ForgottenError
 
-    def try_to_save(self, who: int, memory: Memory) -> type[StorageError] | None:
+    def try_to_save(self, who: int, memory: MemoryDocument) -> type[StorageError] | None:
         try:
             self.instances[who].save(ADA, memory)
         except (ForgottenError, RevisionConflictError) as error:

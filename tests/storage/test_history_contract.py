@@ -9,7 +9,7 @@ import pytest
 
 from memgraph.errors import RevisionConflictError
 from memgraph.history.diff import reverse
-from memgraph.models import ChangeOrigin, Fact, Memory, Revision, Scope
+from memgraph.models import ChangeOrigin, Fact, MemoryDocument, Revision, Scope
 from memgraph.policy import Policy
 from memgraph.storage import MemoryStorage, open_storage, revisions
 from memgraph.storage.revisions import recorded_as
@@ -25,7 +25,7 @@ BOT = Scope("ada", "bot")
 PERSISTENT = ("file", "sqlite", "postgresql")
 
 
-def learn(storage: MemoryStorage, content: str, scope: Scope = ADA) -> Memory:
+def learn(storage: MemoryStorage, content: str, scope: Scope = ADA) -> MemoryDocument:
     memory = storage.load(scope)
     return storage.save(scope, memory.with_facts((*memory.facts, Fact(content=content))))
 
@@ -78,7 +78,7 @@ def test_the_number_of_revisions_can_be_limited(storage: MemoryStorage) -> None:
 
 
 def test_every_earlier_document_follows_from_the_history(storage: MemoryStorage) -> None:
-    documents = [storage.save(ADA, Memory())]
+    documents = [storage.save(ADA, MemoryDocument())]
     for number in range(4):
         facts = documents[-1].facts[number % 2 :]
         documents.append(storage.save(ADA, documents[-1].with_facts((*facts, Fact(content=f"{number} \0 é")))))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memgraph.errors import StorageError
-from memgraph.models import ChangeOrigin, Fact, Memory, Scope
+from memgraph.models import ChangeOrigin, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage import atomic_file, file, history_file
 from memgraph.storage.file import FileStorage
@@ -26,7 +26,7 @@ def history(tmp_path: Path) -> Path:
     return tmp_path / "users" / "ada" / "history.jsonl"
 
 
-def learn(storage: FileStorage, content: str) -> Memory:
+def learn(storage: FileStorage, content: str) -> MemoryDocument:
     memory = storage.load(ADA)
     return storage.save(ADA, memory.with_facts((*memory.facts, Fact(content=content))))
 

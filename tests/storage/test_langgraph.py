@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 
 from memgraph import build_graph
 from memgraph.errors import ConfigError, DamagedMemoryError, RevisionConflictError, StorageError
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.storage import open_storage
 from memgraph.storage.langgraph import LangGraphStorage
 from memgraph.testing import ScriptedModel, update_answer
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ADA = Scope("ada")
-KNOWN = Memory(facts=(Fact(id="f", content="Works on engines."),))
+KNOWN = MemoryDocument(facts=(Fact(id="f", content="Works on engines."),))
 
 
 def learn(storage: LangGraphStorage, content: str) -> None:
@@ -69,14 +69,14 @@ def test_a_memory_is_an_item_below_user_and_agent() -> None:
     }
     item = store.get(("memgraph", "ada", "=shared"), "memory")
     assert item
-    assert Memory.model_validate_json(item.value["document"]).facts == KNOWN.facts
+    assert MemoryDocument.model_validate_json(item.value["document"]).facts == KNOWN.facts
 
 
 def test_any_valid_agent_name_works() -> None:
     storage = LangGraphStorage(InMemoryStore())
 
     for agent in (None, "-", "shared", "_", "memory"):
-        storage.save(Scope("ada", agent), Memory(facts=(Fact(content=str(agent)),)))
+        storage.save(Scope("ada", agent), MemoryDocument(facts=(Fact(content=str(agent)),)))
 
     assert [storage.load(Scope("ada", agent)).facts[0].content for agent in ("-", "shared", None)] == [
         *("-", "shared", "None")
@@ -273,7 +273,7 @@ Opener = Callable[[str, "Path"], AbstractAsyncContextManager[BaseStore]]
 def test_a_store_of_an_event_loop_is_used_from_threads(opener: Opener, postgres_url: str, tmp_path: Path) -> None:
     """As a node of an awaited graph does."""
 
-    async def learn_beside_the_loop() -> tuple[Memory, Memory]:
+    async def learn_beside_the_loop() -> tuple[MemoryDocument, MemoryDocument]:
         async with opener(postgres_url, tmp_path) as store:
             storages = [LangGraphStorage(store) for _ in range(3)]
             await asyncio.to_thread(learn_all, storages, 5)

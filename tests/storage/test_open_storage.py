@@ -11,7 +11,7 @@ import platformdirs
 import pytest
 
 from memgraph.errors import ConfigError, StorageError
-from memgraph.models import Memory, Scope
+from memgraph.models import MemoryDocument, Scope
 from memgraph.storage import STORAGES, MemoryStorage, open_storage
 
 HOME = Path(platformdirs.user_data_dir("memgraph", appauthor=False))
@@ -155,7 +155,7 @@ def test_a_class_is_called_with_storage_path() -> None:
 def test_a_custom_class_needs_only_load_and_save() -> None:
     with open_storage(USABLE) as storage:
         assert storage.name == USABLE
-        assert storage.reload(Scope("ada")) == Memory()
+        assert storage.reload(Scope("ada")) == MemoryDocument()
         assert isinstance(storage, MemoryStorage)
         with pytest.raises(StorageError, match="cannot list"):
             storage.scopes()

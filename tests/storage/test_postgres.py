@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memgraph.errors import ConfigError, DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
-from memgraph.models import Episode, Fact, Memory, Scope
+from memgraph.models import Episode, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage import open_storage
 from memgraph.storage.postgres import PostgresStorage
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memgraph.storage.postgres_pool import Connection
 
 ADA = Scope("ada")
-KNOWN = Memory(facts=(Fact(id="f", content="Works on engines."),))
+KNOWN = MemoryDocument(facts=(Fact(id="f", content="Works on engines."),))
 
 
 def location_of(url: str) -> str:
@@ -51,7 +51,7 @@ def test_a_document_can_be_read_with_any_client(storage: PostgresStorage, postgr
 
 def test_a_document_is_stored_unchanged(storage: PostgresStorage, postgres: PostgresServer) -> None:
     """With the order of keys, and NUL, which jsonb rejects."""
-    storage.save(ADA, Memory.model_validate({"zoo": 1, "ape": "\0"}))
+    storage.save(ADA, MemoryDocument.model_validate({"zoo": 1, "ape": "\0"}))
 
     [(document,)] = postgres.execute("SELECT document::text FROM memgraph_memory")
 
@@ -175,7 +175,7 @@ class Slow(PostgresStorage):
 
     others: tuple[Callable[[], object], ...] = ()
 
-    def _read(self, db: Connection, scope: Scope) -> Memory | None:
+    def _read(self, db: Connection, scope: Scope) -> MemoryDocument | None:
         found = super()._read(db, scope)
         if self.others:
             now, *self.others = self.others
@@ -193,7 +193,7 @@ def test_a_save_between_read_and_write_is_a_conflict(storage: PostgresStorage, s
     slow.others = (lambda: storage.save(ADA, KNOWN),)
 
     with pytest.raises(RevisionConflictError):
-        slow.save(ADA, Memory())
+        slow.save(ADA, MemoryDocument())
 
     assert storage.load(ADA).facts == KNOWN.facts
 
@@ -233,7 +233,7 @@ def test_an_unavailable_server_is_an_error_and_nothing_is_lost(postgres: Postgre
         assert retry(lambda: storage.save(ADA, saved)).revision == 2
 
 
-def retry(act: Callable[[], Memory]) -> Memory:
+def retry(act: Callable[[], MemoryDocument]) -> MemoryDocument:
     """Call *act* for up to a minute, as callers do while the server is away. A busy machine is slow to connect, too."""
     for _ in range(1_200):
         try:
@@ -257,7 +257,9 @@ class Cut(PostgresStorage):
 
     cuts = 1
 
-    def _write(self, db: Connection, scope: Scope, memory: Memory, known: Memory | None) -> Memory | None:
+    def _write(
+        self, db: Connection, scope: Scope, memory: MemoryDocument, known: MemoryDocument | None
+    ) -> MemoryDocument | None:
         written = super()._write(db, scope, memory, known)
         if self.cuts:
             self.cuts -= 1

@@ -7,19 +7,19 @@ import json
 import pytest
 
 from memgraph.history.diff import changes_between
-from memgraph.models import Fact, Memory, PastFact, Quarantined, Revision
+from memgraph.models import Fact, MemoryDocument, PastFact, Quarantined, Revision
 from memgraph.storage.revision_json import decode_revision, encode_revision
 
 TEA = Fact(id="tea", content="Likes tea.", confidence=0.9)
 PAST_TEA = PastFact(**TEA.model_dump(), ended_at="2026-01-01T00:00:00Z", reason="evicted")
 
 
-def make_revision(before: Memory, after: Memory) -> Revision:
+def make_revision(before: MemoryDocument, after: MemoryDocument) -> Revision:
     return Revision(revision=7, at="2026-01-01T00:00:00Z", by="update", changes=changes_between(before, after))
 
 
 def test_a_fact_that_became_past_is_stored_once() -> None:
-    revision = make_revision(Memory(facts=(TEA,)), Memory(past=(PAST_TEA,)))
+    revision = make_revision(MemoryDocument(facts=(TEA,)), MemoryDocument(past=(PAST_TEA,)))
 
     stored = encode_revision(revision)
 
@@ -29,7 +29,7 @@ def test_a_fact_that_became_past_is_stored_once() -> None:
 
 def test_of_a_changed_fact_only_the_change_is_stored() -> None:
     confirmed = TEA.model_copy(update={"confirmations": 1})
-    revision = make_revision(Memory(facts=(TEA,)), Memory(facts=(confirmed,)))
+    revision = make_revision(MemoryDocument(facts=(TEA,)), MemoryDocument(facts=(confirmed,)))
 
     stored = encode_revision(revision)
 
@@ -40,16 +40,16 @@ def test_of_a_changed_fact_only_the_change_is_stored() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (Memory(facts=(TEA,)), Memory(facts=(TEA.model_copy(update={"confidence": 0.5}),))),
-        (Memory(facts=(TEA.model_copy(update={"source_error": "Coffee."}),)), Memory(facts=(TEA,))),
-        (Memory(facts=(TEA,)), Memory(past=(PAST_TEA.model_copy(update={"confidence": 0.5}),))),
-        (Memory(past=(PAST_TEA,)), Memory(facts=(TEA,))),
-        (Memory(quarantine=(Quarantined(id="q"), Quarantined(id="q", reason="odd"))), Memory()),
-        (Memory(), Memory(quarantine=(Quarantined(id=""), Quarantined(id="")))),
-        (Memory(facts=(Fact.model_validate({"id": "a", "content": "", "mood": {"id": 1}}),)), Memory()),
+        (MemoryDocument(facts=(TEA,)), MemoryDocument(facts=(TEA.model_copy(update={"confidence": 0.5}),))),
+        (MemoryDocument(facts=(TEA.model_copy(update={"source_error": "Coffee."}),)), MemoryDocument(facts=(TEA,))),
+        (MemoryDocument(facts=(TEA,)), MemoryDocument(past=(PAST_TEA.model_copy(update={"confidence": 0.5}),))),
+        (MemoryDocument(past=(PAST_TEA,)), MemoryDocument(facts=(TEA,))),
+        (MemoryDocument(quarantine=(Quarantined(id="q"), Quarantined(id="q", reason="odd"))), MemoryDocument()),
+        (MemoryDocument(), MemoryDocument(quarantine=(Quarantined(id=""), Quarantined(id="")))),
+        (MemoryDocument(facts=(Fact.model_validate({"id": "a", "content": "", "mood": {"id": 1}}),)), MemoryDocument()),
     ],
 )
-def test_a_revision_is_read_as_it_was(before: Memory, after: Memory) -> None:
+def test_a_revision_is_read_as_it_was(before: MemoryDocument, after: MemoryDocument) -> None:
     """Also if a key is missing afterwards, and if entries have the same id."""
     revision = make_revision(before, after)
 
@@ -57,7 +57,7 @@ def test_a_revision_is_read_as_it_was(before: Memory, after: Memory) -> None:
 
 
 def test_a_revision_with_nothing_left_out_is_read() -> None:
-    revision = make_revision(Memory(facts=(TEA,)), Memory(past=(PAST_TEA,)))
+    revision = make_revision(MemoryDocument(facts=(TEA,)), MemoryDocument(past=(PAST_TEA,)))
 
     assert decode_revision(revision.model_dump_json(by_alias=True)) == revision
 

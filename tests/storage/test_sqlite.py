@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memgraph.errors import DamagedMemoryError, StorageError
-from memgraph.models import ChangeOrigin, Episode, Fact, Memory, Scope
+from memgraph.models import ChangeOrigin, Episode, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage import sqlite as sqlite_storage
 from memgraph.storage.revisions import recorded_as
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ADA = Scope("ada")
-KNOWN = Memory(facts=(Fact(content="Works on engines."),))
+KNOWN = MemoryDocument(facts=(Fact(content="Works on engines."),))
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_removed_text_is_overwritten_in_the_file(
         return db
 
     monkeypatch.setattr(sqlite3, "connect", connect_without_secure_delete)
-    saved = storage.save(ADA, Memory(facts=(Fact(content="engine " * 5_000),)))
+    saved = storage.save(ADA, MemoryDocument(facts=(Fact(content="engine " * 5_000),)))
     assert b"engine engine" in path.read_bytes()
 
     with recorded_as(ChangeOrigin(), Policy(max_revisions=0)):  # a history keeps what was removed
@@ -255,7 +255,7 @@ def test_a_memory_whose_first_save_found_a_full_disk_is_empty(small_disk: Path) 
     with pytest.raises(StorageError):
         storage.save(ADA, KNOWN)
 
-    assert storage.load(ADA) == Memory()
+    assert storage.load(ADA) == MemoryDocument()
     assert list(storage.scopes()) == []
 
 

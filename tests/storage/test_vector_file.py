@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.retrieval.vector_store import ModelIdentity, VectorStore, digest_of
 from memgraph.storage import MemoryStorage, open_storage
 from memgraph.storage.document import tombstone
@@ -187,7 +187,7 @@ def test_a_file_that_cannot_be_written_is_logged_and_recall_goes_on(
     url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     storage = open_storage(url)
-    storage.save(ADA, Memory())
+    storage.save(ADA, MemoryDocument())
     blocked = vectors_of(url)
     vectors_of(url).save(MODEL, VECTORS)
     (path,) = tmp_path.rglob("*vectors.db")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from update_values import addition, draft
 
-from memgraph.models import Memory, Rewrite, Section
+from memgraph.models import MemoryDocument, Rewrite, Section
 from memgraph.rules.add import add, is_placeholder
 from memgraph.rules.rewrite import rewrite
 
@@ -19,7 +19,7 @@ PLACEHOLDERS = [
 @pytest.mark.parametrize("text", PLACEHOLDERS)
 def test_a_placeholder_is_neither_stored_nor_replaces_a_summary(text: str) -> None:
     """Nor does it remove the fact that it would replace."""
-    memory = Memory().with_section("work_context", Section(summary="Runs a bakery."))
+    memory = MemoryDocument().with_section("work_context", Section(summary="Runs a bakery."))
 
     added = add(draft(memory, additions=(addition(text),)))
     rewritten = rewrite(draft(memory, rewrites=(Rewrite(section="work_context", summary=text, base="Runs a bakery."),)))

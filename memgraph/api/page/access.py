@@ -18,7 +18,7 @@ from memgraph.api.page.route import SignInRequiredError
 from memgraph.api.page.session import CSRF_HEADER, BrowserSession, Sessions, is_valid_csrf
 from memgraph.api.problems import ProblemError
 from memgraph.api.services import Services
-from memgraph.models import Memory, Scope
+from memgraph.models import MemoryDocument, Scope
 
 MAX_USERS = 200
 """Maximum number of users and agents that the switcher offers; an id can be typed, too."""
@@ -110,7 +110,7 @@ VisitDep = Annotated[Visit, Depends(_visit)]
 ChangeDep = Depends(_check_change)
 
 
-def changed(visit: Visit, what: str, memory: Memory) -> Response:
+def changed(visit: Visit, what: str, memory: MemoryDocument) -> Response:
     """Return the message about a change, with its undo; the lists on the page then load themselves again."""
     values = {"what": what, "revision": memory.revision}
     response = render(visit.request, "toast.html", {**visit.values(), **values})

@@ -25,7 +25,7 @@ from memgraph.editing import (
 )
 from memgraph.errors import EditError
 from memgraph.history.diff import changes_between
-from memgraph.models import Memory
+from memgraph.models import MemoryDocument
 from memgraph.rules.upkeep_candidates import find_candidates
 from memgraph.text.dates import local_day
 
@@ -58,7 +58,7 @@ def list_findings(visit: VisitDep) -> Response:
 def fix(visit: VisitDep, index: Annotated[int, Query(ge=0)], etag: Annotated[str, Query(max_length=200)]) -> Response:
     """Apply the fix of one finding."""
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         findings = _findings(visit, memory)
         if index >= len(findings):
             raise EditError("there is no such finding any more: reload the page")
@@ -106,7 +106,7 @@ def erase(visit: VisitDep, confirmation: Annotated[str, Form(max_length=256)] = 
     return render(visit.request, "receipt.html", {**visit.values(), "receipt": receipt})
 
 
-def _findings(visit: Visit, memory: Memory) -> list[Finding]:
+def _findings(visit: Visit, memory: MemoryDocument) -> list[Finding]:
     return list(audit(memory, _now(), visit.services.storage.episodes(visit.chosen)))
 
 

@@ -12,7 +12,7 @@ from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of, require_if_match
 from memgraph.editing import find_revision, load_revision, replace_memory, revert_source, update_memory
 from memgraph.history.diff import changes_between
-from memgraph.models import ChangeOrigin, Memory
+from memgraph.models import ChangeOrigin, MemoryDocument
 
 router = page_router()
 
@@ -57,7 +57,7 @@ def restore(revision: RevisionNumber, visit: VisitDep, etag: Annotated[str, Quer
     storage = visit.services.storage
     earlier = load_revision(storage, visit.chosen, revision)
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         restored = replace_memory(memory, earlier, trusted=True)
         return restored.model_copy(update={"threads": memory.threads})
 

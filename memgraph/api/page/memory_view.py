@@ -23,7 +23,7 @@ from memgraph.editing import (
     undo_revision,
     update_memory,
 )
-from memgraph.models import Episode, Fact, Memory, SectionName
+from memgraph.models import Episode, Fact, MemoryDocument, SectionName
 from memgraph.text.dates import local_date
 from memgraph.text.normalize import fold
 
@@ -143,7 +143,7 @@ def _categories(visit: Visit, *kept: str) -> Sequence[str]:
     return tuple(dict.fromkeys((*visit.services.settings.policy.category_names, *sorted(set(kept)))))
 
 
-def _sections(visit: Visit, memory: Memory) -> Sequence[SectionName]:
+def _sections(visit: Visit, memory: MemoryDocument) -> Sequence[SectionName]:
     """Return the names of the summaries; those that are no longer configured come last, if there is one."""
     kept = (name for name, section in memory.sections() if section.summary)
     return tuple(dict.fromkeys((*visit.services.settings.policy.section_names, *kept)))
@@ -267,7 +267,7 @@ def undo(revision: Annotated[int, Path(ge=1, le=2**53)], visit: VisitDep) -> Res
     return changed(visit, "undone", done.memory)
 
 
-def _change(visit: Visit, change: Callable[[Memory], Memory], *, etag: str) -> Memory:
+def _change(visit: Visit, change: Callable[[MemoryDocument], MemoryDocument], *, etag: str) -> MemoryDocument:
     return update_memory(
         visit.services.storage, visit.chosen, require_if_match(etag, change), policy=visit.services.settings.policy
     )

@@ -20,7 +20,7 @@ from memgraph.api.routes.conversations import jobs_of
 from memgraph.api.routes.reviews import pending_reviews
 from memgraph.editing import accept_quarantined, reject_quarantined, update_memory
 from memgraph.errors import NotInReviewError
-from memgraph.models import Memory
+from memgraph.models import MemoryDocument
 from memgraph.review import Decision
 from memgraph.review.models import Verdict
 
@@ -73,7 +73,7 @@ def decide_quarantined(
 ) -> Response:
     """Accept or reject a change in quarantine."""
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         return accept_quarantined(memory, change_id) if verdict == "accept" else reject_quarantined(memory, change_id)
 
     policy = visit.services.settings.policy

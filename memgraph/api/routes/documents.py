@@ -18,13 +18,13 @@ from memgraph.api.responses import (
 )
 from memgraph.api.schemas import AsOfQuery, DeleteResponse, ScopeQuery
 from memgraph.editing import discard_copies, update_memory
-from memgraph.models import Memory
+from memgraph.models import MemoryDocument
 from memgraph.storage.document import tombstone
 
 router = APIRouter(tags=["memory"])
 
 
-@router.get("/document", response_model=Memory, responses={**etag_header_docs(), **NOT_MODIFIED_DOCS})
+@router.get("/document", response_model=MemoryDocument, responses={**etag_header_docs(), **NOT_MODIFIED_DOCS})
 def read_document(
     query: Annotated[AsOfQuery, Query()],
     services: ServicesDep,
@@ -55,6 +55,6 @@ def clear(
     return json_response(DeleteResponse(revision=deleted.revision, forgotten_at=forgotten_at), deleted)
 
 
-def _deleted(memory: Memory) -> Memory:
+def _deleted(memory: MemoryDocument) -> MemoryDocument:
     """Return the tombstone of *memory* at its revision, so that saving it detects a concurrent save."""
     return tombstone(memory).model_copy(update={"revision": memory.revision})

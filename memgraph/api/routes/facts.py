@@ -22,7 +22,7 @@ from memgraph.api.responses import (
 from memgraph.api.schemas import FactCreate, FactDeleteQuery, FactPage, FactQuery, FactResponse, FactUpdate, ScopeQuery
 from memgraph.editing import add_fact, edit_fact, find_any_fact, find_fact, remove_fact, remove_words, update_memory
 from memgraph.errors import EditError
-from memgraph.models import Fact, Memory, Scope
+from memgraph.models import Fact, MemoryDocument, Scope
 
 router = APIRouter(tags=["facts"])
 
@@ -73,7 +73,7 @@ def create_fact(
     """Add a manual fact. Learning never removes or rewrites it."""
     scope = principal.scope(query.user_id, query.agent_name)
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         return add_fact(memory, **body.model_dump(), categories=services.settings.policy.category_names)
 
     memory = update_memory(
@@ -122,7 +122,7 @@ def change_fact(
 ) -> Response:
     """Change the given fields of a fact. It becomes a manual fact."""
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         _require_fact(memory, fact_id)
         return edit_fact(memory, fact_id, **body.model_dump(), categories=services.settings.policy.category_names)
 
@@ -151,7 +151,7 @@ def delete_fact(
     scope = principal.scope(query.user_id, query.agent_name)
     removed: list[Fact] = []
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         removed[:] = [_require_fact(memory, fact_id, find_any_fact)]
         return remove_fact(memory, fact_id)
 
@@ -161,7 +161,9 @@ def delete_fact(
     return json_response(FactResponse(revision=memory.revision, fact=removed[0]), memory)
 
 
-def _require_fact(memory: Memory, fact_id: str, find: Callable[[Memory, str], Fact] = find_fact) -> Fact:
+def _require_fact(
+    memory: MemoryDocument, fact_id: str, find: Callable[[MemoryDocument, str], Fact] = find_fact
+) -> Fact:
     try:
         return find(memory, fact_id)
     except EditError as error:

@@ -29,7 +29,7 @@ from memgraph.api.services import Services
 from memgraph.editing import explain_fact, find_revision, load_revision, revert_source, undo_revision
 from memgraph.errors import EditError
 from memgraph.history.diff import changes_between
-from memgraph.models import Memory, Scope
+from memgraph.models import MemoryDocument, Scope
 
 router = APIRouter(tags=["history"])
 
@@ -66,7 +66,7 @@ def explain(
     )
 
 
-@router.get("/history/{revision}/document", response_model=Memory, responses=NOT_IN_HISTORY)
+@router.get("/history/{revision}/document", response_model=MemoryDocument, responses=NOT_IN_HISTORY)
 def read_revision(
     revision: RevisionNumber, query: Annotated[ScopeQuery, Query()], services: ServicesDep, principal: PrincipalDep
 ) -> Response:
@@ -175,7 +175,7 @@ def rebuild(query: Annotated[RebuildQuery, Query()], services: ServicesDep, prin
     return json_response(answer, learned.memory)
 
 
-def _memory_at(services: Services, scope: Scope, revision: int) -> Memory:
+def _memory_at(services: Services, scope: Scope, revision: int) -> MemoryDocument:
     try:
         return load_revision(services.storage, scope, revision)
     except EditError as error:

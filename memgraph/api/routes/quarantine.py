@@ -14,7 +14,7 @@ from memgraph.api.responses import CONDITIONAL_PROBLEMS, etag_header_docs, json_
 from memgraph.api.schemas import QuarantineList, QuarantineResponse, ScopeQuery
 from memgraph.editing import accept_quarantined, find_quarantined, reject_quarantined, update_memory
 from memgraph.errors import EditError
-from memgraph.models import ChangeOrigin, Memory, PersonDecision, Quarantined
+from memgraph.models import ChangeOrigin, MemoryDocument, PersonDecision, Quarantined
 from memgraph.review.models import Verdict
 
 router = APIRouter(tags=["reviews"])
@@ -44,7 +44,7 @@ def decide_quarantined(
     """Accept a change in quarantine, which applies it, or reject it."""
     decided: list[Quarantined] = []
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         try:
             decided[:] = [find_quarantined(memory, change_id)]
         except EditError as error:

@@ -13,7 +13,7 @@ from memgraph.api.problems import problem_docs
 from memgraph.api.responses import CONDITIONAL_PROBLEMS, etag_header_docs, json_response
 from memgraph.api.schemas import ScopeQuery, SummaryResponse, SummaryUpdate
 from memgraph.editing import edit_section, update_memory
-from memgraph.models import Memory
+from memgraph.models import MemoryDocument
 from memgraph.sections import section_name
 
 router = APIRouter(tags=["summaries"])
@@ -48,7 +48,7 @@ def write_summary(
     """Replace the text of a summary."""
     section, policy = section_name(name), services.settings.policy
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         return edit_section(memory, section, body.summary, sections=policy.section_names)
 
     memory = update_memory(

@@ -22,7 +22,7 @@ from memgraph.editing import (
     update_memory,
     with_episodes,
 )
-from memgraph.models import ChangeOrigin, Memory, Refusal
+from memgraph.models import ChangeOrigin, MemoryDocument, Refusal
 from memgraph.report import diff
 from memgraph.storage.backups import new_name
 
@@ -47,7 +47,7 @@ DOCUMENT_BODY: dict[str, Any] = {
 }
 
 
-@router.get("/export", response_model=Memory, responses=etag_header_docs())
+@router.get("/export", response_model=MemoryDocument, responses=etag_header_docs())
 def export(query: Annotated[ScopeQuery, Query()], services: ServicesDep, principal: PrincipalDep) -> Response:
     """Download a memory with its episodes. The ETag is that of the memory."""
     scope = principal.scope(query.user_id, query.agent_name)
@@ -85,12 +85,12 @@ def import_document(
     stored = services.storage.episodes(scope)
     new = missing_episodes(stored, episodes, services.settings.policy)
     is_replacing = query.mode == "replace"
-    before: list[Memory] = []
+    before: list[MemoryDocument] = []
     held: list[Refusal] = []
     backups: list[str] = []
     name = new_name()
 
-    def change(memory: Memory) -> Memory:
+    def change(memory: MemoryDocument) -> MemoryDocument:
         before[:], backups[:] = [memory], []  # a conflict calls this again
         admitted = imported
         if not query.trusted:
@@ -121,7 +121,7 @@ def list_backups(query: Annotated[ScopeQuery, Query()], services: ServicesDep, p
     return json_response(BackupList(backups=[BackupInfo(name=backup.name, bytes=backup.bytes) for backup in backups]))
 
 
-@router.get("/backups/{name}", response_model=Memory, responses=problem_docs(HTTPStatus.NOT_FOUND))
+@router.get("/backups/{name}", response_model=MemoryDocument, responses=problem_docs(HTTPStatus.NOT_FOUND))
 def read_backup(
     name: Annotated[str, Path(max_length=200)],
     query: Annotated[ScopeQuery, Query()],

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 from update_values import addition, fact, update
 
-from memgraph import Memory
+from memgraph import MemoryDocument
 from memgraph.llm.offline.model import OfflineChatModel
 from memgraph.models import Conflict, Evidence
 from memgraph.prompts.reconcile import reconcile_prompt
@@ -17,7 +17,7 @@ from memgraph.prompts.reconcile import reconcile_prompt
 def answer(known: str, new: str, said: str) -> str:
     """The verdict on one pair."""
     changes = update(additions=(addition(new, id="n1", evidence=(Evidence(quote=said),)),))
-    memory = Memory(facts=(fact(known, id="f1"),))
+    memory = MemoryDocument(facts=(fact(known, id="f1"),))
     prompt = reconcile_prompt((Conflict(known_id="f1", addition_id="n1"),), changes, memory, language="auto")
     reply = OfflineChatModel().invoke([HumanMessage(prompt)])
     return json.loads(str(reply.content))["1"]

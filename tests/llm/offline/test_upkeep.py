@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from langchain_core.messages import HumanMessage, SystemMessage
 from update_values import fact
 
-from memgraph import Memory, Policy
+from memgraph import MemoryDocument, Policy
 from memgraph.llm.offline.model import OfflineChatModel
 from memgraph.models import Candidate
 from memgraph.prompts.upkeep_prompt import upkeep_prompt
 
 
 def answer(*contents: str, kind: str = "alike") -> dict[str, list[object]]:
-    memory = Memory(facts=tuple(fact(text, id=f"f{n}") for n, text in enumerate(contents)))
+    memory = MemoryDocument(facts=tuple(fact(text, id=f"f{n}") for n, text in enumerate(contents)))
     candidate = Candidate.model_validate({"kind": kind, "ids": [known.id for known in memory.facts], "digest": "d"})
     prompt = upkeep_prompt(memory, (candidate,), policy=Policy(), now=datetime(2026, 5, 3, tzinfo=UTC))
     reply = OfflineChatModel().invoke([SystemMessage(prompt.system), HumanMessage(prompt.human)])
