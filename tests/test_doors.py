@@ -35,6 +35,7 @@ from memgraph.editing import (
     admit_document,
     edit_section,
     merge_memory,
+    missing_episodes,
     replace_memory,
     take_episodes,
     update_memory,
@@ -94,9 +95,7 @@ def document_of(texts: Sequence[str]) -> MemoryDocument:
     named = tuple(Fact(id=text, content=f"Has cup {n}.") for n, text in enumerate(texts) if steering_problem(text))
     past = tuple(PastFact(id=f"p{n}", content=text, reason="superseded") for n, text in enumerate(texts))
     profile = StoredProfile(values={f"field{n}": text for n, text in enumerate(texts)})
-    episodes = [
-        Episode(id=f"e{n}", text=text).model_dump(by_alias=True) for n, text in enumerate(texts) if text not in SAID
-    ]
+    episodes = [Episode(id=f"e{n}", text=text).model_dump(by_alias=True) for n, text in enumerate(texts)]
     memory = MemoryDocument(facts=(*facts, *wrong, *quoted, *named), past=past, profile=profile)
     memory = memory.with_section("work_context", Section(summary=" ".join(texts), source="manual"))
     memory = memory.with_section("pets", Section(summary="\n".join(texts)))
@@ -107,7 +106,7 @@ def import_by_python(change: Callable[..., MemoryDocument]) -> Callable[..., Non
     def door(storage: MemoryStorage, texts: Sequence[str], _: Path) -> None:
         document, episodes = take_episodes(document_of(texts))
         update_memory(storage, ADA, lambda memory: change(memory, document))
-        storage.append_episodes(ADA, episodes, Settings().policy)
+        storage.append_episodes(ADA, missing_episodes((), episodes, Settings().policy).episodes, Settings().policy)
 
     return door
 

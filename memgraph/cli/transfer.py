@@ -152,20 +152,20 @@ def import_(
         show_report(ctx.output, report)
     imported, episodes = take_episodes(imported)
     stored = ctx.storage.episodes(scope)
-    new = missing_episodes(stored, episodes, ctx.settings.policy)
+    new, words_held = missing_episodes(stored, episodes, ctx.settings.policy, trusted=trusted)
     pending = PendingImport(imported, scope, ctx.backups if replace else None, trusted=trusted, episodes=stored)
     if dry_run:
         known = ctx.storage.load(scope)
         saved = pending.preview(known)
         check_limits(known, saved, ctx.settings.policy)
-        _show_notes(ctx.output, "Held back:", pending.held)
+        _show_notes(ctx.output, "Held back:", (*pending.held, *words_held))
         ctx.output.line("Nothing was changed (--dry-run).", "bold")
     else:
         saved = update_memory(
             ctx.storage, scope, pending.apply, origin=ChangeOrigin(by="import"), policy=ctx.settings.policy
         )
         ctx.storage.append_episodes(scope, new, ctx.settings.policy)
-        _show_notes(ctx.output, "Held back:", pending.held)
+        _show_notes(ctx.output, "Held back:", (*pending.held, *words_held))
         _print_counts(ctx, scope, pending.counts(saved) | {"episodes": len(new)}, pending.saved_backup)
     ctx.output.result(
         {
@@ -174,7 +174,7 @@ def import_(
             "revision": saved.revision,
             "dry_run": dry_run,
             "report": report.model_dump(mode="json") if report else None,
-            "held": [note.model_dump(mode="json") for note in pending.held],
+            "held": [note.model_dump(mode="json") for note in (*pending.held, *words_held)],
         }
     )
 

@@ -141,7 +141,7 @@ class DeerFlowMemory:
         scope, storage, policy = _scope(user_id, agent_name), self._parts.storage, self._parts.settings.policy
         imported, episodes = take_episodes(read_document(json.dumps(memory_data).encode(), "the imported memory"))
         saved = self._parts.change(scope, lambda memory: merge_memory(memory, imported))
-        storage.append_episodes(scope, missing_episodes(storage.episodes(scope), episodes, policy), policy)
+        storage.append_episodes(scope, missing_episodes(storage.episodes(scope), episodes, policy).episodes, policy)
         return _dump(saved)
 
     def create_fact(

@@ -10,6 +10,7 @@ from memgraph.models import (
     MANUAL,
     MAX_OF_THREAD,
     DocumentModel,
+    Episode,
     Fact,
     MemoryDocument,
     Refusal,
@@ -20,6 +21,7 @@ from memgraph.models import (
 from memgraph.profile import render_value
 from memgraph.rules.quarantine import make_quarantined
 from memgraph.text.admission import IS_ORDER, admitted_sentences, problem_of, steering_problem
+from memgraph.text.episodes import kept_words
 from memgraph.text.normalize import clean_visible, fact_key
 from memgraph.text.secrets import mask
 
@@ -63,6 +65,32 @@ def admit_document(imported: MemoryDocument, memory: MemoryDocument) -> Admitted
     ).with_quarantined(*waiting)
     admitted, summaries_held = _admit_summaries(admitted, imported, memory)
     return AdmittedDocument(admitted, (*held, *profile_held, *summaries_held))
+
+
+class AdmittedEpisodes(NamedTuple):
+    """The episodes that a memory takes of a document, and what was held back or changed, with the reasons."""
+
+    episodes: tuple[Episode, ...]
+    held: tuple[Refusal, ...]
+
+
+def admit_episodes(episodes: Sequence[Episode], *, trusted: bool = False) -> AdmittedEpisodes:
+    """Return what a memory may take of imported *episodes*: a document may state words that the user never said.
+
+    Sentences that are not admitted are left out, also orders, which an episode of a conversation keeps. Of *trusted*
+    ones all is taken that a conversation would keep.
+    """
+    admitted: list[Episode] = []
+    held: list[Refusal] = []
+    for episode in episodes:
+        visible = clean_visible(episode.text)
+        masked = mask(visible)
+        text = kept_words(visible) if trusted else admitted_sentences(masked)
+        if text != episode.text:
+            held.append(Refusal(item=masked, reason=CLEANED if text == masked else LEFT_OUT))
+        if text:
+            admitted.append(episode.model_copy(update={"text": text}))
+    return AdmittedEpisodes(tuple(admitted), tuple(held))
 
 
 def _admit_facts(

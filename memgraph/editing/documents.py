@@ -8,14 +8,13 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from memgraph._validation import field_errors
-from memgraph.editing.admission import admit_document
+from memgraph.editing.admission import AdmittedEpisodes, admit_document, admit_episodes
 from memgraph.editing.facts import current_time, unique_fact_id
 from memgraph.errors import DamagedMemoryError, EditError
 from memgraph.models import DocumentModel, Episode, Fact, MemoryDocument, PastFact, StoredProfile
 from memgraph.policy import Policy
 from memgraph.storage.document import decode
-from memgraph.text.episodes import kept_words
-from memgraph.text.normalize import clean_visible, fact_key
+from memgraph.text.normalize import fact_key
 
 MAX_FACTS = 100_000
 """Maximum number of facts of a document, and of a memory after an import. They take 5 s of CPU."""
@@ -63,7 +62,7 @@ def with_episodes(memory: MemoryDocument, episodes: Sequence[Episode]) -> Memory
 
 
 def take_episodes(memory: MemoryDocument) -> tuple[MemoryDocument, tuple[Episode, ...]]:
-    """Return an imported memory without its key `episodes`, and what it holds, as far as a memory keeps such words.
+    """Return an imported memory without its key `episodes`, and what it holds, for `missing_episodes`.
 
     Raises:
         EditError: If one of them is not an episode.
@@ -78,16 +77,17 @@ def take_episodes(memory: MemoryDocument) -> tuple[MemoryDocument, tuple[Episode
         raise EditError(f"{EPISODES}.{first.path}: {first.message}") from None
     without = memory.model_copy()  # which copies the dict of its unknown keys
     (without.model_extra or {}).pop(EPISODES, None)
-    kept = (episode.model_copy(update={"text": kept_words(clean_visible(episode.text))}) for episode in episodes)
-    return without, tuple(episode for episode in kept if episode.id and episode.text)
+    return without, tuple(episode for episode in episodes if episode.id)
 
 
-def missing_episodes(stored: Sequence[Episode], imported: Sequence[Episode], policy: Policy) -> list[Episode]:
-    """Return those of *imported* that are not *stored*; none if *policy* keeps no episodes."""
+def missing_episodes(
+    stored: Sequence[Episode], imported: Sequence[Episode], policy: Policy, *, trusted: bool = False
+) -> AdmittedEpisodes:
+    """Return those of *imported* that are not *stored*, as far as they are admitted; none if *policy* keeps none."""
     if policy.episodes == "off":
-        return []
+        return AdmittedEpisodes((), ())
     known = {episode.id for episode in stored}
-    return [episode for episode in imported if episode.id not in known]
+    return admit_episodes([episode for episode in imported if episode.id not in known], trusted=trusted)
 
 
 def merge_memory(memory: MemoryDocument, imported: MemoryDocument, *, trusted: bool = False) -> MemoryDocument:

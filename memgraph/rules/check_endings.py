@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
 
 from memgraph.models import Addition, Fact, Removal
@@ -22,6 +23,7 @@ MAX_ENDED = 2
 _UNENDED = "no words of the user end it"
 _OTHER_PERSON = "what was said is about another person"
 _TOO_MANY = f"a new fact ends at most {MAX_ENDED} facts that the model names"
+_UNRELATED = "what was said has nothing to do with it"
 _ENDING_MARKS = frozenset({"denials", "dislikes", "ends", "pasts"})
 
 
@@ -29,17 +31,19 @@ def check_endings(draft: Draft) -> Draft:
     """Put into quarantine what neither words of the user nor an admitted addition ends.
 
     A removal needs a quote that states the end of that fact, unless the policy trusts the model. An addition replaces
-    facts about the same person only. If it names more than MAX_ENDED facts, it replaces the most related ones. What a
-    person wrote passes, and so does an upkeep, which asks about facts that the rules chose.
+    facts about the same person only. If it names more than MAX_ENDED facts, it replaces the most related ones. One that
+    has nothing to do with it ends only if it is the only such one of the update. What a person wrote passes, and so
+    does an upkeep, which asks about facts that the rules chose.
     """
     changes = draft.changes
     if changes.asked is not None:
         return draft
     held: dict[str, str] = {}
     additions: list[Addition] = []
+    judged = {one.id: one for one in changes.additions if not _passes(one, draft)}
+    unrelated = _unrelated(judged.values(), draft)
     for addition in changes.additions:
-        passes = addition.edited_by_user or rejection_reason(addition, draft.policy)
-        reasons = {} if passes else _not_replaced(addition, draft)
+        reasons = _not_replaced(addition, draft, unrelated) if addition.id in judged else {}
         held |= {fact_id: reason for fact_id, reason in reasons.items() if fact_id not in held}
         kept = tuple(old for old in addition.replaces if old not in reasons)
         additions.append(addition.model_copy(update={"replaces": kept}) if reasons else addition)
@@ -69,7 +73,28 @@ def _hold(draft: Draft, held: dict[str, str]) -> Draft:
 # -- replacements ----------------------------------------------------------------------------------
 
 
-def _not_replaced(addition: Addition, draft: Draft) -> dict[str, str]:
+def _passes(addition: Addition, draft: Draft) -> bool:
+    """Return whether a person wrote *addition*, or it is rejected anyway and replaces nothing."""
+    return addition.edited_by_user or rejection_reason(addition, draft.policy) is not None
+
+
+def _unrelated(additions: Iterable[Addition], draft: Draft) -> frozenset[str]:
+    """Return the known facts that *additions* name and have nothing to do with, unless it is a single one.
+
+    A model that read both facts may be right about one; a model that names several repeats what it was shown.
+    """
+    if draft.policy.grounding == "off":
+        return frozenset()
+    ids = frozenset(
+        fact.id
+        for addition in additions
+        for old in dict.fromkeys(addition.replaces)
+        if (fact := draft.memory.fact(old)) and not is_related(addition, fact, draft.slots)
+    )
+    return ids if len(ids) > 1 else frozenset()
+
+
+def _not_replaced(addition: Addition, draft: Draft, unrelated: frozenset[str]) -> dict[str, str]:
     """Return the known facts that *addition* names and does not replace, with the reasons."""
     named = [fact for old in dict.fromkeys(addition.replaces) if (fact := draft.memory.fact(old))]
     if not named:
@@ -81,7 +106,7 @@ def _not_replaced(addition: Addition, draft: Draft) -> dict[str, str]:
         related = [fact for fact in named if is_related(addition, fact, draft.slots)]
         ended = sorted(related, key=lambda fact: -named_share(addition, fact))[:MAX_ENDED]
         reasons |= {fact.id: _TOO_MANY for fact in named if fact not in ended}
-    return reasons
+    return {fact.id: _UNRELATED for fact in named if fact.id in unrelated} | reasons
 
 
 def _is_same_person(content: str, said: str, fact: Fact, draft: Draft) -> bool:

@@ -16,7 +16,7 @@ from memgraph.rules.draft import Draft
 from memgraph.rules.merge import KnownFacts
 from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support
 from memgraph.rules.watermark import without_progress
-from memgraph.text.answers import affirms, clauses_of, consents, denies, is_tag
+from memgraph.text.answers import affirms, clauses_of, consents, denies, is_bare_answer, is_tag
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import HAN
 from memgraph.text.polarity import states_opposite
@@ -188,7 +188,11 @@ class SaidWords:
         terms = [term for term in extract_terms(quoted.words) if is_unit(term)]
         characters = len([term for term in terms if _HAN_CHARACTER.match(term)])
         is_long = characters >= MIN_QUOTE_CHARACTERS or len(terms) - characters >= MIN_QUOTE_WORDS
-        if is_long or self._answered(quoted, claim):
+        answered = self._answered(quoted, claim)
+        if is_bare_answer(quoted.words):  # says only what was asked: the user's other words do not complete it
+            asked = content_terms("\n".join(answered))
+            return bool(answered) and (claim is None or not asked.isdisjoint(content_terms(claim.content)))
+        if is_long or answered:
             return True
         clauses = (content_terms(clause) for clause in _CLAUSE.split(self._own_words[quoted.turn.id]))
         return bool(terms) and any(clause and clause.issubset(terms) for clause in clauses)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from memgraph.text.normalize import HAN, fold
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
+from memgraph.text.remarks import mentions_user
 
 READ_CHARS = 400
 """Characters of an answer that are read."""
@@ -35,6 +36,7 @@ class AnswerWords(BaseModel):
 
     affirms: str
     exact: str
+    openers: str = ""
     consents: str
     fillers: str
     denies: str
@@ -52,6 +54,7 @@ class _Patterns(NamedTuple):
 
     yes: re.Pattern[str]
     affirmation: re.Pattern[str]
+    opener: re.Pattern[str]
     consent: re.Pattern[str]
     fillers: re.Pattern[str]
     no: re.Pattern[str]
@@ -64,7 +67,7 @@ def affirms(answer: str) -> bool:
     patterns = _patterns()
     first = _first_clause(answer)
     says_yes = patterns.yes.match(first.text) or patterns.affirmation.fullmatch(first.text)
-    return bool(says_yes) and not first.asks and not _retracts(answer)
+    return bool(says_yes) and not first.asks and not _retracts(answer) and not _changes_subject(answer, first)
 
 
 def consents(answer: str) -> bool:
@@ -72,6 +75,12 @@ def consents(answer: str) -> bool:
     first = _first_clause(answer)
     is_consent = _patterns().consent.fullmatch(first.text)
     return affirms(answer) or (bool(is_consent) and not first.asks and not _retracts(answer))
+
+
+def is_bare_answer(text: str) -> bool:
+    """Return whether *text* only answers, such as "Yes, sure": without its question it states nothing."""
+    patterns, clauses = _patterns(), list(clauses_of(text))
+    return bool(clauses) and all(patterns.consent.fullmatch(clause.text) for clause in clauses)
 
 
 def denies(text: str) -> bool:
@@ -106,6 +115,15 @@ def _first_clause(answer: str) -> Clause:
     return Clause("", asks=False)
 
 
+def _changes_subject(answer: str, first: Clause) -> bool:
+    """Return whether *first* only opens another sentence, as in "Right, about that report": not one about the user."""
+    patterns = _patterns()
+    rest = [clause.text for clause in clauses_of(answer) if clause != first]
+    opens = patterns.opener.fullmatch(first.text) is not None
+    states = any(patterns.consent.fullmatch(text) or mentions_user(text) for text in rest)
+    return opens and bool(rest) and not states
+
+
 def _retracts(answer: str) -> bool:
     is_short = len(_UNIT.findall(answer[:READ_CHARS])) <= SHORT_WORDS
     return denies(answer if is_short else "".join(_SENTENCE.findall(answer)[:1]))
@@ -114,7 +132,7 @@ def _retracts(answer: str) -> bool:
 @cache
 def _patterns() -> _Patterns:
     files = tuple(read_pattern_files(PATTERNS / "answers", AnswerWords).values())
-    yes, exact, consent, fillers, no = (
+    yes, exact, openers, consent, fillers, no = (
         [phrase.strip() for file in files for phrase in getattr(file, name).split("|") if phrase.strip()]
         for name in AnswerWords.model_fields
     )
@@ -122,6 +140,7 @@ def _patterns() -> _Patterns:
     return _Patterns(
         yes=re.compile(_any(yes)),
         affirmation=re.compile(rf"(?:{_any([*yes, *exact])}\s*+)++"),
+        opener=re.compile(_any(openers)),
         consent=re.compile(rf"(?:{_any([*yes, *exact, *consent, *fillers])}\s*+)++"),
         fillers=re.compile(rf"(?:{_any(fillers)}\s*+)++"),
         no=re.compile(denial),

@@ -162,6 +162,22 @@ def test_twenty_facts_survive_twenty_updates_whose_model_ends_them_all(is_admitt
     assert [set(item.removes) for item in memory.quarantine] == [set(ids)]
 
 
+def test_facts_survive_small_talk_that_replaces_two_unrelated_ones_at_a_time() -> None:
+    """A model that names several facts which the words have nothing to do with repeats what it was shown."""
+    storage, scope = open_storage("memory:"), Scope("ada")
+    contents = ("Allergic to penicillin.", "Lives in Porto.", "Plays the cello.", "Drives a Volvo.")
+    facts = tuple(fact(content, id=f"fact_{n:08x}") for n, content in enumerate(contents))
+    storage.save(scope, MemoryDocument(facts=facts))
+
+    for first, said in ((0, "I bought new shoes."), (2, "I went for a walk.")):
+        named = [one.id for one in facts[first : first + 2]]
+        new = [{"content": said, "quote": said, "replaces": [old]} for old in named]
+        new[1] |= {"content": f"User said: {said}"}
+        talked(storage, said, {"newFacts": new})
+
+    assert {one.content for one in storage.load(scope).facts} >= set(contents)
+
+
 def test_an_addition_that_a_person_wrote_replaces_what_it_names() -> None:
     written = addition("Prefers tea.", replaces=("f0", "f1", "f2"), edited_by_user=True)
     known = MemoryDocument(facts=tuple(fact(f"Fact {n}.", id=f"f{n}") for n in range(3)))

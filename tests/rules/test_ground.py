@@ -222,6 +222,30 @@ def test_ok_accepts_the_question_that_it_answers_and_nothing_before(quote: str, 
     assert is_kept(grounded(turns, f"Wants answers {quote}.", quote=quote, category="preference")) is kept
 
 
+@pytest.mark.parametrize("yes", ["Yes.", "ok", "yes please", "Ok, go on"])
+@pytest.mark.parametrize("category", ["context", "preference"])
+def test_other_words_of_the_user_do_not_complete_a_yes_to_another_question(yes: str, category: str) -> None:
+    turns = talk("Help me with my code.", ("ai", "I use tabs in your code. Shall I go on?"), yes)
+
+    assert not is_kept(grounded(turns, "Wants tabs in code.", quote=yes, category=category))
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("Right, about that report...", False),
+        ("Sure, and pigs fly.", False),
+        ("Perfect, now write the email.", False),
+        ("Right, I moved there.", True),
+        ("Sure, absolutely.", True),
+    ],
+)
+def test_a_word_that_opens_another_subject_is_no_yes(answer: str, kept: bool) -> None:  # noqa: FBT001
+    turns = talk("Hi.", ("ai", "Do you live in Oslo?"), answer)
+
+    assert is_kept(grounded(turns, "Lives in Oslo.", quote=answer)) is kept
+
+
 def test_a_name_may_come_from_the_fact_that_is_replaced() -> None:
     """Whom "we broke up" means is known from there."""
     turns, known = talk("We broke up yesterday."), MemoryDocument(facts=(fact("Is with Hana.", id="f1"),))

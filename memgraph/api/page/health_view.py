@@ -88,10 +88,11 @@ def import_document(
     imported, episodes = take_episodes(read_document(data, document.filename or "the file"))
     memory = storage.load(scope)
     admitted, held = admit_document(imported, memory)
+    new = missing_episodes(storage.episodes(scope), episodes, visit.services.settings.policy)
     values = {
         "changes": changes_between(memory, merge_memory(memory, admitted, trusted=True)),
-        "held": held,
-        "episodes": len(missing_episodes(storage.episodes(scope), episodes, visit.services.settings.policy)),
+        "held": (*held, *new.held),
+        "episodes": len(new.episodes),
     }
     return render(visit.request, "import_preview.html", {**visit.values(), **values})
 

@@ -143,7 +143,7 @@ def edit(
     trial = _trials(visit.request).find(trial_id, str(visit.chosen))
     try:
         document = json.loads(value)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # too deeply nested
         raise EditError(f"the stage {stage} is not JSON: {error}") from error
     with trial.lock:
         trial.stepper.edit(stage, document)

@@ -83,7 +83,7 @@ def import_document(
     scope = principal.scope(query.user_id, query.agent_name)
     imported, episodes = take_episodes(read_document(data, "the body"))
     stored = services.storage.episodes(scope)
-    new = missing_episodes(stored, episodes, services.settings.policy)
+    new, words_held = missing_episodes(stored, episodes, services.settings.policy, trusted=query.trusted)
     is_replacing = query.mode == "replace"
     before: list[MemoryDocument] = []
     held: list[Refusal] = []
@@ -111,7 +111,9 @@ def import_document(
     services.storage.append_episodes(scope, new, services.settings.policy)
     counts = {**diff(before[0], memory).counts, "episodes": len(new)}
     backup = backups[0] if backups else None
-    return json_response(ImportResponse(revision=memory.revision, counts=counts, backup=backup, held=held), memory)
+    return json_response(
+        ImportResponse(revision=memory.revision, counts=counts, backup=backup, held=[*held, *words_held]), memory
+    )
 
 
 @router.get("/backups", response_model=BackupList)
