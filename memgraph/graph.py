@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args, get_type_hints
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
 
+from memgraph.config import load_settings, make_context
 from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.langgraph_adapter import MemoryGraph, sync_async_node
 from memgraph.nodes.apply_update import apply_update
@@ -115,15 +116,16 @@ def build_graph(
     ```
 
     Args:
-        model: Chat model, or its name such as `openai:gpt-4.1-mini`; default: the built-in offline model.
-        storage: Storage, or its URL such as `sqlite:FILE`; default: files in the user's data folder.
-        policy: Limits of an update; default: `Policy()`.
+        model: Chat model, or its name such as `openai:gpt-4.1-mini`; default: that of *defaults*.
+        storage: Storage, or its URL such as `sqlite:FILE`; default: that of *defaults*.
+        policy: Limits of an update; default: those of *defaults*.
         review: When a person must approve the changes before they are saved: `never` (the default), `corrections`
             (if a correction is added, or a fact is removed or replaced) or `always`. The run is then interrupted
             with a `memgraph.review.Proposal` as JSON and resumed by `Command(resume=...)` with the decision. This
             needs a checkpointer, of this graph or of its parent; without one the run ends there and saves nothing.
         schema: A pydantic model as a profile, which updates fill; default: that of the policy.
-        defaults: Values for every field that the context of a run leaves out, such as `make_context(settings)`.
+        defaults: Values for every field that the context of a run leaves out. None is `make_context(load_settings())`:
+            memgraph.yaml and the environment, as the command line reads them. `Context()` reads neither.
             *model*, *storage*, *policy* and *review* replace the fields of these names.
         output: What the graph returns: `result` is `saved`, `outcome` and `report`; `stages` is every stage of the
             update, for LangGraph Server and Studio. None is `result`, but nothing if the graph is a node of another
@@ -142,11 +144,13 @@ def build_graph(
         ModelError: From a run whose model did not answer, or not with a memory update.
         StorageError: From a run whose memory cannot be read or saved; what was stored is intact.
     """
+    if defaults is None:
+        defaults = make_context(load_settings(), model=model, storage=storage)
     if schema is not None:
-        base = policy or (defaults and defaults.policy) or Policy()
+        base = policy or defaults.policy or Policy()
         policy = base.model_copy(update={"profile": check_profile(schema)})
     given = Context(model=model, storage=storage, policy=policy, review=review)
-    merged = (defaults or Context()).merge(given)
+    merged = defaults.merge(given)
     resolver = ContextResolver(merged)
     graph = _assemble(resolver, Stages if output == "stages" else Result)
     compiled = graph.compile(name=NAME, checkpointer=checkpointer, interrupt_before=list(interrupt_before or []))

@@ -22,6 +22,7 @@ from langgraph.runtime import Runtime, get_runtime
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 from pydantic import TypeAdapter
 
+from memgraph.errors import EditError
 from memgraph.telemetry import trace_run
 
 if TYPE_CHECKING:
@@ -64,6 +65,17 @@ class ValidatedValue(LastValue[Any]):
     def update(self, values: Sequence[Any]) -> bool:
         # LangGraph calls this for every key after every step, and for every route
         return bool(values) and super().update([self._adapter.validate_python(value) for value in values])
+
+
+class NodeValue(ValidatedValue):
+    """A state key that only nodes write: another object that arrives as plain JSON is an edit, and refused."""
+
+    def update(self, values: Sequence[Any]) -> bool:
+        unchanged = self.get() if self.is_available() else None
+        for value in values:
+            if isinstance(value, Mapping) and self._adapter.validate_python(value) != unchanged:
+                raise EditError(f"the stage {self.key} cannot be edited: it names whose memory it is")
+        return super().update(values)
 
 
 @functools.cache

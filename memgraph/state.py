@@ -14,7 +14,7 @@ from langgraph.channels import EphemeralValue, UntrackedValue
 from typing_extensions import TypedDict
 
 from memgraph.errors import ConversationError
-from memgraph.langgraph_adapter import ValidatedValue
+from memgraph.langgraph_adapter import NodeValue, ValidatedValue
 from memgraph.models import (
     UNKNOWN_THREAD,
     Answer,
@@ -85,7 +85,7 @@ class Filtered(TypedDict):
     """The turns to learn from, and the owner of the memory."""
 
     turns: Annotated[tuple[Turn, ...], ValidatedValue]
-    origin: Annotated[Origin, ValidatedValue]
+    origin: Annotated[Origin, NodeValue]
 
 
 class MessageCalls(DerivingModel):
@@ -171,17 +171,28 @@ class SecondLook(TypedDict, total=False):
     second_look: Annotated[str, EphemeralValue]
 
 
-class Parsed(Problem, SecondLook, BatchLimit):
+class ChangesWritten(TypedDict, total=False):
+    """A change set, and what shows later whether a person edited it."""
+
+    changes: Annotated[MemoryUpdate, ValidatedValue]
+    change_digests: Annotated[tuple[str, ...], NodeValue]
+    """Digests of its items as the node wrote them; an item with another digest is a person's."""
+
+
+class Parsed(Problem, SecondLook, BatchLimit, ChangesWritten):
     """The change set that the model proposed; after an incomplete answer also a limit for the next batch."""
 
-    changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
     likely_conflicts: NotRequired[Annotated[tuple[Conflict, ...], ValidatedValue]]
     """Pairs that the model is asked about in a second look, or was asked about in this pass."""
 
 
 class Applied(TypedDict):
-    """The memory with the changes applied, and what was removed and refused."""
+    """The memory with the changes applied, and what was removed and refused.
 
+    If a person edited the changes, also these, with the person's marked.
+    """
+
+    changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
     applied: Annotated[MemoryDocument, ValidatedValue]
     removed: Annotated[tuple[RemovedFact, ...], ValidatedValue]
     refused: Annotated[tuple[Refusal, ...], ValidatedValue]
@@ -194,10 +205,9 @@ class Scrubbed(TypedDict):
     uploads: Annotated[tuple[Refusal, ...], ValidatedValue]
 
 
-class Reviewed(TypedDict, total=False):
+class Reviewed(ChangesWritten, total=False):
     """The change set that the reviewer approved, replacing parse_update's; empty if no review was needed."""
 
-    changes: Annotated[MemoryUpdate, ValidatedValue]
     reviewed: Annotated[str, ValidatedValue]
     """Fingerprint of the approved change set. Any other one, such as the next batch's, needs its own review."""
     altered: Annotated[bool, EphemeralValue]
@@ -260,6 +270,7 @@ class ParseInput(Filtered, Loaded, Prompted, Answered):
     """parse_update; changes and conflicts count only if the model was asked about them."""
 
     changes: NotRequired[MemoryUpdate]
+    change_digests: NotRequired[tuple[str, ...]]
     likely_conflicts: NotRequired[tuple[Conflict, ...]]
 
 
@@ -275,6 +286,7 @@ class ApplyInput(Loaded):
 
     turns: tuple[Turn, ...]
     changes: MemoryUpdate
+    change_digests: NotRequired[tuple[str, ...]]
     prompt: NotRequired[Prompt]
     likely_conflicts: NotRequired[tuple[Conflict, ...]]
 
@@ -329,6 +341,7 @@ class CandidatesFound(RunOutcome):
 
     candidates: Annotated[tuple[Candidate, ...], ValidatedValue]
     changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
+    change_digests: NotRequired[Annotated[tuple[str, ...], NodeValue]]
 
 
 class UpkeepPrompted(TypedDict):
@@ -337,10 +350,8 @@ class UpkeepPrompted(TypedDict):
     prompt: Annotated[Prompt, ValidatedValue]
 
 
-class UpkeepParsed(Problem):
+class UpkeepParsed(Problem, ChangesWritten):
     """The change set that the model proposed."""
-
-    changes: NotRequired[Annotated[MemoryUpdate, ValidatedValue]]
 
 
 # As in Stages.

@@ -19,8 +19,7 @@ from pydantic_core import to_jsonable_python
 from memgraph._validation import field_errors
 from memgraph.errors import EditError
 from memgraph.graph import in_memory_saver
-from memgraph.langgraph_adapter import ValidatedValue
-from memgraph.models import MemoryUpdate
+from memgraph.langgraph_adapter import NodeValue, ValidatedValue
 
 if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
@@ -124,10 +123,9 @@ class Stepper:
 
     @property
     def editable(self) -> tuple[str, ...]:
-        """The stages that can be edited. The origin cannot, since it names whose memory it is."""
+        """The stages that can be edited: not what only nodes write, such as the origin, which names whose it is."""
         channels = cast("Mapping[str, object]", self._graph.channels)
-        stages = (name for name in self.stages if name == "messages" or isinstance(channels[name], ValidatedValue))
-        return tuple(name for name in stages if name != "origin")
+        return tuple(name for name in self.stages if name == "messages" or _is_editable(channels[name]))
 
     @property
     def saved(self) -> MemoryDocument | None:
@@ -169,7 +167,7 @@ class Stepper:
     def edit(self, stage: str, value: object) -> None:
         """Replace a stage with *value*, an object of its type or its JSON form.
 
-        The changes of an update that differ from the model's are marked as edited by a person.
+        The changes of an update that differ from the model's count as a person's.
 
         Raises:
             EditError: If the stage is unknown or not editable, or *value* is invalid; nothing changes.
@@ -180,8 +178,6 @@ class Stepper:
         # The last writer selects the next node from what it wrote, part of which is not checkpointed: write it again.
         wrote = {**position.wrote, stage: value}
         try:
-            if stage == "changes":
-                wrote[stage] = _mark_edited(self.stages.get(stage), MemoryUpdate.model_validate(value))
             config = self._graph.update_state(position.config, wrote, as_node=position.node)
         except ValidationError as error:
             raise EditError(_describe_problems(stage, error)) from error
@@ -250,22 +246,11 @@ def as_json(value: object) -> Any:  # noqa: ANN401
     return document
 
 
+def _is_editable(channel: object) -> bool:
+    return isinstance(channel, ValidatedValue) and not isinstance(channel, NodeValue)
+
+
 def _describe_problems(stage: str, error: ValidationError) -> str:
     problems = [str(problem) for problem in field_errors(error, root=stage)]
     more = f"; and {len(problems) - _MAX_PROBLEMS} more" if len(problems) > _MAX_PROBLEMS else ""
     return "; ".join(problems[:_MAX_PROBLEMS]) + more
-
-
-def _mark_edited(before: object, changes: MemoryUpdate) -> MemoryUpdate:
-    """Return *changes* with those marked that differ from *before*: a person wrote them, so they need no quote."""
-    if not isinstance(before, MemoryUpdate):
-        return changes
-    additions = (
-        addition if addition in before.additions else addition.model_copy(update={"edited_by_user": True})
-        for addition in changes.additions
-    )
-    rewrites = (
-        rewrite if rewrite in before.rewrites else rewrite.model_copy(update={"edited_by_user": True})
-        for rewrite in changes.rewrites
-    )
-    return changes.model_copy(update={"additions": tuple(additions), "rewrites": tuple(rewrites)})

@@ -18,6 +18,7 @@ from memgraph.agents.messages import has_reply
 from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.agents.turn_cache import TurnCache
 from memgraph.background.shared import AgentModel
+from memgraph.config import load_settings
 from memgraph.settings import Settings
 
 try:
@@ -83,7 +84,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
         model: The chat model that learns if *invoker* is None. None is the `model_name` of *settings*, else the agent's
             own model, as its first call shows it.
         agent_name: The agent whose memory is used, unless the run names one; None is the user's own memory.
-        settings: What is injected and learned, such as the result of `load_settings()`; None is the defaults.
+        settings: What is injected and learned, None reads memgraph.yaml and the environment.
         inject: Whether to inject memory into model calls.
         capture: Whether to learn from conversations.
         embeddings: The model of the ranker "hybrid".
@@ -112,7 +113,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
     ) -> None:
         super().__init__()
         self._name = name or _default_name(inject=inject, capture=capture)
-        effective = settings or Settings()
+        effective = settings or load_settings()
         self._resources = AgentResources(
             storage, settings, capture=capture, invoker=invoker, model=AgentModel() if model is None else model
         )

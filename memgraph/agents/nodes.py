@@ -15,6 +15,7 @@ from memgraph.agents.identity import IdentityResolver
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector
 from memgraph.agents.messages import has_reply
 from memgraph.agents.resources import AgentResources, ResourceHolder
+from memgraph.config import load_settings
 from memgraph.context import get_field
 from memgraph.settings import Settings
 
@@ -133,14 +134,14 @@ def inject_memory(
     Args:
         storage: A storage or its URL; None is the storage of *settings*, by default files in the user's data folder.
         agent_name: The agent whose memory is used, unless the run names one.
-        settings: The token budget and the ranking; None is the defaults.
+        settings: The token budget and the ranking; None reads them as `load_settings` does.
         embeddings: The model of the ranker "hybrid".
         wait_seconds: Seconds to wait for memory; None waits without limit.
 
     Raises:
         ConfigError: If the storage cannot be opened.
     """
-    effective = settings or Settings()
+    effective = settings or load_settings()
     resources = AgentResources(storage, settings, capture=False)
     injector = MemoryInjector(resources.storage, effective, embeddings=embeddings, wait_seconds=wait_seconds)
     return InjectNode(resources, effective, agent_name, injector)
@@ -175,11 +176,11 @@ def capture_memory(
         model: The chat model that learns if *invoker* is None; None is the `model_name` of *settings*, else that of the
             first usable provider, see `memgraph config`.
         agent_name: The agent whose memory is updated, unless the run names one.
-        settings: What is learned, and when; None is the defaults.
+        settings: What is learned, and when; None reads them as `load_settings` does.
         wait_seconds: Seconds to wait for submitting; None waits without limit.
 
     Raises:
         ConfigError: For the same reasons as `MemoryMiddleware`.
     """
     resources = AgentResources(storage, settings, capture=True, invoker=invoker, model=model)
-    return CaptureNode(resources, settings or Settings(), agent_name, wait_seconds)
+    return CaptureNode(resources, settings or load_settings(), agent_name, wait_seconds)

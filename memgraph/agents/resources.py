@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.background.shared import AgentModel
-from memgraph.config import make_storage
+from memgraph.config import load_settings, make_storage
 from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
@@ -26,7 +26,7 @@ class AgentResources:
 
     Args:
         storage: A storage or its URL; None is the storage of *settings*.
-        settings: What is injected and learned; None is the defaults.
+        settings: What is injected and learned; None reads them as `load_settings` does.
         capture: Whether to learn from conversations.
         invoker: Receives the conversations; None is a BackgroundInvoker of the same storage.
         model: The chat model that learns if *invoker* is None; None is the one of *settings*. An AgentModel is used
@@ -45,7 +45,7 @@ class AgentResources:
         invoker: Invoker | None = None,
         model: str | BaseChatModel | AgentModel | None = None,
     ) -> None:
-        effective = settings or Settings()
+        effective = settings or load_settings()
         is_enabled = capture and effective.enabled
         self._own_invoker: BackgroundInvoker | None = None
         if isinstance(model, AgentModel) and effective.model_name:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_ar
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt import ToolRuntime
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field, create_model, model_validator
 
 from memgraph._concurrency import DaemonExecutor
 from memgraph._validation import field_errors
@@ -28,6 +28,7 @@ from memgraph.agents.tool_changes import (
     messages_of,
     update_tool_fact,
 )
+from memgraph.config import load_settings
 from memgraph.editing import remove_words, update_memory
 from memgraph.errors import EditError, IdentityError
 from memgraph.langgraph_adapter import has_checkpointer
@@ -281,28 +282,29 @@ def memory_tools(
     Args:
         storage: A storage or its URL; None is the storage of *settings*, by default files in the user's data folder.
         agent_name: The agent whose memory is used, unless the run names one.
-        settings: The limits of the memory; None is the defaults.
+        settings: The limits of the memory; None reads them as `load_settings` does.
         wait_seconds: Seconds that a tool waits for the memory; None waits without limit.
 
     Raises:
         ConfigError: If the storage cannot be opened.
     """
-    effective = settings or Settings()
+    effective = settings or load_settings()
     identities = IdentityResolver(effective, agent_name=agent_name)
     resources = AgentResources(storage, settings, capture=False)
     toolkit = MemoryToolkit(resources.storage, effective, identities, wait_seconds)
     tools = (
-        _tool("memory_search", toolkit.search, effective.category_names),
-        _tool("memory_add", toolkit.add, effective.category_names),
-        _tool("memory_update", toolkit.update, effective.category_names),
-        _tool("memory_delete", toolkit.delete, effective.category_names),
+        _tool("memory_search", toolkit.search, effective.policy),
+        _tool("memory_add", toolkit.add, effective.policy),
+        _tool("memory_update", toolkit.update, effective.policy),
+        _tool("memory_delete", toolkit.delete, effective.policy),
     )
     return MemoryTools(tools, resources)
 
 
-def _tool(name: str, function: Callable[..., Answer], categories: tuple[str, ...]) -> BaseTool:
+def _tool(name: str, function: Callable[..., Answer], policy: Policy) -> BaseTool:
     tool = StructuredTool.from_function(function, name=name, response_format="content_and_artifact")
-    tool.args_schema = _with_categories(cast("type[BaseModel]", tool.args_schema), categories)
+    schema = _with_categories(cast("type[BaseModel]", tool.args_schema), policy.category_names)
+    tool.args_schema = _with_quote(schema) if policy.grounding == "strict" else schema
     tool.handle_tool_error = True
     tool.handle_validation_error = _describe_error
     return tool
@@ -317,6 +319,23 @@ def _with_categories(schema: type[BaseModel], categories: tuple[str, ...]) -> ty
     annotation = choices | None if field.default is None else choices
     category: Any = (annotation, Field(default=field.default, description=field.description))
     return create_model(schema.__name__, __base__=schema, category=category)
+
+
+def _with_quote(schema: type[BaseModel]) -> type[BaseModel]:
+    """Return the schema of arguments in which a quote is required, since without one no learned fact is changed.
+
+    A call without it is still answered by the tool, which knows why: a manual fact needs the user's yes instead.
+    """
+    field = schema.model_fields.get("quote")
+    if field is None:
+        return schema
+    required: Any = (str, Field(description=field.description))
+    fill: Any = model_validator(mode="before")(_with_empty_quote)
+    return create_model(schema.__name__, __base__=schema, __validators__={"fill_quote": fill}, quote=required)
+
+
+def _with_empty_quote(arguments: object) -> object:
+    return {"quote": "", **cast("dict[str, object]", arguments)} if isinstance(arguments, dict) else arguments
 
 
 def _describe_error(error: ValidationError | OldValidationError) -> str:

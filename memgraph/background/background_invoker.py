@@ -19,7 +19,7 @@ from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_submission, validate_key, validate_messages
 from memgraph.background.shared import REGISTRY, AgentModel, Client, WorkerConfig, WorkerGroup
 from memgraph.background.upkeep import UpkeepSchedule
-from memgraph.config import default_model, make_storage
+from memgraph.config import default_model, load_settings, make_storage
 from memgraph.editing import discard_copies
 from memgraph.errors import ConfigError, NotInReviewError, OutboxError
 from memgraph.llm import OFFLINE
@@ -78,8 +78,8 @@ class BackgroundInvoker(Invoker):
             None is the outbox of the settings, else a file in the platform's folder for user data, one for each
             storage. Invokers with different storages may share an outbox: a job is run only for the storage that it
             was submitted for.
-        settings: Delays and limits; None is the defaults, or those of the invokers that share the outbox.
-            With `enabled: false` the invoker does nothing at all.
+        settings: Delays and limits; None reads them as `load_settings` does, or takes those of the
+            invokers that share the outbox. With `enabled: false` the invoker does nothing at all.
         storage: The storage of *graph*; needed only if it is not made by `build_graph`. Without it, the jobs of such a
             graph are run by any invoker of the outbox that does not know its storage either. A storage that is opened
             here, from a URL or the settings, is closed with the last invoker that uses it.
@@ -114,7 +114,7 @@ class BackgroundInvoker(Invoker):
         self._client = Client(on_update, on_error)
         self._closed = False
         self._group: WorkerGroup | None = None
-        effective = settings or Settings()
+        effective = settings or load_settings()
         if not effective.enabled:
             return
         known_storage, opened = _find_storage(storage, graph, effective)

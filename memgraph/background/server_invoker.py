@@ -35,6 +35,7 @@ from memgraph.background.serialization import (
     validate_messages,
     with_submission_time,
 )
+from memgraph.config import load_settings
 from memgraph.editing import discard_copies
 from memgraph.errors import ConfigError, EditError, NotInReviewError
 from memgraph.models import Scope
@@ -76,7 +77,8 @@ class ServerInvoker(Invoker):
     Args:
         server: Its URL, or a client of langgraph_sdk, which is not closed here.
         assistant: Name or id of the assistant that learns.
-        settings: Delays; None is the defaults. With `enabled: false` the invoker does nothing at all. Everything else
+        settings: Delays; None reads them as `load_settings` does. With `enabled: false` the invoker does nothing
+            at all. Everything else
             is configured on the server.
         storage: The storage that the server uses, or its URL; needed by `forget` only.
         clock: The time of day, which all clients and the server should agree on; tests inject a fake.
@@ -94,7 +96,7 @@ class ServerInvoker(Invoker):
         storage: str | MemoryStorage | None = None,
         clock: Clock | None = None,
     ) -> None:
-        settings = settings or Settings()
+        settings = settings or load_settings()
         self._enabled = settings.enabled
         self._backup_folder = settings.api_backups
         self._protocol = RunProtocol(assistant, DebouncePolicy(settings.debounce_seconds, settings.max_wait_seconds))

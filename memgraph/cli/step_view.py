@@ -153,6 +153,10 @@ def _format_report(_stage: str, _before: Before, report: Report) -> StageView:
     return StageView(", ".join(f"{count} {name}" for name, count in report.counts.items() if count) or "no changes")
 
 
+def _format_digests(_stage: str, _before: Before, digests: Sequence[str]) -> StageView:
+    return StageView(f"of {len(digests)} changes")
+
+
 def _format_json(_stage: str, _before: Before, value: object) -> StageView:
     from memgraph.stepper import as_json
 
@@ -169,6 +173,7 @@ FORMATTERS: Mapping[str, Callable[[str, Before, Any], StageView]] = MappingProxy
         "prompt": _format_prompt,
         "response": _format_response,
         "changes": _format_update,
+        "change_digests": _format_digests,
         "applied": _format_memory,
         "removed": _format_removed,
         "refused": _format_refusals,

@@ -52,7 +52,7 @@ def make_storage(settings: Settings) -> MemoryStorage:
 
 
 def make_context(
-    settings: Settings, *, model: str | BaseChatModel | None = None, storage: MemoryStorage | None = None
+    settings: Settings, *, model: str | BaseChatModel | None = None, storage: str | MemoryStorage | None = None
 ) -> Context:
     """Make the context that *settings* describe: the `defaults` of `build_graph` and `build_recall_graph`.
 
@@ -91,8 +91,8 @@ def make_context(
         storages=settings.allowed_storages,
     )
 
-    storage = storage or make_storage(settings)
-    if settings.enabled:
+    storage = make_storage(settings) if storage is None else storage
+    if settings.enabled and not isinstance(storage, str):  # a URL is opened by the first run
         log_kept_words(storage.name, settings.policy.kept_words)
     return Context(
         enabled=settings.enabled,

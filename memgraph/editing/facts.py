@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Container, Sequence
 from datetime import UTC, datetime
 
@@ -150,17 +149,25 @@ def find_fact(memory: MemoryDocument, fact_id: str) -> Fact:
     """Return the current fact *fact_id*.
 
     Raises:
-        EditError: If there is none; the error suggests the most similar id.
+        EditError: If there is none; the error names the fact that replaced it, and never one whose id is similar.
     """
     fact = memory.fact(fact_id)
     if fact:
         return fact
-    ids = [other.id for other in memory.facts]
-    similar = difflib.get_close_matches(fact_id, ids, n=1)
-    hint = (
-        f"did you mean {similar[0]!r}?" if similar else f"{len(ids)} facts are known" if ids else "no facts are known"
-    )
+    if replacement := _replacement(memory, fact_id):
+        hint = f"{replacement.id!r} replaced it"
+    else:
+        hint = f"{len(memory.facts)} facts are known" if memory.facts else "no facts are known"
     raise EditError(f"there is no fact {fact_id[:80]!r}; {hint}")
+
+
+def _replacement(memory: MemoryDocument, fact_id: str) -> Fact | None:
+    """Return the current fact that followed the past one *fact_id*, perhaps by way of others."""
+    seen = set[str]()
+    while (past := memory.past_fact(fact_id)) and past.ended_by not in seen:
+        fact_id = past.ended_by
+        seen.add(fact_id)
+    return memory.fact(fact_id)
 
 
 def edit_section(

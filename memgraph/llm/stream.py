@@ -175,16 +175,22 @@ async def astream(
 ) -> AIMessage:
     """Return the whole answer without blocking a thread, see `stream`. The connection is closed at once."""
     clock, received = _Clock(limits), _Chunks()
+    task = cast("asyncio.Task[object]", asyncio.current_task())
+    cancellations = task.cancelling()
     answer = cast("AsyncGenerator[AIMessage]", model.astream(list(prompt), CONFIG, **options))
+    has_ended = False
     try:
-        while not received.repeats:
+        while not (has_ended or received.repeats):
             try:
                 async with asyncio.timeout(clock.next_wait()):
                     received.add(await anext(answer))
             except StopAsyncIteration:
-                break
+                has_ended = True
             except TimeoutError as error:
                 raise clock.timeout_error() from error
+            # asyncio.wait_for of Python 3.11, which clients use, drops a cancellation that comes with a chunk
+            if task.cancelling() > cancellations:
+                raise asyncio.CancelledError
     finally:
         await answer.aclose()
     return received.join()

@@ -72,6 +72,8 @@ class ProfileChange(ChangeModel):
     """None: it is no longer known."""
     quote: str = ""
     """The user's words, as the model wrote them."""
+    edited_by_user: bool = Field(default=False, exclude_if=not_)
+    """A person wrote it: it needs no quote."""
 
 
 class Removal(ChangeModel):
@@ -81,6 +83,8 @@ class Removal(ChangeModel):
     reason: str = "contradicted"
     quote: str = Field(default="", exclude_if=not_)
     """The user's words that end it, as the model wrote them; without them a person has to accept the removal."""
+    edited_by_user: bool = Field(default=False, exclude_if=not_)
+    """A person wrote it: it needs no quote, and no limit applies."""
 
 
 Verdict = Literal["replaces", "same", "both"]

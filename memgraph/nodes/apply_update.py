@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.models import Turn
+from memgraph.review import mark_edited
 from memgraph.rules.apply import apply
 from memgraph.rules.evict import FULL
 from memgraph.state import Applied, ApplyInput
@@ -16,13 +17,13 @@ _log = logging.getLogger("memgraph.update")
 
 
 def apply_update(state: ApplyInput, runtime: Runtime[RunContext]) -> Applied:
-    """Apply the changes that the policy allows."""
-    result = apply(
-        state["changes"], state["memory"], runtime.context.policy, *shown(state), slots=runtime.context.slots
-    )
+    """Apply the changes that the policy allows. Those that a person edited since a node wrote them are marked."""
+    changes = mark_edited(state["changes"], state.get("change_digests"))
+    result = apply(changes, state["memory"], runtime.context.policy, *shown(state), slots=runtime.context.slots)
     if evicted := sum(removed.why == FULL for removed in result.removed):
         _log.info("the memory is full: %d facts were evicted", evicted)
-    return {"applied": result.memory, "removed": result.removed, "refused": result.refused}
+    applied: Applied = {"applied": result.memory, "removed": result.removed, "refused": result.refused}
+    return applied if changes is state["changes"] else {**applied, "changes": changes}
 
 
 def shown(state: ApplyInput) -> tuple[tuple[Turn, ...], frozenset[str] | None]:

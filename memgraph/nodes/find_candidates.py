@@ -37,5 +37,5 @@ def find_candidates(state: FindCandidatesInput, runtime: Runtime[RunContext]) ->
         return {"candidates": candidates}
     changes = MemoryUpdate(at=timestamp(now), thread=origin.thread, message_ids=(), asked=())
     if apply(changes, memory, context.policy).removed:
-        return {"candidates": (), "changes": changes}
+        return {"candidates": (), "changes": changes, "change_digests": ()}
     return {"candidates": (), "outcome": "nothing_new"}

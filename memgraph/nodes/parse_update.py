@@ -16,6 +16,7 @@ from memgraph.policy import Policy
 from memgraph.prompts.copies import PromptTexts
 from memgraph.prompts.parse import AskedAbout, UnreadableError, is_incomplete, parse_answer
 from memgraph.prompts.reconcile import parse_verdicts, reconcile_prompt
+from memgraph.review import item_digests, mark_edited
 from memgraph.rules.conflicts import likely_conflicts, settle, with_control
 from memgraph.rules.repeats import mark_repeats
 from memgraph.rules.watermark import without_progress
@@ -48,8 +49,9 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
         slots = runtime.context.slots
         if "changes" not in state:
             return {}
-        settled = settle(state["changes"], verdicts, state["memory"], slots)
-        return {"changes": _within_calls(settled, state, runtime.context.policy)}
+        changes = mark_edited(state["changes"], state.get("change_digests"))
+        settled = _within_calls(settle(changes, verdicts, state["memory"], slots), state, runtime.context.policy)
+        return {"changes": settled, "change_digests": item_digests(settled)}
     parsed = _parse_changes(state, runtime)
     if "changes" not in parsed:
         return parsed
@@ -58,7 +60,7 @@ def parse_update(state: ParseInput, runtime: Runtime[RunContext]) -> Parsed:
     compared = _compare_meaning(parsed["changes"], state, runtime.context, undecided)
     if "second_look" not in looked:
         compared = _within_calls(compared, state, runtime.context.policy)
-    return {**parsed, **looked, "changes": compared}
+    return {**parsed, **looked, "changes": compared, "change_digests": item_digests(compared)}
 
 
 def _calls_left(state: ParseInput, policy: Policy) -> float:

@@ -12,6 +12,7 @@ from memgraph.models import timestamp
 from memgraph.nodes.parse_update import MAX_ATTEMPTS
 from memgraph.prompts.parse import UnreadableError
 from memgraph.prompts.parse_upkeep import parse_upkeep_answer
+from memgraph.review import item_digests
 from memgraph.state import UpkeepParsed, UpkeepParseInput
 
 
@@ -35,4 +36,4 @@ def parse_upkeep(state: UpkeepParseInput, runtime: Runtime[RunContext]) -> Upkee
         if state["attempt"] >= MAX_ATTEMPTS:
             raise UnreadableAnswerError(str(error)) from error
         return {"problem": str(error)}
-    return {"changes": changes}
+    return {"changes": changes, "change_digests": item_digests(changes)}

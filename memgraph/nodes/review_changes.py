@@ -9,7 +9,16 @@ from memgraph.context import RunContext
 from memgraph.errors import EditError
 from memgraph.models import MemoryUpdate
 from memgraph.nodes.apply_update import shown
-from memgraph.review import Proposal, apply_decision, fingerprint, make_proposal, needs_review, strictest
+from memgraph.review import (
+    Proposal,
+    apply_decision,
+    fingerprint,
+    item_digests,
+    make_proposal,
+    mark_edited,
+    needs_review,
+    strictest,
+)
 from memgraph.state import Reviewed, ReviewInput
 
 
@@ -18,7 +27,7 @@ def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed
 
     A save conflict brings an approved change set back here; it is not reviewed twice.
     """
-    changes = state["changes"]
+    changes = mark_edited(state["changes"], state.get("change_digests"))
     if state.get("reviewed") == fingerprint(changes):
         return {}
     origin, context = state["origin"], runtime.context
@@ -35,7 +44,12 @@ def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed
         return {}
     approved = _request_decision(changes, proposal)
     is_altered = approved != changes.model_copy(update={"decisions": approved.decisions})
-    return {"changes": approved, "reviewed": fingerprint(approved), "altered": is_altered}
+    return {
+        "changes": approved,
+        "change_digests": item_digests(approved),
+        "reviewed": fingerprint(approved),
+        "altered": is_altered,
+    }
 
 
 def _request_decision(changes: MemoryUpdate, proposal: Proposal) -> MemoryUpdate:

@@ -7,6 +7,7 @@ the result is a change set with the accepted changes only.
 from __future__ import annotations
 
 from memgraph.review.decision import apply_decision, fingerprint
+from memgraph.review.edits import item_digests, mark_edited
 from memgraph.review.models import Decision, Edit, Proposal, Review, ReviewItem, Verdict, strictest
 from memgraph.review.parse import parse_decision
 from memgraph.review.proposal import make_proposal, needs_review
@@ -20,7 +21,9 @@ __all__ = [
     "Verdict",
     "apply_decision",
     "fingerprint",
+    "item_digests",
     "make_proposal",
+    "mark_edited",
     "needs_review",
     "parse_decision",
     "strictest",

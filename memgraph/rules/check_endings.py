@@ -133,9 +133,12 @@ def _names(text: str, person: str) -> bool:
 
 
 def _is_unended(removal: Removal, draft: Draft) -> bool:
-    """Return whether no words of the user end the fact of *removal*; False for an unknown or manual one."""
+    """Return whether no words of the user end the fact of *removal*; False for an unknown or manual one.
+
+    A person needs no words of the user.
+    """
     fact = draft.memory.fact(removal.id)
-    if fact is None or fact.is_manual or draft.policy.grounding == "off":
+    if removal.edited_by_user or fact is None or fact.is_manual or draft.policy.grounding == "off":
         return False
     found = QuoteFinder(draft.turns).find(removal.quote) if removal.quote else None
     if found is None:

@@ -59,7 +59,8 @@ def _problem(change: ProfileChange, schema: type[BaseModel], said: SaidWords, mo
     text = " ".join(_texts(change.value))
     if len(render_value(change.value)) > MAX_VALUE_CHARS:
         return f"it has more than {MAX_VALUE_CHARS:,} characters"
-    return _inadmissible(text) or (None if mode == "off" else _ungrounded(change, text, schema, said, mode))
+    needs_quote = mode != "off" and not change.edited_by_user
+    return _inadmissible(text) or (_ungrounded(change, text, schema, said, mode) if needs_quote else None)
 
 
 def _inadmissible(text: str) -> str | None:

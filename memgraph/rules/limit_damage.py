@@ -53,7 +53,7 @@ def limit_damage(draft: Draft) -> Draft:
         lost = cost if fits else lost
     for removal in draft.changes.removals:
         cost = lost.union(_learned(draft.memory, (removal.id,)))
-        fits = len(cost) <= limit
+        fits = len(cost) <= limit or removal.edited_by_user
         (within if fits else beyond).removals.append(removal)
         lost = cost if fits else lost
     current = with_current_summaries(draft.memory) if draft.changes.rewrites else draft.memory

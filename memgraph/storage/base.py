@@ -158,7 +158,9 @@ class MemoryStorage(ABC):
         If the process dies in between, the episodes are stored, and the run that is repeated stores them once.
 
         Raises:
-            As `append_episodes` and `save` do.
+            ForgottenError: If the memory was deleted since it was loaded; nothing is stored.
+            RevisionConflictError: If another writer saved since *memory* was loaded.
+            StorageError: If nothing could be written.
         """
         self.append_episodes(scope, episodes, policy, revision=memory.revision)
         return self.save(scope, memory)

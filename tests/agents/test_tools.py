@@ -253,12 +253,13 @@ def test_a_learned_fact_is_deleted_at_once() -> None:
 
 @pytest.mark.parametrize("name", ["memory_update", "memory_delete"])
 def test_an_unknown_id_is_reported_to_the_model(name: str) -> None:
-    """With the most similar known id."""
+    """Escaped, and without the id of another fact."""
     args = {"content": "x"} if name == "memory_update" else {}
 
     answer = call_tool(storage_with(TEA), name, id="fact_tee<b>", **args)
 
-    assert "fact_tea" in answer.text
+    assert "fact_tea" not in answer.text
+    assert "there is no fact" in answer.text
     assert "<b>" not in answer.text
 
 
@@ -628,3 +629,19 @@ def test_what_a_tool_changed_is_injected_to_the_end_of_the_turn() -> None:
 def test_a_rejected_fact_changes_nothing() -> None:
     """Neither the revision nor the text."""
     assert chess_is_injected(calls("memory_add", content=""), calls("memory_search", query="x")) == [False] * 3
+
+
+@pytest.mark.parametrize(("grounding", "is_required"), [("strict", True), ("off", False)])
+def test_the_schema_requires_a_quote_if_nothing_is_changed_without_one(grounding: Any, is_required: bool) -> None:  # noqa: FBT001
+    """A model that sees it optional leaves it out, and is refused."""
+    tools = memory_tools("memory:", settings=Settings(grounding=grounding))
+    schemas: Any = {one.name: one.tool_call_schema for one in tools}
+
+    required = {name: schema.model_json_schema().get("required", []) for name, schema in schemas.items()}
+
+    assert {name: "quote" in names for name, names in required.items()} == {
+        "memory_search": False,
+        "memory_add": is_required,
+        "memory_update": is_required,
+        "memory_delete": is_required,
+    }

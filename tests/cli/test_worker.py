@@ -208,9 +208,14 @@ def start_worker(
 
     def start(*options: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "memgraph", "worker", "--json", *OFFLINE, *options]
-        process = subprocess.Popen(
-            command, cwd=tmp_path, env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True
-        )
+        # a child inherits an ignored SIGINT, which a CI runner and `nohup` have
+        previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            process = subprocess.Popen(
+                command, cwd=tmp_path, env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True
+            )
+        finally:
+            signal.signal(signal.SIGINT, previous)
         started.append(process)
         return process
 
@@ -222,11 +227,24 @@ def start_worker(
         process.stdout.close()
 
 
+@pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["", "SIGINT is ignored"])
+def sigint(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What the process of the tests does on SIGINT."""
+    previous = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
 def wait_for_entry(process: subprocess.Popen[str], message: str) -> None:
-    """Read the log up to *message*."""
+    """Read the log up to *message*; a worker that does not write it within the limit is killed."""
     assert process.stdout
-    while message not in (line := process.stdout.readline()):
-        assert line, f"the worker ended without {message!r}"
+    limit = threading.Timer(LIMIT_SECONDS, process.kill)
+    limit.start()
+    try:
+        while message not in (line := process.stdout.readline()):
+            assert line, f"the worker ended without {message!r}"
+    finally:
+        limit.cancel()
 
 
 def make_due(tmp_path: Path) -> None:
@@ -234,6 +252,7 @@ def make_due(tmp_path: Path) -> None:
         outbox.expedite(now=time.time())
 
 
+@pytest.mark.usefixtures("sigint")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_finishes_the_running_update(
     start_worker: Callable[..., subprocess.Popen[str]],

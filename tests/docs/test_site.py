@@ -39,9 +39,10 @@ EXTERNAL = re.compile(r"(?:[a-z]+:)?//|mailto:|data:")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site. The build is strict: a warning, such as a broken link or a failed download, fails it."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     built = subprocess.run(command, cwd=ROOT, env=os.environ | NO_NETWORK, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
     return folder
 
 

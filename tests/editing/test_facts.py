@@ -9,7 +9,7 @@ import pytest
 
 from memgraph.editing import add_fact, edit_fact, edit_section, remove_fact
 from memgraph.errors import EditError
-from memgraph.models import Fact, MemoryDocument, Section
+from memgraph.models import Fact, MemoryDocument, PastFact, Section
 
 TEA = Fact(id="fact_00000001", content="Likes tea.", category="preference", confidence=0.8, source="t1")
 POLARS = Fact(id="fact_00000002", content="Use Polars.", category="correction", source_error="pandas", source="t1")
@@ -88,11 +88,22 @@ def test_a_learned_fact_can_be_removed() -> None:
 
 
 @pytest.mark.parametrize("change", [remove_fact, lambda memory, fact_id: edit_fact(memory, fact_id, confidence=1)])
-def test_the_error_for_an_unknown_fact_suggests_the_most_similar_id(
+def test_the_error_for_an_unknown_fact_names_no_other_fact(
     change: Callable[[MemoryDocument, str], MemoryDocument],
 ) -> None:
-    with pytest.raises(EditError, match="there is no fact 'fact_0000002'; did you mean 'fact_00000002'"):
+    """One that is spelled alike has nothing to do with it, and would be changed instead."""
+    with pytest.raises(EditError, match=r"there is no fact 'fact_0000002'; 2 facts are known$"):
         change(KNOWN, "fact_0000002")
+
+
+def test_the_error_for_a_past_fact_names_the_one_that_replaced_it() -> None:
+    """Also by way of others."""
+    older = PastFact.of(Fact(id="fact_a", content="Drinks coffee."), "superseded", at="2026-05", by="fact_b")
+    newer = PastFact.of(Fact(id="fact_b", content="Drinks mate."), "superseded", at="2026-06", by=TEA.id)
+    memory = KNOWN.model_copy(update={"past": (older, newer)})
+
+    with pytest.raises(EditError, match=f"there is no fact 'fact_a'; '{TEA.id}' replaced it"):
+        edit_fact(memory, "fact_a", confidence=1)
 
 
 # -- summaries ------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -146,6 +147,30 @@ def test_a_cancelled_call_closes_the_connection() -> None:
         asyncio.run(cancel(server))
 
         assert server.closed.acquire(timeout=60)
+
+
+@pytest.mark.parametrize("chunks", [["Hi."], []], ids=["a chunk", "the end"])
+def test_a_cancellation_that_the_client_drops_still_ends_the_call(chunks: list[str]) -> None:
+    """As asyncio.wait_for of Python 3.11 drops one that arrives together with its result."""
+    waiting = asyncio.Event()
+
+    class Dropping(ScriptedModel):
+        async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+            yield ChatGenerationChunk(message=AIMessageChunk("Well."))
+            waiting.set()
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            for text in chunks:
+                yield ChatGenerationChunk(message=AIMessageChunk(text))
+
+    async def cancel() -> None:
+        task = asyncio.create_task(astream(Dropping(), HELLO, PATIENT, {}))
+        await waiting.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
 
 
 @both_ways

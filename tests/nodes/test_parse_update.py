@@ -46,7 +46,7 @@ def test_the_change_set_names_thread_messages_and_time() -> None:
     output = parse(update_answer("Has a dog.", workContext="New."))
 
     changes = output["changes"]
-    assert list(output) == ["changes", "likely_conflicts"]
+    assert list(output) == ["changes", "likely_conflicts", "change_digests"]
     assert (changes.thread, changes.message_ids) == ("t1", ("m1", "m2"))
     assert before <= datetime.fromisoformat(changes.at) <= before + timedelta(minutes=1)
     assert [addition.content for addition in changes.additions] == ["Has a dog."]
@@ -148,7 +148,7 @@ def test_a_single_turn_whose_answer_was_cut_off_is_learned_as_far_as_possible() 
     """The report says that something is missing."""
     output = cut_off(update_answer("Has a dog.", "Has a cat.")[:-40], 1)
 
-    assert list(output) == ["changes", "likely_conflicts"]
+    assert list(output) == ["changes", "likely_conflicts", "change_digests"]
     assert output["changes"].message_ids == ("m1", "m2")
     assert [addition.content for addition in output["changes"].additions] == ["Has a dog."]
     assert "cut off" in output["changes"].refused[0].reason

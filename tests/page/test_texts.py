@@ -6,12 +6,14 @@ import gzip
 import re
 from pathlib import Path
 from string import Formatter
+from typing import get_args
 
 import pytest
 from starlette.requests import Request
 
 import memgraph.api.page
 from memgraph.api.page.rendering import LANGUAGES, Language, language_of, texts
+from memgraph.models.history import Author
 
 TEMPLATES = Path(memgraph.api.page.__file__).parent / "templates"
 NAMED = re.compile(r'\bt\("([^"]+)"(?: ~)?')
@@ -33,6 +35,13 @@ def test_every_text_that_a_template_names_exists() -> None:
 
     missing = {key for key in named if not any(known == key or known.startswith(key) for known in texts("en"))}
     assert missing == set()
+
+
+@pytest.mark.parametrize("author", get_args(Author))
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_history_names_every_author_of_a_revision(language: Language, author: str) -> None:
+    """Also after a revert and a rebuild: a missing text is an error of the whole page."""
+    assert f"by.{author}" in texts(language)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import SyncLangGraphClient
+from langgraph_sdk.errors import APIStatusError
 
 from memgraph import Context, Scope
 
@@ -187,23 +188,53 @@ def test_run_can_be_interrupted_before_any_node(server: Any, client: SyncLangGra
 
 
 def test_proposed_changes_can_be_edited(server: Any, client: SyncLangGraphClient) -> None:
-    """They are edited as plain JSON, and marked as the words of a person."""
+    """They are edited as plain JSON, and count as the words of a person, who needs no quote."""
     thread = client.threads.create()["thread_id"]
     conversation: Any = make_input("I live in Lisbon.")
     who = make_context("graphs-edit")
     client.runs.wait(thread, UPDATE, input=conversation, context=who, interrupt_before=["apply_update"])
     state: Any = client.threads.get_state(thread)["values"]
-    edited = (
-        json.dumps(state["changes"])
-        .replace("Lisbon", "Porto")
-        .replace('"edited_by_user": false', '"edited_by_user": true')
-    )
-    changes = json.loads(edited)
+    changes = json.loads(json.dumps(state["changes"]).replace("Lives in Lisbon", "Owns a boat in Porto"))
 
     client.threads.update_state(thread, {"changes": changes})
     client.runs.wait(thread, UPDATE, context=who)
 
-    assert contents(server, "graphs-edit") == ["Lives in Porto."]
+    facts = server.storage.load(Scope("graphs-edit")).facts
+    assert [(fact.content, fact.source) for fact in facts] == [("Owns a boat in Porto.", "manual")]
+
+
+def test_what_a_person_removes_in_the_changes_is_removed(server: Any, client: SyncLangGraphClient) -> None:
+    """Without words of the user that end it, which a removal by a model needs."""
+    who = make_context("graphs-remove")
+    client.runs.wait(None, UPDATE, input=make_input("I live in Lisbon."), context=who)
+    [known] = server.storage.load(Scope("graphs-remove")).facts
+    thread = client.threads.create()["thread_id"]
+    conversation: Any = {"messages": [{"role": "user", "content": "I work at Acme.", "id": "m2"}]}
+    client.runs.wait(thread, UPDATE, input=conversation, context=who, interrupt_before=["apply_update"])
+    state: Any = client.threads.get_state(thread)["values"]
+
+    client.threads.update_state(thread, {"changes": {**state["changes"], "removals": [{"id": known.id}]}})
+    client.runs.wait(thread, UPDATE, context=who)
+
+    assert contents(server, "graphs-remove") == ["Works at Acme."]
+
+
+def test_the_origin_cannot_be_edited(server: Any, client: SyncLangGraphClient) -> None:
+    """It names whose memory it is. A client that sends the whole state back unchanged edits nothing."""
+    thread = client.threads.create()["thread_id"]
+    who = make_context("graphs-origin")
+    client.runs.wait(
+        thread, UPDATE, input=make_input("I live in Lisbon."), context=who, interrupt_before=["load_memory"]
+    )
+    origin: Any = client.threads.get_state(thread)["values"]["origin"]
+    other = {**origin, "scope": {"user_id": "graphs-origin", "agent_name": "coach"}}
+
+    client.threads.update_state(thread, {"origin": origin})
+    with pytest.raises(APIStatusError):
+        client.threads.update_state(thread, {"origin": other})
+
+    client.runs.wait(thread, UPDATE, context=who)
+    assert contents(server, "graphs-origin") == ["Lives in Lisbon."]
 
 
 def test_replay_from_a_checkpoint_learns_nothing_twice(server: Any, client: SyncLangGraphClient) -> None:

@@ -121,11 +121,11 @@ def test_edited_scope_of_another_user_is_rejected(caller: Caller) -> None:
     caller.run("memory_update", LISBON, thread, interrupt_before=["load_memory"])
     state: Any = caller.client.threads.get_state(thread)["values"]
     origin = {**state["origin"], "scope": {"user_id": caller.victim, "agent_name": None}}
-    caller.client.threads.update_state(thread, {"origin": origin})
 
-    result = caller.run("memory_update", None, thread)
+    with pytest.raises(APIStatusError):
+        caller.client.threads.update_state(thread, {"origin": origin})
 
-    assert "another user's memory" in result["__error__"]["message"]
+    caller.run("memory_update", None, thread)
     assert "Oslo" not in str(caller.client.threads.get_history(thread))
     assert caller.victim_is_untouched
 
