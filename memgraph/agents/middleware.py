@@ -61,9 +61,10 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
     replied, and before a summarization removes messages.
 
     User, agent and thread come from the run's context, of any type, or from configurable. If the server has
-    authenticated a user, that user wins. A run without a user is neither injected into nor learned from; a run without
-    a thread is not learned from. `memory_enabled: False` in the context or configurable turns memory off for one run,
-    `memory_injection_enabled: False` only injection. Failures of memory are logged and never stop the agent.
+    authenticated a user, that user wins. A run without a user is neither injected into nor learned from. The thread of
+    a run without one is derived from its first message of the user, with one warning. `memory_enabled: False` in the
+    context or configurable turns memory off for one run, `memory_injection_enabled: False` only injection. Failures of
+    memory are logged and never stop the agent.
 
     LangChain refuses two middlewares of one name. The default name is `MemgraphMemory`, or `MemgraphMemoryInject` and
     `MemgraphMemoryCapture` if only one of both is on, so an agent can read one memory and write another; give each a
@@ -198,7 +199,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
             return None
         self._turns.finish(identity, state["messages"])
         by_structure = state.get("structured_response") is not None
-        return identity if identity.thread_id and has_reply(state["messages"], by_structure=by_structure) else None
+        return identity if has_reply(state["messages"], by_structure=by_structure) else None
 
 
 def _default_name(*, inject: bool, capture: bool) -> str:

@@ -81,9 +81,9 @@ class CaptureNode(_MemoryNode):
         self._capture = ConversationCapture(invoker, wait_seconds=wait_seconds) if invoker else None
 
     def __call__(self, state: MessagesState, runtime: Runtime[Any]) -> None:
-        """Submit the conversation if it has a thread and a reply."""
+        """Submit the conversation if it has a reply."""
         identity = self._identities.resolve_or_none(runtime)
-        if self._capture and identity and identity.thread_id and has_reply(state["messages"]):
+        if self._capture and identity and has_reply(state["messages"]):
             self._capture.capture(identity, state["messages"])
 
 

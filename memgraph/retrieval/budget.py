@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -38,6 +37,10 @@ _FIRST: tuple[SectionName, ...] = ("top_of_mind", "work_context")
 _LAST: tuple[SectionName, ...] = ("personal_context", "recent_months", "earlier_context", "long_term_background")
 MAX_ENTITY_CHARS = 5
 """Length of `&amp;`."""
+LENGTH_EXPONENT = 0.15
+"""How much the length of a line lowers its value: 0 is a score per line, 1 a score per token."""
+FACT_WEIGHT = 1.15
+"""The value of a fact relative to that of words of the same score and length."""
 MAX_MISSES = 32
 """After so many lines in a row that do not fit, what is left of the budget is taken to be too little."""
 BATCH = 64
@@ -268,16 +271,16 @@ def _tag(
 def _by_value(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, CountedLine]]:
     """Return as many facts and episodes as *room* could hold, by what they are worth, the best first.
 
-        value = score / sqrt(tokens)
+        value = score / tokens ** LENGTH_EXPONENT, of a fact times FACT_WEIGHT
 
-    A short line leaves room for others, but a whole sentence is worth more than a piece of one: between a score per
-    line and a score per token. Of equal values the fact is first.
+    A short line leaves room for others, but a whole sentence is worth more than a piece of one. A fact is worth more
+    than words that match as well: it says what follows from them.
     """
     most = max(0, room // MIN_LINE_TOKENS)
     matching = (position for position in episodes.order if episodes.scores[position] > 0)
     found = [*_tag("fact", facts.lines(facts.order[:most])), *_tag("episode", episodes.lines(islice(matching, most)))]
-    scores = {"fact": facts.scores, "episode": episodes.scores}
-    return sorted(found, key=lambda each: -scores[each[0][0]][each[0][1]] / math.sqrt(each[1].tokens))
+    scores = {"fact": FACT_WEIGHT * facts.scores, "episode": episodes.scores}
+    return sorted(found, key=lambda each: -scores[each[0][0]][each[0][1]] / each[1].tokens ** LENGTH_EXPONENT)
 
 
 def _all_lines(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[Place, CountedLine]] | None:

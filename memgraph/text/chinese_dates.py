@@ -6,11 +6,22 @@ import re
 from datetime import date
 
 from memgraph.models.dates import Days, days_of
-from memgraph.text.relative_days import Resolver, day_at, in_some_year, month_at, unit_at, week_at, weekend_at
+from memgraph.text.relative_days import Resolver, ahead_at, day_at, in_some_year, month_at, unit_at, week_at, weekend_at
 
 _DIGITS = "一二三四五六七八九"
 _DAY_OFFSETS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "後": 2, "大后": 3, "大後": 3}
 _YEAR_OFFSETS = {"大前": -3, "前": -2, "去": -1, "今": 0, "明": 1, "后": 2, "後": 2}
+_HOLIDAYS = {
+    "元旦": (1, 1),
+    "五一": (5, 1),
+    "国庆": (10, 1),
+    "国庆节": (10, 1),
+    "情人节": (2, 14),
+    "儿童节": (6, 1),
+    "双十一": (11, 11),
+    "平安夜": (12, 24),
+    "圣诞节": (12, 25),
+}
 _OFFSETS = {"上上": -2, "上": -1, "这": 0, "這": 0, "本": 0, "下": 1, "下下": 2}
 _UNITS = {"天": "day", "日": "day", "月": "month", "年": "year"}
 
@@ -24,6 +35,14 @@ def _near_day(match: re.Match[str], today: date) -> Days:
 
 def _ago(match: re.Match[str], today: date) -> Days | None:
     return unit_at(today, _UNITS.get(match["unit"], "week"), -_number(match["number"]))
+
+
+def _ahead(match: re.Match[str], today: date) -> Days | None:
+    return ahead_at(match, today, _UNITS.get(match["unit"], "week"), _number(match["number"]))
+
+
+def _holiday(match: re.Match[str], today: date) -> Days | None:
+    return in_some_year(match, today, *_HOLIDAYS[match[0]])
 
 
 def _uncertain(match: re.Match[str], today: date) -> None:
@@ -87,6 +106,7 @@ _NUMBER = rf"(?:\d{{1,3}}|[{_DIGITS}两兩十]{{1,3}})"
 _WEEKS = "周|週|星期|礼拜|禮拜"
 _WHICH = "(?P<which>上上|上|这|這|本|下下|下)[个個]?"
 _WEEKDAY = r"(?P<day>[一二三四五六日天末](?![次个個天遍回本直起样樣些家人份部篇]))"  # 上周三次 is not 上周三
+_COUNTED = rf"(?P<unit>天|日|{_WEEKS}|(?<=[个個])月|年)"
 _BEFORE = "(?:之前|以前|前)"
 _WORD = "(?<![以之从從目然最午今前提聪聰过過])"  # the 前 of 以前 and the 后 of 然后 belong to these words
 _MONTH = rf"(?P<month>{_NUMBER})月"
@@ -98,7 +118,10 @@ _START = rf"(?<![\d年个個月{_DIGITS}十])"
 CHINESE: tuple[tuple[str, Resolver], ...] = (
     (rf"{_WORD}(?P<which>大?前|昨|今|明|大?[后後])(?:天(?!性)|日)", _near_day),
     (r"(?P<which>昨|今|明)[晚早晨夜]", _near_day),
-    (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?(?P<unit>天|日|{_WEEKS}|(?<=[个個])月|年){_BEFORE}(?![后後])", _ago),
+    (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}{_BEFORE}(?![后後])", _ago),
+    (rf"{_ALONE}(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}(?:[之以]?[后後])", _ahead),
+    (rf"再过(?P<number>{_NUMBER})\s?[个個]?{_COUNTED}", _ahead),
+    (rf"(?:{'|'.join(sorted(_HOLIDAYS, reverse=True))})(?=那天|当天|这天|[我你他她要会就])", _holiday),
     (rf"[几幾数數多半][个個]?(?:天|日|{_WEEKS}|月|年){_BEFORE}", _uncertain),
     (rf"(?<![早晚以]){_WHICH}(?:{_WEEKS}){_WEEKDAY}?", _week),
     (rf"{_WHICH}月(?![球亮台])(?:{_DAY})?", _month),

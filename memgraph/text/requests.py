@@ -11,7 +11,7 @@ _QUESTION = re.compile(
     r"|(?:do|does|did|is|are|am|was|were|can|could|will|would|should|have|has|had) "
     r"(?:i|you|we|he|she|it|they|my|your|our|his|her|their|the|there|this|that|any|anyone)\b"
     r"|(?:tell|remind|show) me\b)"
-    r"|.*(?:[吗呢么]$|什么|哪里|哪儿|哪[个些家天年]|谁|多少|几[岁点个号]|怎么|为什么|是不是|有没有|告诉我)"
+    r"|.*(?:[吗么]$|什么|哪里|哪儿|哪[个些家天年]|谁|多少|几[岁点个号]|怎么|为什么|是不是|有没有|告诉我)"
 )
 _CLAUSE_END = re.compile(r"(?<=[.!?;。\n])\s*")
 _PART_END = re.compile(r"[,:()]|\s-+(?=\s)")

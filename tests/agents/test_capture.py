@@ -14,6 +14,7 @@ from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
@@ -63,14 +64,32 @@ def test_a_conversation_is_submitted_after_the_agent(*, is_async: bool) -> None:
     assert invoker.submitted == [(["Hi!", "Hello!"], ADA, "t1")]
 
 
-def test_without_a_thread_nothing_is_learned() -> None:
-    """Without a thread there is no watermark."""
-    invoker = RecordingInvoker()
-    memory = MemoryMiddleware("memory:", invoker=invoker)  # type: ignore[arg-type]
+@pytest.mark.parametrize("way", ["middleware", "node"])
+def test_a_run_without_a_thread_is_learned_once_with_one_warning(way: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Its thread is derived from its first message, and its messages are known by their words."""
+    storage = open_storage("memory:")
+    invoker = BackgroundInvoker(build_graph(model="offline", storage=storage), immediate=True)
+    messages = [HumanMessage("I teach pottery."), AIMessage("How nice!")]
+    config: Any = {"configurable": {"user_id": "ada"}}
+    if way == "middleware":
+        memory = MemoryMiddleware(storage, invoker=invoker)
+        agent: Any = create_agent(AgentModel("Oh!", "Oh!"), middleware=[memory])
+    else:
+        graph = StateGraph(MessagesState)
+        graph.add_node(capture_memory(storage, invoker=invoker))
+        graph.set_entry_point("capture_memory")
+        agent = graph.compile()
+        messages = [*messages, HumanMessage("I keep two goats."), AIMessage("Oh!")]
+    extra = [HumanMessage("I keep two goats.")] if way == "middleware" else []
 
-    send(create_agent(AgentModel("Hello!"), middleware=[memory]), config={"configurable": {"user_id": "ada"}})
+    for _ in range(2):
+        agent.invoke({"messages": [*(m.model_copy(update={"id": None}) for m in messages), *extra]}, config)
 
-    assert invoker.submitted == []
+    known = storage.load(ADA)
+    assert [fact.content for fact in known.facts] == ["I teach pottery.", "I keep two goats."]
+    assert [episode.text for episode in storage.episodes(ADA)] == ["I teach pottery.", "I keep two goats."]
+    assert len(known.threads) == 1
+    assert [record.message.count("no thread_id") for record in caplog.records].count(1) == 1
 
 
 def test_an_interrupted_agent_submits_when_it_has_answered() -> None:

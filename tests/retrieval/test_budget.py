@@ -221,11 +221,17 @@ def test_facts_and_episodes_compete_by_their_scores() -> None:
 
 def test_of_two_lines_that_answer_as_well_the_shorter_is_selected() -> None:
     """It leaves room for others."""
-    assert select([40], 45, said=[10], scores=[0.9]) == ([], [0])
+    assert select([], 45, said=[40, 10], scores=[0.9, 0.9]) == ([], [1])
+    assert select([40], 45, said=[10], scores=[1.0]) == ([], [0])
 
 
 def test_of_equal_scores_the_fact_is_selected() -> None:
     assert select([10, 10], 10, said=[10], scores=[1.0]) == ([0], [])
+
+
+def test_a_fact_is_selected_before_words_of_its_length_that_match_a_little_better() -> None:
+    """It says what follows from them."""
+    assert select([10], 10, said=[10], scores=[1.1]) == ([0], [])
 
 
 def test_an_episode_that_does_not_match_is_left_out() -> None:

@@ -506,7 +506,12 @@ def test_words_in_the_request_are_not_recalled() -> None:
 
 @pytest.mark.parametrize(
     ("words", "is_shown"),
-    [("What shall I cook?", False), ("我今晚吃什么？", False), ("I'm vegetarian, what shall I cook?", True)],
+    [
+        ("What shall I cook?", False),
+        ("我今晚吃什么？", False),
+        ("I'm vegetarian, what shall I cook?", True),
+        ("在写第三本小说呢。", True),
+    ],
 )
 def test_a_question_is_recalled_only_if_it_states_something_about_the_user(words: str, is_shown: bool) -> None:  # noqa: FBT001
     """Words that only ask tell a later conversation nothing."""

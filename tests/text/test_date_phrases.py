@@ -228,3 +228,69 @@ def test_any_text_has_certain_partial_dates_or_none(text: str, today: date) -> N
     assert all(one.date is None or days_of(one.date) for one in mentions)
     assert all(one.start < one.end for one in mentions)
     assert all(before.end <= after.start for before, after in pairwise(mentions))
+
+
+MAY = date(2026, 5, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I signed the lease and I move in on June 1", "2026-06-01"),
+        ("The play they wanted opens on June 20", "2026-06-20"),
+        ("We painted the hall, then on April 9 moved back", "2026-04-09"),
+        ("I was hired and the course begins on August 3", "2026-08-03"),
+        ("The exhibition I visited closed on February 2", "2026-02-02"),
+        ("They moved my surgery to September 30", "2026-09-30"),
+        ("合同签好了，8月1日入住", "2026-08-01"),
+        ("订好了7月3日去广州的票", "2026-07-03"),
+        ("2月9日我换了手机", "2026-02-09"),
+    ],
+)
+def test_year_is_that_of_the_tense_of_the_clause_of_the_date(text: str, expected: str) -> None:
+    """What was signed, hired or moved is in the past, but not the day that is named."""
+    assert resolve_date(text, MAY) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The trial was moved to Thursday, March 4", "2027-03-04"),
+        ("We met on Monday 3 November", "2025-11-03"),
+        ("12月5日星期五拆的线", "2025-12-05"),
+        ("The review is on May 3 (2027-05-03)", "2027-05-03"),
+        ("We met on Monday 5 November", None),
+    ],
+)
+def test_weekday_or_full_date_beside_a_date_decides_its_year(text: str, expected: str | None) -> None:
+    """Both are one date; if no near year has that weekday, there is none."""
+    assert resolve_date(text, MAY) == expected
+
+
+@pytest.mark.parametrize("text", ["The old ticket in my drawer says 8 December", "12月8日对我们很特别"])
+def test_year_of_a_day_that_is_neither_near_nor_in_a_clause_with_a_tense_is_not_guessed(text: str) -> None:
+    assert resolve_date(text, MAY) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("In nine days I sit the exam", "2026-05-13"),
+        ("I learned it in nine days", None),
+        ("Ten days from now the lease ends", "2026-05-14"),
+        ("It broke a week ago today", "2026-04-27"),
+        ("My bag was stolen on the 22nd.", "2026-04-22"),
+        ("My last shift is the 22nd.", "2026-05-22"),
+        ("The visa starts on the 2nd of next month", "2026-06-02"),
+        ("It rained the Saturday before last", "2026-04-25"),
+        ("I met her on 8 November last year", "2025-11-08"),
+        ("I see Ana this coming Wednesday", "2026-05-06"),
+        ("On Christmas Eve we met", "2025-12-24"),
+        ("九天后考试", "2026-05-13"),
+        ("再过九天就放假了", "2026-05-13"),
+        ("九天后他走了", None),
+        ("元旦那天我们结了婚", "2026-01-01"),
+    ],
+)
+def test_days_ahead_of_a_month_and_holidays_are_dates(text: str, expected: str | None) -> None:
+    assert resolve_date(text, MAY) == expected
