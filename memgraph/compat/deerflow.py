@@ -27,6 +27,7 @@ from memgraph.errors import MemgraphError
 from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import CLOSING, may_recall
+from memgraph.text.normalize import fact_key
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -153,8 +154,15 @@ class DeerFlowMemory:
         agent_name: str | None = None,
         user_id: str | None = None,
     ) -> tuple[Document, str | None]:
-        """Add a fact; return the document and the id of the fact, None if it was not kept."""
-        memory, fact_id = self._parts.add(_scope(user_id, agent_name), content, category, confidence)
+        """Add a fact; return the document and the id of the fact, None if it was not kept.
+
+        Raises:
+            ValueError: If the fact is invalid, or known: "Duplicate fact", to which the host answers 409.
+        """
+        scope, key = _scope(user_id, agent_name), fact_key(content)
+        if any(fact_key(fact.content) == key for fact in self._parts.storage.load(scope).facts):
+            raise ValueError("Duplicate fact")
+        memory, fact_id = self._parts.add(scope, content, category, confidence)
         return _dump(memory), fact_id
 
     def update_fact(

@@ -255,3 +255,14 @@ def test_an_unknown_setting_is_an_error(tmp_path: Path) -> None:
 def test_another_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="Manager"):
         _ = deerflow.Manager
+
+
+@pytest.mark.parametrize("mode", ["middleware", "tool"])
+def test_a_known_fact_is_the_duplicate_that_the_host_knows(tmp_path: Path, mode: str) -> None:
+    """It compares the text of the error, and answers 409."""
+    manager = open_manager(tmp_path, mode)
+    manager.create_fact("Likes tea.", "preference", 0.9, user_id="ada")
+
+    with pytest.raises(ValueError, match=r"^Duplicate fact$"):
+        manager.create_fact("likes tea.", "preference", 0.9, user_id="ada")
+    manager.close()
