@@ -39,7 +39,7 @@ MAX_ENTITY_CHARS = 5
 """Length of `&amp;`."""
 LENGTH_EXPONENT = 0.15
 """How much the length of a line lowers its value: 0 is a score per line, 1 a score per token."""
-FACT_WEIGHT = 1.15
+FACT_WEIGHT = 1.18
 """The value of a fact relative to that of words of the same score and length."""
 MAX_MISSES = 32
 """After so many lines in a row that do not fit, what is left of the budget is taken to be too little."""
@@ -274,7 +274,7 @@ def _by_value(facts: Candidates, episodes: Candidates, room: int) -> list[tuple[
         value = score / tokens ** LENGTH_EXPONENT, of a fact times FACT_WEIGHT
 
     A short line leaves room for others, but a whole sentence is worth more than a piece of one. A fact is worth more
-    than words that match as well: it says what follows from them.
+    than words that match as well: it states what follows from them.
     """
     most = max(0, room // MIN_LINE_TOKENS)
     matching = (position for position in episodes.order if episodes.scores[position] > 0)

@@ -87,7 +87,7 @@ _RECURRING = re.compile(
     re.IGNORECASE,
 )
 _NOT_ITS_TIME = re.compile(r"\b(?:to|for|by|until|till|from)\s+(?:the\s+)?$|[到至在]了?$", re.IGNORECASE)
-"""Before a date that is not when the clause happens: "moved it to May 3rd" says when it was moved to."""
+"""Before a date that is not when the clause happens: "moved it to May 3rd" has the new day."""
 _LEAD_IN = re.compile(r"\s*(?:(?:then|so|well|back|early|late|on|in|the|of)\s+)*", re.IGNORECASE)
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _WEEKDAY_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -135,7 +135,7 @@ def ahead_at(match: re.Match[str], today: date, unit: str, count: int) -> Days |
 def in_some_year(match: re.Match[str], today: date, month: int, day: int | None = None) -> Days | None:
     """Return the days of a month, or a day of one, in the year that the sentence means.
 
-    A weekday or a full date beside it decides. Otherwise it is the nearest year, unless the tense of its clause means
+    A weekday or a full date next to it decides. Otherwise it is the nearest year, unless the tense of its clause means
     another day that is near. None if that is not certain.
     """
     before, after = _around(match)
