@@ -126,8 +126,8 @@ def cut_content(addition: Addition, policy: Policy) -> str:
 def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
     """Note that a learned fact was repeated, with the new quotes; a fixed fact stays as it is.
 
-    It keeps the time at which it was said first. A confirmation counts once a day. What a tool added is the user's if
-    the user says it.
+    It keeps the time at which it was said first. A confirmation counts once a day. A fact that a tool
+    added is the user's by the user's own words.
     """
     fact = draft.memory.fact(fact_id)
     if fact is None or draft.is_fixed(fact):
