@@ -39,6 +39,9 @@ _TASK_ID = "__pregel_task_id"  # nor for this one
 _END = object()
 _RECURSION_LIMIT = 10_000
 """Steps of a run. The routes bound their loops, so the smaller limit of a parent graph would only break a run off."""
+MAX_DEPTH = 100
+"""Levels of nested lists and objects in an edited stage."""
+MAX_NUMBER = 2**63 - 1
 _HANDLER_SEPARATORS = 1  # in the namespace of an error handler of a root graph: "node|handler"
 
 
@@ -64,6 +67,8 @@ class ValidatedValue(LastValue[Any]):
 
     def update(self, values: Sequence[Any]) -> bool:
         # LangGraph calls this for every key after every step, and for every route
+        for value in values:
+            check_storable(value)
         return bool(values) and super().update([self._adapter.validate_python(value) for value in values])
 
 
@@ -76,6 +81,27 @@ class NodeValue(ValidatedValue):
             if isinstance(value, Mapping) and self._adapter.validate_python(value) != unchanged:
                 raise EditError(f"the stage {self.key} cannot be edited: it names whose memory it is")
         return super().update(values)
+
+
+def check_storable(value: object) -> None:
+    """Check plain JSON that becomes state: a thread whose state cannot be serialized cannot be read any more.
+
+    Raises:
+        ValueError: If a number exceeds 64 bits, or the value is nested too deeply.
+    """
+    level, depth = [value], 0
+    while level:
+        if depth > MAX_DEPTH:
+            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
+        below = list[object]()
+        for item in level:
+            if isinstance(item, dict):
+                below += cast("dict[str, object]", item).values()
+            elif isinstance(item, list | tuple):
+                below += cast("Sequence[object]", item)
+            elif isinstance(item, int | float) and abs(item) > MAX_NUMBER:  # a long integer may be read as a float
+                raise ValueError("a number exceeds 64 bits")
+        level, depth = below, depth + 1
 
 
 @functools.cache

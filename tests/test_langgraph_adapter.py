@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
@@ -18,7 +19,7 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel, ValidationError
 from typing_extensions import TypedDict
 
-from memgraph import Context, IdentityError, Policy, build_graph, open_storage
+from memgraph import Context, IdentityError, MemoryDocument, Policy, build_graph, open_storage
 from memgraph.graph import in_memory_saver
 from memgraph.langgraph_adapter import ValidatedValue, has_checkpointer, is_subgraph, sync_async_node
 from memgraph.recall_graph import build_recall_graph
@@ -227,3 +228,22 @@ def test_the_in_memory_checkpointer_loads_every_type_of_the_state(blocked: list[
 
     assert graph.get_state(THREAD).values["memory"].facts
     assert not blocked
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"revision": 1e30},
+        {"extra": [{"n": -(10**30)}]},
+        {"extra": functools.reduce(lambda inner, _: [inner], range(200), [])},
+    ],
+    ids=["integer", "integer in an unknown key", "depth"],
+)
+def test_an_edit_that_cannot_be_serialized_is_rejected(edit: dict[str, Any]) -> None:
+    """A checkpoint with it could not be read any more."""
+    channel = ValidatedValue(MemoryDocument, "memory")
+
+    with pytest.raises(ValueError, match=r"64 bits|levels"):
+        channel.update([edit])
+
+    assert not channel.is_available()

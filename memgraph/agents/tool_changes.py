@@ -234,10 +234,10 @@ def _hold_for_review(memory: MemoryDocument, after: MemoryDocument, caller: Tool
     removed = [fact.id for fact in memory.facts if after.fact(fact.id) is None]
     adds_correction = any(fact.category == "correction" for fact in changed)
     is_reviewed = caller.review == "always" or (caller.review == "corrections" and (removed or adds_correction))
-    is_unproven = bool(removed) and caller.origin is not None
+    outdated = [*removed, *(fact.id for fact in changed if memory.fact(fact.id))]
+    is_unproven = bool(outdated) and caller.origin is not None
     if not (is_reviewed or is_unproven):
         return ToolResult(after, text)
-    outdated = [*removed, *(fact.id for fact in changed if memory.fact(fact.id))]
     reason, thread = BY_TOOL if is_unproven else UNDER_REVIEW, caller.origin or caller.thread
     waiting = make_quarantined(reason, at=current_time(), thread=thread, facts=changed, removes=outdated)
     return ToolResult(memory.with_quarantined(waiting), WAITS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import time
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic import SecretStr
+
+logger = logging.getLogger(__name__)
 
 SESSION_SECONDS = 12 * 3600
 """How long a browser stays signed in."""
@@ -54,6 +57,7 @@ class SessionStore:
             if len(key) != _KEY_BYTES:  # absent, or its write was interrupted
                 key = self._random_key
                 append(path, key, end=0)
+            _make_private(path)
         return key
 
     def has_ended(self, session_id: str) -> bool:
@@ -83,6 +87,16 @@ class SessionStore:
                     if mark.stat().st_mtime < old:
                         mark.unlink()
         return True
+
+
+def _make_private(path: Path) -> None:
+    """Take the key from other users of this machine, who could sign the cookies of every user."""
+    with wrap_os_errors(path):
+        if os.name != "posix" or not path.stat().st_mode & ~PRIVATE_FILE & 0o777:
+            return
+        logger.warning("other users of this machine could read %s: delete it, then all browsers sign in again", path)
+        with suppress(PermissionError):  # of another owner
+            path.chmod(PRIVATE_FILE)
 
 
 def _mark(folder: Path, session_id: str) -> Path:

@@ -32,6 +32,7 @@ from memgraph.nodes.build_prompt import count_passes
 from memgraph.report import Report
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.storage.revisions import recorded_as
+from memgraph.text.marks import BY_TOOL_KEY
 from memgraph.text.turns import turns_of
 
 if TYPE_CHECKING:
@@ -184,18 +185,20 @@ def _remaining(
     episodes: Sequence[Episode], done: int, context_turns: int
 ) -> Iterator[tuple[Session, Sequence[Sequence[Episode]]]]:
     """Yield the sessions after the first *done* episodes, each with the last messages of its thread before it."""
-    latest: dict[str, Sequence[tuple[Episode, ...]]] = {}
+    latest: dict[tuple[str, str | None], Sequence[tuple[Episode, ...]]] = {}
     number = 0
     for session in sessions_of(episodes[:done]) + sessions_of(episodes[done:]):
-        before = latest.get(session.thread, ())
+        source = session.thread, session.messages[0][0].origin
+        before = latest.get(source, ())
         if number >= done:
             yield session, before
         number += session.episodes
-        latest[session.thread] = (*before, *session.messages)[-context_turns:] if context_turns else ()
+        latest[source] = (*before, *session.messages)[-context_turns:] if context_turns else ()
 
 
 def _message_of(parts: Sequence[Episode]) -> BaseMessage:
     first, text = parts[0], "\n".join(part.text for part in parts)
     make = HumanMessage if first.author == "user" else AIMessage
     written = {"created_at": first.at} if first.at else {}
-    return make(text, id=first.message_id or first.id, additional_kwargs=written)
+    reported = {BY_TOOL_KEY: True} if first.origin == "tool" else {}
+    return make(text, id=first.message_id or first.id, additional_kwargs=written | reported)

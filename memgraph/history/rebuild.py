@@ -76,7 +76,7 @@ def rebuild_scope(scope: Scope) -> Scope:
 
 
 class Session(NamedTuple):
-    """Consecutive messages of one thread, which are learned together."""
+    """Consecutive messages of one thread and origin, which are learned together."""
 
     thread: str
     messages: tuple[tuple[Episode, ...], ...]
@@ -91,7 +91,7 @@ class Session(NamedTuple):
 def sessions_of(episodes: Iterable[Episode]) -> list[Session]:
     """Return *episodes*, the oldest first, as sessions of at most MAX_MESSAGES messages."""
     found: list[Session] = []
-    for thread, group in groupby(episodes, key=lambda episode: episode.thread_id or UNKNOWN_THREAD):
+    for (thread, _), group in groupby(episodes, key=lambda one: (one.thread_id or UNKNOWN_THREAD, one.origin)):
         messages = [tuple(parts) for _, parts in groupby(group, key=lambda episode: episode.message_id or episode.id)]
         starts = range(0, len(messages), MAX_MESSAGES)
         found += [Session(thread, tuple(messages[start : start + MAX_MESSAGES])) for start in starts]

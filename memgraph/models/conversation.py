@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memgraph.models.values import DerivingModel, DocumentModel, Text, Timestamp
+from memgraph.models.values import DerivingModel, DocumentModel, OptionalText, Text, Timestamp
 
 SpanOrigin = Literal["user", "quoted", "relayed", "recalled"]
 """The origin of a part of a turn: its author ("user"), another source that the author quoted or pasted, an application
@@ -121,6 +121,8 @@ class Episode(DocumentModel):
     """The words, with secrets masked."""
     author: Literal["user", "assistant"] = Field(default="user", exclude_if=lambda author: author == "user")
     """Who wrote it: the user, or with `episodes: exchange` also the assistant."""
+    origin: OptionalText = Field(default=None, exclude_if=not_)
+    """"tool" if a model reports that the user said it, and no conversation shows it."""
 
 
 class PromptExample(BaseModel):

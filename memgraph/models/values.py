@@ -10,6 +10,8 @@ from typing import Annotated, Any, Self, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+MAX_COUNT = 2**53
+"""More is read as this: neither a checkpoint nor every reader of JSON can hold it."""
 _CANONICAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
@@ -64,7 +66,7 @@ def read_confidence(value: object) -> object:
 
 def read_count(value: object) -> object:
     try:
-        return max(0, int(cast("Any", value)))
+        return min(MAX_COUNT, max(0, int(cast("Any", value))))
     except (TypeError, ValueError, OverflowError):
         return 0
 
@@ -103,7 +105,7 @@ Confidence = Annotated[
     WithJsonSchema({"type": "number"}),
 ]
 Count = Annotated[
-    Annotated[StrictInt, Field(ge=0)] | Annotated[int, BeforeValidator(read_count)],
+    Annotated[StrictInt, Field(ge=0, le=MAX_COUNT)] | Annotated[int, BeforeValidator(read_count)],
     _LeftToRight,
     WithJsonSchema({"type": "integer"}),
 ]

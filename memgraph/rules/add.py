@@ -124,12 +124,13 @@ def cut_content(addition: Addition, policy: Policy) -> str:
 
 
 def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
-    """Note that a learned fact was repeated, with the new quotes; a manual fact stays as written.
+    """Note that a learned fact was repeated, with the new quotes; a fixed fact stays as it is.
 
-    It keeps the time at which it was said first. A confirmation counts once a day.
+    It keeps the time at which it was said first. A confirmation counts once a day. A fact that a tool
+    added is the user's by the user's own words.
     """
     fact = draft.memory.fact(fact_id)
-    if fact is None or fact.is_manual:
+    if fact is None or draft.is_fixed(fact):
         return draft
     said_at = addition.said_at or draft.changes.at
     known_dates = (fact.valid_from, fact.valid_until)
@@ -142,6 +143,7 @@ def _confirm(draft: Draft, fact_id: str, addition: Addition) -> Draft:
             "said_at": min(filter(None, (fact.said_at, addition.said_at)), default=""),
             "evidence": merge_evidence(fact.evidence, addition.evidence),
             "slot": fact.slot or addition.slot,
+            "origin": draft.changes.origin if fact.origin == "tool" else fact.origin,
             "valid_from": valid_from,
             "valid_until": valid_until,
         }
@@ -154,7 +156,7 @@ def _with_quotes(draft: Draft, fact_id: str, addition: Addition) -> Draft:
     """Give a learned fact the quotes of an addition that repeats it once more in one update."""
     facts = tuple(
         fact.model_copy(update={"evidence": merge_evidence(fact.evidence, addition.evidence)})
-        if fact.id == fact_id and not fact.is_manual
+        if fact.id == fact_id and not draft.is_fixed(fact)
         else fact
         for fact in draft.memory.facts
     )

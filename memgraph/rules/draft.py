@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from memgraph.models import Addition, EndReason, MemoryDocument, MemoryUpdate, Quarantined, Refusal, Turn
+from memgraph.models import Addition, EndReason, Fact, MemoryDocument, MemoryUpdate, Quarantined, Refusal, Turn
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
@@ -36,6 +36,10 @@ class Draft:
     def new_ids(self) -> frozenset[str]:
         """Ids of the facts that this update adds."""
         return frozenset(addition.id for addition in self.changes.additions)
+
+    def is_fixed(self, fact: Fact) -> bool:
+        """Return whether repeating *fact* leaves it as it is: a person wrote it, or only a tool repeats it."""
+        return fact.is_manual or (self.changes.origin is not None and fact.origin != self.changes.origin)
 
     def end_facts(
         self, ids: Iterable[str], reason: EndReason, *, why: str, by: str = "", at: Timestamp | None = None

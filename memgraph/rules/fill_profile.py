@@ -13,6 +13,7 @@ from memgraph.policy import Grounding
 from memgraph.profile import is_choice, patch_profile, render_value
 from memgraph.rules.draft import Draft
 from memgraph.rules.ground import SaidWords
+from memgraph.rules.limit_damage import BY_TOOL
 from memgraph.text.admission import problem_of
 from memgraph.text.uploads import mentions_upload
 
@@ -23,14 +24,16 @@ MAX_VALUE_CHARS = 2_000
 def fill_profile(draft: Draft) -> Draft:
     """Apply the changes of the profile that rest on the user's words and that its pydantic model accepts.
 
-    A refused field costs no other, and never a stored value.
+    A refused field costs no other, and never a stored value. A tool that only reports what the user said replaces none.
     """
     schema, changes = draft.policy.profile, draft.changes.profile
     if schema is None or not changes:
         return draft
     said, patch = SaidWords(draft.turns, draft.memory), dict[str, object]()
+    known = draft.memory.profile.values if draft.changes.origin else dict[str, object]()
     for change in changes:
-        if problem := _problem(change, schema, said, draft.policy.grounding):
+        problem = BY_TOOL if change.field in known else _problem(change, schema, said, draft.policy.grounding)
+        if problem:
             draft = draft.with_refusal(_item(change.field, change.value), problem)
         else:
             patch[change.field] = change.value

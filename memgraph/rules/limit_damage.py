@@ -41,7 +41,7 @@ def limit_damage(draft: Draft) -> Draft:
     """Put what exceeds the limit into quarantine, as one change.
 
     Additions come first, in their order: what is replaced is not lost. Evictions count too: `evict` may use what the
-    others leave. A tool that only reports what the user said may remove nothing.
+    others leave. A tool that only reports what the user said may remove nothing, not even a word of a summary.
     """
     limit = 0 if draft.changes.origin else damage_limit(draft.memory)
     within, beyond = _Split([], [], []), _Split([], [], [])
@@ -58,7 +58,8 @@ def limit_damage(draft: Draft) -> Draft:
         lost = cost if fits else lost
     current = with_current_summaries(draft.memory) if draft.changes.rewrites else draft.memory
     for rewrite in draft.changes.rewrites:
-        (within if _keeps_enough(rewrite, current, lost) else beyond).rewrites.append(rewrite)
+        fits = _keeps_enough(rewrite, current, lost, share=1 if draft.changes.origin else MIN_KEPT_SHARE)
+        (within if fits else beyond).rewrites.append(rewrite)
     changes = draft.changes.model_copy(update={name: tuple(part) for name, part in within._asdict().items()})
     reason = f"one update may remove, replace and evict at most {limit} facts, and has to keep half of a summary"
     draft = replace(draft, changes=changes, removable=limit)
@@ -90,8 +91,8 @@ def _learned(memory: MemoryDocument, ids: tuple[str, ...]) -> set[str]:
     return {fact.id for fact_id in ids if (fact := memory.fact(fact_id)) and not fact.is_manual}
 
 
-def _keeps_enough(rewrite: Rewrite, memory: MemoryDocument, lost: set[str]) -> bool:
-    """Return whether the new text has enough of the words of *memory*; those of superseded facts are not valid.
+def _keeps_enough(rewrite: Rewrite, memory: MemoryDocument, lost: set[str], *, share: float) -> bool:
+    """Return whether the new text has *share* of the words of *memory*; those of superseded facts are not valid.
 
     The summaries of *memory* are those that hold: see `with_current_summaries`.
     """
@@ -99,4 +100,4 @@ def _keeps_enough(rewrite: Rewrite, memory: MemoryDocument, lost: set[str]) -> b
     valid = content_terms(memory.section(rewrite.section).summary).difference(*ended)
     if rewrite.edited_by_user or not rewrite.summary.strip() or not valid:
         return True
-    return len(valid & content_terms(rewrite.summary)) >= MIN_KEPT_SHARE * len(valid)
+    return len(valid & content_terms(rewrite.summary)) >= share * len(valid)

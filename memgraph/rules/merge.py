@@ -22,7 +22,7 @@ SAME = 0.7
 def merge(draft: Draft) -> Draft:
     """Give an addition and the known fact that it repeats one wording, the richer one, so that `add` confirms the fact.
 
-    The fact keeps its id, and a manual one its wording: what adds to it is added. Of additions
+    The fact keeps its id, and a fixed one its wording: what adds to it is added. Of additions
     that repeat each other the first remains, with the richer wording and the quotes of all. What a reviewer wrote stays
     as it is, and so does what replaces a fact: the model has seen both. What the model, or the embedding model, found
     to repeat a fact does so, however little they are alike.
@@ -85,9 +85,9 @@ def _repeated(addition: Addition, draft: Draft) -> Fact | None:
 
 
 def _known(known: KnownFacts, addition: Addition, draft: Draft) -> Fact | None:
-    """Return the fact that *addition* repeats; None if it replaces one, or adds to a manual one."""
+    """Return the fact that *addition* repeats; None if it replaces one, or adds to a fixed one."""
     same = None if addition.replaces else known.find(addition)
-    if same and same.is_manual and is_richer(cut_content(addition, draft.policy), same.content):
+    if same and draft.is_fixed(same) and is_richer(cut_content(addition, draft.policy), same.content):
         return None
     return same
 
@@ -143,12 +143,13 @@ def _join(addition: Addition, other: Addition) -> Addition:
 
 
 def _with_one_wording(draft: Draft, fact_id: str, addition: Addition) -> tuple[Draft, Addition]:
-    """Return the draft and the addition with the richer of the two wordings in both."""
+    """Return the draft and the addition with one wording: the user's instead of a tool's, else the richer one."""
     fact = draft.memory.fact(fact_id)
     if fact is None or fact_key(fact.content) == fact_key(addition.content):
         return draft, addition
     content = cut_content(addition, draft.policy)
-    if fact.is_manual or not is_richer(content, fact.content):
+    is_reported = fact.origin == "tool" and draft.changes.origin is None
+    if draft.is_fixed(fact) or not (is_reported or is_richer(content, fact.content)):
         return draft, addition.model_copy(update={"content": fact.content})
     reworded = fact.model_copy(update={"content": content})
     facts = tuple(reworded if known.id == fact_id else known for known in draft.memory.facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 from dataclasses import dataclass
@@ -49,6 +50,9 @@ class Backups:
         """Return the backups in the *configured* folder, else in one for each storage."""
         if configured:
             return cls(absolute(configured))
+        kind, _, location = storage_name.partition(":")
+        if kind in ("file", "sqlite"):  # one place for each storage, by whichever path it is opened
+            storage_name = f"{kind}:{os.path.realpath(location)}"
         digest = hashlib.sha256(storage_name.encode("utf-8", "replace")).hexdigest()[:8]
         return cls(default_folder() / f"backups-{digest}")
 

@@ -102,6 +102,7 @@ def _episodes_of_turn(turn: Turn, parts: Iterable[str], thread: str) -> list[Epi
             at=turn.at,
             text=text,
             author="user" if turn.role == "human" else "assistant",
+            origin="tool" if turn.by_tool else None,
         )
         for number, text in enumerate(parts)
         if text

@@ -105,6 +105,19 @@ def test_the_key_is_random_private_and_made_once(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a.db.sessions" / "key").stat().st_mode) == 0o600
 
 
+def test_a_key_that_others_can_read_is_made_private_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With it they sign the cookies of every user."""
+    file, key = tmp_path / "a.db.sessions" / "key", SessionStore(tmp_path / "a.db").key
+    file.chmod(0o644)
+
+    assert SessionStore(tmp_path / "a.db").key == key
+
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert str(file) in caplog.text
+
+
 def test_servers_with_the_same_session_key_read_each_others_cookies(tmp_path: Path) -> None:
     """They may have nothing else in common."""
     with serving(tmp_path / "1", session_key="k" * 32) as app, serving(tmp_path / "2", session_key="k" * 32) as other:

@@ -27,6 +27,7 @@ from memgraph.history.rebuild import progress_of, rebuild_scope
 from memgraph.models import Episode, Evidence
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel, update_answer
+from memgraph.text.marks import BY_TOOL_KEY
 
 ADA = Scope("ada")
 SETTINGS = Settings(retry_wait_seconds=0, model_tries=1)
@@ -282,3 +283,15 @@ def test_a_long_message_is_learned_as_one_with_its_times(talks: Conversations) -
 
     assert "I like tea 1.\nI like tea 2." in str(model.asked[0][-1].content)
     assert [(fact.content, fact.said_at) for fact in talks.memory.facts] == [("Likes tea 2.", at)]
+
+
+def test_words_that_a_tool_reported_prove_nothing_in_a_rebuild(talks: Conversations) -> None:
+    """In one thread with the user's own words, too: a rebuild must not turn the report into what the user said."""
+    talks.say("t1", "I keep bees.")
+    report = HumanMessage("I grow figs.", id="r1", additional_kwargs={BY_TOOL_KEY: True})
+    graph = build_graph(model=talks.model, storage=talks.storage)
+    graph.invoke({"messages": [report]}, context=Context(user_id="ada", thread_id="t1"))
+
+    talks.rebuild()
+
+    assert {fact.content: fact.origin for fact in talks.memory.facts} == {"I keep bees.": None, "I grow figs.": "tool"}

@@ -92,6 +92,17 @@ def test_what_a_tool_would_remove_waits_for_a_person(memory: MemoryClient, remov
     assert accept_quarantined(stored, waiting.id).fact(LISBON.id) is None
 
 
+@pytest.mark.parametrize("change", [{"category": "goal"}, {"confidence": 0.0}], ids=["category", "confidence"])
+def test_a_tool_relabels_no_fact(memory: MemoryClient, change: dict[str, Any]) -> None:
+    """A fact without confidence is evicted first."""
+    memory.storage.save(Scope("ada"), MemoryDocument(facts=(LISBON,)))
+
+    answer = call(memory, "memory_update", fact_id=LISBON.id, quote="I live in Lisbon.", **change)
+
+    assert "quarantine" in text(answer)
+    assert memory.get(user_id="ada").fact(LISBON.id) == LISBON
+
+
 def test_an_update_with_the_users_words_replaces_the_content(trusting: MemoryClient) -> None:
     """If the setting trusts the client."""
     memory = trusting

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memgraph import Fact, MemoryDocument, Scope, Settings
+from memgraph import Fact, MemoryDocument, Scope, Settings, open_storage
 from memgraph.api.services import Services
 from memgraph.storage.backups import Backups, new_name
 
@@ -44,3 +44,16 @@ def test_only_the_owner_can_read_a_backup(tmp_path: Path) -> None:
     folders = [folder for folder in file.parents if folder.is_relative_to(tmp_path / "data")]
     assert file.stat().st_mode & 0o777 == 0o600
     assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}
+
+
+@pytest.mark.parametrize("url", ["file:{}/link/memory", "file:{}/data/../data/memory", "sqlite:{}/link/memory.db"])
+def test_a_storage_has_one_place_for_backups_by_every_path(tmp_path: Path, url: str) -> None:
+    """Erasing by one path must find what was backed up by another."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    kind, _, path = url.format(tmp_path).partition(":")
+    direct = f"{kind}:{tmp_path / 'data' / Path(path).name}"
+
+    places = [Backups.of(open_storage(each).name, None).folder for each in (f"{kind}:{path}", direct)]
+
+    assert places[0] == places[1]
