@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from memgraph.models import Addition, Evidence, MemoryDocument, Refusal, Turn
@@ -16,13 +16,24 @@ from memgraph.rules.draft import Draft
 from memgraph.rules.merge import KnownFacts
 from memgraph.rules.support import MIN_SHARE, UNKNOWN_DAY, Support
 from memgraph.rules.watermark import without_progress
-from memgraph.text.answers import affirms, clauses_of, consents, denies, is_bare_answer, is_tag
+from memgraph.text.answers import (
+    Clause,
+    affirms,
+    clauses_of,
+    consents,
+    content_words,
+    denies,
+    is_bare_answer,
+    is_tag,
+    offers,
+)
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import HAN
 from memgraph.text.polarity import states_opposite
 from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
 from memgraph.text.signals import detect, load_signals
+from memgraph.text.stems import stems_of
 from memgraph.text.subjects import other_subject, people_in
 from memgraph.text.turns import asks
 
@@ -31,7 +42,7 @@ MIN_QUOTE_WORDS = 2
 MIN_QUOTE_CHARACTERS = 4
 """Chinese characters of a quote, likewise."""
 MAX_ANSWER_WORDS = 8
-"""Words, or Chinese characters, of an answer that the words of its question complete."""
+"""Words, or Chinese characters, of an answer of which each clause may name what it chose."""
 
 _OF_REMARKS = frozenset({"context", "knowledge"})
 """Categories of which a fact may be a passing remark; the others are about what the user wants or does."""
@@ -172,7 +183,8 @@ class SaidWords:
         before_it, touched = sentences_of(quoted.words, self._own_words[quoted.turn.id])
         if not quoted.words or (before and before.role == "ai" and asks(self._own_words[before.id])):
             named = people_in(addition.content)
-            is_no_answer = touched and all(asks(one) or (other_subject(one) and not named) for one in touched)
+            others = (asks(one) or (other_subject(one) and not named) for one in touched)
+            is_no_answer = touched and not affirms(self._own_words[quoted.turn.id]) and all(others)
             return "its quote asks back, or is about another person" if is_no_answer else None
         if touched and all(map(is_about_assistant, touched)):
             return "it is about the assistant, not about the user"
@@ -200,19 +212,22 @@ class SaidWords:
     def _answered(self, quoted: FoundQuote | None, claim: Addition | None = None) -> list[str]:
         """Return the questions of the assistant that complete the quoted answer of the user.
 
-        A yes completes the last question, which has to state *claim* itself. A short answer completes all if it names
-        what it chose, or says something of *claim* that was not asked. Without a claim only a yes counts.
+        A yes completes the last question, which has to state *claim* itself. A short answer, or the first clause of a
+        longer one, completes all if it names what it chose, or says something of *claim* that was not asked. Without a
+        claim only a yes counts.
         """
         before = self._previous.get(quoted.turn.id) if quoted else None
         if quoted is None or before is None or before.role != "ai" or not asks(self._own_words[before.id]):
             return []
         answer, asked = self._own_words[quoted.turn.id], self._own_words[before.id]
-        may_consent = claim is None or claim.category in _CONFIRMABLE
-        if affirms(answer) or (may_consent and consents(answer)):
-            return _last_question(asked)
+        question = _last_question(asked)
+        may_consent = claim is None or claim.category in _CONFIRMABLE or offers("".join(question))
+        if affirms(answer, "".join(question), claim.content if claim else "") or (may_consent and consents(answer)):
+            return question
         is_short = len(answer.split()) + len(_HAN_CHARACTER.findall(answer)) <= MAX_ANSWER_WORDS
         questions = [part for part in _PART.findall(asked) if part.endswith(_ASKING)]
-        return questions if claim and is_short and _gives_answer(answer, claim.content, questions) else []
+        read = list(islice(clauses_of(answer), None if is_short else 1))
+        return questions if claim and _gives_answer(read, claim.content, questions) else []
 
     def _confirmed(self, quote: str) -> tuple[FoundQuote, Turn] | None:
         """Return the turn in which the user confirmed an approach, and that in which the assistant proposed it."""
@@ -235,19 +250,24 @@ def _last_question(asked: str) -> list[str]:
     return parts[max(0, last - is_tag(parts[last])) : last + 1] if last >= 0 else []
 
 
-def _gives_answer(answer: str, content: str, questions: Sequence[str]) -> bool:
-    """Return whether a clause of *answer* is a part of *content*, or has words of it that were not in the questions.
+def _gives_answer(clauses: Sequence[Clause], content: str, questions: Sequence[str]) -> bool:
+    """Return whether one of *clauses* is a part of *content*, or has words of it that were not in the questions.
 
     A clause that asks or denies does not count, nor does one about another person, and none after an opening denial.
     """
-    claimed, asked = content_terms(content), content_terms("\n".join(questions))
-    for number, clause in enumerate(clauses_of(answer)):
+    claimed, asked = _stems(content), _stems("\n".join(questions))
+    for number, clause in enumerate(clauses):
         if denies(clause.text):
             if not number:
                 return False
             continue
-        terms = content_terms(clause.text)
-        states = not clause.asks and not other_subject(clause.text)
-        if states and terms and (terms <= claimed or (terms & claimed) - asked):
+        terms = list(map(stems_of, content_words(clause.text)))
+        states = terms and not clause.asks and not other_subject(clause.text)
+        known = [term for term in terms if not term.isdisjoint(claimed)]
+        if states and (len(known) == len(terms) or any(map(asked.isdisjoint, known))):
             return True
     return False
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset[str]().union(*map(stems_of, content_words(text)))

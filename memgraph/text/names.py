@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 
+from memgraph.text.answers import is_function_word
 from memgraph.text.normalize import HAN, fold, nfkc
 
 MIN_SHARED_CHARS = 4
@@ -99,7 +100,7 @@ def _is_name(word: str, text: str, start: int, end: int) -> bool:
     if not word[0].isupper():
         return False
     is_first = _SENTENCE_START.search(text[max(0, start - 8) : start]) is not None
-    if is_first and word.casefold() in _RELATIONS:
+    if is_first and (word.casefold() in _RELATIONS or is_function_word(word.casefold())):
         return False
     return (
         not is_first

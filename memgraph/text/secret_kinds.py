@@ -203,6 +203,7 @@ _KEYS = (
         _ADDRESS,
         re.compile(r"(?<=://)[^\s/:@]{0,100}+:(?P<secret>[^\s/<]{1,200})(?=@[\w.\[-])"),
     ),
+    _key(r"(?<=://)[A-Za-z0-9_.~+-]{20,400}(?=@[\w.\[-])", is_valid=_is_random),  # a token as the user of an address
     SecretKind("a password hash", _CRYPT, re.compile(r"\$[a-z\d-]{1,12}\$[A-Za-z\d$./+=,]{20,200}")),
     _key(
         r"(?<![A-Za-z0-9_.~:/@%=-])[A-Za-z0-9]{1,400}[_.:~-][A-Za-z0-9_.:~+/-]{17,}[A-Za-z0-9_+/-]={0,2}",

@@ -1,4 +1,4 @@
-"""English stems: the part that the forms of a word have in common."""
+"""Stems: the part that the forms of a word have in common."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ def stem_all(words: Iterable[str]) -> dict[str, str]:
     return {word: stem(word) for word in set(words)}
 
 
+@lru_cache(maxsize=4_096)
+def stems_of(word: str) -> frozenset[str]:
+    """Return the stems that *word*, in lower case, has in each of the languages of which it may be."""
+    return frozenset((word, *(stemmer().stemWord(word) for stemmer in _stemmers())))
+
+
 @lru_cache(maxsize=65_536)  # stemming a word takes 30 us; only single words are kept, never a user's text
 def _english_stem(word: str) -> str:
     return _stemmer()().stemWord(word)
@@ -39,3 +45,10 @@ def _stemmer() -> type[Stemmer]:
     from snowballstemmer import EnglishStemmer
 
     return cast("type[Stemmer]", EnglishStemmer)
+
+
+@cache
+def _stemmers() -> tuple[type[Stemmer], ...]:
+    from snowballstemmer import EnglishStemmer, FrenchStemmer, GermanStemmer, SpanishStemmer
+
+    return cast("tuple[type[Stemmer], ...]", (EnglishStemmer, FrenchStemmer, GermanStemmer, SpanishStemmer))

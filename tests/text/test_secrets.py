@@ -105,6 +105,7 @@ def test_what_has_no_shape_is_found_by_the_words_before_it(text: str, kind: str)
         ("口令是芝麻开门", "口令是***"),
         ("qwer1234是我的密码", "***是我的密码"),
         ("redis://:s3cr3t@cache:6379/0", "redis://:***@cache:6379/0"),
+        ("https://a1b2C3d4E5f6G7h8I9j0K1@git.example.org/x", "https://a1b2***@git.example.org/x"),
         ("postgres://bob:p@ss@db.local/app", "postgres://bob:***@db.local/app"),
     ],
 )
