@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from memgraph.models.dates import DAY_CHARS, days_of
 
 NEIGHBOUR_WEIGHT = 0.25
-"""Weight of the score of a document just before or after; the next but one counts half."""
+"""Weight of the score of a document just before or after; the next but one counts half.
+
+At 0 LoCoMo loses .023 (episode_recall.py), and LifeBench and RealMem win .022 to .053 (long_talks.py).
+"""
 MAX_DISTANCE = 2
 
 
