@@ -46,6 +46,7 @@ PARTS = (
         "file_memory",
         "page",
     ),
+    "ablation",
 )
 LIMIT_SECONDS = 1_800
 """Of a part, also on a busy machine: recall of episodes takes five minutes of CPU with an embedding model."""

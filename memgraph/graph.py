@@ -29,17 +29,14 @@ from pydantic import BaseModel
 from memgraph.config import load_settings, make_context
 from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.langgraph_adapter import MemoryGraph, sync_async_node
-from memgraph.nodes.apply_update import apply_update
+from memgraph.nodes.apply_update import apply_update, review_changes, scrub_uploads
 from memgraph.nodes.build_prompt import build_prompt
 from memgraph.nodes.call_model import call_model, call_model_async
-from memgraph.nodes.detect_signals import detect_signals
 from memgraph.nodes.errors import ErrorHandlers
-from memgraph.nodes.filter_messages import filter_messages
+from memgraph.nodes.filter_messages import detect_signals, filter_messages
 from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
-from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
-from memgraph.nodes.scrub_uploads import scrub_uploads
 from memgraph.policy import Policy
 from memgraph.profile import check_profile
 from memgraph.review import Review

@@ -29,10 +29,7 @@ from memgraph.context import Context, ContextResolver, SubmittedContext
 from memgraph.errors import EditError
 from memgraph.graph import add_common_nodes
 from memgraph.langgraph_adapter import MemoryGraph
-from memgraph.nodes.build_upkeep_prompt import build_upkeep_prompt
-from memgraph.nodes.find_candidates import find_candidates
-from memgraph.nodes.load_upkeep import load_upkeep
-from memgraph.nodes.parse_upkeep import parse_upkeep
+from memgraph.nodes.upkeep import build_upkeep_prompt, find_candidates, load_upkeep, parse_upkeep
 from memgraph.review import Review
 from memgraph.state import (
     CandidatesFound,

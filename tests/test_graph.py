@@ -32,16 +32,13 @@ from memgraph import (
     open_storage,
 )
 from memgraph.models import Section, Watermark
-from memgraph.nodes.apply_update import apply_update
+from memgraph.nodes.apply_update import apply_update, review_changes, scrub_uploads
 from memgraph.nodes.build_prompt import build_prompt
 from memgraph.nodes.call_model import call_model
-from memgraph.nodes.detect_signals import detect_signals
-from memgraph.nodes.filter_messages import filter_messages
+from memgraph.nodes.filter_messages import detect_signals, filter_messages
 from memgraph.nodes.load_memory import load_memory
 from memgraph.nodes.parse_update import parse_update
-from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
-from memgraph.nodes.scrub_uploads import scrub_uploads
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.state import State
 from memgraph.testing import ScriptedModel, update_answer

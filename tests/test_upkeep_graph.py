@@ -27,15 +27,10 @@ from memgraph import (
 )
 from memgraph.graph import in_memory_saver
 from memgraph.models import PastFact, Section
-from memgraph.nodes.apply_update import apply_update
-from memgraph.nodes.build_upkeep_prompt import build_upkeep_prompt
+from memgraph.nodes.apply_update import apply_update, review_changes, scrub_uploads
 from memgraph.nodes.call_model import call_model
-from memgraph.nodes.find_candidates import find_candidates
-from memgraph.nodes.load_upkeep import load_upkeep
-from memgraph.nodes.parse_upkeep import parse_upkeep
-from memgraph.nodes.review_changes import review_changes
 from memgraph.nodes.save_memory import save_memory
-from memgraph.nodes.scrub_uploads import scrub_uploads
+from memgraph.nodes.upkeep import build_upkeep_prompt, find_candidates, load_upkeep, parse_upkeep
 from memgraph.state import UpkeepState
 from memgraph.testing import ScriptedModel
 

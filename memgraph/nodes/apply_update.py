@@ -1,17 +1,29 @@
-"""apply_update: apply the change set to the memory."""
+"""The nodes between the change set and the save: a person's review, the rules, and what they scrub."""
 
 from __future__ import annotations
 
 import logging
 
 from langgraph.runtime import Runtime
+from langgraph.types import interrupt
 
 from memgraph.context import RunContext
-from memgraph.models import Turn
-from memgraph.review import mark_edited
+from memgraph.errors import EditError
+from memgraph.models import MemoryUpdate, Turn
+from memgraph.review import (
+    Proposal,
+    apply_decision,
+    fingerprint,
+    item_digests,
+    make_proposal,
+    mark_edited,
+    needs_review,
+    strictest,
+)
 from memgraph.rules.apply import apply
 from memgraph.rules.evict import FULL
-from memgraph.state import Applied, ApplyInput
+from memgraph.rules.scrub import scrub
+from memgraph.state import Applied, ApplyInput, Reviewed, ReviewInput, Scrubbed, ScrubInput
 
 _log = logging.getLogger("memgraph.update")
 
@@ -36,3 +48,53 @@ def shown(state: ApplyInput) -> tuple[tuple[Turn, ...], frozenset[str] | None]:
     prompt = state["prompt"]
     asked = (conflict.known_id for conflict in state.get("likely_conflicts", ()))
     return prompt.shown(state["turns"]), None if prompt.fact_ids is None else frozenset((*prompt.fact_ids, *asked))
+
+
+def review_changes(state: ReviewInput, runtime: Runtime[RunContext]) -> Reviewed:
+    """Interrupt the run with a proposal, unless no review is needed or this change set was already approved.
+
+    A save conflict brings an approved change set back here; it is not reviewed twice.
+    """
+    changes = mark_edited(state["changes"], state.get("change_digests"))
+    if state.get("reviewed") == fingerprint(changes):
+        return {}
+    origin, context = state["origin"], runtime.context
+    proposal = make_proposal(
+        changes,
+        state["memory"],
+        context.policy,
+        *shown(state),
+        scope=origin.scope,
+        thread_id=origin.thread_id,
+        slots=context.slots,
+    )
+    if not needs_review(proposal, strictest(origin.review, context.review)):
+        return {}
+    approved = _request_decision(changes, proposal)
+    is_altered = approved != changes.model_copy(update={"decisions": approved.decisions})
+    return {
+        "changes": approved,
+        "change_digests": item_digests(approved),
+        "reviewed": fingerprint(approved),
+        "altered": is_altered,
+    }
+
+
+def _request_decision(changes: MemoryUpdate, proposal: Proposal) -> MemoryUpdate:
+    """Interrupt until the decision is valid, with the proposal as plain JSON, which every checkpointer can store.
+
+    Every resume runs the node again from its start, and each `interrupt` then returns the answer that it got before.
+    """
+    while True:
+        answer = interrupt(proposal.model_dump(mode="json"))
+        try:
+            return apply_decision(changes, proposal, answer)
+        except EditError as error:
+            proposal = proposal.model_copy(update={"problem": str(error)})
+
+
+def scrub_uploads(state: ScrubInput) -> Scrubbed:
+    """Remove what this update wrote about uploads, and nothing that was in the memory before."""
+    edited = [rewrite.section for rewrite in state["changes"].rewrites if rewrite.edited_by_user]
+    result = scrub(state["memory"], state["applied"], edited_by_user=edited)
+    return {"scrubbed": result.memory, "uploads": result.refused}

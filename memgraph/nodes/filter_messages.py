@@ -10,8 +10,9 @@ from memgraph.context import RunContext
 from memgraph.context.runtime import resolve_origin
 from memgraph.models import Turn
 from memgraph.report import Report
-from memgraph.state import Conversation, FilterOutput, MessageCalls
+from memgraph.state import Conversation, Filtered, FilterOutput, MessageCalls, Signalled
 from memgraph.text.provenance import with_provenance
+from memgraph.text.signals import detect
 from memgraph.text.turns import turns_of
 
 
@@ -40,3 +41,13 @@ def _turns(state: Conversation, context: RunContext) -> tuple[Turn, ...]:
         now=now,
     )
     return tuple(map(with_provenance, turns))
+
+
+def detect_signals(state: Filtered, runtime: Runtime[RunContext]) -> Signalled:
+    """Detect signals in the last turns of the user."""
+    return {"signals": last_signals(state["turns"], runtime.context)}
+
+
+def last_signals(turns: tuple[Turn, ...], context: RunContext) -> tuple[str, ...]:
+    """Return the names of the signals in the last of *turns*."""
+    return detect(turns[-context.policy.signal_turns :], context.signals)

@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from memgraph.context import RunContext
 from memgraph.models import MemoryDocument, Turn
-from memgraph.nodes.detect_signals import last_signals
+from memgraph.nodes.filter_messages import last_signals
 from memgraph.report import Report, Usage
 from memgraph.retrieval.recalled import with_recalled
 from memgraph.rules.watermark import unlearned_turns

@@ -1,24 +1,21 @@
-"""The default ranker: BM25 with similar words, synonyms, dates and a boost of threads.
+"""The default ranker: BM25 with synonyms, dates and a boost of neighbours.
 
 The ranker is an inverted index in a few segments, so that appended documents are indexed without the rest.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph.retrieval.bm25 import idf
-from memgraph.retrieval.boosts import DateIndex, ThreadBoost
+from memgraph.retrieval.boosts import DateIndex, NeighbourBoost
 from memgraph.retrieval.documents import Document
-from memgraph.retrieval.fuzzy import MAX_MATCHES, Lists, Vocabulary
 from memgraph.retrieval.query import Query
 from memgraph.retrieval.terms import Terms, extract_all_terms, extract_all_words
 
@@ -33,10 +30,8 @@ TermExtractor = Callable[[Sequence[str]], Sequence[Terms]]
 
 K1 = 1.5
 B = 0.9
-FUZZY_WEIGHT = 0.4
-"""Weight of a word that is only spelled like a query term, times their similarity."""
 DATE_WEIGHT = 1.5
-"""Weight of a document of a date in the query, times the idf of that date."""
+"""Weight of a document of a date in the query, times its idf; at 0 LifeBench loses .054 (long_talks.py)."""
 
 MIN_SEGMENT = 128
 """A smaller segment is built again together with the documents that follow it."""
@@ -45,12 +40,12 @@ SEGMENT_RATIO = 4
 
 
 class LexicalIndex:
-    """BM25 over documents, for a query expanded by similar words and synonyms.
+    """BM25 over documents, for a query expanded by synonyms.
 
         score = sum over query terms t of
                 weight(t) * idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean_length))
 
-    then documents of one thread support each other: see `ThreadBoost`; and a document of a date that the query names
+    then neighbours in a thread support each other: see `NeighbourBoost`; and a document of a date that the query names
     scores DATE_WEIGHT * idf(date) more. A term of a document counts with the weight of
     its text. The documents are in a few segments of falling size, so that adding one costs little.
 
@@ -82,7 +77,7 @@ class LexicalIndex:
         total_length = sum(float(segment.lengths.sum()) for segment in self.segments)
         mean_length = max(1.0, total_length / max(1, self._size))
         self._weights = [segment.bm25_weights(mean_length, k1, b) for segment in self.segments]
-        self._threads = ThreadBoost([document.thread for document in documents])
+        self._threads = NeighbourBoost([document.thread for document in documents])
         self._dates = DateIndex([document.dates for document in documents])
 
     @classmethod
@@ -110,7 +105,7 @@ class LexicalIndex:
         return scores
 
     def matches(self, query: Query) -> NDArray[np.bool_]:
-        """Return which documents have a word of *query*, one like it or a synonym, or a date that it names."""
+        """Return which documents have a word of *query* or a synonym, or a date that it names."""
         if not self._size:
             return np.zeros(0, dtype=np.bool_)
         weights = self._weigh_terms(query)
@@ -120,7 +115,7 @@ class LexicalIndex:
     def coverage(self, query: Query) -> float:
         """Return the share of the idf of *query* that the document covers that has most of it, in [0, 1].
 
-        A word that no document contains counts as the rarest; a similar word or a synonym covers its part of a word.
+        A word that no document contains counts as the rarest; a synonym covers its part of a word.
         The dates that the query names count as one word.
         """
         if not self._size:
@@ -143,26 +138,13 @@ class LexicalIndex:
 
     def _weigh_terms(self, query: Query) -> dict[str, float]:
         """Return the terms to search for, and their weights times their idf."""
-        own, synonyms, similar = query.terms, query.synonyms, self._similar_words(query)
-        rarity = self._idf({*own, *synonyms, *(known for _, known, _ in similar)})
+        own, synonyms = query.terms, query.synonyms
+        rarity = self._idf({*own, *synonyms})
         weights = {term: weight * rarity[term] for term, weight in own.items() if term in rarity}
         for term, share in synonyms.items():
             if (weight := share * rarity.get(term, 0)) > weights.get(term, 0):
                 weights[term] = weight
-        for term, known, similarity in similar:
-            # a similar word must not count as rarer than the one that the query has
-            weight = own[term] * FUZZY_WEIGHT * similarity * min(rarity.get(term, math.inf), rarity[known])
-            if weight > weights.get(known, 0):
-                weights[known] = weight
         return weights
-
-    def _similar_words(self, query: Query) -> Sequence[tuple[str, str, float]]:
-        """Return the words most similar to those of *query*: see `Vocabulary.similar`."""
-        found = [segment.vocabulary.similar(query.ngrams) for segment in self.segments]
-        if len(found) == 1:
-            return found[0]
-        different = dict.fromkeys(match for matches in found for match in matches)
-        return sorted(different, key=itemgetter(2), reverse=True)[:MAX_MATCHES]
 
     def _idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return the idf of those of *terms*, all different, that a document contains."""
@@ -209,22 +191,19 @@ class Postings:
     def __init__(self, counted: Sequence[TermCounts]) -> None:
         self.size = len(counted)
         containing = Counter(term for counts in counted for term in counts)
-        self.vocabulary = Vocabulary(containing)
+        self._ids = ids = {word: number for number, word in enumerate(containing)}
         self.lengths = np.array([sum(counts.values()) for counts in counted], dtype=np.float64)
-        ids = self.vocabulary.ids
         document = np.repeat(np.arange(self.size), [len(counts) for counts in counted])
         term = np.fromiter((ids[word] for counts in counted for word in counts), dtype=np.int64, count=len(document))
         tf = np.fromiter((n for counts in counted for n in counts.values()), dtype=np.float64, count=len(document))
         by_term = np.argsort(term, kind="stable")
         self._documents, self._tf = document[by_term], tf[by_term]
-        # plain numbers: a query looks up a hundred terms
         self._counts = list(containing.values())
-        self._lists = Lists(self._counts)
+        self._ends = np.cumsum(self._counts, dtype=np.int64)
 
     def count(self, terms: Iterable[str]) -> dict[str, int]:
         """Return how many documents contain each of *terms*, without those that none contains."""
-        ids, counts = self.vocabulary.ids, self._counts
-        return {term: counts[number] for term in terms if (number := ids.get(term)) is not None}
+        return {term: self._counts[number] for term in terms if (number := self._ids.get(term)) is not None}
 
     def sum_weights(
         self, weights: Mapping[str, float], entries: NDArray[np.float64] | None = None
@@ -236,14 +215,12 @@ class Postings:
             entries: What a weight counts in each document that contains the term, see `bm25_weights`; default: all of
                 it, however often the term occurs.
         """
-        ids = self.vocabulary.ids
-        known = [(number, weight) for term, weight in weights.items() if (number := ids.get(term)) is not None]
-        positions, lengths = self._lists.positions([number for number, _ in known])
-        values = np.array([weight for _, weight in known]).repeat(lengths)
-        if entries is not None:
-            values *= entries[positions]
-        sums = np.bincount(self._documents[positions], values, minlength=self.size)
-        return sums.astype(np.float64, copy=False)  # without an entry they are integers
+        sums = np.zeros(self.size)
+        for term, weight in weights.items():
+            if (number := self._ids.get(term)) is not None:
+                found = slice(self._ends[number] - self._counts[number], self._ends[number])
+                sums[self._documents[found]] += weight if entries is None else weight * entries[found]
+        return sums
 
     def bm25_weights(self, mean_length: float, k1: float, b: float) -> NDArray[np.float64]:
         """Return what each term weighs in each document: tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean))."""
@@ -270,7 +247,5 @@ def matched_words(query: Query, documents: Sequence[Document]) -> list[tuple[str
     texts = [texts_of(document) for document in documents]
     words = iter(extract_all_words([text for of_document in texts for text in of_document]))
     words_of = [[pair for of_text in islice(words, len(of_document)) for pair in of_text] for of_document in texts]
-    vocabulary = Vocabulary(dict.fromkeys(term for pairs in words_of for _, term in pairs))
-    similar = (known for _, known, _ in vocabulary.similar(query.ngrams, limit=None))
-    wanted = {*query.terms, *query.synonyms, *similar}
+    wanted = {*query.terms, *query.synonyms}
     return [tuple(dict.fromkeys(word for word, term in pairs if term in wanted)) for pairs in words_of]

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from functools import cache, cached_property
 from importlib.resources import files
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from memgraph.models import Turn
-from memgraph.retrieval.terms import character_ngrams, extract_all_terms, load_synonyms
+from memgraph.retrieval.terms import extract_all_terms, load_synonyms
 from memgraph.text.date_phrases import find_dates
 from memgraph.text.normalize import fold
 
@@ -29,8 +28,6 @@ TURN_DECAY = 0.5
 """Weight of an exchange relative to the one after it."""
 ANSWER_WEIGHT = 0.4
 """Weight of an answer of the assistant relative to its question."""
-MAX_FUZZY_TERMS = 40
-"""Further words of a query are not compared by their spelling: in a long one each word matters less."""
 SYNONYM_WEIGHT = 0.5
 """Weight of a synonym of a query term."""
 MAX_CHARS = 2_000
@@ -76,12 +73,6 @@ class Query(BaseModel):
     def synonyms(self) -> dict[str, float]:
         """The synonyms of its words, weighed likewise."""
         return self._term_weights[1]
-
-    @cached_property
-    def ngrams(self) -> list[tuple[str, frozenset[str]]]:
-        """Its first MAX_FUZZY_TERMS terms with their n-grams, except those that have none."""
-        pairs = ((term, character_ngrams(term)) for term in islice(self.terms, MAX_FUZZY_TERMS))
-        return [(term, ngrams) for term, ngrams in pairs if ngrams]
 
     @cached_property
     def _term_weights(self) -> tuple[dict[str, float], dict[str, float]]:

@@ -1,10 +1,10 @@
-"""The rankers by name. A new ranker is a line in RANKERS."""
+"""The rankers by name, and the reference ranker. A new ranker is a line in RANKERS."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,11 @@ from memgraph.errors import ConfigError
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.embeddings import EmbeddingCache
 from memgraph.retrieval.hybrid import HybridIndex
-from memgraph.retrieval.lexical import LexicalIndex, Scores, TermExtractor
+from memgraph.retrieval.lexical import LexicalIndex, Scores, TermExtractor, texts_of
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.tfidf import TfidfIndex
+
+if TYPE_CHECKING:
+    from memgraph.retrieval.embeddings import EmbeddingCache
 
 DEFAULT_RANKER = "lexical"
 
@@ -46,10 +48,57 @@ class Ranker(Protocol):
         ...
 
 
+class TfidfIndex:
+    """Cosine similarity of TF-IDF vectors.
+
+        score = cosine(tfidf(query), tfidf(document))
+
+    scikit-learn's word pattern does not split Chinese into words: this ranker serves as a baseline for comparison.
+
+    Args:
+        documents: N documents in any order.
+    """
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self._vectorizer: Any = TfidfVectorizer()
+        self._size = len(documents)
+        try:
+            self._vectors: Any = self._vectorizer.fit_transform(
+                ["\n".join(texts_of(document)) for document in documents]
+            )
+        except ValueError:  # no document has a word
+            self._vectors = None
+
+    @classmethod
+    def build(
+        cls,
+        documents: Sequence[Document],
+        extract: TermExtractor,
+        vectors: EmbeddingCache | None,
+        base: object = None,
+    ) -> TfidfIndex:
+        """Build the index of *documents* with scikit-learn's own words: see `Ranker`."""
+        del extract, vectors, base
+        return cls(documents)
+
+    def scores(self, query: Query) -> Scores:
+        """Return N scores in [0, 1], in the order of the documents."""
+        if self._vectors is None or not query:
+            return np.zeros(self._size)
+        cosine = (self._vectors @ self._vectorizer.transform([query.text]).T).todense()
+        return np.asarray(cosine, dtype=np.float64).ravel()
+
+    def matches(self, query: Query) -> NDArray[np.bool_]:
+        """Return which documents have a word of *query*."""
+        return self.scores(query) > 0
+
+
 RANKERS: Mapping[str, Ranker] = MappingProxyType(
     {"lexical": LexicalIndex.build, "tfidf": TfidfIndex.build, "hybrid": HybridIndex.build}
 )
-"""By name: BM25 with similar words and synonyms; scikit-learn's TF-IDF; BM25 and an embedding together."""
+"""By name: BM25 with synonyms; scikit-learn's TF-IDF; BM25 and an embedding together."""
 
 
 def get_ranker(name: str | None) -> Ranker:

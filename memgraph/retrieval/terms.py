@@ -18,11 +18,6 @@ Terms = tuple[str, ...]
 
 MAX_TERM_CHARS = 40
 """A longer word is a key or a hash: its beginning identifies it."""
-NGRAM_SIZES = (3, 4)
-MIN_WORD_CHARS = 4
-"""A shorter word has no n-grams: it is spelled like no other."""
-MIN_NGRAMS = 6
-"""A word has at least so many different n-grams, if it has any: "aaaa" has 6, three of each size."""
 
 _STOP = """
     a about above after again against all am an and any are as at be because been before being below between both but by
@@ -110,14 +105,6 @@ def unigrams_and_bigrams(run: str) -> list[str]:
     singles = [character for character in run if character not in STOP_CHARACTERS]
     pairs = [run[start : start + 2] for start in range(len(run) - 1)]
     return [*singles, *(pair for pair in pairs if not STOP_CHARACTERS.issuperset(pair))]
-
-
-def character_ngrams(word: str) -> frozenset[str]:
-    """Return the character 3- and 4-grams of *word* with a space at either end; none of a short word."""
-    if len(word) < MIN_WORD_CHARS:
-        return frozenset()
-    padded = f" {word} "
-    return frozenset([padded[start : start + size] for size in NGRAM_SIZES for start in range(len(padded) - size + 1)])
 
 
 # -- synonyms -------------------------------------------------------------------------------------

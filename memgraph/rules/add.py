@@ -1,4 +1,4 @@
-"""Add new facts, confirm known ones, and replace outdated ones."""
+"""Add new facts, confirm known ones, and replace or remove outdated ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memgraph.models import MANUAL, MAX_QUOTE_CHARS, Addition, Evidence, Fact, learned_source
+from memgraph.models import MANUAL, MAX_QUOTE_CHARS, Addition, Evidence, Fact, Removal, learned_source
 from memgraph.models.dates import days_of, is_before
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
@@ -201,3 +201,19 @@ def _remove_replaced(draft: Draft, addition: Addition, *, by: str) -> Draft:
         else:
             draft = draft.end_facts([old], "superseded", why=f"replaced by {by}", by=by, at=_ended_at(addition))
     return draft
+
+
+def remove(draft: Draft) -> Draft:
+    """Remove the facts that the model considers contradicted, except manual ones, which only a person removes."""
+    for removal in draft.changes.removals:
+        draft = _remove_fact(draft, removal)
+    return draft
+
+
+def _remove_fact(draft: Draft, removal: Removal) -> Draft:
+    fact = draft.memory.fact(removal.id)
+    if fact is None:
+        return draft.with_refusal(removal.id, "there is no such fact to remove")
+    if fact.is_manual and not removal.edited_by_user:
+        return draft.with_refusal(fact.content, "a person wrote it, so it is not removed")
+    return draft.end_facts([fact.id], "removed", why=removal.reason)

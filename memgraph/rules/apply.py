@@ -11,28 +11,24 @@ from typing import NamedTuple
 from memgraph.models import MemoryDocument, MemoryUpdate, Refusal, Turn
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
-from memgraph.rules.add import add
+from memgraph.rules.add import add, remove
 from memgraph.rules.admit import admit
 from memgraph.rules.check_endings import check_endings
-from memgraph.rules.check_shown import check_shown
 from memgraph.rules.draft import Draft, Rule
-from memgraph.rules.evict import evict
-from memgraph.rules.expire import expire
+from memgraph.rules.evict import evict, expire
 from memgraph.rules.fill_profile import fill_profile
 from memgraph.rules.ground import ground
 from memgraph.rules.ground_summaries import ground_summaries
 from memgraph.rules.limit_damage import limit_damage
-from memgraph.rules.mark_upkeep import mark_upkeep
 from memgraph.rules.merge import merge
 from memgraph.rules.merge_groups import ground_merges, merge_groups
-from memgraph.rules.remove import remove
 from memgraph.rules.rewrite import rewrite
 from memgraph.rules.supersede import supersede
-from memgraph.rules.watermark import advance_watermark
+from memgraph.rules.watermark import advance_watermark, mark_upkeep
 from memgraph.text.slots import Slots, packaged_slots
 
 RULES: tuple[Rule, ...] = (
-    *(ground, admit, ground_summaries, ground_merges, check_shown, check_endings, merge, supersede),
+    *(ground, admit, ground_summaries, ground_merges, check_endings, merge, supersede),
     *(limit_damage, merge_groups, rewrite, fill_profile, remove, add, expire, evict, advance_watermark, mark_upkeep),
 )
 

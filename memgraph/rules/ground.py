@@ -29,7 +29,6 @@ from memgraph.text.answers import (
 )
 from memgraph.text.dates import local_day
 from memgraph.text.normalize import HAN
-from memgraph.text.polarity import states_opposite
 from memgraph.text.quotes import FoundQuote, QuoteFinder, find_quote, sentences_of
 from memgraph.text.remarks import is_about_assistant, is_passing_remark, mentions_user
 from memgraph.text.signals import detect, load_signals
@@ -128,8 +127,6 @@ class SaidWords:
             return Judgement(problem, quoted)
         if quoted is None:
             quoted = self._latest_mention(addition)
-        if quoted and states_opposite(addition.content, quoted.words, self._own_words[quoted.turn.id]):
-            return Judgement("its quote states the opposite", quoted)
         problem = self._missing(addition, quoted, self._answered(quoted, addition), mode)
         if problem is None and quoted:
             problem = self._remark_problem(quoted, addition)

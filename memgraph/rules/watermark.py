@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from memgraph.models import MemoryDocument, Turn, Watermark
+from memgraph.models import MemoryDocument, Turn, Upkeep, Watermark
 from memgraph.policy import Policy
 from memgraph.rules.draft import Draft
 from memgraph.text.turns import HASHED
@@ -171,3 +171,18 @@ def first_batch(
         if index and spent > max_tokens:
             return new[: last_user_turn or index]
     return new
+
+
+MAX_ASKED = 1_000
+"""Maximum number of questions that are remembered, the latest ones."""
+
+
+def mark_upkeep(draft: Draft) -> Draft:
+    """Note the time, the revision and the questions of an upkeep; an update changes nothing here."""
+    changes, memory = draft.changes, draft.memory
+    if changes.asked is None:
+        return draft
+    before = memory.upkeep or Upkeep()
+    asked = tuple(dict.fromkeys((*before.asked, *changes.asked)))[-MAX_ASKED:]
+    upkeep = before.model_copy(update={"at": changes.at, "revision": memory.revision + 1, "asked": asked})
+    return replace(draft, memory=memory.model_copy(update={"upkeep": upkeep}))

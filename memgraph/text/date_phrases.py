@@ -13,7 +13,6 @@ from typing import NamedTuple
 from memgraph.models.dates import covering_date, days_of
 from memgraph.text.chinese_dates import CHINESE
 from memgraph.text.english_dates import ENGLISH
-from memgraph.text.literals import LiteralGate
 from memgraph.text.relative_days import Resolver
 
 
@@ -47,7 +46,6 @@ _PHRASES = (
     *((re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE), resolve) for pattern, resolve in ENGLISH),
     *((re.compile(pattern), resolve) for pattern, resolve in CHINESE),
 )
-_GATE = LiteralGate([pattern.pattern for pattern, _ in _PHRASES])
 
 _APPROXIMATE = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|almost|nearly|over|more than|less than|at least|maybe|probably)\s+"
@@ -58,8 +56,7 @@ _OR_SO = re.compile(r"\s?(?:or so\b|左右|前[后後])", re.IGNORECASE)
 
 
 def _matches(text: str) -> Iterator[tuple[Resolver, re.Match[str]]]:
-    for position in _GATE.candidates(text):
-        pattern, resolve = _PHRASES[position]
+    for pattern, resolve in _PHRASES:
         for match in pattern.finditer(text):
             yield resolve, match
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Literal, Self
 
@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
-from memgraph.text.literals import LiteralGate
 from memgraph.text.normalize import fold, words_of
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 
@@ -31,10 +30,6 @@ END = (
     rf"|(?<=[a-z0-9])(?= ?{OTHER})|(?<={OTHER})(?= [a-z0-9]))"
 )
 """Replaces `<end>`: the end of a clause that is not a question, or of a run of text in the other script."""
-
-_COMMON_BEGINS = ("<start>", r"\b")
-_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]?|[()|]", re.DOTALL)
-"""Escapes and character classes as wholes, parentheses and bars."""
 
 
 class SignalPart(BaseModel):
@@ -139,48 +134,6 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
         raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
 
 
-@dataclass(frozen=True)
-class SignalPattern:
-    """A pattern, compiled at first use."""
-
-    source: str
-    """See `compile_pattern`."""
-
-    @cached_property
-    def compiled(self) -> re.Pattern[str]:
-        return compile_pattern(self.source)
-
-
-def _join(patterns: Sequence[str]) -> tuple[SignalPattern, ...]:
-    """Join *patterns* that begin alike to one, which tries that begin once at each position of a text."""
-    by_begin: dict[str, list[str]] = {}
-    alone: list[str] = []
-    for pattern in patterns:
-        begin = next((begin for begin in _COMMON_BEGINS if pattern.startswith(begin)), None)
-        if begin is None or _has_group(pattern) or _has_top_level_bar(pattern):
-            alone.append(pattern)
-        else:
-            by_begin.setdefault(begin, []).append(pattern.removeprefix(begin))
-    joined = [f"{begin}(?:{'|'.join(rests)})" for begin, rests in by_begin.items()]
-    return tuple(map(SignalPattern, [*joined, *alone]))
-
-
-def _has_group(pattern: str) -> bool:
-    """Return whether *pattern* has a group with a number, to which it may refer."""
-    starts = (found.end() for found in _PARTS.finditer(pattern) if found[0] == "(")
-    return any(pattern[at] != "?" or pattern.startswith("?P<", at) for at in starts)
-
-
-def _has_top_level_bar(pattern: str) -> bool:
-    """Return whether *pattern* is an alternation, of which a common begin would begin the first part only."""
-    depth = 0
-    for part in _PARTS.findall(pattern):
-        depth += (part == "(") - (part == ")")
-        if part == "|" and not depth:
-            return True
-    return False
-
-
 READ_CHARS = 2_000
 """Characters read at either end of a turn; the middle of a longer one is mostly pasted text."""
 
@@ -192,25 +145,20 @@ class Signal:
     name: str
     hints: tuple[tuple[str, str], ...]
     """Pairs of language and hint."""
-    patterns: tuple[SignalPattern, ...]
+    patterns: tuple[re.Pattern[str], ...]
     unless: tuple[re.Pattern[str], ...] = ()
     """Phrases that look like the signal but are not: they are removed before matching."""
 
-    def matches(self, text: str, candidates: Iterable[int]) -> bool:
-        """Return whether *text*, folded, shows this signal; *candidates* are those of its `gate` for *text*."""
-        if not self._has_any(text, candidates):
+    def matches(self, text: str) -> bool:
+        """Return whether *text*, folded, shows this signal."""
+        if not self._has_any(text):
             return False
         for phrase in self.unless:
-            text = phrase.sub(" _ ", text)  # it joins no words, so the text has no more candidates than before
-        return self._has_any(text, candidates)
+            text = phrase.sub(" _ ", text)
+        return self._has_any(text)
 
-    def _has_any(self, text: str, positions: Iterable[int]) -> bool:
-        return any(self.patterns[position].compiled.search(text) for position in positions)
-
-    @cached_property
-    def gate(self) -> LiteralGate:
-        """Finds which of the patterns a text may match."""
-        return LiteralGate([pattern.source for pattern in self.patterns])
+    def _has_any(self, text: str) -> bool:
+        return any(pattern.search(text) for pattern in self.patterns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,12 +185,7 @@ def detect(turns: Sequence[Turn], signals: Signals) -> tuple[str, ...]:
     """Return the names of the signals that match the user's own words in *turns*, in the order of the signals."""
     users = [turn.own_words for turn in turns if turn.is_users]
     texts = [fold(text) for text in map(_clip, users)]
-    candidates = [[signal.gate.candidates(text) for text in texts] for signal in signals.table]
-    return tuple(
-        signal.name
-        for signal, found in zip(signals.table, candidates, strict=True)
-        if any(positions and signal.matches(text, positions) for text, positions in zip(texts, found, strict=True))
-    )
+    return tuple(signal.name for signal in signals.table if any(map(signal.matches, texts)))
 
 
 def load_signals(folder: Path | None = None) -> Signals:
@@ -275,7 +218,7 @@ def _signal(name: str, files: Mapping[str, SignalFile]) -> Signal:
     hints = tuple((language, part.hint.strip()) for language, part in parts.items() if part.hint.strip())
     if not hints:
         raise ConfigError(f"signals.{name}.hint is missing: the model needs a hint in at least one language")
-    patterns = _join([pattern for part in parts.values() for pattern in part.patterns])
+    patterns = tuple(compile_pattern(pattern) for part in parts.values() for pattern in part.patterns)
     unless = tuple(compile_pattern(pattern) for part in parts.values() for pattern in part.unless)
     return Signal(name, hints, patterns, unless)
 

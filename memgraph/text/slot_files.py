@@ -14,7 +14,6 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from memgraph.errors import ConfigError
-from memgraph.text.literals import required_literals
 from memgraph.text.pattern_files import PATTERNS, read_pattern_files
 
 _SLOT_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -103,11 +102,6 @@ class SlotFile(BaseModel):
             return None
         numbered = (_GROUP.sub(rf"(?P<\g<1>{number}>", self._filled(line)) for number, line in enumerate(lines))
         return self.compile(rf"(?:{'|'.join(numbered)})(?:{self.follows})?")
-
-    def slot_literals(self, name: str) -> frozenset[str]:
-        """Return literals of which each text that `compile_slot` matches contains one; empty if there are none."""
-        found = [required_literals(line) or required_literals(self._filled(line)) for line in self._lines(name)]
-        return frozenset[str]().union(*found) if all(found) else frozenset()
 
     def _lines(self, name: str) -> list[str]:
         return [line.strip() for line in self.slots[name].patterns.splitlines() if line.strip()]

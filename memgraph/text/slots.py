@@ -12,7 +12,6 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from memgraph.text.literals import fold_case
 from memgraph.text.names import numbers_of
 from memgraph.text.normalize import HAN, fold, nfkc
 from memgraph.text.slot_files import SlotFile, slot_files
@@ -36,10 +35,6 @@ _SENTENCE_END = re.compile(r"(?<!\bdr)(?<!\bst)(?<!\bmr)(?<!\bmrs)[.!] (?=[A-Z])
 _NEXT_CLAUSE = re.compile(r"[;,] ?(?:and |but )?| and | but ")
 _ARTICLE = re.compile(r"^(?:an?|the|my|their|his|her|our) ")
 _WORD = re.compile(rf"[{HAN}]|(?:(?![{HAN}])\w)+")
-
-
-MAX_SKIPS = 1_000
-"""Patterns that a table skips by their literals rather than compile; from then on it is faster to match them."""
 
 
 class SlotValue(NamedTuple):
@@ -152,18 +147,12 @@ class _Language:
     def __init__(self, file: SlotFile) -> None:
         self._file = file
         self._compiled: dict[str, re.Pattern[str] | None] = {}
-        self._skips_left = MAX_SKIPS
         self._refused = {name: frozenset(part.refused.split()) for name, part in file.slots.items()}
 
     @cached_property
     def unless(self) -> re.Pattern[str]:
         """Matches clauses about the past, plans and second ones of a kind."""
         return self._file.compile("|".join(line for line in map(str.strip, self._file.unless.splitlines()) if line))
-
-    @cached_property
-    def _literals(self) -> Mapping[str, frozenset[str]]:
-        """By slot: a clause that contains none of them is not about the slot, whose pattern need not be compiled."""
-        return {name: self._file.slot_literals(name) for name in self._file.slots}
 
     @cached_property
     def _subject(self) -> re.Pattern[str]:
@@ -205,10 +194,7 @@ class _Language:
         """Yield what *clause* states about *slot*, or about any."""
         ended = self._ended.match(clause)
         rest = clause[ended.end() :] if ended else clause
-        folded = "" if self._skips_left <= 0 else rest.lower() if rest.isascii() else fold_case(rest)
         for name in (slot,) if slot else self._file.slots:
-            if name not in self._compiled and self._can_skip(name, folded):
-                continue
             pattern = self._pattern(name)
             if pattern is None or (found := pattern.fullmatch(rest)) is None:
                 continue
@@ -218,14 +204,6 @@ class _Language:
             first = value.split()[:1] if not _HAN.search(value) else []
             if value and not self._refused[name] & {value, *first}:
                 yield SlotValue(name, value, _plain(groups.get("k", "")), ended is not None)
-
-    def _can_skip(self, name: str, folded: str) -> bool:
-        """Return whether the pattern of the slot *name*, which is not compiled yet, cannot match the clause."""
-        literals = self._literals.get(name, frozenset())
-        if self._skips_left <= 0 or not literals or any(literal in folded for literal in literals):
-            return False
-        self._skips_left -= 1
-        return True
 
     def _pattern(self, name: str) -> re.Pattern[str] | None:
         if name not in self._compiled:

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph.llm.repetition import MIN_CHARS, MIN_TIMES, repetition_start
+from memgraph.llm.stream import MIN_CHARS, MIN_TIMES, repetition_start
 
 ITEM = '{"turn":1,"quote":"I like tea","content":"Likes tea.","category":"preference"},'
 OPENING = '{"newFacts":['

@@ -6,7 +6,7 @@ from update_values import fact, runtime
 
 from memgraph import MemoryDocument, Policy
 from memgraph.models import Candidate
-from memgraph.nodes.build_upkeep_prompt import build_upkeep_prompt
+from memgraph.nodes.upkeep import build_upkeep_prompt
 
 
 def test_the_prompt_is_written() -> None:

@@ -7,7 +7,7 @@ from update_values import fact, origin, runtime
 
 from memgraph import MemoryDocument, ModelSetupError, Policy, open_storage
 from memgraph.models import Candidate
-from memgraph.nodes.find_candidates import find_candidates
+from memgraph.nodes.upkeep import find_candidates
 
 
 def test_candidates_are_written() -> None:

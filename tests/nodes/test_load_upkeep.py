@@ -7,7 +7,7 @@ from update_values import ADA, fact, origin, runtime, update
 
 from memgraph import IdentityError, MemoryDocument, open_storage
 from memgraph.models import Merge
-from memgraph.nodes.load_upkeep import load_upkeep
+from memgraph.nodes.upkeep import load_upkeep
 from memgraph.report import Report, Usage
 
 PAIR = (fact("Has a cat.", id="a"), fact("has a cat.", id="b"))

@@ -7,7 +7,7 @@ from update_values import fact, origin, runtime
 
 from memgraph import MemoryDocument, UnreadableAnswerError, open_storage
 from memgraph.models import Answer, Candidate
-from memgraph.nodes.parse_upkeep import parse_upkeep
+from memgraph.nodes.upkeep import parse_upkeep
 from memgraph.report import Usage
 from memgraph.state import UpkeepParsed, UpkeepParseInput
 

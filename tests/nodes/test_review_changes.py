@@ -10,8 +10,8 @@ from update_values import addition, fact, origin, runtime, turn, update
 
 from memgraph import MemoryDocument, Policy
 from memgraph.models import Removal
-from memgraph.nodes import review_changes as module
-from memgraph.nodes.review_changes import review_changes
+from memgraph.nodes import apply_update as module
+from memgraph.nodes.apply_update import review_changes
 from memgraph.review import fingerprint
 
 CHANGES = update(additions=(addition("Has a dog."),))

@@ -7,7 +7,7 @@ from update_values import contents, fact, update
 
 from memgraph import MemoryDocument, Section
 from memgraph.models import Refusal, Rewrite
-from memgraph.nodes.scrub_uploads import scrub_uploads
+from memgraph.nodes.apply_update import scrub_uploads
 
 UPLOAD = "User uploaded q3.pdf."
 

@@ -1,103 +1,49 @@
-"""Documents of one conversation support each other, and those of the dates in a question are found."""
+"""Neighbours in a conversation support each other, and those of the dates in a question are found."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from memgraph.retrieval.boosts import NEIGHBOUR_WEIGHT, THREAD_WEIGHT, TOP_N, DateIndex, ThreadBoost
+from memgraph.retrieval.boosts import NEIGHBOUR_WEIGHT, DateIndex, NeighbourBoost
 
-# -- threads --------------------------------------------------------------------------------------
+# -- neighbours -----------------------------------------------------------------------------------
 
 
 def boost(sources: str, scores: list[float]) -> list[float]:
     """What is added to *scores* of documents whose threads are one letter each; a space is no thread."""
-    added = ThreadBoost([letter.strip() for letter in sources]).apply(np.array(scores)) - np.array(scores)
-    return added.round(9).tolist()
+    before = np.array(scores, dtype=np.float64)
+    added = NeighbourBoost([letter.strip() for letter in sources]).apply(before) - before
+    return (added / NEIGHBOUR_WEIGHT).round(9).tolist()
 
 
-def test_the_weights_are_those_that_were_measured() -> None:
-    assert (THREAD_WEIGHT, TOP_N, NEIGHBOUR_WEIGHT) == (0.25, 3, 0.25)
+@pytest.mark.parametrize(
+    ("sources", "scores", "added"),
+    [
+        ("aaaaaaa", [0, 0, 0, 12, 0, 0, 0], [0, 6, 12, 0, 12, 6, 0]),
+        ("aaaa", [12, 1, 0, 8], [1, 12 + 8 / 2, 8 + 1 + 12 / 2, 1 / 2]),  # on both sides, at both distances
+    ],
+)
+def test_a_match_supports_its_neighbours_by_their_distance(
+    sources: str, scores: list[float], added: list[float]
+) -> None:
+    assert boost(sources, scores) == added
 
 
-def test_a_match_supports_its_neighbours_by_their_distance() -> None:
-    """At distance 1 by its score, at distance 2 by half of it, further away only through the thread's mean."""
-    mean = 0.25 * 12 / 3
-
-    assert boost("aaaaaaa", [0, 0, 0, 12, 0, 0, 0]) == [
-        mean,
-        mean + 0.25 * 6,
-        mean + 0.25 * 12,
-        mean,
-        mean + 0.25 * 12,
-        mean + 0.25 * 6,
-        mean,
-    ]
-
-
-def test_all_neighbours_count() -> None:
-    """On both sides, and at both distances."""
-    mean = 0.25 * (12 + 8 + 1) / 3
-
-    assert boost("aaaa", [12, 1, 0, 8]) == [
-        mean + 0.25 * 1,
-        mean + 0.25 * (12 + 8 / 2),
-        mean + 0.25 * (8 + 1 + 12 / 2),
-        mean + 0.25 * (1 / 2),
-    ]
-
-
-def test_the_mean_is_over_the_three_best_of_the_thread() -> None:
-    """Far from each other, so that no neighbour counts."""
-    sources = "axxaxxaxxa"
-    scores = [1.0, 0, 0, 9, 0, 0, 6, 0, 0, 3]
-
-    added = boost(sources, scores)
-
-    assert added == [0.25 * (9 + 6 + 3) / 3 if letter == "a" else 0 for letter in sources]
-
-
-@pytest.mark.parametrize("scores", [[6, 6, 6, 6], [9, 6, 6, 6], [9, 9, 6, 3], [9, 9, 9, 9]])
-def test_equal_scores_count_until_there_are_three(scores: list[float]) -> None:
-    """Far from each other, so that no neighbour counts."""
-    spread = [value for score in scores for value in (score, 0, 0)]
-
-    assert boost("axx" * 4, spread)[0] == 0.25 * sum(scores[:3]) / 3
-
-
-def test_missing_matches_count_zero_in_the_mean() -> None:
-    assert boost("axxa", [9, 0, 0, 0]) == [0.25 * 9 / 3, 0, 0, 0.25 * 9 / 3]
-
-
-def test_each_thread_has_a_mean_of_its_own() -> None:
-    assert boost("bzzazzbzza", [3, 0, 0, 6, 0, 0, 9, 0, 0, 0]) == [
-        *(0.25 * 12 / 3, 0, 0),
-        *(0.25 * 6 / 3, 0, 0),
-        *(0.25 * 12 / 3, 0, 0),
-        0.25 * 6 / 3,
-    ]
-
-
-def test_neighbours_of_other_threads_are_not_supported() -> None:
-    """Neither between two threads, nor across one."""
-    assert boost("aba", [0, 12, 0]) == [0, 0.25 * 12 / 3, 0]
-
-
-def test_a_neighbour_at_distance_two_counts_across_another_thread() -> None:
-    """Facts of two conversations may be learned alternately."""
-    mean = 0.25 * 12 / 3
-
-    assert boost("aba", [12, 0, 0]) == [mean, 0, mean + 0.25 * 6]
-
-
-def test_documents_without_a_thread_support_nothing() -> None:
-    """Nothing is known of where they come from."""
-    assert boost("  a", [8, 0, 0]) == [0, 0, 0]
-
-
-def test_documents_without_a_thread_are_not_supported_by_others() -> None:
-    """Also if they stand between documents of a thread."""
-    assert boost("a a", [12, 6, 0]) == [0.25 * 12 / 3, 0, 0.25 * 12 / 3 + 0.25 * 6]
+@pytest.mark.parametrize(
+    ("sources", "scores", "added"),
+    [
+        ("aba", [0, 12, 0], [0, 0, 0]),
+        ("aba", [12, 0, 0], [0, 0, 6]),  # facts of two conversations may be learned alternately
+        ("  a", [8, 0, 0], [0, 0, 0]),
+        ("a a", [12, 6, 0], [0, 0, 6]),
+    ],
+)
+def test_only_neighbours_of_the_same_thread_are_supported(
+    sources: str, scores: list[float], added: list[float]
+) -> None:
+    """Of documents without a thread it is not known where they come from."""
+    assert boost(sources, scores) == added
 
 
 @pytest.mark.parametrize("scores", [[], [0.0], [0.0, 0.0]])

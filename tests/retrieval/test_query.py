@@ -12,7 +12,6 @@ from memgraph.models import Turn
 from memgraph.retrieval.query import (
     ANSWER_WEIGHT,
     MAX_CHARS,
-    MAX_FUZZY_TERMS,
     READ_FACTOR,
     TURN_DECAY,
     Query,
@@ -174,14 +173,6 @@ def test_only_the_last_message_of_the_user_names_dates() -> None:
 
 
 # -- terms ----------------------------------------------------------------------------------------
-
-
-def test_only_the_first_words_of_a_long_query_are_compared_by_their_spelling() -> None:
-    """Words without n-grams count too."""
-    fill = " ".join(f"a{number}" for number in range(MAX_FUZZY_TERMS - 1))
-
-    assert [term for term, _ in Query.from_text(f"{fill} databse").ngrams] == ["databs"]
-    assert Query.from_text(f"{fill} zz databse").ngrams == []
 
 
 def test_synonyms_weigh_half_as_much_as_the_words() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from memgraph.retrieval.documents import Document
 from memgraph.retrieval.query import Query
-from memgraph.retrieval.tfidf import TfidfIndex
+from memgraph.retrieval.rankers import TfidfIndex
 
 DOCUMENTS = [Document("green tea"), Document("black cat"), Document("Use Polars", (("I hate pandas", 0.5),))]
 

@@ -15,7 +15,7 @@ POLICY = Policy(grounding="off")
 def test_the_rules_run_in_this_order() -> None:
     """What the user did not say is gone first; evict must see what add added, and remove must not."""
     gates = ["ground", "admit", "ground_summaries", "ground_merges"]
-    changes = ["check_shown", "check_endings", "merge", "supersede", "limit_damage"]
+    changes = ["check_endings", "merge", "supersede", "limit_damage"]
     changes += [
         "merge_groups",
         "rewrite",

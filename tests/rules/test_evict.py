@@ -9,8 +9,7 @@ from update_values import addition, contents, draft, fact
 
 from memgraph.models import Fact, MemoryDocument
 from memgraph.policy import Policy
-from memgraph.rules.evict import covered_ids, evict
-from memgraph.rules.expire import expire
+from memgraph.rules.evict import covered_ids, evict, expire
 
 LIMIT = Policy(max_facts=10)
 

@@ -7,7 +7,7 @@ from update_values import addition, contents, draft, fact, update
 from memgraph.models import MemoryDocument
 from memgraph.policy import Policy
 from memgraph.rules.apply import apply
-from memgraph.rules.expire import expire
+from memgraph.rules.evict import expire
 
 PLAN = fact("Plans a trip in October.", id="f1", said_at="2026-03-01T00:00:00Z", valid_until="2026-10")
 

@@ -220,13 +220,6 @@ def test_a_confirmed_approach_may_quote_the_assistant(
     assert [one.quote for one in result.changes.additions[:1] for one in one.evidence] == ([reply] if kept else [])
 
 
-@pytest.mark.parametrize("mode", ["strict", "lenient"])
-@pytest.mark.parametrize(("said", "content"), [("I love green tea.", "Hates green tea."), ("我不喜欢香菜", "喜欢香菜")])
-def test_a_quote_that_states_the_opposite_supports_nothing(said: str, content: str, mode: Grounding) -> None:
-    """Its words are the user's, but not the fact."""
-    assert reason(grounded(talk(said), content, mode, quote=said)) == "its quote states the opposite"
-
-
 def test_thanks_accept_what_the_assistant_asks() -> None:
     turns = talk("Hi.", ("ai", "Shall I answer in short bullet points?"), "Okay, thank you.")
 

@@ -6,7 +6,7 @@ from update_values import AT, draft
 
 from memgraph import MemoryDocument
 from memgraph.models import Upkeep
-from memgraph.rules.mark_upkeep import MAX_ASKED, mark_upkeep
+from memgraph.rules.watermark import MAX_ASKED, mark_upkeep
 
 
 def test_an_upkeep_is_noted_with_the_revision_that_it_saves() -> None:

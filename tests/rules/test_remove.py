@@ -5,7 +5,7 @@ from __future__ import annotations
 from update_values import contents, draft, fact
 
 from memgraph.models import MemoryDocument, Refusal, Removal
-from memgraph.rules.remove import remove
+from memgraph.rules.add import remove
 
 OSLO, DOG = fact("Lives in Oslo.", id="f1"), fact("Has a dog.", id="f2")
 

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from pathlib import Path
 
 import pytest
 from cpu_time import growth
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from memgraph.errors import ConfigError
 from memgraph.models import Turn
-from memgraph.text.normalize import fold
 from memgraph.text.signals import (
-    Signal,
-    SignalPattern,
     Signals,
-    compile_pattern,
     detect,
     load_signals,
-    packaged_files,
 )
 
 CORRECTIONS = """
@@ -320,21 +312,3 @@ def test_an_unknown_signal_has_no_hint() -> None:
     """A misspelt name must not pass for one without a hint."""
     with pytest.raises(KeyError, match="moood"):
         load_signals().hint("moood", "en")
-
-
-PATTERNS = [
-    pattern for file in packaged_files().values() for part in file.signals.values() for pattern in part.patterns
-]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from(PATTERNS), st.data())
-def test_the_literals_of_a_signal_rule_out_no_text_that_its_patterns_match(pattern: str, data: st.DataObject) -> None:
-    """A pattern is only searched in texts with one of its literals."""
-    plain = re.compile(pattern.replace("<start>", "").replace("<end>", ""))
-    text = fold(data.draw(st.from_regex(plain)))
-
-    signal = Signal("mood", (), (SignalPattern(pattern),))
-    found = signal.matches(text, signal.gate.candidates(text))
-
-    assert found == bool(compile_pattern(pattern).search(text))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from operator import not_
+from typing import Annotated, Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
@@ -17,14 +19,16 @@ from pydantic import BaseModel, Field
 from memgraph.errors import EmbeddingError
 from memgraph.llm.offline.extraction import Embed, Extraction, find_all
 from memgraph.llm.offline.sentences import MAX_CHARS
-from memgraph.llm.offline.supersession import find_ended, resolve
-from memgraph.llm.offline.upkeep import answer_upkeep
+from memgraph.llm.offline.slot_statements import Filled, find_known_slot
 from memgraph.models import Verdict
 from memgraph.prompts.reconcile import ShownPair, read_pairs
 from memgraph.prompts.update_prompt import ShownFact, read_facts, read_turns
+from memgraph.prompts.upkeep_prompt import read_groups, read_summaries
 from memgraph.retrieval.terms import content_terms
 from memgraph.text.changes import find_change
-from memgraph.text.normalize import clean
+from memgraph.text.normalize import clean, fold
+from memgraph.text.similarity import text_similarity
+from memgraph.text.slots import packaged_slots
 
 logger = logging.getLogger("memgraph.llm")
 
@@ -160,3 +164,94 @@ def _prompt(messages: list[BaseMessage]) -> str:
     """Return the last human message that contains a conversation, or known facts; else an empty text."""
     texts = (message.text for message in reversed(messages) if isinstance(message, HumanMessage))
     return clean(next((text for text in texts if any(tag in text for tag in _TAGS)), ""))
+
+
+def resolve(finding: Extraction, known: Sequence[ShownFact]) -> tuple[Extraction, tuple[str, ...]] | None:
+    """Return *finding*, in the words of the known fact that it repeats, and the ids of the facts it replaces.
+
+    None if it is tentative and contradicts a known fact, or only ends a known fact.
+    """
+    if finding.ended and find_ended(finding.ended, known):
+        return None
+    if finding.filled is None or (finding.filled.content and find_known_slot(finding.content) is None):
+        return finding, ()
+    rivals = list(_holding(finding.slot, known))
+    for fact, value in rivals:
+        if _says(value, finding.filled.value, exactly=finding.slot == "name"):
+            return (finding._replace(content=fact.content) if finding.filled.content else finding), ()
+    if rivals and finding.is_tentative:
+        return None
+    return finding, tuple(fact.id for fact, _ in rivals)
+
+
+def find_ended(ended: Filled, known: Sequence[ShownFact]) -> list[ShownFact]:
+    """Return the known facts that a statement about *ended* ends."""
+    return [fact for fact, value in _holding(ended.slot, known) if _says(value, ended.value)]
+
+
+def _holding(slot: str | None, known: Sequence[ShownFact]) -> Iterator[tuple[ShownFact, str]]:
+    """Yield the known facts that fill *slot*, each with its value."""
+    # asking about one slot first compiles and tries the patterns of that slot only, which most facts do not match
+    stating = (fact for fact in known if slot and packaged_slots().states(fact.content, (slot,)))
+    for fact in stating:
+        if (old := find_known_slot(fact.content)) and old.slot == slot:
+            yield fact, old.value
+
+
+def _says(text: str, value: str, *, exactly: bool = False) -> bool:
+    """Return whether *text* contains *value* as a whole word, in any case."""
+    text, value = _plain(text), _plain(value)
+    whole = rf"(?<![A-Za-z]){re.escape(value)}(?![A-Za-z])"
+    return text == value if exactly else re.search(whole, text) is not None
+
+
+def _plain(text: str) -> str:
+    return " ".join(fold(text).split()).strip(" .。")
+
+
+MIN_SIMILARITY = 0.95
+"""Similarity from which two facts are merged without a model that understands them."""
+
+
+class OfflineMerge(BaseModel):
+    """Facts that state the same, and the longest of their wordings."""
+
+    ids: tuple[str, ...]
+    content: str
+
+
+class OfflineSummary(BaseModel):
+    """What still holds of a summary."""
+
+    section: str
+    text: str
+
+
+class OfflineUpkeep(BaseModel):
+    """The answer; whether a fact still holds is not for rules to guess."""
+
+    merge: tuple[OfflineMerge, ...] = ()
+    end: tuple[str, ...] = ()
+    summaries: Annotated[tuple[OfflineSummary, ...], Field(exclude_if=not_)] = ()
+
+
+def answer_upkeep(prompt: str) -> OfflineUpkeep:
+    """Return which facts of the groups in *prompt* are one, and the summaries as shown: without outdated sentences."""
+    return OfflineUpkeep(
+        merge=tuple(merge for group in read_groups(prompt) for merge in _merges(group)),
+        summaries=tuple(OfflineSummary(section=name, text=text) for name, text in read_summaries(prompt)),
+    )
+
+
+def _merges(group: list[ShownFact]) -> list[OfflineMerge]:
+    """Return for each longest wording the shorter ones that state the same as it."""
+    left = sorted(group, key=lambda fact: -len(fact.content))
+    merges: list[OfflineMerge] = []
+    while left:
+        longest, *others = left
+        same = [fact for fact in others if text_similarity(longest.content, fact.content) >= MIN_SIMILARITY]
+        if same:
+            ids = tuple(fact.id for fact in (longest, *same))
+            merges.append(OfflineMerge(ids=ids, content=longest.content))
+        left = [fact for fact in others if fact not in same]
+    return merges
