@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from memgraph.attachments.database import AUTO, MemoryDatabase, VectorTable, file_of
 from memgraph.attachments.documents import FileSource
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
-from memgraph.attachments.file_index import MIGRATIONS, FileIndex, Indexer, IndexReport, Passage, Progress
+from memgraph.attachments.file_index import SCHEMA, FileIndex, Indexer, IndexReport, Passage, Progress
 from memgraph.attachments.item import MemoryItem
 from memgraph.attachments.search import best_by_cosine
 from memgraph.attachments.store import MemoryStore, SearchQuery, SearchResult, StoreConfig
@@ -105,7 +105,7 @@ class FileMemory(MemoryStore):
         self._path = file_of(config.index_path, name, folder)
         base = Path(folder or ".")
         self._sources = [(source, absolute(base / Path(source.path).expanduser())) for source in config.file_sources]
-        database = MemoryDatabase(self._path, migrations=MIGRATIONS, kind=KIND, what="index of files")
+        database = MemoryDatabase(self._path, schema=SCHEMA, kind=KIND)
         self._index = FileIndex(database)
         self._embedder = Embedder(config.embedding, VectorTable(database), sleep=sleep)
         self._vectors: _LoadedVectors | None = None

@@ -6,10 +6,11 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
+from memgraph._sql import Migration, Schema, Transaction
 from memgraph.attachments.database import SELECT_MODEL, VECTORS
 from memgraph.attachments.documents import (
     FileSource,
@@ -25,11 +26,10 @@ from memgraph.retrieval.embeddings import LIMITED_BATCH
 from memgraph.retrieval.vector_store import digest_of
 
 if TYPE_CHECKING:
-    from memgraph.attachments.database import Database
+    from memgraph.attachments.database import MemoryDatabase
     from memgraph.attachments.embedding import Embedder
 
-MIGRATIONS = (
-    """
+FILES = """
     CREATE TABLE files (
         id INTEGER PRIMARY KEY,
         path TEXT NOT NULL UNIQUE,
@@ -50,21 +50,20 @@ MIGRATIONS = (
         digest BLOB NOT NULL
     );
     CREATE INDEX chunks_of_file ON chunks (file);
-    CREATE INDEX chunks_by_digest ON chunks (digest);
-    """
-    + VECTORS,
-)
+    CREATE INDEX chunks_by_digest ON chunks (digest)
+"""
+SCHEMA = Schema("index of files", (Migration(adds="chunks.digest", sql=FILES), *VECTORS), 1, 0)
 _INSERT_FILE = """
     INSERT INTO files (path, source, name, size, modified, digest, way, problem)
     VALUES (:path, :source, :name, :size, :modified, :digest, :way, :problem)
 """
-_INSERT_CHUNK = "INSERT INTO chunks (file, place, start, text, digest) VALUES (?, ?, ?, ?, ?)"
+_INSERT_CHUNK = "INSERT INTO chunks (file, place, start, text, digest) VALUES (:file, :place, :start, :text, :digest)"
 _SELECT_UNEMBEDDED = """
     SELECT 1 FROM chunks WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.digest = chunks.digest) LIMIT 1
 """
 _SELECT_PASSAGES = """
     SELECT chunks.id, path, name, modified, place, start, text FROM chunks JOIN files ON files.id = file
-    WHERE chunks.id IN ({})
+    WHERE chunks.id IN :chunks
 """
 
 
@@ -114,56 +113,58 @@ class Passage:
 class FileIndex:
     """The indexed files. A file is replaced in one transaction, so that a search never finds a part of it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: MemoryDatabase) -> None:
         self._database = database
 
     # -- files --
 
     def files(self) -> dict[str, IndexedFile]:
         """Return every file by its path."""
-        rows = self._rows("SELECT path, id, source, name, size, modified, digest, way, problem FROM files")
+        rows = self._database.rows("SELECT path, id, source, name, size, modified, digest, way, problem FROM files")
         return {row[0]: IndexedFile(*row[1:]) for row in rows}
 
     def put(self, files: Iterable[ParsedFile]) -> None:
         """Add or replace *files*."""
-        with self._database.writing() as db:
-            for file in files:
-                _put_file(db, file)
+        files = list(files)
+        self._database.run(lambda db: [_put_file(db, file) for file in files])
 
     def update_stat(self, known: IndexedFile, stat: FileStat) -> None:
         """Record the new size and time of a file with the same content."""
-        with self._database.writing() as db:
-            db.execute("UPDATE files SET size = ?, modified = ? WHERE id = ?", (stat.size, stat.modified, known.id))
+        row = {"size": stat.size, "modified": stat.modified, "id": known.id}
+        self._database.run(
+            lambda db: db.execute("UPDATE files SET size = :size, modified = :modified WHERE id = :id", row)
+        )
 
     def remove(self, files: Iterable[IndexedFile]) -> None:
         """Delete *files*."""
-        with self._database.writing() as db:
-            db.executemany("DELETE FROM files WHERE id = ?", [(known.id,) for known in files])
+        rows = [{"id": known.id} for known in files]
+        if rows:
+            self._database.run(lambda db: db.execute("DELETE FROM files WHERE id = :id", rows))
 
     # -- search --
 
     def count_chunks(self) -> int:
         """Return the number of chunks."""
-        rows = self._rows("SELECT count(*) FROM chunks")
+        rows = self._database.rows("SELECT count(*) FROM chunks")
         return rows[0][0] if rows else 0
 
     def texts(self) -> list[tuple[int, str]]:
         """Return the number and the text of every chunk."""
-        return self._rows("SELECT id, text FROM chunks ORDER BY id")
+        return self._database.rows("SELECT id, text FROM chunks ORDER BY id")
 
     def is_embedded(self, model_name: str) -> bool:
         """Return whether every chunk has a vector, and a model of this name made them."""
-        is_current = any(name == model_name for _, name, _ in self._rows(SELECT_MODEL))
-        return not self._rows(_SELECT_UNEMBEDDED) and (is_current or not self.count_chunks())
+        is_current = any(name == model_name for _, name, _ in self._database.rows(SELECT_MODEL))
+        return not self._database.rows(_SELECT_UNEMBEDDED) and (is_current or not self.count_chunks())
 
     def passages(self, chunks: Sequence[int]) -> dict[int, Passage]:
         """Return the chunks with these numbers; deleted ones are missing."""
-        rows = self._rows(_SELECT_PASSAGES.format(",".join("?" * len(chunks))), chunks)
+        rows = self._database.rows(_SELECT_PASSAGES, {"chunks": list(chunks)})
         return {row[0]: Passage(*row[1:]) for row in rows}
 
     def version(self) -> int:
         """Return a number that changes when another process writes."""
-        rows = self._rows("PRAGMA data_version")
+        rows = self._database.rows("PRAGMA data_version")
         return rows[0][0] if rows else 0
 
     def check(self) -> None:
@@ -172,22 +173,20 @@ class FileIndex:
         Raises:
             MemoryStoreError: If it is damaged; the cause is SQLite's own error.
         """
-        with self._database.writing() as db:
-            result = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if result != "ok":
-                raise sqlite3.DatabaseError(result)
+
+        def check(db: Transaction) -> None:
+            found = db.row("PRAGMA quick_check(1)")
+            if found != ("ok",):
+                raise sqlite3.DatabaseError(*(found or ()))
+
+        self._database.run(check)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         self._database.close()
 
-    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        with self._database.reading() as db:
-            return db.execute(sql, values).fetchall() if db else []
 
-
-def _put_file(db: sqlite3.Connection, file: ParsedFile) -> None:
-    db.execute("DELETE FROM files WHERE path = ?", (str(file.stat.path),))
+def _put_file(db: Transaction, file: ParsedFile) -> None:
     row = {
         "path": str(file.stat.path),
         "source": file.source,
@@ -198,14 +197,20 @@ def _put_file(db: sqlite3.Connection, file: ParsedFile) -> None:
         "way": file.way,
         "problem": file.problem,
     }
+    db.execute("DELETE FROM files WHERE path = :path", row)
     number = db.execute(_INSERT_FILE, row).lastrowid
-    db.executemany(
-        _INSERT_CHUNK,
-        [
-            (number, index, chunk.start, chunk.text, bytes.fromhex(digest_of(chunk.text)))
-            for index, chunk in enumerate(file.chunks)
-        ],
-    )
+    chunks = [
+        {
+            "file": number,
+            "place": index,
+            "start": chunk.start,
+            "text": chunk.text,
+            "digest": bytes.fromhex(digest_of(chunk.text)),
+        }
+        for index, chunk in enumerate(file.chunks)
+    ]
+    if chunks:
+        db.execute(_INSERT_CHUNK, chunks)
 
 
 # -- updating -------------------------------------------------------------------------------------

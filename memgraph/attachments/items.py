@@ -1,22 +1,21 @@
 """Memories of items in SQLite: the one table of items, and its queries."""
 
-# ruff: noqa: S608 - statements are built from the constants in this file
-
 from __future__ import annotations
 
 import base64
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from memgraph._sqlite import transaction
+from memgraph._sql import Migration, Schema, Transaction
 from memgraph.attachments.database import (
     INSERT_MODEL,
-    REPLACE_VECTOR,
     VECTORS,
     MemoryDatabase,
+    batches,
     delete_vectors,
+    insert_vectors,
 )
 from memgraph.attachments.item import MemoryItem, Snapshot, format_timestamp, item_source
 from memgraph.attachments.store import MemoryStore, SearchResult, relay
@@ -26,8 +25,9 @@ from memgraph.storage.traces import texts_in
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
-    import sqlite3
     from pathlib import Path
+
+    from sqlalchemy import Connection
 
     from memgraph.attachments.store import Interaction
     from memgraph.models import Scope
@@ -39,7 +39,7 @@ Clock = Callable[[], datetime]
 ITEMS = """
     CREATE TABLE owner (
         id INTEGER PRIMARY KEY,
-        name TEXT NOT NULL UNIQUE,  -- '' is the shared owner
+        name TEXT NOT NULL UNIQUE,
         items INTEGER NOT NULL
     );
     CREATE TABLE item (
@@ -47,7 +47,7 @@ ITEMS = """
         owner INTEGER NOT NULL REFERENCES owner (id),
         digest TEXT,
         summary TEXT NOT NULL,
-        terms TEXT NOT NULL,  -- of the summary, separated by spaces; a new tokenizer needs a migration
+        terms TEXT NOT NULL,  -- of the summary, separated by spaces
         document TEXT NOT NULL
     );
     CREATE INDEX item_owner ON item (owner, id);
@@ -78,45 +78,51 @@ OLD_VECTORS = """
     )
 """
 """The vectors of release 0.2, by item and not by text."""
-MIGRATIONS = (ITEMS, OLD_VECTORS, VECTORS)
+MIGRATIONS = (
+    Migration(adds="item.document", sql=ITEMS),
+    Migration(adds="vector.numbers", sql=OLD_VECTORS),
+    *VECTORS,
+)
 
-CHECK = "SELECT count(*), '' FROM (SELECT 1 FROM item LIMIT 1)"
+CHECK = "SELECT count(*) FROM (SELECT 1 FROM item LIMIT 1)"
 
-SELECT_SAME = "SELECT 1 FROM item WHERE owner = (SELECT id FROM owner WHERE name = ?) AND digest = ?"
+SELECT_SAME = "SELECT 1 FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) AND digest = :digest"
 INCREMENT_OWNER = """
-    INSERT INTO owner (name, items) VALUES (?, 1)
+    INSERT INTO owner (name, items) VALUES (:owner, 1)
     ON CONFLICT (name) DO UPDATE SET items = items + 1 RETURNING id, items
 """
-INSERT_ITEM = "INSERT INTO item (owner, digest, summary, terms, document) VALUES (?, ?, ?, ?, ?)"
-INSERT_DATA = "INSERT INTO data (sha256, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING"
-INSERT_ITEM_MEDIA = "INSERT INTO held (item, sha256) VALUES (?, ?)"
+INSERT_ITEM = """
+    INSERT INTO item (owner, digest, summary, terms, document) VALUES (:number, :digest, :summary, :terms, :document)
+"""
+INSERT_DATA = "INSERT INTO data (sha256, bytes) VALUES (:sha256, :bytes) ON CONFLICT DO NOTHING"
+INSERT_ITEM_MEDIA = "INSERT INTO held (item, sha256) VALUES (:item, :sha256)"
 
-_VALUES = "(SELECT value FROM json_each(?))"
-
-SELECT_FIRST = "SELECT id FROM item WHERE owner = ? ORDER BY id LIMIT ?"
-SELECT_ITEM_MEDIA = f"SELECT DISTINCT sha256 FROM held WHERE item IN {_VALUES}"
-DELETE_ITEMS = f"DELETE FROM item WHERE id IN {_VALUES} RETURNING summary"
-DECREMENT_OWNER = "UPDATE owner SET items = items - ? WHERE id = ?"
+SELECT_FIRST = "SELECT id FROM item WHERE owner = :owner ORDER BY id LIMIT :count"
+SELECT_ITEM_MEDIA = "SELECT DISTINCT sha256 FROM held WHERE item IN :items"
+SELECT_SUMMARIES = "SELECT summary FROM item WHERE id IN :items"
+DELETE_ITEMS = "DELETE FROM item WHERE id IN :items"
+DECREMENT_OWNER = "UPDATE owner SET items = items - :count WHERE id = :owner"
 # a user's own items, and those of a shared memory that were written for the user
 SELECT_USERS = """
     SELECT item.id, owner, document FROM item JOIN owner ON owner.id = owner WHERE name = :user_id
     OR (name = '' AND json_extract(document, '$.metadata.user_id') = :author) ORDER BY item.id
 """
 DELETE_OWNER = "DELETE FROM owner WHERE name = :user_id"
-DELETE_UNUSED_DATA = f"""
-    DELETE FROM data WHERE sha256 IN {_VALUES}
-    AND NOT EXISTS (SELECT 1 FROM held WHERE held.sha256 = data.sha256)
+DELETE_UNUSED_DATA = """
+    DELETE FROM data WHERE sha256 IN :digests AND NOT EXISTS (SELECT 1 FROM held WHERE held.sha256 = data.sha256)
 """
 
 SELECT_LATEST = """
-    SELECT id, document FROM item WHERE owner = (SELECT id FROM owner WHERE name = ?) ORDER BY id DESC LIMIT ?
+    SELECT id, document FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner)
+    ORDER BY id DESC LIMIT :count
 """
-SELECT_ITEMS = f"SELECT id, document FROM item WHERE id IN {_VALUES}"
-SELECT_TERMS = f"SELECT id, terms FROM item WHERE id IN {_VALUES}"
-SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE item = ?"
-COUNT_ITEMS = "SELECT items FROM owner WHERE name = ?"
+SELECT_ITEMS = "SELECT id, document FROM item WHERE id IN :items"
+SELECT_TERMS = "SELECT id, terms FROM item WHERE id IN :items"
+SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE item = :item"
+COUNT_ITEMS = "SELECT items FROM owner WHERE name = :owner"
 SELECT_SINCE = """
-    SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = ?) AND id > ? ORDER BY id
+    SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) AND id > :last
+    ORDER BY id
 """
 SELECT_OLD_VECTORS = """
     SELECT summary, name, probe, numbers FROM vector JOIN item ON item.id = item JOIN model ON model.id = model
@@ -151,7 +157,7 @@ class ItemMemory(MemoryStore):
         self, name: str, *, path: Path | None, kind: int, what: str, max_items: int, shared: bool, now: Clock
     ) -> None:
         self.name = name
-        self._database = MemoryDatabase(path, migrations=MIGRATIONS, kind=kind, what=what, upgrade=_move_vectors)
+        self._database = ItemDatabase(path, schema=Schema(what, MIGRATIONS, 3, 0), kind=kind)
         self._max_items = max_items
         self._shared = shared
         self._now = now
@@ -162,22 +168,16 @@ class ItemMemory(MemoryStore):
         Raises:
             MemoryStoreError: If it is of another type, or damaged. It is left unchanged.
         """
-        self._rows(CHECK, ())
+        self._database.rows(CHECK)
 
     def texts_of(self, user_id: str) -> list[list[str]]:
-        return [texts_in(json.loads(document)) for _, _, document in self._rows(SELECT_USERS, _user(user_id))]
+        return [texts_in(json.loads(document)) for _, _, document in self._database.rows(SELECT_USERS, _user(user_id))]
 
     def delete_user(self, user_id: str) -> None:
         """Delete the items whose texts `texts_of` returns, with their media data and vectors, also from the log."""
         if not self._database.exists():
             return
-        with self._database.writing() as db:
-            items: dict[int, list[int]] = {}
-            for item, owner, _ in db.execute(SELECT_USERS, _user(user_id)).fetchall():
-                items.setdefault(owner, []).append(item)
-            for owner, numbers in items.items():
-                _delete(db, owner, numbers)
-            db.execute(DELETE_OWNER, _user(user_id))
+        self._database.run(lambda db: _delete_user(db, user_id))
         self._database.truncate_log()
 
     def find_traces(self, fragments: Collection[str]) -> TraceCount:
@@ -188,12 +188,14 @@ class ItemMemory(MemoryStore):
 
     def since(self, owner: str, number: int) -> tuple[int, list[ItemText]]:
         """Return how many items the owner has, and those after *number*."""
-        count = self._rows(COUNT_ITEMS, (owner,))
-        return (count[0][0] if count else 0), [ItemText(*row) for row in self._rows(SELECT_SINCE, (owner, number))]
+        count = self._database.rows(COUNT_ITEMS, {"owner": owner})
+        new = self._database.rows(SELECT_SINCE, {"owner": owner, "last": number})
+        return (count[0][0] if count else 0), [ItemText(*row) for row in new]
 
     def terms(self, numbers: Iterable[int]) -> dict[int, list[str]]:
         """Return the terms of items by their numbers; deleted ones are missing."""
-        return {number: found.split() for number, found in self._rows(SELECT_TERMS, (json.dumps(list(numbers)),))}
+        rows = self._database.rows(SELECT_TERMS, {"items": list(numbers)})
+        return {number: found.split() for number, found in rows}
 
     def _add(
         self,
@@ -218,7 +220,6 @@ class ItemMemory(MemoryStore):
         Raises:
             MemoryStoreError: If it cannot be written.
         """
-        owner = self._owner(exchange.scope)
         document = {
             "content_summary": summary,
             "metadata": dict(exchange.metadata_of(shared=self._shared)),
@@ -226,21 +227,15 @@ class ItemMemory(MemoryStore):
             # media data is stored apart
             **{key: each.model_dump(exclude={"attachments": {"__all__": {"data"}}}) for key, each in snapshots.items()},
         }
-        # as ASCII, which can hold half of a surrogate pair
-        row = (digest, summary, " ".join(terms), json.dumps(document))
+        row = {
+            "owner": self._owner(exchange.scope),
+            "digest": digest,
+            "summary": summary,
+            "terms": " ".join(terms),
+            "document": json.dumps(document),  # as ASCII, which can hold half of a surrogate pair
+        }
         media = {part.sha256: part.data for each in snapshots.values() for part in each.attachments if part.data}
-        with self._database.writing() as db:
-            if digest and db.execute(SELECT_SAME, (owner, digest)).fetchone():
-                return False
-            number, count = db.execute(INCREMENT_OWNER, (owner,)).fetchone()
-            item = db.execute(INSERT_ITEM, (number, *row)).lastrowid
-            for sha256, data in media.items():
-                db.execute(INSERT_DATA, (sha256, base64.b64decode(data)))
-                db.execute(INSERT_ITEM_MEDIA, (item, sha256))
-            if count > self._max_items:
-                oldest = db.execute(SELECT_FIRST, (number, count - self._max_items)).fetchall()
-                _delete(db, number, [each[0] for each in oldest])
-        return True
+        return self._database.run(lambda db: _insert(db, row, media, self._max_items))
 
     def _owner(self, scope: Scope | None) -> str:
         """Return the owner of items: the user, or "" if the user is unknown or all users share the memory."""
@@ -248,21 +243,17 @@ class ItemMemory(MemoryStore):
 
     def _latest(self, owner: str, count: int) -> list[MemoryItem]:
         """Return the latest *count* items, oldest first."""
-        rows = self._rows(SELECT_LATEST, (owner, count))
+        rows = self._database.rows(SELECT_LATEST, {"owner": owner, "count": count})
         return [self._item(*row) for row in reversed(rows)]
 
     def _items(self, numbers: Iterable[int]) -> dict[int, MemoryItem]:
         """Return items by their numbers; deleted ones are missing."""
-        rows = self._rows(SELECT_ITEMS, (json.dumps(list(numbers)),))
+        rows = self._database.rows(SELECT_ITEMS, {"items": list(numbers)})
         return {row[0]: self._item(*row) for row in rows}
 
     def _results(self, found: Iterable[tuple[MemoryItem, float | None]], reader: Scope | None) -> list[SearchResult]:
         results = [SearchResult(item, item_source(item), score) for item, score in found]
         return relay(results, reader) if self._shared else results
-
-    def _rows(self, statement: str, values: Sequence[object] | Mapping[str, str]) -> list[tuple[Any, ...]]:
-        with self._database.reading() as db:
-            return db.execute(statement, values).fetchall() if db else []
 
     def _item(self, number: int, document: str) -> MemoryItem:
         try:
@@ -273,31 +264,60 @@ class ItemMemory(MemoryStore):
         with_media = {key: each for key, each in snapshots.items() if each and any(p.sha256 for p in each.attachments)}
         if not with_media:
             return item
-        data = {digest: base64.b64encode(found).decode() for digest, found in self._rows(SELECT_DATA, (number,))}
+        rows = self._database.rows(SELECT_DATA, {"item": number})
+        data = {digest: base64.b64encode(found).decode() for digest, found in rows}
         return item.model_copy(update={key: _with_media(each, data) for key, each in with_media.items()})
 
 
-def _delete(db: sqlite3.Connection, owner: int, items: Sequence[int]) -> None:
-    """Delete *items* of *owner*, their vectors, and the media data that no other item has."""
-    numbers = json.dumps(items)
-    digests = [row[0] for row in db.execute(SELECT_ITEM_MEDIA, (numbers,))]
-    delete_vectors(db, [row[0] for row in db.execute(DELETE_ITEMS, (numbers,)).fetchall()])
-    db.execute(DECREMENT_OWNER, (len(items), owner))
-    if digests:
-        db.execute(DELETE_UNUSED_DATA, (json.dumps(digests),))
+def _insert(db: Transaction, row: Mapping[str, object], media: Mapping[str, str], max_items: int) -> bool:
+    """Insert an item with its media data, and evict the oldest; False if the owner has it already."""
+    if row["digest"] and db.row(SELECT_SAME, row):
+        return False
+    ((number, count),) = db.rows(INCREMENT_OWNER, row)
+    item = db.execute(INSERT_ITEM, {**row, "number": number}).lastrowid
+    for sha256, data in media.items():
+        db.execute(INSERT_DATA, {"sha256": sha256, "bytes": base64.b64decode(data)})
+        db.execute(INSERT_ITEM_MEDIA, {"item": item, "sha256": sha256})
+    if count > max_items:
+        oldest = db.rows(SELECT_FIRST, {"owner": number, "count": count - max_items})
+        _delete(db, number, [each[0] for each in oldest])
+    return True
 
 
-def _move_vectors(db: sqlite3.Connection) -> None:
-    """Move the vectors of release 0.2, those of the newest model."""
-    rows = db.execute(SELECT_OLD_VECTORS).fetchall()
-    newest = [row for row in rows if row[1:3] == rows[0][1:3]]
-    with transaction(db):
-        if newest:
-            model = db.execute(INSERT_MODEL, newest[0][1:3]).lastrowid
-            vectors = [(bytes.fromhex(digest_of(summary)), model, numbers) for summary, _, _, numbers in newest]
-            db.executemany(REPLACE_VECTOR, vectors)
-        db.execute("DELETE FROM vector")
-        db.execute("DELETE FROM model")
+def _delete_user(db: Transaction, user_id: str) -> None:
+    items: dict[int, list[int]] = {}
+    for item, owner, _ in db.rows(SELECT_USERS, _user(user_id)):
+        items.setdefault(owner, []).append(item)
+    for owner, numbers in items.items():
+        _delete(db, owner, numbers)
+    db.execute(DELETE_OWNER, {"user_id": user_id})
+
+
+def _delete(db: Transaction, owner: int, numbers: Sequence[int]) -> None:
+    """Delete items of *owner*, their vectors, and the media data that no other item has."""
+    for part in batches(numbers):
+        items = {"items": part}
+        digests = [row[0] for row in db.rows(SELECT_ITEM_MEDIA, items)]
+        delete_vectors(db, [row[0] for row in db.rows(SELECT_SUMMARIES, items)])
+        db.execute(DELETE_ITEMS, items)
+        for unused in batches(digests):
+            db.execute(DELETE_UNUSED_DATA, {"digests": unused})
+    db.execute(DECREMENT_OWNER, {"count": len(numbers), "owner": owner})
+
+
+class ItemDatabase(MemoryDatabase):
+    """The database of items. Vectors of release 0.2 are moved, those of the newest model."""
+
+    def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
+        super()._migrate(db, has_column, is_sqlite=is_sqlite)
+        moving = Transaction(db, self, is_retry=False)
+        rows = moving.rows(SELECT_OLD_VECTORS)
+        vectors = {digest_of(row[0]): row[3] for row in rows if row[1:3] == rows[0][1:3]}
+        if rows:
+            _, name, probe, _ = rows[0]
+            insert_vectors(moving, moving.execute(INSERT_MODEL, {"name": name, "probe": probe}).lastrowid, vectors)
+        moving.execute("DELETE FROM vector")
+        moving.execute("DELETE FROM model")
 
 
 def _user(user_id: str) -> dict[str, str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KIND = 0x6D677369  # "mgsi"
 _log = logging.getLogger("memgraph.attachments")
 
-SELECT_TEXTS = "SELECT id, summary FROM item WHERE id > ? ORDER BY id LIMIT ?"
+SELECT_TEXTS = "SELECT id, summary FROM item WHERE id > :last ORDER BY id LIMIT :count"
 BATCH = 1_000
 """Items that are read at once to embed those that have no vector."""
 MAX_INDEXES = 32
@@ -136,7 +136,7 @@ class SimpleMemory(ItemMemory):
 
     def _all_texts(self) -> Iterator[list[str]]:
         last = 0
-        while rows := self._rows(SELECT_TEXTS, (last, BATCH)):
+        while rows := self._database.rows(SELECT_TEXTS, {"last": last, "count": BATCH}):
             yield [summary for _, summary in rows]
             last = rows[-1][0]
 

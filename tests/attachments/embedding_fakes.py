@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from langchain_core.embeddings import Embeddings
 
+from memgraph._sql import Schema
 from memgraph.attachments.database import VECTORS, MemoryDatabase, VectorTable
 from memgraph.attachments.embedding import Embedder
 
@@ -58,5 +59,5 @@ class Clock:
 def make_embedder(model: Embeddings | Callable[[list[str]], list[list[float]]], clock: Clock | None = None) -> Embedder:
     """Return an embedder of a memory in RAM that does not really sleep."""
     clock = clock or Clock()
-    database = MemoryDatabase(None, migrations=(VECTORS,), kind=1, what="memory")
+    database = MemoryDatabase(None, schema=Schema("memory", VECTORS, 1, 0), kind=1)
     return Embedder(model, VectorTable(database), clock=clock, sleep=clock.sleep)
