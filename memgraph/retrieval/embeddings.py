@@ -70,7 +70,7 @@ class CircuitBreaker:
     def __init__(self, name: str = "", clock: Callable[[], float] | None = None) -> None:
         self._label = f"the embedding model {name}".rstrip()
         self._clock = clock
-        self._resume_at = -np.inf
+        self._resume_at: float | None = None
 
     def call(self, embed: Callable[[], T]) -> T:
         """Return what *embed* returns.
@@ -78,7 +78,7 @@ class CircuitBreaker:
         Raises:
             EmbeddingError: If it fails, or failed within the last PAUSE_SECONDS.
         """
-        if self._now() < self._resume_at:
+        if self._resume_at is not None and self._now() < self._resume_at:
             raise EmbeddingError(f"{self._label} failed a moment ago and is not called for {PAUSE_SECONDS:.0f} seconds")
         try:
             return embed()
