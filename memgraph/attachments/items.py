@@ -119,10 +119,9 @@ SELECT_LATEST = """
 SELECT_ITEMS = "SELECT id, document FROM item WHERE id IN :items"
 SELECT_TERMS = "SELECT id, terms FROM item WHERE id IN :items"
 SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE item = :item"
-COUNT_ITEMS = "SELECT items FROM owner WHERE name = :owner"
 SELECT_SINCE = """
-    SELECT id, summary, terms FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) AND id > :last
-    ORDER BY id
+    SELECT items, item.id, summary, terms FROM owner LEFT JOIN item ON owner = owner.id AND item.id > :last
+    WHERE name = :owner ORDER BY item.id
 """
 SELECT_OLD_VECTORS = """
     SELECT summary, name, probe, numbers FROM vector JOIN item ON item.id = item JOIN model ON model.id = model
@@ -188,9 +187,8 @@ class ItemMemory(MemoryStore):
 
     def since(self, owner: str, number: int) -> tuple[int, list[ItemText]]:
         """Return how many items the owner has, and those after *number*."""
-        count = self._database.rows(COUNT_ITEMS, {"owner": owner})
-        new = self._database.rows(SELECT_SINCE, {"owner": owner, "last": number})
-        return (count[0][0] if count else 0), [ItemText(*row) for row in new]
+        rows = self._database.rows(SELECT_SINCE, {"owner": owner, "last": number})
+        return (rows[0][0] if rows else 0), [ItemText(*row[1:]) for row in rows if row[1] is not None]
 
     def terms(self, numbers: Iterable[int]) -> dict[int, list[str]]:
         """Return the terms of items by their numbers; deleted ones are missing."""

@@ -1,18 +1,18 @@
-"""The search index of one owner's items, in RAM: the core's index of words, and vectors by inner product."""
+"""The search index of one owner's items, in RAM: vectors by inner product, and the core's terms and their idf."""
 
 from __future__ import annotations
 
 import importlib
 import threading
+from array import array
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
 
-from memgraph.retrieval.documents import Document
-from memgraph.retrieval.lexical import LexicalIndex
-from memgraph.retrieval.query import Query
+from memgraph.retrieval.bm25 import idf
 from memgraph.retrieval.terms import extract_terms
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from memgraph.attachments.embedding import Embedder
     from memgraph.attachments.items import ItemMemory, ItemText
-    from memgraph.retrieval.terms import Terms
     from memgraph.retrieval.vector_store import Vector
 
 COSINE_WEIGHT = 0.7
 LEXICAL_WEIGHT = 0.3
 CANDIDATES = 50
-"""Minimum number of items, best by cosine or by BM25, that are then compared by words; or three times the requested."""
+"""Minimum number of items, best by cosine or by the idf of shared terms, that are then compared by words; or three
+times the requested ones."""
 MAX_DELETED = 64
 """Deleted items that an index tolerates in addition to a quarter of its size."""
 
@@ -80,9 +80,8 @@ class OwnerIndex:
         self._generation = self._embedder.generation if self._embedder else 0
         self._embedded = np.zeros(0, np.int64)
         self._vectors: Vector = np.zeros((0, 0), np.float32)
-        self._others = list[int]()
-        self._documents = list[Document]()
-        self._words = LexicalIndex(())
+        self._others = array("q")
+        self._postings: dict[str, array[int]] = {}
 
     def _refresh(self) -> int:
         """Add new items, and return how many of the index are deleted; a few of them are only skipped."""
@@ -111,10 +110,10 @@ class OwnerIndex:
         if known.any():
             self._vectors = np.concatenate([self._vectors.reshape(-1, vectors.shape[1]), vectors[known]])
             self._embedded = np.concatenate([self._embedded, numbers[known]])
-        if not known.all():
-            self._others += numbers[~known].tolist()
-            self._documents += [Document(item.terms) for item, has in zip(new, known, strict=True) if not has]
-            self._words = LexicalIndex(self._documents, extract=_split_all, base=self._words)
+        for item in (item for item, has in zip(new, known, strict=True) if not has):
+            for term in set(item.terms.split()):
+                self._postings.setdefault(term, array("q")).append(len(self._others))
+            self._others.append(item.number)
         self._last = new[-1].number
 
     def _candidates(
@@ -123,13 +122,20 @@ class OwnerIndex:
         """Return the items that may be best, with their cosine and their vector; None for those that have none."""
         found: dict[int, tuple[float, Vector] | tuple[None, None]] = {}
         if self._others:
-            scores, numbers = self._words.scores(Query.from_text(text)), np.array(self._others)
-            found.update(dict.fromkeys(numbers[np.lexsort((-numbers, -scores))[:count]].tolist(), (None, None)))
+            found.update(dict.fromkeys(self._best_by_words(text)[:count].tolist(), (None, None)))
         if len(self._embedded) and vector is not None:
             cosines, positions = best_by_cosine(self._vectors, vector, count)
             pairs = zip(cosines.tolist(), self._vectors[positions], strict=True)
             found.update(zip(self._embedded[positions].tolist(), pairs, strict=True))
         return found
+
+    def _best_by_words(self, text: str) -> NDArray[np.int64]:
+        """Return the items without a vector, those first that share the rarest terms with *text*."""
+        numbers, scores = np.array(self._others), np.zeros(len(self._others))
+        for term in set(extract_terms(text)):
+            if positions := self._postings.get(term):
+                scores[np.frombuffer(positions, np.int64)] += idf(len(numbers), len(positions))
+        return numbers[np.lexsort((-numbers, -scores))]
 
 
 def best_by_cosine(vectors: Vector, vector: Vector, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -138,10 +144,8 @@ def best_by_cosine(vectors: Vector, vector: Vector, k: int) -> tuple[NDArray[np.
     FAISS is used if it is installed. It runs on one thread: splitting so little work among several takes ten times as
     long when the processor is busy, for example with searches of other agents.
     """
-    k = min(k, len(vectors))
-    try:
-        faiss: Any = importlib.import_module("faiss")
-    except ImportError:
+    k, faiss = min(k, len(vectors)), load_faiss()
+    if faiss is None:
         cosines = np.einsum("ij,j->i", vectors, vector)  # `@` would use the threads of BLAS
         positions = np.argpartition(cosines, len(vectors) - k)[len(vectors) - k :]
         cosines = cosines[positions]
@@ -157,6 +161,15 @@ def best_by_cosine(vectors: Vector, vector: Vector, k: int) -> tuple[NDArray[np.
     return cosines[order], positions[order]
 
 
+@cache
+def load_faiss() -> Any:  # noqa: ANN401 - a module without types
+    """Return the package of the extra `faiss`; None if it is not installed."""
+    try:
+        return importlib.import_module("faiss")
+    except ImportError:
+        return None
+
+
 def text_similarity(query: Sequence[str], text: Sequence[str]) -> float:
     """Return the similarity of two texts, given as terms, within [0, 1].
 
@@ -169,10 +182,6 @@ def text_similarity(query: Sequence[str], text: Sequence[str]) -> float:
     one, other = set(query), set(text)
     jaccard = len(one & other) / len(one | other)
     return (jaccard + LCSseq.similarity(query, text) / min(len(query), len(text))) / 2
-
-
-def _split_all(texts: Sequence[str]) -> list[Terms]:
-    return [tuple(text.split()) for text in texts]
 
 
 def _make_hit(number: int, lexical: float, cosine: float | None, vector: Vector | None) -> SearchHit:

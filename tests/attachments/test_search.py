@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from memgraph.attachments import search
 from memgraph.attachments.search import best_by_cosine, text_similarity
 from memgraph.retrieval.terms import extract_terms
 
@@ -48,13 +49,23 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param == "faiss":
         pytest.importorskip("faiss")
     else:
-        monkeypatch.setitem(sys.modules, "faiss", None)
+        monkeypatch.setattr(search, "load_faiss", lambda: None)
     return request.param
 
 
 def units(count: int, seed: int = 0) -> NDArray[np.float32]:
     vectors = np.random.default_rng(seed).normal(size=(count, DIMENSION)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_faiss_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra, NumPy searches."""
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    search.load_faiss.cache_clear()
+
+    assert search.load_faiss() is None
+
+    search.load_faiss.cache_clear()
 
 
 @pytest.mark.parametrize("k", [1, 5, 600, 999])
