@@ -12,8 +12,8 @@ from typing import TypeVar
 import numpy as np
 from common import Measurement, Row, median_row, run_standalone
 
+from memgraph.attachments import documents, file_index
 from memgraph.attachments.file import FileConfig, FileMemory
-from memgraph.attachments.files import indexer, loader
 from memgraph.attachments.store import SearchQuery
 
 T = TypeVar("T")
@@ -101,17 +101,17 @@ def _make_memory(folder: Path, model: HashedWords) -> FileMemory:
     return FileMemory("docs", config, folder=folder)
 
 
-def _index_without_reading(folder: Path) -> indexer.IndexReport:
+def _index_without_reading(folder: Path) -> file_index.IndexReport:
     """Index the folder again; reading any file is an error."""
 
-    def refuse(path: Path, encoding: str) -> loader.SourceDocument:
+    def refuse(path: Path, encoding: str) -> documents.SourceDocument:
         raise AssertionError(f"{path} was read ({encoding})")
 
-    reader, indexer.read_document = indexer.read_document, refuse
+    reader, file_index.read_document = file_index.read_document, refuse
     try:
         return _make_memory(folder, HashedWords()).index()
     finally:
-        indexer.read_document = reader
+        file_index.read_document = reader
 
 
 def _document(draw: random.Random, words: list[str]) -> str:

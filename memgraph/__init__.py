@@ -29,11 +29,10 @@ if TYPE_CHECKING:
     from memgraph.api.app import create_app
     from memgraph.async_client import AsyncMemoryClient
     from memgraph.attachments.attach import attach
-    from memgraph.attachments.config import MemoryAttachment
     from memgraph.attachments.context_message import context_entries
     from memgraph.attachments.manager import MemoryManager
     from memgraph.attachments.registry import register_memory_store
-    from memgraph.attachments.store import MemoryStore
+    from memgraph.attachments.store import MemoryAttachment, MemoryStore
     from memgraph.background import Outbox, open_outbox
     from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.invoker import Invoker
@@ -150,7 +149,7 @@ _MODULES = {
     "IndexCache": "retrieval.index_cache",
     "Invoker": "background.invoker",
     "MemoryDocument": "models",
-    "MemoryAttachment": "attachments.config",
+    "MemoryAttachment": "attachments.store",
     "MemoryClient": "client",
     "MemoryManager": "attachments.manager",
     "MemoryMiddleware": "agents.middleware",

@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 
 from memgraph import BackgroundInvoker, MemoryDocument, Scope, build_graph, open_storage
 from memgraph._sqlite import Database
-from memgraph.attachments.files import index
 from memgraph.background import open_outbox, sqlite_sql
 from memgraph.cli.app import app
 from memgraph.errors import MemgraphError
@@ -144,7 +143,6 @@ SCHEMAS = {
     "memories": sqlite.MIGRATIONS,
     "outbox": sqlite_sql.MIGRATIONS,
     "vectors": vector_file.MIGRATIONS,
-    "index of files": index.MIGRATIONS,
 }
 
 

@@ -13,11 +13,9 @@ from langchain_core.runnables import Runnable
 from langgraph.pregel.protocol import PregelProtocol
 
 from memgraph._validation import invalid_value, suggest
-from memgraph.attachments.binding import resolve_attachments
-from memgraph.attachments.config import MemoryAttachment
 from memgraph.attachments.node import NodeMemory, wrap_function, wrap_runnable
-from memgraph.attachments.store import STAGE_ALIASES, MemoryStore, Stage, StageAlias
-from memgraph.attachments.store_set import StoreSet
+from memgraph.attachments.store import STAGE_ALIASES, MemoryAttachment, MemoryStore, Stage, StageAlias
+from memgraph.attachments.store_set import StoreSet, resolve_attachments
 from memgraph.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from memgraph.attachments.config import StoreConfig
-from memgraph.attachments.database import MemoryDatabase, file_of
-from memgraph.attachments.item import format_timestamp, item_source, owner_key, truncate
-from memgraph.attachments.item_store import ITEMS, ItemStore, NewItem
-from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult, relay
-
-if TYPE_CHECKING:
-    from memgraph.storage.traces import TraceCount
+from memgraph.attachments.database import file_of
+from memgraph.attachments.item import truncate
+from memgraph.attachments.items import Clock, ItemMemory
+from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, StoreConfig
 
 KIND = 0x6D676262  # "mgbb"
 
@@ -34,7 +29,7 @@ class BlackboardConfig(StoreConfig):
     """Whether all users share one board; if not, each user has a separate one."""
 
 
-class BlackboardMemory(MemoryStore):
+class BlackboardMemory(ItemMemory):
     """The answers of nodes, in the order of writing. Any number of threads and processes may write.
 
     Args:
@@ -50,43 +45,20 @@ class BlackboardMemory(MemoryStore):
         config: BlackboardConfig | None = None,
         *,
         folder: Path | str | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Clock = lambda: datetime.now(UTC),
     ) -> None:
-        self.name = name
-        self._config = config or BlackboardConfig()
-        self._now = now
-        path = file_of(self._config.memory_path, name, folder)
-        self._database = MemoryDatabase(path, migrations=(ITEMS,), kind=KIND, what="blackboard")
-        self._items = ItemStore(self._database, max_items=self._config.max_items)
-
-    def load(self) -> None:
-        self._items.check()
+        self._config = config = config or BlackboardConfig()
+        path = file_of(config.memory_path, name, folder)
+        what, limit = "blackboard", config.max_items
+        super().__init__(name, path=path, kind=KIND, what=what, max_items=limit, shared=config.shared, now=now)
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float = -1) -> Sequence[SearchResult]:  # noqa: ARG002 - entries are selected by time
         """Return the latest *top_k* entries, oldest first."""
-        items = self._items.latest(owner_key(query.scope, shared=self._config.shared), top_k)
-        found = [SearchResult(item, item_source(item), None) for item in items]
-        return relay(found, query.scope) if self._config.shared else found
+        items = self._latest(self._owner(query.scope), top_k)
+        return self._results(((item, None) for item in items), query.scope)
 
     def update(self, exchange: Interaction) -> None:
         """Append the output of a node, unless it is empty."""
-        output = exchange.output
-        if not output.blocks:
-            return
-        summary = truncate(output.text, self._config.max_content_length)
-        item = NewItem(
-            summary, None, output, exchange.metadata_of(shared=self._config.shared), format_timestamp(self._now())
-        )
-        self._items.add(owner_key(exchange.scope, shared=self._config.shared), item)
-
-    def texts_of(self, user_id: str) -> list[list[str]]:
-        return self._items.texts_of(user_id)
-
-    def delete_user(self, user_id: str) -> None:
-        self._items.delete_user(user_id)
-
-    def find_traces(self, fragments: Collection[str]) -> TraceCount:
-        return self._database.find_traces(fragments)
-
-    def close(self) -> None:
-        self._database.close()
+        if exchange.output.blocks:
+            summary = truncate(exchange.output.text, self._config.max_content_length)
+            self._add(exchange, summary, snapshots={"output_snapshot": exchange.output})

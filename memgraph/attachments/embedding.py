@@ -1,26 +1,28 @@
-"""Embeds stored texts with retries, and recognises whether stored vectors are of the same model."""
+"""The embedding model of a memory: that of the core, with retries and with vectors in the memory's database."""
 
 from __future__ import annotations
 
-import logging
-import threading
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-import numpy as np
+from langchain_core.embeddings import Embeddings
 from pydantic import InstanceOf
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.embedding_config import EmbeddingConfig
 from memgraph.retrieval.embedding_models import Embed, EmbeddingModel, make_embeddings, model_name
-from memgraph.retrieval.embeddings import CircuitBreaker, call_model
-from memgraph.retrieval.vector_store import PROBE, ModelIdentity, Vector
+from memgraph.retrieval.embeddings import EmbeddingCache, call_model
 from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
-    from langchain_core.embeddings import Embeddings
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memgraph.attachments.database import VectorTable
+    from memgraph.retrieval.vector_store import Vector
 
 EmbeddingChoice: TypeAlias = EmbeddingConfig | InstanceOf[EmbeddingModel] | Embed
 """A value of `embedding:`. In YAML a word, or provider and its keys; in Python also any LangChain Embeddings, or a
@@ -28,20 +30,17 @@ function from texts to vectors."""
 
 MAX_ATTEMPTS = 3
 FIRST_WAIT_SECONDS = 0.5
-BATCH_SIZE = 64
-"""Texts per call of the model."""
-
-_log = logging.getLogger("memgraph.attachments")
 
 
 class Embedder:
-    """An embedding model with retries.
+    """The embedding model of one memory. Each vector is made once, and kept in *table* until another model answers.
 
     Each call is attempted up to 3 times. If the last attempt fails too, every call fails at once for the next 30
     seconds, so that not every step of an agent waits for a server that is down.
 
     Args:
         model: A configuration, any LangChain Embeddings, or a function from texts to vectors.
+        table: The vectors of the memory.
         clock: Seconds that only grow.
         sleep: Sleeps for a number of seconds.
     """
@@ -49,16 +48,21 @@ class Embedder:
     def __init__(
         self,
         model: EmbeddingConfig | EmbeddingModel | Embed | str | Mapping[str, object],
+        table: VectorTable,
         *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] | None = None,
+        sleep: Callable[[float], None] | None = None,
     ) -> None:
-        self._model: Embeddings = make_embeddings(model)
-        self.name = model_name(self._model)
-        self._sleep = sleep
-        self._breaker = CircuitBreaker(self.name, clock)
-        self._probe: Vector | None = None
-        self._lock = threading.Lock()
+        retrying = _RetryingEmbeddings(make_embeddings(model), sleep or time.sleep)
+        self.name = retrying.memgraph_name
+        self.table = table
+        cache = EmbeddingCache(retrying, keep=0, clock=clock, skip_refused=True)
+        self._cache = cache.of_memory(table, max_seconds=math.inf)
+
+    @property
+    def generation(self) -> int:
+        """Vectors of two generations are of two models, and must not be compared."""
+        return self._cache.generation
 
     def embed_query(self, text: str) -> Vector:
         """Return the unit vector of a query, shape (D,).
@@ -66,86 +70,50 @@ class Embedder:
         Raises:
             EmbeddingError: If the model fails.
         """
-        return self._breaker.call(lambda: self._call(lambda: [self._model.embed_query(clean(text))], 1))[0]
+        return self._cache.embed_query(text)
 
-    def embed_texts(self, texts: Sequence[str]) -> Vector:
-        """Return the unit vectors of *texts*, shape (N, D).
+    def embed_texts(self, texts: Sequence[str]) -> tuple[Vector, NDArray[np.bool_]]:
+        """Return the unit vectors of *texts*, shape (N, D), and which of them have one, shape (N,).
+
+        Vectors that are missing are made, the last ones first, in batches that are stored at once. A text that the
+        model refuses, although it accepts others, has none.
 
         Raises:
             EmbeddingError: If the model fails.
         """
-        cleaned = [clean(text) for text in texts]
-        batches = (cleaned[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE))
-        vectors = [self._embed_batch(batch) for batch in batches]
-        return np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
-
-    def embed_each(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the unit vector of each text, or None for a text that the model refuses although it accepts others.
-
-        Raises:
-            EmbeddingError: If the model fails for every text.
-        """
+        generation = self.generation
         try:
-            return list(self.embed_texts(texts))
+            return self._cache.embed_newest(texts)
         except EmbeddingError:
-            if not self._is_up():
+            if self.generation == generation:
                 raise
-        return [self._embed_or_none(clean(text)) for text in texts]
+            return self._cache.embed_newest(texts)  # all of them by the model that answers now
 
-    @property
-    def probe(self) -> Vector:
-        """The vector of PROBE, which differs for another model of the same name.
 
-        Raises:
-            EmbeddingError: If the model fails.
-        """
-        with self._lock:
-            probe = self._probe if self._probe is not None else self.embed_texts([PROBE])[0]
-            self._probe = probe
-            return probe
+class _RetryingEmbeddings(Embeddings):
+    """A model whose calls are attempted several times, with texts that can be sent."""
 
-    def forget_probe(self) -> None:
-        """Embed PROBE again at the next use, since the model returned vectors of another dimension."""
-        with self._lock:
-            self._probe = None
+    def __init__(self, model: Embeddings, sleep: Callable[[float], None]) -> None:
+        self._model = model
+        self._sleep = sleep
+        self.memgraph_name = model_name(model)
 
-    def is_same_model(self, name: str, probe: Vector) -> bool:
-        """Return whether *name* and *probe*, its vector of PROBE, are of this model."""
-        return ModelIdentity(self.name, self.probe).is_same(ModelIdentity(name, probe))
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        cleaned = [clean(text) for text in texts]
+        return self._call(lambda: self._model.embed_documents(cleaned), len(texts))
 
-    # -- calls of the model -----------------------------------------------------------------------
+    def embed_query(self, text: str) -> list[float]:
+        return self._call(lambda: [self._model.embed_query(clean(text))], 1)[0]
 
-    def _embed_batch(self, texts: list[str]) -> Vector:
-        return self._breaker.call(lambda: self._call(lambda: self._model.embed_documents(texts), len(texts)))
-
-    def _call(self, embed: Callable[[], list[list[float]]], count: int, *, attempts: int = MAX_ATTEMPTS) -> Vector:
-        """Call the model, with retries, and check that it returns *count* vectors."""
+    def _call(self, embed: Callable[[], list[list[float]]], count: int) -> list[list[float]]:
         retry = Retrying(
-            stop=stop_after_attempt(attempts),
+            stop=stop_after_attempt(MAX_ATTEMPTS),
             wait=wait_exponential(FIRST_WAIT_SECONDS) + wait_random(0, FIRST_WAIT_SECONDS),
             retry=retry_if_exception(_is_retryable),
             sleep=self._sleep,
             reraise=True,
         )
-        return call_model(embed, count, name=self.name, retry=retry)
-
-    def _is_up(self) -> bool:
-        """Whether the model embeds PROBE: if it does, it refused the text and is not down."""
-        try:
-            self._call(lambda: self._model.embed_documents([PROBE]), 1, attempts=1)
-        except EmbeddingError:
-            return False
-        self._breaker.reset()
-        return True
-
-    def _embed_or_none(self, text: str) -> Vector | None:
-        try:
-            return self._call(lambda: self._model.embed_documents([text]), 1, attempts=1)[0]
-        except EmbeddingError as error:
-            _log.warning(
-                "a text of %d characters could not be embedded; only its words are matched: %s", len(text), error
-            )
-            return None
+        return cast("list[list[float]]", call_model(embed, count, name=self.memgraph_name, retry=retry))
 
 
 def _is_retryable(error: BaseException) -> bool:

@@ -5,27 +5,28 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, Self, cast
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from memgraph.attachments.config import StoreConfig
-from memgraph.attachments.database import AUTO, MemoryDatabase, file_of
+from memgraph.attachments.database import AUTO, MemoryDatabase, VectorTable, file_of
+from memgraph.attachments.documents import FileSource
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
-from memgraph.attachments.files.index import MIGRATIONS, FileIndex, Passage
-from memgraph.attachments.files.indexer import Indexer, IndexReport, Progress
-from memgraph.attachments.files.sources import FileSource
+from memgraph.attachments.file_index import SCHEMA, FileIndex, Indexer, IndexReport, Passage, Progress
 from memgraph.attachments.item import MemoryItem
-from memgraph.attachments.store import MemoryStore, SearchQuery, SearchResult
-from memgraph.attachments.vectors import VectorIndex
+from memgraph.attachments.search import best_by_cosine
+from memgraph.attachments.store import MemoryStore, SearchQuery, SearchResult, StoreConfig
 from memgraph.errors import ConfigError, MemoryStoreError
 from memgraph.storage.paths import absolute
 
 if TYPE_CHECKING:
     from memgraph.attachments.store import Interaction
+    from memgraph.retrieval.vector_store import Vector
 
 KIND = 0x6D676669
 """The application_id of index files: "mgfi"."""
@@ -78,6 +79,7 @@ class FileMemory(MemoryStore):
         name: Name in the configuration.
         config: The documents, and how they are read.
         folder: Base of relative paths; None is the working folder.
+        sleep: Sleeps for a number of seconds before another call of the embedding model; None is `time.sleep`.
 
     Raises:
         ConfigError: If there is no embedding model.
@@ -85,7 +87,14 @@ class FileMemory(MemoryStore):
 
     read_only: ClassVar[bool] = True
 
-    def __init__(self, name: str, config: FileConfig, *, folder: Path | str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        config: FileConfig,
+        *,
+        folder: Path | str | None = None,
+        sleep: Callable[[float], None] | None = None,
+    ) -> None:
         if config.embedding is None:
             raise ConfigError(
                 f"the file memory {name!r} needs an embedding model: set its `embedding`, such as `local` "
@@ -93,11 +102,12 @@ class FileMemory(MemoryStore):
             )
         self.name = name
         self._config = config
-        self._embedder = Embedder(config.embedding)
         self._path = file_of(config.index_path, name, folder)
         base = Path(folder or ".")
         self._sources = [(source, absolute(base / Path(source.path).expanduser())) for source in config.file_sources]
-        self._index = self._open()
+        database = MemoryDatabase(self._path, schema=SCHEMA, kind=KIND)
+        self._index = FileIndex(database)
+        self._embedder = Embedder(config.embedding, VectorTable(database), sleep=sleep)
         self._vectors: _LoadedVectors | None = None
         self._lock = threading.Lock()
 
@@ -124,16 +134,18 @@ class FileMemory(MemoryStore):
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float) -> Sequence[SearchResult]:
         if not query.text:
             return ()
+        question = self._embedder.embed_query(query.text)
         with self._lock:
-            vectors = self._current_vectors()
-        if vectors is None:
+            found = self._current_vectors()
+        if not len(found.chunks):
             return ()
-        best = vectors.index.search(self._embedder.embed_query(query.text), top_k)
-        passages = self._index.passages([row for row, _ in best])
+        cosines, positions = best_by_cosine(found.vectors, question, top_k)
+        best = list(zip(found.chunks[positions].tolist(), cosines.tolist(), strict=True))
+        passages = self._index.passages([chunk for chunk, _ in best])
         return [
-            SearchResult(_to_item(passages[row]), passages[row].name, score)
-            for row, score in best
-            if row in passages and (threshold <= -1 or score >= threshold)
+            SearchResult(_to_item(passages[chunk]), passages[chunk].name, score)
+            for chunk, score in best
+            if chunk in passages and (threshold <= -1 or score >= threshold)
         ]
 
     def update(self, exchange: Interaction) -> None:
@@ -155,29 +167,15 @@ class FileMemory(MemoryStore):
             self._vectors = None
             self._index.close()
 
-    # -- vectors --
-
-    def _current_vectors(self) -> _LoadedVectors | None:
-        """Return the vectors of all passages, read again if another process has written; None if there are none."""
-        version = self._index.version()
+    def _current_vectors(self) -> _LoadedVectors:
+        """Return the vectors of all passages, read again if another process or another model has written them."""
+        version = self._index.version(), self._embedder.generation
         if self._vectors is None or self._vectors.version != version:
-            self._vectors = self._load_vectors()
+            rows = self._index.texts()
+            vectors, known = self._embedder.embed_texts([text for _, text in rows])
+            chunks = np.array([chunk for chunk, _ in rows], np.int64)
+            self._vectors = _LoadedVectors(version, chunks[known], vectors[known])
         return self._vectors
-
-    def _load_vectors(self) -> _LoadedVectors | None:
-        model = next(iter(self._index.models()), None)
-        if model is None:
-            return None
-        if not self._embedder.is_same_model(model.name, model.probe):
-            _log.warning("memory %s: the embedding model has changed, so all passages are embedded again", self.name)
-            model = self._index.add_model(self._embedder.name, self._embedder.probe)
-        if self._index.unembedded_texts(model):
-            self._update_index(_ignore_progress)
-        version = self._index.version()
-        rows, vectors = self._index.vectors(model)
-        index = VectorIndex(vectors.shape[1])
-        index.add(rows, vectors)
-        return _LoadedVectors(index, version)
 
     def _update_index(self, progress: Progress) -> IndexReport:
         config = self._config
@@ -185,9 +183,6 @@ class FileMemory(MemoryStore):
         return indexing.run(progress)
 
     # -- file --
-
-    def _open(self) -> FileIndex:
-        return FileIndex(MemoryDatabase(self._path, migrations=MIGRATIONS, kind=KIND, what="index of files"))
 
     def _recover(self) -> None:
         """Replace a damaged index by an empty one; the damaged file is renamed.
@@ -211,15 +206,15 @@ class FileMemory(MemoryStore):
         self._path.replace(renamed)
         for suffix in ("-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        self._index = self._open()
 
 
-class _LoadedVectors:
-    """Vectors, and the version of the index that they were read from."""
+class _LoadedVectors(NamedTuple):
+    """The vectors of passages, shape (N, D), with the numbers of these, shape (N,)."""
 
-    def __init__(self, index: VectorIndex, version: int) -> None:
-        self.index = index
-        self.version = version
+    version: tuple[int, int]
+    """Of the index that they were read from, and of the model that made them."""
+    chunks: NDArray[np.int64]
+    vectors: Vector
 
 
 def _to_item(passage: Passage) -> MemoryItem:

@@ -16,13 +16,6 @@ from memgraph.text.sentences import cut_at_sentence
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-    from memgraph.models import Scope
-
-
-def owner_key(scope: Scope | None, *, shared: bool) -> str:
-    """Return the owner of items: the user, or "" if the user is unknown or all users share the memory."""
-    return scope.user_id if scope and not shared else ""
-
 
 def item_author(item: MemoryItem) -> str:
     """Return the id of the user for whom an item of a shared memory was written; "" if it is unknown."""

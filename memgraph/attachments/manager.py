@@ -8,13 +8,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from memgraph.attachments.attach import attach_all
-from memgraph.attachments.binding import resolve_attachments
-from memgraph.attachments.config import MemoryAttachment
-from memgraph.attachments.definitions import StoreDefinition, build_stores, parse_definitions
-from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreRegistry
+from memgraph.attachments.registry import (
+    MEMORY_TYPES,
+    StoreContext,
+    StoreDefinition,
+    StoreRegistry,
+    build_stores,
+    parse_definitions,
+)
 from memgraph.attachments.runner import DEFAULT_TIMEOUT_SECONDS
-from memgraph.attachments.store import MemoryStore
-from memgraph.attachments.store_set import StoreSet
+from memgraph.attachments.store import MemoryAttachment, MemoryStore
+from memgraph.attachments.store_set import StoreSet, resolve_attachments
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime, get_runtime
 
 from memgraph.agents.identity import Identity
-from memgraph.attachments.binding import BoundStore, resolve_attachments
 from memgraph.attachments.context_message import render_context
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.node_io import (
@@ -31,7 +30,7 @@ from memgraph.attachments.node_io import (
 )
 from memgraph.attachments.runner import Action, StoreCall, StoreResult
 from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, Stage
-from memgraph.attachments.store_set import StoreSet
+from memgraph.attachments.store_set import BoundStore, StoreSet, resolve_attachments
 from memgraph.text.message import text_of
 from memgraph.text.secrets import mask
 

@@ -13,9 +13,8 @@ from pydantic import Field
 
 from memgraph.agents.messages import has_reply
 from memgraph.agents.resources import resolve_storage
-from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.item import MemoryItem
-from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult
+from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult, StoreConfig
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.models import Scope
 from memgraph.retrieval.recall import make_recall_pipeline

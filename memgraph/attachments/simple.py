@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,31 +13,24 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from memgraph._cache import LRUCache
-from memgraph.attachments.config import StoreConfig
-from memgraph.attachments.database import MemoryDatabase, file_of
+from memgraph.attachments.database import VectorTable, file_of
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
-from memgraph.attachments.embedding_sync import EmbeddingSync
-from memgraph.attachments.item import (
-    format_timestamp,
-    item_source,
-    owner_key,
-)
-from memgraph.attachments.item_store import ITEMS, ItemStore, NewItem
-from memgraph.attachments.search_index import OwnerIndex
-from memgraph.attachments.store import Interaction, MemoryStore, SearchQuery, SearchResult, relay
-from memgraph.attachments.vector_table import NO_MODEL, VECTORS, VectorTable
+from memgraph.attachments.items import Clock, ItemMemory
+from memgraph.attachments.search import OwnerIndex
+from memgraph.attachments.store import Interaction, SearchQuery, SearchResult, StoreConfig
 from memgraph.errors import EmbeddingError
 from memgraph.retrieval.terms import extract_terms
 
 if TYPE_CHECKING:
     from memgraph.attachments.item import MemoryItem
-    from memgraph.attachments.search_index import SearchHit
-    from memgraph.retrieval.embeddings import Vector
-    from memgraph.storage.traces import TraceCount
+    from memgraph.retrieval.vector_store import Vector
 
 KIND = 0x6D677369  # "mgsi"
 _log = logging.getLogger("memgraph.attachments")
 
+SELECT_TEXTS = "SELECT id, summary FROM item WHERE id > :last ORDER BY id LIMIT :count"
+BATCH = 1_000
+"""Items that are read at once to embed those that have no vector."""
 MAX_INDEXES = 32
 """Owners with an index in RAM, the most recently used ones; 10,000 items of 384 dimensions take about 20 MB."""
 
@@ -59,18 +52,19 @@ class SimpleConfig(StoreConfig):
     """Whether all users share one memory; if not, each user has a separate one."""
 
 
-class SimpleMemory(MemoryStore):
+class SimpleMemory(ItemMemory):
     """Exchanges without duplicates. Any number of threads and processes may write.
 
     An exchange is stored before it is embedded: if the model fails, `update` raises EmbeddingError, but the exchange
-    is found by its words, and embedded when the model answers again. Vectors of different models are never compared:
-    after a change of the model, `load` embeds all items again, and then deletes the old vectors.
+    is embedded when the model answers again. Vectors of different models are never compared: after a change of the
+    model, `load` embeds all items again.
 
     Args:
         name: Name in the configuration.
         config: The configuration; None is the defaults.
         folder: Base of a relative `memory_path`; None is the working folder.
-        embedder: Used instead of the embedding model of *config*.
+        clock: Seconds that only grow, for the embedding model; None is `time.monotonic`.
+        sleep: Sleeps for a number of seconds before another attempt; None is `time.sleep`.
         now: Returns the current time.
     """
 
@@ -80,19 +74,18 @@ class SimpleMemory(MemoryStore):
         config: SimpleConfig | None = None,
         *,
         folder: Path | str | None = None,
-        embedder: Embedder | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Callable[[], float] | None = None,
+        sleep: Callable[[float], None] | None = None,
+        now: Clock = lambda: datetime.now(UTC),
     ) -> None:
-        self.name = name
         self._config = config = config or SimpleConfig()
-        self._now = now
-        self._embedder = embedder or (Embedder(config.embedding) if config.embedding is not None else None)
         path = file_of(config.memory_path, name, folder)
-        self._database = MemoryDatabase(path, migrations=(ITEMS, VECTORS), kind=KIND, what="simple memory")
-        self._items = ItemStore(self._database, max_items=config.max_memories)
-        self._table = VectorTable(self._database)
-        self._sync = EmbeddingSync(self._embedder, self._table, self._database) if self._embedder else None
-        self._indexes: LRUCache[tuple[int, str, int], OwnerIndex] = LRUCache(MAX_INDEXES)
+        what, limit = "simple memory", config.max_memories
+        super().__init__(name, path=path, kind=KIND, what=what, max_items=limit, shared=config.shared, now=now)
+        self._embedder: Embedder | None = None
+        if config.embedding is not None:
+            self._embedder = Embedder(config.embedding, VectorTable(self._database), clock=clock, sleep=sleep)
+        self._indexes: LRUCache[tuple[int, str], OwnerIndex] = LRUCache(MAX_INDEXES)
 
     def load(self) -> None:
         """Open the file, and embed the items that have no vector of the current model.
@@ -102,11 +95,12 @@ class SimpleMemory(MemoryStore):
         Raises:
             MemoryStoreError: If the file is of another type, or damaged. It is left unchanged.
         """
-        self._items.check()
-        if not self._sync:
+        super().load()
+        if not self._embedder:
             return
         try:
-            self._sync.sync()
+            for texts in self._all_texts():
+                self._embedder.embed_texts(texts)
         except EmbeddingError as error:
             _log.error("memory %r will be embedded when its model answers: %s", self.name, error)
 
@@ -119,55 +113,40 @@ class SimpleMemory(MemoryStore):
         """
         if not query.text.strip():
             return []
-        vector, model = None, NO_MODEL
-        if self._sync:
-            self._sync.sync()
-            vector, model = self._sync.embed_query(query.text), self._sync.model()
-        index = self._index(owner_key(query.scope, shared=self._config.shared), model)
-        hits = index.search(query.text, vector, top_k=top_k, threshold=threshold)
-        found = self._results(hits, model)
-        return relay(found, query.scope) if self._config.shared else found
+        owner = self._owner(query.scope)
+        index = self._indexes.get((self._database.opened, owner), lambda: OwnerIndex(self, owner, self._embedder))
+        hits = index.search(query.text, top_k=top_k, threshold=threshold)
+        items = self._items(hit.number for hit in hits)
+        found = [(self._with_vector(items[hit.number], hit.vector), hit.score) for hit in hits if hit.number in items]
+        return self._results(found, query.scope)
 
     def update(self, exchange: Interaction) -> None:
         """Remember an exchange, unless it is too short or already known."""
         if len(exchange.input.text.strip()) + len(exchange.output.text.strip()) < self._config.min_content_length:
             return
         summary = exchange.summarize(self._config.max_content_length)
-        item = NewItem(
-            summary,
-            exchange.input,
-            exchange.output,
-            exchange.metadata_of(shared=self._config.shared),
-            format_timestamp(self._now()),
-            hash_exchange(exchange),
-            extract_terms(summary),
-        )
-        number = self._items.add(owner_key(exchange.scope, shared=self._config.shared), item)
-        if number is not None and self._sync:
-            self._sync.embed(number, summary)
-
-    def texts_of(self, user_id: str) -> list[list[str]]:
-        return self._items.texts_of(user_id)
+        snapshots = {"input_snapshot": exchange.input, "output_snapshot": exchange.output}
+        digest, terms = hash_exchange(exchange), extract_terms(summary)
+        if self._add(exchange, summary, snapshots=snapshots, digest=digest, terms=terms) and self._embedder:
+            self._embed(summary, self._embedder)
 
     def delete_user(self, user_id: str) -> None:
-        self._items.delete_user(user_id)
+        super().delete_user(user_id)
         self._indexes.clear()
 
-    def find_traces(self, fragments: Collection[str]) -> TraceCount:
-        return self._database.find_traces(fragments)
+    def _all_texts(self) -> Iterator[list[str]]:
+        last = 0
+        while rows := self._database.rows(SELECT_TEXTS, {"last": last, "count": BATCH}):
+            yield [summary for _, summary in rows]
+            last = rows[-1][0]
 
-    def close(self) -> None:
-        self._database.close()
-
-    def _index(self, owner: str, model: int) -> OwnerIndex:
-        key = (self._database.opened, owner, model)
-        return self._indexes.get(key, lambda: OwnerIndex(owner, model, items=self._items, table=self._table))
-
-    def _results(self, hits: Sequence[SearchHit], model: int) -> list[SearchResult]:
-        numbers = [hit.number for hit in hits]
-        items, vectors = self._items.items(numbers), self._table.get_many(model, numbers)
-        found = ((self._with_vector(items[n], vectors.get(n)), score) for n, _, score in hits if n in items)
-        return [SearchResult(item, item_source(item), score) for item, score in found]
+    def _embed(self, text: str, embedder: Embedder) -> None:
+        try:
+            _, known = embedder.embed_texts([text])
+        except EmbeddingError as error:
+            raise EmbeddingError(f"{error}. The item is stored, and will be embedded later") from error
+        if not known.all():
+            raise EmbeddingError(f"{embedder.name} refuses the text of an item, which is found by its words only")
 
     def _with_vector(self, item: MemoryItem, vector: Vector | None) -> MemoryItem:
         if vector is None or not self._embedder:

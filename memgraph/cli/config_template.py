@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from memgraph.attachments.config import MemoryAttachment
 from memgraph.attachments.registry import MEMORY_TYPES
+from memgraph.attachments.store import MemoryAttachment
 from memgraph.config.sources import ROOT_KEYS
 from memgraph.fields import FieldSpec
 from memgraph.settings import Settings

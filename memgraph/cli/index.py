@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from memgraph.attachments.file import FileMemory
-    from memgraph.attachments.files.indexer import IndexReport, Progress
+    from memgraph.attachments.file_index import IndexReport, Progress
     from memgraph.cli.output import Output
 
 MAX_LISTED = 20

@@ -11,12 +11,9 @@ from types import MappingProxyType
 
 from memgraph.importers.chats import CHAT_READERS
 from memgraph.importers.deerflow import read_deerflow
-from memgraph.importers.documents import ExportDocument
-from memgraph.importers.langgraph import read_langgraph, read_store
-from memgraph.importers.langmem import read_langmem
+from memgraph.importers.documents import ExportDocument, ImportReport, ImportResult, Note
 from memgraph.importers.markdown import read_markdown, render_markdown
-from memgraph.importers.mem0 import read_mem0
-from memgraph.importers.report import ImportReport, ImportResult, Note
+from memgraph.importers.stores import read_langgraph, read_langmem, read_mem0, read_store
 
 __all__ = [
     "CHAT_SYSTEMS",

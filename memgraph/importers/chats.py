@@ -16,10 +16,8 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Protocol, TextIO
 
 from memgraph.errors import EditError
-from memgraph.importers.chatgpt import parse_chatgpt
-from memgraph.importers.claude import parse_claude
-from memgraph.importers.documents import Item, as_item
-from memgraph.importers.report import Note
+from memgraph.importers.chat_formats import parse_chatgpt, parse_claude
+from memgraph.importers.documents import Item, Note, as_item
 from memgraph.text.dates import parse_time
 from memgraph.text.normalize import clean, single_line
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import AnyMessage
 
-    from memgraph.importers.chat_message import ChatMessage
+    from memgraph.importers.chat_formats import ChatMessage
 
 MAX_EXPORT_BYTES = 4 << 30
 """Maximum bytes of an export, unpacked."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from memgraph.importers.documents import Item, as_item, select_owner
-from memgraph.importers.report import ImportReport, ImportResult, Note
+from memgraph.importers.documents import ImportReport, ImportResult, Item, Note, as_item, select_owner
 from memgraph.models import CATEGORIES, Fact, MemoryDocument, new_fact_id
 from memgraph.policy import Policy
 from memgraph.text.dates import parse_time

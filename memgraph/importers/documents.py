@@ -1,4 +1,4 @@
-"""The documents of an export, and the items in them."""
+"""The documents of an export, the items in them, and the result of an import."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from pydantic import BaseModel, ConfigDict
+
 from memgraph.errors import EditError
-from memgraph.models import learned_source
+from memgraph.models import MemoryDocument, learned_source
 
 Item = Mapping[str, object]
 
@@ -110,3 +112,38 @@ def select_owner(owners: Iterable[str], selected: str | None, system: str) -> st
 def _join_names(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name[:80]) for name in names[:20])
     return f"{shown} and {len(names) - 20:,} more" if len(names) > 20 else shown or "unknown owners"  # noqa: PLR2004
+
+
+# -- the result -----------------------------------------------------------------------------------
+
+
+class Note(BaseModel):
+    """A remark about an item of an export."""
+
+    model_config = ConfigDict(frozen=True)
+
+    what: str
+    why: str
+
+
+class ImportReport(BaseModel):
+    """What was imported, changed and skipped."""
+
+    model_config = ConfigDict(frozen=True)
+
+    facts: int = 0
+    """Number of imported facts."""
+    summaries: int = 0
+    """Number of imported summaries."""
+    changed: tuple[Note, ...] = ()
+    """Items that were imported with changes."""
+    left: tuple[Note, ...] = ()
+    """Items that were skipped, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """The memory that an export contains."""
+
+    memory: MemoryDocument
+    report: ImportReport

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from memgraph.errors import EditError
 from memgraph.importers.collector import CATEGORY_ALIASES, FactCollector
-from memgraph.importers.documents import ExportDocument
-from memgraph.importers.report import ImportResult
+from memgraph.importers.documents import ExportDocument, ImportResult
 from memgraph.models import CATEGORIES, MANUAL, SECTIONS, MemoryDocument, Section, SectionName
 from memgraph.policy import Policy
 from memgraph.text.normalize import single_line

@@ -6,7 +6,7 @@ import copy
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 MAX_VECTORS = 20_000
 BATCH = 256
@@ -68,15 +70,15 @@ class CircuitBreaker:
     def __init__(self, name: str = "", clock: Callable[[], float] | None = None) -> None:
         self._label = f"the embedding model {name}".rstrip()
         self._clock = clock
-        self._resume_at = -np.inf
+        self._resume_at: float | None = None
 
-    def call(self, embed: Callable[[], Vector]) -> Vector:
+    def call(self, embed: Callable[[], T]) -> T:
         """Return what *embed* returns.
 
         Raises:
             EmbeddingError: If it fails, or failed within the last PAUSE_SECONDS.
         """
-        if self._now() < self._resume_at:
+        if self._resume_at is not None and self._now() < self._resume_at:
             raise EmbeddingError(f"{self._label} failed a moment ago and is not called for {PAUSE_SECONDS:.0f} seconds")
         try:
             return embed()
@@ -87,17 +89,13 @@ class CircuitBreaker:
     def _now(self) -> float:
         return self._clock() if self._clock else time.monotonic()
 
-    def reset(self) -> None:
-        """Allow calls again: the model has answered."""
-        self._resume_at = -np.inf
-
 
 class _CheckedModel:
     """An embedding model whose answers are checked, and that notices if another one answers by the same name."""
 
-    def __init__(self, embeddings: Embeddings) -> None:
+    def __init__(self, embeddings: Embeddings, clock: Callable[[], float] | None) -> None:
         self.embeddings = embeddings
-        self._breaker = CircuitBreaker()
+        self._breaker = CircuitBreaker(clock=clock)
         self._identity: ModelIdentity | None = None
         self.generation = 0
         """How often another model has answered by the same name."""
@@ -108,7 +106,7 @@ class _CheckedModel:
         return self._identity or self._identify(self.embed([PROBE])[0])
 
     def embed(self, texts: list[str]) -> Vector:
-        return self._breaker.call(lambda: call_model(lambda: self.embeddings.embed_documents(texts), len(texts)))
+        return self._breaker.call(lambda: self._call(texts))
 
     def embed_with_probe(self, texts: list[str]) -> Vector:
         """Return the vectors of *texts*, and update the identity by that of the model that made them."""
@@ -116,8 +114,38 @@ class _CheckedModel:
         self._identify(probe)
         return np.stack(vectors)
 
+    def embed_each(self, texts: list[str]) -> list[Vector | None]:
+        """As `embed_with_probe`, but with None for a text that the model refuses, although it embeds others."""
+        probe, *vectors = self._breaker.call(lambda: self._call_each(texts))
+        self._identify(probe)
+        return vectors
+
     def embed_query(self, text: str) -> Vector:
-        return self._breaker.call(lambda: call_model(lambda: [self.embeddings.embed_query(text)], 1))[0]
+        """Return the vector of a query. One of another size is of another model, which is then identified."""
+        vector = self._breaker.call(lambda: call_model(lambda: [self.embeddings.embed_query(text)], 1))[0]
+        if self._identity and vector.shape != self._identity.probe.shape:
+            self._identify(self.embed([PROBE])[0])
+        return vector
+
+    def _call(self, texts: list[str]) -> Vector:
+        return call_model(lambda: self.embeddings.embed_documents(texts), len(texts))
+
+    def _call_each(self, texts: list[str]) -> tuple[Vector, *tuple[Vector | None, ...]]:
+        try:
+            return tuple(self._call([PROBE, *texts]))
+        except EmbeddingError:
+            probe = self._call([PROBE])[0]  # if it fails too, the model is down
+            vectors = [self._call_or_none(text) for text in texts]
+            if any(vector is not None and vector.shape != probe.shape for vector in vectors):
+                raise EmbeddingError("the embedding model returns vectors of several sizes") from None
+            return probe, *vectors
+
+    def _call_or_none(self, text: str) -> Vector | None:
+        try:
+            return self._call([text])[0]
+        except EmbeddingError as error:
+            _log.warning("a text of %d characters is not embedded: %s", len(text), error)
+            return None
 
     def _identify(self, probe: Vector) -> ModelIdentity:
         from memgraph.retrieval.embedding_models import model_name
@@ -136,12 +164,20 @@ class EmbeddingCache:
         embeddings: Any LangChain Embeddings.
         keep: Maximum number of vectors in RAM, the most recently used ones.
         clock: Seconds that only grow; None is `time.monotonic`.
+        skip_refused: Whether a text that the model refuses, although it embeds others, is left without a vector. It
+            needs a store.
     """
 
     def __init__(
-        self, embeddings: Embeddings, *, keep: int = MAX_VECTORS, clock: Callable[[], float] | None = None
+        self,
+        embeddings: Embeddings,
+        *,
+        keep: int = MAX_VECTORS,
+        clock: Callable[[], float] | None = None,
+        skip_refused: bool = False,
     ) -> None:
-        self._model = _CheckedModel(embeddings)
+        self._model = _CheckedModel(embeddings, clock)
+        self._skip_refused = skip_refused
         self._vectors: LRUCache[tuple[VectorStore | None, str], Vector] = LRUCache(keep)
         self._clock = clock or time.monotonic
         self._store: VectorStore | None = None
@@ -241,7 +277,9 @@ class EmbeddingCache:
         if self._store is None:
             vectors = dict(zip(texts, self._model.embed(list(texts.values())), strict=True))
         else:
-            vectors = dict(zip(texts, self._model.embed_with_probe(list(texts.values())), strict=True))
+            embed = self._model.embed_each if self._skip_refused else self._model.embed_with_probe
+            pairs = zip(texts, embed(list(texts.values())), strict=True)
+            vectors = {digest: vector for digest, vector in pairs if vector is not None}
             self._store.save(self._model.identity, vectors)
         self._keep(vectors)
         return vectors

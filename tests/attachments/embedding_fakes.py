@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from langchain_core.embeddings import Embeddings
 
+from memgraph._sql import Schema
+from memgraph.attachments.database import VECTORS, MemoryDatabase, VectorTable
 from memgraph.attachments.embedding import Embedder
 
 
@@ -55,6 +57,7 @@ class Clock:
 
 
 def make_embedder(model: Embeddings | Callable[[list[str]], list[list[float]]], clock: Clock | None = None) -> Embedder:
-    """Return an embedder that does not really sleep."""
+    """Return an embedder of a memory in RAM that does not really sleep."""
     clock = clock or Clock()
-    return Embedder(model, clock=clock, sleep=clock.sleep)
+    database = MemoryDatabase(None, schema=Schema("memory", VECTORS, 1, 0), kind=1)
+    return Embedder(model, VectorTable(database), clock=clock, sleep=clock.sleep)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -214,6 +215,20 @@ def test_an_unreadable_entry_is_named(tmp_path: Path) -> None:
             search(store, "")
 
 
+@pytest.mark.parametrize(("version", "later"), [(1, ["vectors", "models", "vector", "model"]), (2, [])])
+def test_a_file_of_an_earlier_release_is_opened(tmp_path: Path, version: int, later: list[str]) -> None:
+    """Release 0.2 made boards without vectors; tables that a file has already are not made again."""
+    with board(tmp_path) as store:
+        store.update(exchange("Go on.", "Step 1."))
+    with closing(sqlite3.connect(tmp_path / "board.db")) as db:
+        db.executescript(";".join([f"PRAGMA user_version = {version}", *(f"DROP TABLE {table}" for table in later)]))
+
+    with board(tmp_path) as store:
+        store.update(exchange("Go on.", "Step 2."))
+
+        assert summaries(search(store, "")) == ["Step 1.", "Step 2."]
+
+
 def test_a_file_that_is_deleted_while_open_is_created_again(tmp_path: Path) -> None:
     """Later entries are in the new file."""
     with board(tmp_path) as store:
@@ -234,6 +249,7 @@ EACH = 5
 WRITER = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 sys.path.insert(0, sys.argv[1])
 from exchanges import exchange
 from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from embedding_fakes import Clock, Letters, make_embedder
 
-from memgraph.attachments.embedding import PROBE
 from memgraph.errors import EmbeddingError
+from memgraph.retrieval.vector_store import PROBE
 
 
 class Flaky(Letters):
@@ -34,7 +34,7 @@ class RefusedError(Exception):
 
 def test_vectors_have_length_1() -> None:
     """The inner product is the cosine."""
-    vectors = make_embedder(Letters()).embed_texts(["abc", "a much longer text"])
+    vectors, _ = make_embedder(Letters()).embed_texts(["abc", "a much longer text"])
 
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-6)
 
@@ -104,7 +104,7 @@ def test_an_invalid_vector_is_an_error(vectors: list[list[float]]) -> None:
 def test_vectors_of_several_sizes_are_an_error() -> None:
     """They cannot be of one model."""
     with pytest.raises(EmbeddingError):
-        make_embedder(lambda texts: [[1.0] * (1 + index) for index, _ in enumerate(texts)]).embed_texts(["tea", "milk"])
+        make_embedder(lambda texts: [[1.0] * len(text) for text in texts]).embed_texts(["tea", "milk"])
 
 
 def test_a_refused_text_does_not_affect_other_texts() -> None:
@@ -112,9 +112,10 @@ def test_a_refused_text_does_not_affect_other_texts() -> None:
     model = Letters()
     model.refused = "poison"
 
-    vectors = make_embedder(model).embed_each(["tea", "poison", "milk"])
+    vectors, known = make_embedder(model).embed_texts(["tea", "poison", "milk"])
 
-    assert [vector is not None for vector in vectors] == [True, False, True]
+    assert known.tolist() == [True, False, True]
+    assert vectors.any(axis=1).tolist() == [True, False, True]
 
 
 def test_if_every_text_fails_the_model_is_down() -> None:
@@ -123,33 +124,34 @@ def test_if_every_text_fails_the_model_is_down() -> None:
     model.is_down = True
 
     with pytest.raises(EmbeddingError):
-        make_embedder(model).embed_each(["tea", "milk"])
+        make_embedder(model).embed_texts(["tea", "milk"])
 
 
-def test_a_model_recognises_its_vectors() -> None:
-    """A restart embeds nothing again."""
-    one, again = make_embedder(Letters()), make_embedder(Letters())
+def test_a_text_is_embedded_once() -> None:
+    """Its vector is kept, and the model is recognised by one more text."""
+    model = Letters()
+    embedder = make_embedder(model)
+    first, _ = embedder.embed_texts(["tea"])
 
-    assert one.is_same_model(again.name, again.probe)
+    again, _ = embedder.embed_texts(["tea", "tea"])
+
+    assert model.embedded == [PROBE, PROBE, "tea"]
+    assert again.tolist() == [first[0].tolist()] * 2
 
 
 @pytest.mark.parametrize("alphabet", ["zyxwvutsrqponmlkjihgfedcba", "abc"], ids=["same size", "other size"])
-def test_another_model_of_the_same_name_is_detected(alphabet: str) -> None:
+def test_if_another_model_answers_all_texts_are_embedded_again(alphabet: str) -> None:
     """A server may replace the model behind a name."""
-    one, other = make_embedder(Letters()), make_embedder(Letters(alphabet))
-
-    assert one.name == other.name
-    assert not one.is_same_model(other.name, other.probe)
-
-
-def test_the_probe_is_embedded_once() -> None:
-    """It costs a call."""
     model = Letters()
     embedder = make_embedder(model)
+    embedder.embed_texts(["tea"])
+    model.alphabet = alphabet
 
-    assert embedder.is_same_model(embedder.name, embedder.probe)
+    vectors, known = embedder.embed_texts(["tea", "milk"])
 
-    assert model.embedded == [PROBE]
+    expected = make_embedder(Letters(alphabet)).embed_texts(["tea", "milk"])[0]
+    assert known.all()
+    assert vectors.tolist() == expected.tolist()
 
 
 def test_a_text_that_cannot_be_sent_is_cleaned() -> None:
@@ -158,4 +160,4 @@ def test_a_text_that_cannot_be_sent_is_cleaned() -> None:
 
     make_embedder(model).embed_texts(["tea \ud83d"])
 
-    assert model.embedded == ["tea \ufffd"]
+    assert model.embedded == [PROBE, PROBE, "tea \ufffd"]

@@ -11,11 +11,10 @@ import pytest
 import yaml
 from pydantic import BaseModel, Field, SecretStr
 
-from memgraph.attachments.config import MemoryAttachment
-from memgraph.attachments.definitions import StoreDefinition
-from memgraph.attachments.files.sources import FileSource
+from memgraph.attachments.documents import FileSource
 from memgraph.attachments.manager import MemoryManager
-from memgraph.attachments.registry import MEMORY_TYPES
+from memgraph.attachments.registry import MEMORY_TYPES, StoreDefinition
+from memgraph.attachments.store import MemoryAttachment
 from memgraph.cli.config_template import render_template
 from memgraph.config import load_settings
 from memgraph.fields import Choice, ChoiceLabels, FieldSpec, FieldSpecMixin

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from memgraph.attachments import file_index
+from memgraph.attachments.documents import FileSource, SourceDocument, read_document, scan
 from memgraph.attachments.file import FileConfig, FileMemory
-from memgraph.attachments.files import indexer
-from memgraph.attachments.files.loader import SourceDocument, read_document
-from memgraph.attachments.files.sources import FileSource, scan
 from memgraph.attachments.store import SearchQuery
 from memgraph.errors import ConfigError, EmbeddingError, MemoryStoreError
 
@@ -63,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 def make_memory(folder: Path, model: object, **config: object) -> FileMemory:
     values = {"file_sources": [{"path": "docs"}], "embedding": model, **config}
-    return FileMemory("docs", FileConfig.model_validate(values), folder=folder)
+    return FileMemory("docs", FileConfig.model_validate(values), folder=folder, sleep=lambda _: None)
 
 
 def find_sources(memory: FileMemory, question: str, **limits: int) -> list[str]:
@@ -93,7 +92,7 @@ def test_a_second_start_reads_no_file_and_embeds_nothing(folder: Path, monkeypat
     with make_memory(folder, CountingModel()):
         pass
     second, read = CountingModel(), list[Path]()
-    monkeypatch.setattr(indexer, "read_document", _recording(read))
+    monkeypatch.setattr(file_index, "read_document", _recording(read))
 
     report = make_memory(folder, second).index()
 
@@ -201,12 +200,12 @@ def test_a_file_that_is_not_a_text_is_skipped(
     folder: Path, data: bytes, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is reported at every start, but read only once."""
-    monkeypatch.setattr("memgraph.attachments.files.loader.MAX_BYTES", 1_000)
+    monkeypatch.setattr("memgraph.attachments.documents.MAX_BYTES", 1_000)
     (folder / "docs" / "odd.md").write_bytes(data)
 
     first = make_memory(folder, CountingModel()).index()
     read = list[Path]()
-    monkeypatch.setattr(indexer, "read_document", _recording(read))
+    monkeypatch.setattr(file_index, "read_document", _recording(read))
     second = make_memory(folder, CountingModel()).index()
 
     assert why in first.skipped[0].why
@@ -273,7 +272,7 @@ def test_another_model_of_the_same_name_embeds_all_again(folder: Path, other: Co
 
 def test_an_interrupted_update_continues(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors are paid for only once."""
-    monkeypatch.setattr(indexer, "MAX_PENDING_CHUNKS", 1)
+    monkeypatch.setattr(file_index, "MAX_PENDING_CHUNKS", 1)
     model = CountingModel()
     memory = make_memory(folder, model)
 
@@ -299,7 +298,6 @@ def test_a_failing_model_leaves_the_index_unchanged(folder: Path) -> None:
     model = CountingModel()
     model.down = True
     memory = make_memory(folder, model)
-    memory._embedder._sleep = lambda seconds: None
 
     with pytest.raises(EmbeddingError, match="connection refused"):
         memory.load()

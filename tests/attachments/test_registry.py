@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from attachment_fakes import FakeStore
 
-from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.registry import MEMORY_TYPES, StoreContext, StoreRegistry, StoreType, register_memory_store
+from memgraph.attachments.store import StoreConfig
 from memgraph.errors import ConfigError
 
 

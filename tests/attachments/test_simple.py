@@ -5,28 +5,29 @@ from __future__ import annotations
 import math
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from embedding_fakes import Clock, Letters, make_embedder
+from embedding_fakes import Clock, Letters
 from exchanges import exchange, search, summaries
 from langchain_core.embeddings import Embeddings
 
-from memgraph.attachments.embedding import PROBE
-from memgraph.attachments.lexical import text_similarity
-from memgraph.attachments.search_index import COSINE_WEIGHT, LEXICAL_WEIGHT
+from memgraph.attachments.search import COSINE_WEIGHT, LEXICAL_WEIGHT, text_similarity
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
 from memgraph.errors import EmbeddingError, MemoryStoreError
 from memgraph.retrieval.terms import extract_terms
+from memgraph.retrieval.vector_store import PROBE, digest_of
 
 
 def make_memory(
     folder: Path, model: Embeddings | None = None, *, clock: Clock | None = None, **config: object
 ) -> SimpleMemory:
-    """Return a simple memory in a file, with an embedder that does not really sleep."""
-    settings = SimpleConfig.model_validate({"memory_path": "auto", "min_content_length": 0, **config})
-    return SimpleMemory("notes", settings, folder=folder, embedder=make_embedder(model, clock) if model else None)
+    """Return a simple memory in a file, which does not really sleep before it calls its model again."""
+    values = {"memory_path": "auto", "min_content_length": 0, "embedding": model, **config}
+    clock = clock or Clock()
+    return SimpleMemory("notes", SimpleConfig.model_validate(values), folder=folder, clock=clock, sleep=clock.sleep)
 
 
 DECISIONS = [
@@ -74,8 +75,8 @@ def test_the_score_combines_cosine_and_words(tmp_path: Path) -> None:
 def test_the_threshold_is_on_the_cosine(tmp_path: Path) -> None:
     """Matching words do not lift an unrelated item above it."""
     vectors = {PROBE: [1.0, 1.0], "tea": [1.0, 0.0], "tea\n→ hot": [0.0, 1.0], "pot\n→ full": [0.8, 0.6]}
-    embedder = make_embedder(lambda texts: [vectors[text] for text in texts])
-    with SimpleMemory("notes", SimpleConfig(min_content_length=0), embedder=embedder) as store:
+    config = SimpleConfig(min_content_length=0, embedding=lambda texts: [vectors[text] for text in texts])
+    with SimpleMemory("notes", config) as store:
         store.update(exchange("tea", "hot"))
         store.update(exchange("pot", "full"))
 
@@ -283,16 +284,18 @@ def test_a_memory_whose_model_is_down_can_be_opened_and_written(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The agent may start before the embedding server."""
-    model, clock = Letters(), Clock()
+    with make_memory(tmp_path) as store:
+        store.update(exchange("Which database?", "PostgreSQL."))
+    model = Letters()
     model.is_down = True
-    store = make_memory(tmp_path, model, clock=clock)
+    store = make_memory(tmp_path, model)
     store.load()
     with pytest.raises(EmbeddingError, match="embedded later"):
         store.update(exchange("Which editor?", "Vim."))
     store.close()
 
     with make_memory(tmp_path, Letters()) as store:
-        assert search(store, "editor")[0].item.embedding
+        assert all(result.item.embedding for result in search(store, "editor"))
 
     assert "embedded when its model answers" in caplog.text
 
@@ -370,19 +373,48 @@ def test_interrupted_embedding_continues_at_the_last_batch(tmp_path: Path) -> No
     with make_memory(tmp_path) as store:
         for number in range(70):
             store.update(exchange(f"Question {number}?", "Answer."))
-    model = CrashingModel("Question 69?")
+    model = CrashingModel("Question 0?")
     make_memory(tmp_path, model).load()
     again = CrashingModel("never asked for")
 
     make_memory(tmp_path, again).load()
 
-    assert [len(texts) for texts in again.calls] == [1, 6]
+    assert [len(texts) for texts in again.calls] == [1, 1 + 6]
+
+
+def test_vectors_of_release_0_2_are_kept(tmp_path: Path) -> None:
+    """It kept them by item; an upgrade embeds nothing again."""
+    with make_memory(tmp_path, Letters()) as store:
+        for question, answer in DECISIONS:
+            store.update(exchange(question, answer))
+        (wanted,) = search(store, "database", top_k=1)
+    with closing(sqlite3.connect(tmp_path / "notes.db")) as db:
+        texts = dict(db.execute("SELECT id, summary FROM item"))
+        db.executescript(RELEASE_0_2)
+        db.executemany(
+            "INSERT INTO vector SELECT ?, 1, vector FROM vectors WHERE lower(hex(digest)) = ?",
+            [(number, digest_of(text)) for number, text in texts.items()],
+        )
+        db.executescript("DROP TABLE vectors; DROP TABLE models")
+    model = Letters()
+
+    with make_memory(tmp_path, model) as store:
+        (found,) = search(store, "database", top_k=1)
+
+    assert model.embedded == [PROBE, "database"]
+    assert found == wanted
+
+
+RELEASE_0_2 = """
+    INSERT INTO model SELECT id, name, probe FROM models;
+    PRAGMA user_version = 2;
+"""
 
 
 def _vectors(folder: Path) -> int:
     db = sqlite3.connect(folder / "notes.db")
     try:
-        return db.execute("SELECT count(*) FROM vector").fetchone()[0]
+        return db.execute("SELECT count(*) FROM vectors").fetchone()[0]
     finally:
         db.close()
 

@@ -10,7 +10,6 @@ from langchain_core.messages import HumanMessage
 
 from memgraph import Fact, MemoryDocument, Scope, Settings, open_storage
 from memgraph.attachments.blackboard import BlackboardConfig, BlackboardMemory
-from memgraph.attachments.embedding import Embedder
 from memgraph.attachments.item import take_snapshot
 from memgraph.attachments.manager import MemoryManager
 from memgraph.attachments.simple import SimpleConfig, SimpleMemory
@@ -56,8 +55,10 @@ class Places:
         self.backups = Backups(folder / "backups")
         self.notes = SimpleMemory(
             "notes",
-            SimpleConfig(memory_path=str(folder / "notes.db")),
-            embedder=Embedder(lambda texts: [[1.0, float(len(text))] for text in texts]),
+            SimpleConfig(
+                memory_path=str(folder / "notes.db"),
+                embedding=lambda texts: [[1.0, float(len(text))] for text in texts],
+            ),
         )
         self.board = BlackboardMemory("board", BlackboardConfig(memory_path=str(folder / "board.db"), shared=True))
         self.manager = MemoryManager([self.notes, self.board])

@@ -8,7 +8,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from memgraph.errors import EditError
-from memgraph.importers import READERS, ExportDocument, langgraph, read_store
+from memgraph.importers import READERS, ExportDocument, read_store, stores
 
 ADA = ("memories", "ada")
 
@@ -44,13 +44,13 @@ def test_facts_keep_their_keys_and_times(store: InMemoryStore) -> None:
 
 
 def test_a_namespace_of_many_pages_is_read_whole(store: InMemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(langgraph, "PAGE_ITEMS", 2)
+    monkeypatch.setattr(stores, "PAGE_ITEMS", 2)
 
     assert len(read_store(store, ("memories",)).memory.facts) == 4
 
 
 def test_too_large_a_namespace_is_an_error(store: InMemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(langgraph, "MAX_ITEMS", 2)
+    monkeypatch.setattr(stores, "MAX_ITEMS", 2)
 
     with pytest.raises(EditError, match="more than 2 items"):
         read_store(store, ADA)

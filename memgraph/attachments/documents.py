@@ -1,8 +1,9 @@
-"""Sources of documents, and scanning them for files without reading the files."""
+"""Documents: their sources, scanning these for files without reading them, and reading the text of a file."""
 
 from __future__ import annotations
 
 import codecs
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -16,6 +17,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from memgraph.fields import FieldSpecMixin
 
 TEXT_TYPES = (".md", ".markdown", ".rst", ".txt")
+MAX_BYTES = 20_000_000
+"""Maximum size of a file; a larger one is skipped, since it is more likely data than a document."""
+
+_SNIFFED_BYTES = 8_192
 
 
 def _none_as_default(value: object) -> object:
@@ -168,3 +173,45 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 def _is_excluded(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch(name, pattern) or fnmatch(name.rsplit("/", 1)[-1], pattern) for pattern in patterns)
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+class UnreadableFileError(Exception):
+    """A file is not a readable text; the message has the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """The text of a file."""
+
+    text: str
+    digest: str
+    """The sha256 of its bytes."""
+
+
+def read_document(path: Path, encoding: str) -> SourceDocument:
+    """Read a text file.
+
+    Raises:
+        UnreadableFileError: If it is too large, is not a text, or is not in *encoding*.
+        OSError: If it cannot be read now.
+    """
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise UnreadableFileError(f"it has more than {MAX_BYTES:,} bytes")
+    return SourceDocument(_decode(data, encoding), hashlib.sha256(data).hexdigest())
+
+
+def _decode(data: bytes, encoding: str) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif b"\0" in data[:_SNIFFED_BYTES] and "16" not in encoding and "32" not in encoding:
+        raise UnreadableFileError("it is not a text: it contains zero bytes")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(f"it is not in {encoding}: byte {error.start:,} ({error.reason})") from error
+    return text.removeprefix("\ufeff")

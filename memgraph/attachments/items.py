@@ -1,0 +1,327 @@
+"""Memories of items in SQLite: the one table of items, and its queries."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from memgraph._sql import Migration, Schema, Transaction
+from memgraph.attachments.database import (
+    INSERT_MODEL,
+    VECTORS,
+    MemoryDatabase,
+    batches,
+    delete_vectors,
+    insert_vectors,
+)
+from memgraph.attachments.item import MemoryItem, Snapshot, format_timestamp, item_source
+from memgraph.attachments.store import MemoryStore, SearchResult, relay
+from memgraph.errors import MemoryStoreError
+from memgraph.retrieval.vector_store import digest_of
+from memgraph.storage.traces import texts_in
+from memgraph.text.normalize import clean
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from memgraph.attachments.store import Interaction
+    from memgraph.models import Scope
+    from memgraph.storage.traces import TraceCount
+
+Clock = Callable[[], datetime]
+
+# AUTOINCREMENT: numbers are never reused, so that a reader of one number has read all smaller ones.
+ITEMS = """
+    CREATE TABLE owner (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        items INTEGER NOT NULL
+    );
+    CREATE TABLE item (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        owner INTEGER NOT NULL REFERENCES owner (id),
+        digest TEXT,
+        summary TEXT NOT NULL,
+        terms TEXT NOT NULL,  -- of the summary, separated by spaces
+        document TEXT NOT NULL
+    );
+    CREATE INDEX item_owner ON item (owner, id);
+    CREATE UNIQUE INDEX item_digest ON item (owner, digest) WHERE digest IS NOT NULL;
+    CREATE TABLE data (
+        sha256 TEXT PRIMARY KEY,
+        bytes BLOB NOT NULL
+    );
+    CREATE TABLE held (
+        item INTEGER NOT NULL REFERENCES item (id) ON DELETE CASCADE,
+        sha256 TEXT NOT NULL REFERENCES data (sha256),
+        PRIMARY KEY (item, sha256)
+    ) WITHOUT ROWID;
+    CREATE INDEX held_data ON held (sha256);
+"""
+
+OLD_VECTORS = """
+    CREATE TABLE model (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        probe BLOB NOT NULL
+    );
+    CREATE TABLE vector (
+        item INTEGER NOT NULL REFERENCES item (id) ON DELETE CASCADE,
+        model INTEGER NOT NULL REFERENCES model (id),
+        numbers BLOB NOT NULL,
+        PRIMARY KEY (item, model)
+    )
+"""
+"""The vectors of release 0.2, by item and not by text."""
+MIGRATIONS = (
+    Migration(adds="item.document", sql=ITEMS),
+    Migration(adds="vector.numbers", sql=OLD_VECTORS),
+    *VECTORS,
+)
+
+CHECK = "SELECT count(*) FROM (SELECT 1 FROM item LIMIT 1)"
+
+SELECT_SAME = "SELECT 1 FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) AND digest = :digest"
+INCREMENT_OWNER = """
+    INSERT INTO owner (name, items) VALUES (:owner, 1)
+    ON CONFLICT (name) DO UPDATE SET items = items + 1 RETURNING id, items
+"""
+INSERT_ITEM = """
+    INSERT INTO item (owner, digest, summary, terms, document) VALUES (:number, :digest, :summary, :terms, :document)
+"""
+INSERT_DATA = "INSERT INTO data (sha256, bytes) VALUES (:sha256, :bytes) ON CONFLICT DO NOTHING"
+INSERT_ITEM_MEDIA = "INSERT INTO held (item, sha256) VALUES (:item, :sha256)"
+
+SELECT_FIRST = "SELECT id FROM item WHERE owner = :owner ORDER BY id LIMIT :count"
+SELECT_ITEM_MEDIA = "SELECT DISTINCT sha256 FROM held WHERE item IN :items"
+SELECT_SUMMARIES = "SELECT summary FROM item WHERE id IN :items"
+DELETE_ITEMS = "DELETE FROM item WHERE id IN :items"
+DECREMENT_OWNER = "UPDATE owner SET items = items - :count WHERE id = :owner"
+# a user's own items, and those of a shared memory that were written for the user
+SELECT_USERS = """
+    SELECT item.id, owner, document FROM item JOIN owner ON owner.id = owner WHERE name = :user_id
+    OR (name = '' AND json_extract(document, '$.metadata.user_id') = :author) ORDER BY item.id
+"""
+DELETE_OWNER = "DELETE FROM owner WHERE name = :user_id"
+DELETE_UNUSED_DATA = """
+    DELETE FROM data WHERE sha256 IN :digests AND NOT EXISTS (SELECT 1 FROM held WHERE held.sha256 = data.sha256)
+"""
+
+SELECT_LATEST = """
+    SELECT id, document FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner)
+    ORDER BY id DESC LIMIT :count
+"""
+SELECT_ITEMS = "SELECT id, document FROM item WHERE id IN :items"
+SELECT_TERMS = "SELECT id, terms FROM item WHERE id IN :items"
+SELECT_DATA = "SELECT sha256, bytes FROM held JOIN data USING (sha256) WHERE item = :item"
+SELECT_SINCE = """
+    SELECT items, item.id, summary, terms FROM owner LEFT JOIN item ON owner = owner.id AND item.id > :last
+    WHERE name = :owner ORDER BY item.id
+"""
+SELECT_OLD_VECTORS = """
+    SELECT summary, name, probe, numbers FROM vector JOIN item ON item.id = item JOIN model ON model.id = model
+    ORDER BY model.id DESC
+"""
+
+
+class ItemText(NamedTuple):
+    """The text of an item, and its terms, separated by spaces."""
+
+    number: int
+    summary: str
+    terms: str
+
+
+class ItemMemory(MemoryStore):
+    """A memory of items by owner, numbered in the order of insertion. Any number of threads and processes may write.
+
+    Media data is stored once for each content, for all owners, and deleted with the last item that has it.
+
+    Args:
+        name: Name in the configuration.
+        path: The file; None is RAM.
+        kind: Number of the memory type, kept in the file's application_id.
+        what: Name of the memory type in error messages.
+        max_items: Maximum number of items for each owner; the oldest are evicted.
+        shared: Whether all users share the items.
+        now: Returns the current time.
+    """
+
+    def __init__(
+        self, name: str, *, path: Path | None, kind: int, what: str, max_items: int, shared: bool, now: Clock
+    ) -> None:
+        self.name = name
+        self._database = ItemDatabase(path, schema=Schema(what, MIGRATIONS, 3, 0), kind=kind)
+        self._max_items = max_items
+        self._shared = shared
+        self._now = now
+
+    def load(self) -> None:
+        """Open the file and read from it.
+
+        Raises:
+            MemoryStoreError: If it is of another type, or damaged. It is left unchanged.
+        """
+        self._database.rows(CHECK)
+
+    def texts_of(self, user_id: str) -> list[list[str]]:
+        return [texts_in(json.loads(document)) for _, _, document in self._database.rows(SELECT_USERS, _user(user_id))]
+
+    def delete_user(self, user_id: str) -> None:
+        """Delete the items whose texts `texts_of` returns, with their media data and vectors, also from the log."""
+        if not self._database.exists():
+            return
+        self._database.run(lambda db: _delete_user(db, user_id))
+        self._database.truncate_log()
+
+    def find_traces(self, fragments: Collection[str]) -> TraceCount:
+        return self._database.find_traces(fragments)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def since(self, owner: str, number: int) -> tuple[int, list[ItemText]]:
+        """Return how many items the owner has, and those after *number*."""
+        rows = self._database.rows(SELECT_SINCE, {"owner": owner, "last": number})
+        return (rows[0][0] if rows else 0), [ItemText(*row[1:]) for row in rows if row[1] is not None]
+
+    def terms(self, numbers: Iterable[int]) -> dict[int, list[str]]:
+        """Return the terms of items by their numbers; deleted ones are missing."""
+        rows = self._database.rows(SELECT_TERMS, {"items": list(numbers)})
+        return {number: found.split() for number, found in rows}
+
+    def _add(
+        self,
+        exchange: Interaction,
+        summary: str,
+        *,
+        snapshots: Mapping[str, Snapshot],
+        digest: str | None = None,
+        terms: Sequence[str] = (),
+    ) -> bool:
+        """Add an item durably, and return whether it is new.
+
+        The cost does not grow with the number of items: each owner's count is stored, and only evicted rows are read.
+
+        Args:
+            exchange: Has the owner and the metadata.
+            summary: The text that prompts show.
+            snapshots: The item's `input_snapshot` and `output_snapshot`.
+            digest: Hash of the content, to store it once for each owner; None stores duplicates.
+            terms: Terms of the summary, for lexical search.
+
+        Raises:
+            MemoryStoreError: If it cannot be written.
+        """
+        document = {
+            "content_summary": summary,
+            "metadata": dict(exchange.metadata_of(shared=self._shared)),
+            "timestamp": format_timestamp(self._now()),
+            # media data is stored apart
+            **{key: each.model_dump(exclude={"attachments": {"__all__": {"data"}}}) for key, each in snapshots.items()},
+        }
+        row = {
+            "owner": self._owner(exchange.scope),
+            "digest": digest,
+            "summary": summary,
+            "terms": " ".join(terms),
+            "document": json.dumps(document),  # as ASCII, which can hold half of a surrogate pair
+        }
+        media = {part.sha256: part.data for each in snapshots.values() for part in each.attachments if part.data}
+        return self._database.run(lambda db: _insert(db, row, media, self._max_items))
+
+    def _owner(self, scope: Scope | None) -> str:
+        """Return the owner of items: the user, or "" if the user is unknown or all users share the memory."""
+        return scope.user_id if scope and not self._shared else ""
+
+    def _latest(self, owner: str, count: int) -> list[MemoryItem]:
+        """Return the latest *count* items, oldest first."""
+        rows = self._database.rows(SELECT_LATEST, {"owner": owner, "count": count})
+        return [self._item(*row) for row in reversed(rows)]
+
+    def _items(self, numbers: Iterable[int]) -> dict[int, MemoryItem]:
+        """Return items by their numbers; deleted ones are missing."""
+        rows = self._database.rows(SELECT_ITEMS, {"items": list(numbers)})
+        return {row[0]: self._item(*row) for row in rows}
+
+    def _results(self, found: Iterable[tuple[MemoryItem, float | None]], reader: Scope | None) -> list[SearchResult]:
+        results = [SearchResult(item, item_source(item), score) for item, score in found]
+        return relay(results, reader) if self._shared else results
+
+    def _item(self, number: int, document: str) -> MemoryItem:
+        try:
+            item = MemoryItem.model_validate({"id": f"item_{number}", **json.loads(document)})
+        except (ValueError, TypeError) as error:
+            raise MemoryStoreError(f"{self._database.name}: item {number} cannot be read: {error}") from error
+        snapshots = {"input_snapshot": item.input_snapshot, "output_snapshot": item.output_snapshot}
+        with_media = {key: each for key, each in snapshots.items() if each and any(p.sha256 for p in each.attachments)}
+        if not with_media:
+            return item
+        rows = self._database.rows(SELECT_DATA, {"item": number})
+        data = {digest: base64.b64encode(found).decode() for digest, found in rows}
+        return item.model_copy(update={key: _with_media(each, data) for key, each in with_media.items()})
+
+
+def _insert(db: Transaction, row: Mapping[str, object], media: Mapping[str, str], max_items: int) -> bool:
+    """Insert an item with its media data, and evict the oldest; False if the owner has it already."""
+    if row["digest"] and db.row(SELECT_SAME, row):
+        return False
+    ((number, count),) = db.rows(INCREMENT_OWNER, row)
+    item = db.execute(INSERT_ITEM, {**row, "number": number}).lastrowid
+    for sha256, data in media.items():
+        db.execute(INSERT_DATA, {"sha256": sha256, "bytes": base64.b64decode(data)})
+        db.execute(INSERT_ITEM_MEDIA, {"item": item, "sha256": sha256})
+    if count > max_items:
+        oldest = db.rows(SELECT_FIRST, {"owner": number, "count": count - max_items})
+        _delete(db, number, [each[0] for each in oldest])
+    return True
+
+
+def _delete_user(db: Transaction, user_id: str) -> None:
+    items: dict[int, list[int]] = {}
+    for item, owner, _ in db.rows(SELECT_USERS, _user(user_id)):
+        items.setdefault(owner, []).append(item)
+    for owner, numbers in items.items():
+        _delete(db, owner, numbers)
+    db.execute(DELETE_OWNER, {"user_id": user_id})
+
+
+def _delete(db: Transaction, owner: int, numbers: Sequence[int]) -> None:
+    """Delete items of *owner*, their vectors, and the media data that no other item has."""
+    for part in batches(numbers):
+        items = {"items": part}
+        digests = [row[0] for row in db.rows(SELECT_ITEM_MEDIA, items)]
+        delete_vectors(db, [row[0] for row in db.rows(SELECT_SUMMARIES, items)])
+        db.execute(DELETE_ITEMS, items)
+        for unused in batches(digests):
+            db.execute(DELETE_UNUSED_DATA, {"digests": unused})
+    db.execute(DECREMENT_OWNER, {"count": len(numbers), "owner": owner})
+
+
+class ItemDatabase(MemoryDatabase):
+    """The database of items. Vectors of release 0.2 are moved, those of the newest model."""
+
+    def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
+        super()._migrate(db, has_column, is_sqlite=is_sqlite)
+        moving = Transaction(db, self, is_retry=False)
+        rows = moving.rows(SELECT_OLD_VECTORS)
+        vectors = {digest_of(row[0]): row[3] for row in rows if row[1:3] == rows[0][1:3]}
+        if rows:
+            _, name, probe, _ = rows[0]
+            insert_vectors(moving, moving.execute(INSERT_MODEL, {"name": name, "probe": probe}).lastrowid, vectors)
+        moving.execute("DELETE FROM vector")
+        moving.execute("DELETE FROM model")
+
+
+def _user(user_id: str) -> dict[str, str]:
+    return {"user_id": user_id, "author": clean(user_id)}
+
+
+def _with_media(snapshot: Snapshot, data: Mapping[str, str]) -> Snapshot:
+    parts = (part.model_copy(update={"data": data.get(part.sha256, "")}) for part in snapshot.attachments)
+    return snapshot.model_copy(update={"attachments": tuple(parts)})

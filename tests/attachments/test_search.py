@@ -1,0 +1,89 @@
+"""Search in items: similarity of words, and vectors by inner product."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from memgraph.attachments import search
+from memgraph.attachments.search import best_by_cosine, text_similarity
+from memgraph.retrieval.terms import extract_terms
+
+SENTENCES = st.lists(st.sampled_from("abcd"), max_size=12)
+DIMENSION = 8
+
+
+@given(SENTENCES, SENTENCES)
+def test_similarity_is_between_0_and_1(one: list[str], other: list[str]) -> None:
+    """It is combined with a cosine."""
+    assert 0 <= text_similarity(one, other) <= 1
+
+
+def test_equal_texts_have_similarity_1() -> None:
+    """The maximum is reached."""
+    assert text_similarity(extract_terms("We chose PostgreSQL."), extract_terms("We chose PostgreSQL.")) == 1
+
+
+def test_similarity_is_the_mean_of_shared_and_of_ordered_terms() -> None:
+    """Jaccard 3/5, and 2 of 4 terms in the same order."""
+    assert text_similarity(["tea", "milk", "sugar", "lemon"], ["sugar", "tea", "milk", "rum"]) == (3 / 5 + 2 / 4) / 2
+
+
+def test_order_counts() -> None:
+    """Only the order distinguishes payer and payee."""
+    query = extract_terms("Ada pays Grace")
+
+    same, turned = extract_terms("Ada pays Grace"), extract_terms("Grace pays Ada")
+
+    assert text_similarity(query, same) > text_similarity(query, turned)
+
+
+@pytest.fixture(params=["faiss", "numpy"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With the extra `faiss` and without."""
+    if request.param == "faiss":
+        pytest.importorskip("faiss")
+    else:
+        monkeypatch.setattr(search, "load_faiss", lambda: None)
+    return request.param
+
+
+def units(count: int, seed: int = 0) -> NDArray[np.float32]:
+    vectors = np.random.default_rng(seed).normal(size=(count, DIMENSION)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_faiss_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra, NumPy searches."""
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    search.load_faiss.cache_clear()
+
+    assert search.load_faiss() is None
+
+    search.load_faiss.cache_clear()
+
+
+@pytest.mark.parametrize("k", [1, 5, 600, 999])
+@pytest.mark.usefixtures("backend")
+def test_the_best_come_first_with_their_cosine(k: int) -> None:
+    """By inner product; installing a package must not change the results."""
+    vectors = units(600)
+
+    cosines, positions = best_by_cosine(vectors, vectors[42], k)
+
+    expected = np.argsort(-(vectors @ vectors[42]))[:k]
+    assert positions.tolist() == expected.tolist()
+    assert cosines.tolist() == pytest.approx((vectors @ vectors[42])[expected].tolist(), abs=1e-6)
+
+
+@pytest.mark.usefixtures("backend")
+def test_of_equal_vectors_the_newest_comes_first() -> None:
+    """Newer items are more relevant."""
+    _, positions = best_by_cosine(np.repeat(units(1), 3, axis=0), units(1)[0], 3)
+
+    assert positions.tolist() == [2, 1, 0]
