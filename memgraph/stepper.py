@@ -181,7 +181,7 @@ class Stepper:
             config = self._graph.update_state(position.config, wrote, as_node=position.node)
         except ValidationError as error:
             raise EditError(_describe_problems(stage, error)) from error
-        except TypeError as error:  # an integer that no checkpoint can hold
+        except (TypeError, ValueError) as error:  # an integer that no checkpoint can hold
             raise EditError(f"{stage} cannot be stored: {error}") from error
         self._history.append(replace(position, config=config, wrote=wrote))
 

@@ -38,6 +38,7 @@ LIMIT_SECONDS = 60
 CALLS: Mapping[str, Mapping[str, Value]] = {
     "editing.edit_fact": {"fact_id": lambda _: "f3", "content": str},
     "editing.find_fact": {"fact_id": str},
+    "text.ahead_at": {"unit": lambda _: "day"},
     "importers.read_deerflow": {"owner": lambda _: None},
     "importers.parse_message": {"item": lambda text: {"role": "user", "content": text}},
     "importers.read_langgraph": {"owner": lambda _: None},

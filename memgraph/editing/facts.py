@@ -157,7 +157,7 @@ def find_fact(memory: MemoryDocument, fact_id: str) -> Fact:
     if replacement := _replacement(memory, fact_id):
         hint = f"{replacement.id!r} replaced it"
     else:
-        hint = f"{len(memory.facts)} facts are known" if memory.facts else "no facts are known"
+        hint = f"known facts: {len(memory.facts)}"
     raise EditError(f"there is no fact {fact_id[:80]!r}; {hint}")
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat,
 from pydantic.alias_generators import to_camel
 
 MAX_COUNT = 2**53
-"""More is read as this: neither a checkpoint nor every reader of JSON can hold it."""
+"""More is read as half of it, so that it can still be counted up: no checkpoint and few readers of JSON hold more."""
 _CANONICAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
@@ -66,9 +66,10 @@ def read_confidence(value: object) -> object:
 
 def read_count(value: object) -> object:
     try:
-        return min(MAX_COUNT, max(0, int(cast("Any", value))))
+        count = max(0, int(cast("Any", value)))
     except (TypeError, ValueError, OverflowError):
         return 0
+    return count if count <= MAX_COUNT else MAX_COUNT // 2
 
 
 def read_ids(value: object) -> object:

@@ -93,8 +93,8 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 _WEEKDAY_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_NAME = r"(?:(mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:周|週|星期|礼拜|禮拜)([一二三四五六日天]))"
 _DAY_BEFORE = re.compile(rf"{_DAY_NAME}[\s,，]*(?:the\s)?$", re.IGNORECASE)
-_DAY_AFTER = re.compile(rf"[\s,，]*(?:a\s)?[(（]?{_DAY_NAME}", re.IGNORECASE)
-_FULL_DATE_AFTER = re.compile(r"[\s,，(（]*(\d{4}-\d\d-\d\d)(?!\d)")
+_DAY_AFTER = re.compile(rf"[\s,，]{{0,8}}(?:a\s)?[(（]?{_DAY_NAME}", re.IGNORECASE)
+_FULL_DATE_AFTER = re.compile(r"[\s,，(（]{0,8}(\d{4}-\d\d-\d\d)(?!\d)")
 SENTENCE_CHARS = 200
 """Characters before and after a date in which its tense is looked for."""
 CLEAR_DAYS = 60

@@ -82,10 +82,11 @@ def test_a_changed_fact_becomes_manual(call: ApiCall, tea: str) -> None:
 
 
 def test_an_unknown_fact_id_is_not_found(call: ApiCall, tea: str) -> None:
+    """No other fact that is spelled alike is proposed: it would be deleted by mistake."""
     response = call("PATCH", f"facts/{tea[:-1]}", if_match="*", json={"content": "x"}, user_id="ada")
 
     assert response.status_code == 404
-    assert f"did you mean '{tea}'" in response.json()["detail"]
+    assert tea not in response.json()["detail"].replace(f"'{tea[:-1]}'", "")
 
 
 def test_a_summary_is_replaced_and_removed(call: ApiCall, storage: MemoryStorage) -> None:

@@ -20,11 +20,11 @@ from datetime import UTC, datetime
 from functools import partial
 from cpu_time import growth
 from memgraph.audit import apply_fixes, audit
-from memgraph.models import Fact, Memory, Section
+from memgraph.models import Fact, MemoryDocument, Section
 
 def repair(text):
     for hostile in (text, f"The user{text}x", f"x{text}", f"The user lives in{text}x{text}."):
-        memory = Memory(facts=(Fact(content=hostile), Fact(content="Lives in Oslo.")))
+        memory = MemoryDocument(facts=(Fact(content=hostile), Fact(content="Lives in Oslo.")))
         memory = memory.with_section("work_context", Section(summary=hostile))
         apply_fixes(memory, audit(memory, datetime(2026, 1, 1, tzinfo=UTC)))
 

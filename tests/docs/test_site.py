@@ -32,6 +32,7 @@ LOADED = re.compile(
 LINKED = re.compile(r"<a\b[^>]*\shref=[\"']?([^\"'\s>]+)")
 ANCHOR = re.compile(r"\sid=[\"']?([^\"'\s>]+)")
 NO_NETWORK = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+NO_NOTICE = {"NO_MKDOCS_2_WARNING": "1"}  # of the theme about another version
 EXTERNAL = re.compile(r"(?:[a-z]+:)?//|mailto:|data:")
 
 
@@ -40,7 +41,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site. The build is strict: a warning, such as a broken link or a failed download, fails it."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    built = subprocess.run(command, cwd=ROOT, env=os.environ | NO_NETWORK, capture_output=True, text=True, check=False)
+    environment = os.environ | NO_NETWORK | NO_NOTICE
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     assert "WARNING" not in built.stderr
     return folder

@@ -92,7 +92,7 @@ def test_the_error_for_an_unknown_fact_names_no_other_fact(
     change: Callable[[MemoryDocument, str], MemoryDocument],
 ) -> None:
     """One that is spelled alike has nothing to do with it, and would be changed instead."""
-    with pytest.raises(EditError, match=r"there is no fact 'fact_0000002'; 2 facts are known$"):
+    with pytest.raises(EditError, match=r"there is no fact 'fact_0000002'; known facts: 2$"):
         change(KNOWN, "fact_0000002")
 
 
