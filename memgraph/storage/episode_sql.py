@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from memgraph.models import Episode, Scope
 from memgraph.policy import Policy
@@ -99,16 +99,15 @@ class EpisodeTable:
             counts = {"appended": appended, "removals": removals + bool(evicted), "total": total - evicted}
             self._run(execute, _UPDATE_LOG, scope, **counts)
 
-    def read(
-        self, execute: Execute, scope: Scope, known: EpisodeSnapshot[EpisodeVersion] | None
-    ) -> EpisodeSnapshot[EpisodeVersion]:
+    def read(self, execute: Execute, scope: Scope, known: EpisodeSnapshot | None) -> EpisodeSnapshot:
         """Return the episodes of *scope*; *known* itself if they did not change since it was read."""
         version = _counts(self._run(execute, _SELECT_LOG, scope))[:2]
         if known and known.version == version:
             return known
-        if known is None or known.version[1] != version[1]:
-            known = EpisodeSnapshot((0, 0), ())
-        rows = self._run(execute, _SELECT, scope, after=known.version[0]).fetchall()
+        appended, removals = cast("EpisodeVersion", known.version) if known else (0, 0)
+        if known is None or removals != version[1]:
+            known, appended = EpisodeSnapshot((0, 0), ()), 0
+        rows = self._run(execute, _SELECT, scope, after=appended).fetchall()
         parsed = (decode_episode(document) for (document,) in rows)
         return EpisodeSnapshot(version, merge_episodes(known.episodes, filter(None, parsed)))
 

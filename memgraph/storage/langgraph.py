@@ -74,7 +74,7 @@ class LangGraphStorage(MemoryStorage):
         self._store = store
         self.name = f"langgraph:{'' if store is None else type(store).__qualname__}"
         self._cache = DocumentCache()
-        self._episodes: EpisodeCache[str] = EpisodeCache()
+        self._episodes: EpisodeCache = EpisodeCache()
         if store is None:
             warn_if_unprotected()
 

@@ -61,7 +61,7 @@ def find_scope(store: BaseStore, namespace: Namespace) -> Scope | None:
     return Scope(item.value["user_id"], item.value.get("agent_name"))
 
 
-def read_episodes(store: BaseStore, scope: Scope, known: EpisodeSnapshot[str] | None) -> EpisodeSnapshot[str]:
+def read_episodes(store: BaseStore, scope: Scope, known: EpisodeSnapshot | None) -> EpisodeSnapshot:
     """Return the episodes of *scope*; *known* itself if they did not change since it was read."""
     log = _read_log(store, scope)
     if known and known.version == log.version:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from memgraph.models import Episode, MemoryDocument, Revision
     from memgraph.policy import Policy
-    from memgraph.storage.episode_sql import EpisodeVersion, Execute
+    from memgraph.storage.episode_sql import Execute
     from memgraph.storage.postgres_pool import Connection
     from memgraph.storage.traces import TraceCount
 
@@ -136,7 +136,7 @@ class PostgresStorage(MemoryStorage):
         )
         self.name = self._database.name
         self._cache = DocumentCache()
-        self._episodes: EpisodeCache[EpisodeVersion] = EpisodeCache()
+        self._episodes: EpisodeCache = EpisodeCache()
 
     def load(self, scope: Scope) -> MemoryDocument:
         return self._database.run(lambda db, _: load_with_fallback(scope, lambda each: self._read(db, each)))

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from memgraph.models import Episode, MemoryDocument, Revision
     from memgraph.policy import Policy
-    from memgraph.storage.episode_sql import EpisodeVersion
     from memgraph.storage.vector_file import VectorFile
 
 BUSY_TIMEOUT_SECONDS = 30.0
@@ -123,7 +122,7 @@ class SqliteStorage(MemoryStorage):
         self.name = f"sqlite:{self._path}"
         self._busy_timeout = busy_timeout
         self._cache = DocumentCache()
-        self._episodes: EpisodeCache[EpisodeVersion] = EpisodeCache()
+        self._episodes: EpisodeCache = EpisodeCache()
 
     @classmethod
     def from_url(cls, location: str) -> Self:

@@ -23,20 +23,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder, and a module with custom storages."""
     monkeypatch.chdir(tmp_path)
     code = """
-        from memgraph.models import Memory
+        from memgraph.models import MemoryDocument
         from memgraph.storage import MemoryStorage
 
         class Usable(MemoryStorage):
             def __init__(self, storage_path=None):
                 self.storage_path = storage_path
             def load(self, scope):
-                return Memory()
+                return MemoryDocument()
             def save(self, scope, memory):
                 return memory
 
         class Half(MemoryStorage):
             def load(self, scope):
-                return Memory()
+                return MemoryDocument()
 
         class Broken(Usable):
             def __init__(self, storage_path=None):

@@ -306,11 +306,11 @@ def test_a_closed_storage_has_no_connection(postgres: PostgresServer, storage: P
 
 FORKER = """
 import os, sys
-from memgraph.models import Memory, Scope
+from memgraph.models import MemoryDocument, Scope
 from memgraph.storage import open_storage
 
 storage, ada = open_storage(sys.argv[1]), Scope("ada")
-saved = storage.save(ada, Memory())
+saved = storage.save(ada, MemoryDocument())
 for _ in range(3):
     child = os.fork()
     if not child:
