@@ -1,0 +1,499 @@
+"""SQL over SQLAlchemy Core: one transaction, one migration, one retry and one time limit; SQLite files.
+
+Statements are texts with named parameters, the same for SQLite and PostgreSQL. A field in braces stands for what
+differs, see `Database.words`. A parameter after `IN` is a sequence, as in `id IN :ids`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sqlite3
+import threading
+import time
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import closing, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
+
+from sqlalchemy import bindparam, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+from sqlalchemy.types import NullType
+
+from memgraph.errors import MemgraphError, StorageError
+from memgraph.storage.atomic_file import create_private, locked, make_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection, CursorResult, Engine, TextClause
+T = TypeVar("T")
+Values = Mapping[str, object]
+
+IN_MEMORY = ":memory:"
+BUSY_TIMEOUT_SECONDS = 10.0
+WAL_PAGES = 4_000
+"""Pages of 4 kB in the write-ahead log before SQLite checkpoints them into the file, which delays one writer."""
+DEADLINE: ContextVar[float] = ContextVar("DEADLINE", default=math.inf)
+"""When the running transaction has to end, by time.monotonic."""
+
+_RECONNECT_SECONDS = 0.1
+_SEQUENCE = re.compile(r"\bIN :(\w+)")
+_NO_SHARED_MEMORY = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMMAP})
+
+
+class Migration(NamedTuple):
+    """A change of the tables. The one that creates a table creates its present shape; the others change older ones."""
+
+    adds: str
+    """A column, as `{p}table.column`: the change is due if the database does not have it."""
+    sql: str
+    """Statements, separated by semicolons."""
+    sqlite: str | None = None
+    """What SQLite runs instead."""
+
+
+class Schema(NamedTuple):
+    """The tables of one feature."""
+
+    part: str
+    """The feature."""
+    migrations: Sequence[Migration]
+    """In the order in which they run."""
+    sqlite_version: int
+    """Increases with each change of the tables, so that an older release refuses a file that it does not know."""
+    postgres_version: int
+
+
+class Transaction:
+    """Runs the statements of one transaction."""
+
+    def __init__(self, connection: Connection, database: Database, *, is_retry: bool) -> None:
+        self.connection = connection
+        self.is_retry = is_retry
+        """Whether the connection broke in an earlier attempt, which may have been committed unnoticed."""
+        self._compile = database.compile
+
+    def execute(self, statement: str, values: Values | Sequence[Values] | None = None) -> CursorResult[Any]:
+        """Run *statement* once, or once for each of several *values*."""
+        given = _without_empty(values) if isinstance(values, Mapping) else values
+        return self.connection.execute(self._compile(statement), given)
+
+    def rows(self, statement: str, values: Values | None = None) -> list[tuple[Any, ...]]:
+        """Run *statement* and return its rows."""
+        return [tuple(row) for row in self.execute(statement, values)]
+
+    def row(self, statement: str, values: Values | None = None) -> tuple[Any, ...] | None:
+        """Run *statement* and return its first row; None if there is none."""
+        found = self.execute(statement, values).first()
+        return None if found is None else tuple(found)
+
+
+class Database(ABC):
+    """A database that threads share, opened at first use.
+
+    If a connection is broken, for example since the server restarted, the transaction is tried once more on a new one.
+
+    Args:
+        name: Name of the database in error messages, without secrets.
+        schema: The tables.
+        error_class: Class of the errors that are raised.
+        seconds: Default limit of a transaction, which includes the wait for a connection.
+        connections: Maximum number of connections per process.
+    """
+
+    words: ClassVar[Mapping[str, str]]
+    """What stands for the fields in braces: `{p}` is the prefix of tables, `{text}`, `{id}` and `{json}` are types of
+    columns, `{lock}` and `{skip_locked}` lock rows."""
+
+    def __init__(
+        self, name: str, schema: Schema, error_class: type[MemgraphError], *, seconds: float, connections: int
+    ) -> None:
+        self.name = name
+        self._schema = schema
+        self._error_class = error_class
+        self._seconds = seconds
+        self._connections = connections
+        self._states: dict[int, _ProcessState] = {}
+        self._compiled: dict[str, TextClause] = {}
+
+    def run(
+        self,
+        operation: Callable[[Transaction], T],
+        *,
+        reads: bool = False,
+        durable: bool = True,
+        seconds: float | None = None,
+    ) -> T:
+        """Run *operation* in a transaction of its own, which writes all or nothing, and return its result.
+
+        Args:
+            operation: Runs the statements. It may be called twice, see `Transaction.is_retry`.
+            reads: Whether it writes nothing, so that SQLite need not lock out writers.
+            durable: Whether the commit survives a power cut at once. If not, in SQLite, it does together with the
+                next one that is.
+            seconds: Limit of this transaction; None is the one of the database.
+
+        Raises:
+            MemgraphError: Of the class of the database, if it is unavailable or reports an error.
+        """
+        limit = self._seconds if seconds is None else seconds
+        token = DEADLINE.set(time.monotonic() + limit)
+        try:
+            with self._wrap_errors(), self._slot(limit) as state:
+                return self._attempt(state, operation, {"reads": reads, "durable": durable})
+        finally:
+            DEADLINE.reset(token)
+
+    def compile(self, statement: str) -> TextClause:
+        """Return *statement* in the words of this database."""
+        compiled = self._compiled.get(statement)
+        if compiled is None:
+            compiled = text(statement.format_map(self.words))
+            for name in set(_SEQUENCE.findall(statement)):
+                compiled = compiled.bindparams(bindparam(name, expanding=True, type_=NullType()))
+            self._compiled[statement] = compiled
+        return compiled
+
+    def exists(self) -> bool:
+        """Whether there may be anything to read."""
+        return True
+
+    def skew(self) -> float:
+        """Return the seconds by which the server's clock is ahead; 0 if below one. Known from the first `run` on."""
+        return self._state().skew
+
+    def truncate_log(self) -> None:  # noqa: B027 - only files have a log to empty
+        """Remove deleted rows from the write-ahead log, as far as possible."""
+
+    def close(self) -> None:
+        """Close the connections; the next use opens new ones."""
+        with self._wrap_errors():
+            self._state().close()
+
+    @abstractmethod
+    def _open(self) -> Engine:
+        """Return an engine; its pool must not refer to this object, which is closed when it is dropped."""
+
+    @abstractmethod
+    def _prepare(self, engine: Engine) -> float:
+        """Migrate the tables, and return the seconds by which the server's clock is ahead."""
+
+    @abstractmethod
+    def _reason(self, error: BaseException) -> str:
+        """Return the message of an error of the database, without secrets and rows."""
+
+    def _attempt(self, state: _ProcessState, operation: Callable[[Transaction], T], options: Mapping[str, bool]) -> T:
+        is_retry = False
+        while True:
+            was_ready, is_connected = state.is_ready, False
+            try:
+                with self._engine(state).connect() as connection:
+                    is_connected = True
+                    with connection.execution_options(**options).begin():
+                        return operation(Transaction(connection, self, is_retry=is_retry))
+            except DBAPIError as error:
+                is_late = time.monotonic() + _RECONNECT_SECONDS > DEADLINE.get()
+                if is_late or not was_ready or (is_connected and (is_retry or not error.connection_invalidated)):
+                    raise
+            is_retry = is_retry or is_connected
+            if not is_connected:
+                time.sleep(_RECONNECT_SECONDS)
+
+    @contextmanager
+    def _slot(self, limit: float) -> Generator[_ProcessState]:
+        """Wait for one of the connections to be free."""
+        state = self._state()
+        if not state.free.acquire(timeout=limit):
+            raise self._error_class(f"{self.name} gave no connection within {limit:g} s")
+        try:
+            yield state
+        finally:
+            state.free.release()
+
+    def _engine(self, state: _ProcessState) -> Engine:
+        """Return the engine of this process; the first call migrates the tables."""
+        if not state.lock.acquire(timeout=max(0.0, DEADLINE.get() - time.monotonic())):
+            raise self._error_class(f"{self.name} is still being opened by another thread")
+        try:
+            if state.engine is None:
+                state.engine = self._open()
+            if not state.is_ready:
+                state.skew = self._prepare(state.engine)
+                state.is_ready = True
+            return state.engine
+        finally:
+            state.lock.release()
+
+    def _state(self) -> _ProcessState:
+        """Return the state of this process. Connections inherited by a fork are never touched: closing is use, too."""
+        state = self._states.get(os.getpid())
+        if state is None:
+            state = self._states.setdefault(os.getpid(), _ProcessState(self._connections))
+            weakref.finalize(self, state.close)
+        return state
+
+    def _migrate(self, db: Connection, has_column: Callable[[str, str], bool], *, is_sqlite: bool) -> None:
+        """Run the migrations that are due, within a transaction of the caller: the tables decide."""
+        for migration in self._schema.migrations:
+            if not has_column(*migration.adds.format_map(self.words).split(".")):
+                own = migration.sqlite if is_sqlite and migration.sqlite is not None else migration.sql
+                for statement in own.format_map(self.words).split(";"):
+                    db.exec_driver_sql(statement)
+
+    @contextmanager
+    def _wrap_errors(self) -> Generator[None]:
+        """Raise errors of the database, the operating system and lock files as the class of this database."""
+        try:
+            yield
+        except DBAPIError as error:
+            cause = error.orig or error
+            raise self._error_class(f"{self.name}: {self._reason(cause)}") from cause
+        except sqlite3.Error as error:
+            raise self._error_class(f"{self.name}: {error}") from error
+        except OSError as error:
+            raise self._error_class(f"{error.filename or self.name}: {error.strerror or error}") from error
+        except StorageError as error:
+            if issubclass(self._error_class, StorageError):
+                raise
+            raise self._error_class(str(error)) from error
+
+
+class _ProcessState:
+    """The connections of one process."""
+
+    def __init__(self, connections: int) -> None:
+        self._process = os.getpid()
+        self.lock = threading.Lock()
+        self.free = threading.BoundedSemaphore(connections)
+        self.engine: Engine | None = None
+        self.is_ready = False
+        self.skew = 0.0
+
+    def close(self) -> None:
+        """Close the connections, in the process that opened them."""
+        if os.getpid() == self._process:
+            with self.lock:
+                if self.engine:
+                    self.engine.dispose()
+                self.engine, self.is_ready = None, False
+
+
+def _without_empty(values: Values) -> Values:
+    """Return *values* with a NULL, which is in no column, in place of nothing: an empty sequence has no type."""
+    return {name: [None] if value == [] else value for name, value in values.items()}
+
+
+def make_engine(
+    url: str,
+    connect: Callable[[], object],
+    begin: Callable[[Connection], None],
+    *,
+    connections: int,
+    **options: object,
+) -> Engine:
+    """Return an engine whose transactions begin with *begin*: the connections of *connect* commit by themselves."""
+    pool = {"poolclass": QueuePool, "pool_size": connections, "max_overflow": 0}
+    engine = create_engine(url, creator=connect, hide_parameters=True, **pool, **options)
+    event.listen(engine, "begin", begin)
+    return engine
+
+
+# -- SQLite ---------------------------------------------------------------------------------------
+
+
+class SqliteDatabase(Database):
+    """A SQLite file in WAL mode, or a database in RAM.
+
+    A connection stays open, since closing the last one of a file makes SQLite remove the write-ahead log. If its file
+    was removed, a new file is made: writes to the removed one would be lost.
+
+    Args:
+        path: The file; None is a database in RAM.
+        schema: The tables.
+        error_class: Class of the errors that are raised.
+        name: Name of the database in error messages; None is the path.
+        busy_timeout: Seconds to wait for other writers.
+        secure_delete: Whether deleted rows are overwritten with zeros in the file.
+        connections: Maximum number of connections; threads take turns if there is one.
+    """
+
+    words: ClassVar[Mapping[str, str]] = {
+        "p": "",
+        "text": "TEXT",
+        "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "json": "TEXT",
+        "lock": "",
+        "skip_locked": "",
+    }
+
+    def __init__(
+        self,
+        path: Path | None,
+        schema: Schema,
+        error_class: type[MemgraphError],
+        *,
+        name: str | None = None,
+        busy_timeout: float = BUSY_TIMEOUT_SECONDS,
+        secure_delete: bool = True,
+        connections: int = 1,
+    ) -> None:
+        self.path = path
+        self._busy_timeout = busy_timeout
+        self._pragmas = {
+            "foreign_keys": "ON",
+            "wal_autocheckpoint": WAL_PAGES,
+            **({"secure_delete": "ON"} if secure_delete else {}),
+        }
+        self._file: tuple[int, int] | None = None
+        super().__init__(
+            name or str(path or "the database in RAM"),
+            schema,
+            error_class,
+            seconds=busy_timeout,
+            connections=connections if path else 1,
+        )
+
+    def run(
+        self,
+        operation: Callable[[Transaction], T],
+        *,
+        reads: bool = False,
+        durable: bool = True,
+        seconds: float | None = None,
+    ) -> T:
+        limit = self._busy_timeout if seconds is None else min(seconds, self._busy_timeout)
+        try:
+            return super().run(operation, reads=reads, durable=durable, seconds=limit)
+        except self._error_class as error:
+            cause = error.__cause__
+            if not (reads and isinstance(cause, sqlite3.Error) and cause.sqlite_errorcode in _NO_SHARED_MEMORY):
+                raise
+        return self._read_alone(operation)
+
+    def exists(self) -> bool:
+        if self.path is None:
+            return self._state().engine is not None
+        with self._wrap_errors():
+            return self.path.exists() and self.path.stat().st_size > 0
+
+    def truncate_log(self) -> None:
+        """Move the write-ahead log into the file and empty it, since deleted rows stay readable in it.
+
+        It is left as it is if another process uses it at the moment, or the disk is full.
+        """
+        if self.path is None or not self.path.exists():
+            return
+        with (
+            self._wrap_errors(),
+            closing(_connect(self.path, 0, self._pragmas)) as db,
+            suppress(sqlite3.OperationalError),
+        ):
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _engine(self, state: _ProcessState) -> Engine:
+        if self.path and state.engine and self._file != _file_id(self.path):
+            state.close()
+        return super()._engine(state)
+
+    def _open(self) -> Engine:
+        if self.path:
+            create_file(self.path)
+            self._file = _file_id(self.path)
+        return self._make_engine(self._pragmas)
+
+    def _make_engine(self, pragmas: Mapping[str, object]) -> Engine:
+        connect = partial(_connect, self.path, self._busy_timeout, pragmas)
+        return make_engine("sqlite://", connect, _begin, connections=self._connections)
+
+    def _prepare(self, engine: Engine) -> float:
+        """Migrate. SQLite ignores the busy timeout while the journal mode changes, so processes wait for a lock file.
+
+        The user_version says that nothing is missing, unless release 0.1 wrote to the file again and reset it.
+        """
+        known = self._schema.sqlite_version
+        with engine.connect() as db:
+            if self._version(db) == known:
+                return 0.0
+            with locked(self.path, self._busy_timeout) if self.path else nullcontext():
+                found = self._version(db)
+                if found > known:
+                    raise StorageError(
+                        f"{self.path} was written by a later version of memgraph (its tables are {found})"
+                    )
+                _driver(db).execute("PRAGMA journal_mode = WAL")
+                with db.begin():
+                    self._migrate(db, partial(_has_column, db), is_sqlite=True)
+                    db.exec_driver_sql(f"PRAGMA user_version = {known}")
+        return 0.0
+
+    @staticmethod
+    def _version(db: Connection) -> int:
+        return _driver(db).execute("PRAGMA user_version").fetchone()[0]
+
+    def _read_alone(self, operation: Callable[[Transaction], T]) -> T:
+        """Read although the disk is full: with the index of the log in memory, which needs the file for itself."""
+        assert self.path  # noqa: S101 - a database in RAM has no log
+        with self._wrap_errors(), locked(self.path.with_name(f"{self.path.name}-reader"), self._busy_timeout):
+            engine = self._make_engine({"locking_mode": "EXCLUSIVE"})
+            try:
+                with engine.connect().execution_options(reads=True) as db, db.begin():
+                    return operation(Transaction(db, self, is_retry=False))
+            finally:
+                engine.dispose()
+
+    def _reason(self, error: BaseException) -> str:
+        return str(error)
+
+
+def create_file(path: Path) -> None:
+    """Create an empty private file at *path*, and its folder, unless they exist."""
+    make_folder(path.parent)
+    create_private(path)
+
+
+def _connect(path: Path | None, busy_timeout: float, pragmas: Mapping[str, object]) -> sqlite3.Connection:
+    """Open a connection in autocommit mode, so that transactions begin where `_begin` begins them."""
+    db = sqlite3.connect(path or IN_MEMORY, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
+    try:
+        for name, value in pragmas.items():
+            db.execute(f"PRAGMA {name} = {value}")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _begin(db: Connection) -> None:
+    """Begin a transaction that locks out other writers from its start, unless it only reads."""
+    options = db.get_execution_options()
+    if options.get("reads"):
+        db.exec_driver_sql("BEGIN")
+        return
+    if "durable" in options:
+        _driver(db).execute(f"PRAGMA synchronous = {'FULL' if options['durable'] else 'NORMAL'}")
+    db.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _driver(db: Connection) -> sqlite3.Connection:
+    """Return the connection of the driver, which begins no transaction."""
+    return cast("sqlite3.Connection", db.connection.driver_connection)
+
+
+def _has_column(db: Connection, table: str, column: str) -> bool:
+    statement = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"
+    return db.exec_driver_sql(statement, (table, column)).first() is not None
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
