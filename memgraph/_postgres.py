@@ -85,6 +85,7 @@ class PostgresDatabase(Database):
         "text": 'text COLLATE "C"',
         "id": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         "json": "json",  # keeps the text unchanged, \u0000 included; jsonb would reorder keys and reject \u0000
+        "document": "CAST(document AS text)",
         "lock": "FOR UPDATE",
         "skip_locked": "FOR UPDATE SKIP LOCKED",
     }

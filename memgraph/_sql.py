@@ -110,7 +110,7 @@ class Database(ABC):
 
     words: ClassVar[Mapping[str, str]]
     """What stands for the fields in braces: `{p}` is the prefix of tables, `{text}`, `{id}` and `{json}` are types of
-    columns, `{lock}` and `{skip_locked}` lock rows."""
+    columns, `{document}` is the JSON in a column of that name, `{lock}` and `{skip_locked}` lock rows."""
 
     def __init__(
         self, name: str, schema: Schema, error_class: type[MemgraphError], *, seconds: float, connections: int
@@ -329,6 +329,7 @@ class SqliteDatabase(Database):
         "text": "TEXT",
         "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "json": "TEXT",
+        "document": "CAST(document AS BLOB)",
         "lock": "",
         "skip_locked": "",
     }

@@ -23,7 +23,6 @@ from memgraph.attachments.files import index
 from memgraph.background import open_outbox, sqlite_sql
 from memgraph.cli.app import app
 from memgraph.errors import MemgraphError
-from memgraph.storage import sqlite, vector_file
 from memgraph.testing import ScriptedModel, update_answer
 
 DATA = Path(__file__).parent / "data"
@@ -141,9 +140,7 @@ def requeue(urls: dict[str, str]) -> None:
 
 
 SCHEMAS = {
-    "memories": sqlite.MIGRATIONS,
     "outbox": sqlite_sql.MIGRATIONS,
-    "vectors": vector_file.MIGRATIONS,
     "index of files": index.MIGRATIONS,
 }
 
@@ -164,6 +161,22 @@ def test_migrations_may_run_again(tmp_path: Path, migrations: tuple[str, ...], v
 
     before = open_file()
     run(path, f"PRAGMA user_version = {version}")
+
+    assert open_file() == before
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_a_memory_may_be_migrated_again(urls: dict[str, str], tmp_path: Path, version: int) -> None:
+    """Release 0.1 resets the version of a file that 0.2 has written: the tables decide."""
+
+    def open_file() -> tuple[Any, ...]:
+        with open_storage(urls["memory"]) as storage:
+            found = storage.load(ADA), storage.episodes(ADA), list(storage.revisions(ADA))
+        with closing(sqlite3.connect(tmp_path / "memory.db")) as db:
+            return found, db.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
+
+    before = open_file()
+    run(tmp_path / "memory.db", f"PRAGMA user_version = {version}")
 
     assert open_file() == before
 

@@ -11,7 +11,7 @@ import pytest
 
 from memgraph import OutboxError, StorageError
 from memgraph._sqlite import Database, connect, create_file, migrate, schema_version, wrap_errors
-from memgraph.storage.sqlite import SqliteStorage
+from memgraph.storage.sql import SqliteStorage
 
 MIGRATIONS = ("CREATE TABLE note (text TEXT)", "ALTER TABLE note ADD COLUMN at REAL")
 
