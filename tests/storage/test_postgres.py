@@ -404,7 +404,7 @@ def test_without_psycopg_the_error_says_what_to_install() -> None:
     assert "pip install 'langgraph-memgraph[postgres]'" in done.stdout
 
 
-@pytest.mark.parametrize("module", ["storage.postgres_pool", "storage.postgres", "background.postgres_outbox"])
+@pytest.mark.parametrize("module", ["storage.postgres_pool", "storage.postgres", "_postgres"])
 def test_import_without_psycopg_is_an_import_error(module: str) -> None:
     """So that `pytest.importorskip` and optional imports work as with any package."""
     code = f"""
