@@ -32,7 +32,7 @@ MAX_CONNECTIONS = 4
 IDLE_SECONDS = 30
 """The server ends a transaction that does nothing for so long, as that of a machine that vanished."""
 GRACE_SECONDS = 0.2
-"""The client waits longer than the server works, since the server's error says more."""
+"""The client waits longer than the server works, since the server's error is more precise."""
 
 DEFAULTS: Mapping[str, str] = MappingProxyType(
     {

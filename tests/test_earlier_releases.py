@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from memgraph import BackgroundInvoker, MemoryDocument, Scope, build_graph, open_storage
 from memgraph._sqlite import Database
 from memgraph.attachments.files import index
-from memgraph.background import open_outbox, sqlite_sql
+from memgraph.background import open_outbox
 from memgraph.cli.app import app
 from memgraph.errors import MemgraphError
 from memgraph.testing import ScriptedModel, update_answer
@@ -140,7 +140,6 @@ def requeue(urls: dict[str, str]) -> None:
 
 
 SCHEMAS = {
-    "outbox": sqlite_sql.MIGRATIONS,
     "index of files": index.MIGRATIONS,
 }
 
@@ -177,6 +176,22 @@ def test_a_memory_may_be_migrated_again(urls: dict[str, str], tmp_path: Path, ve
 
     before = open_file()
     run(tmp_path / "memory.db", f"PRAGMA user_version = {version}")
+
+    assert open_file() == before
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_an_outbox_may_be_migrated_again(urls: dict[str, str], tmp_path: Path, version: int) -> None:
+    """As above: what is in it stays, and its tables are as before."""
+
+    def open_file() -> tuple[Any, ...]:
+        with open_outbox(urls["outbox"]) as outbox:
+            waiting = [each.key.scope for each in outbox.pending(now=0)], [each.id for each in outbox.in_review()]
+        with closing(sqlite3.connect(tmp_path / "outbox.db")) as db:
+            return waiting, db.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
+
+    before = open_file()
+    run(tmp_path / "outbox.db", f"PRAGMA user_version = {version}")
 
     assert open_file() == before
 
