@@ -32,7 +32,7 @@ MAX_CONNECTIONS = 4
 IDLE_SECONDS = 30
 """The server ends a transaction that does nothing for so long, as that of a machine that vanished."""
 GRACE_SECONDS = 0.2
-"""The client waits longer than the server works, since the server's error says more."""
+"""The client waits longer than the server works, since the server's error is more precise."""
 
 DEFAULTS: Mapping[str, str] = MappingProxyType(
     {
@@ -85,6 +85,7 @@ class PostgresDatabase(Database):
         "text": 'text COLLATE "C"',
         "id": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         "json": "json",  # keeps the text unchanged, \u0000 included; jsonb would reorder keys and reject \u0000
+        "document": "CAST(document AS text)",
         "lock": "FOR UPDATE",
         "skip_locked": "FOR UPDATE SKIP LOCKED",
     }

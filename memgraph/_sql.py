@@ -110,7 +110,7 @@ class Database(ABC):
 
     words: ClassVar[Mapping[str, str]]
     """What stands for the fields in braces: `{p}` is the prefix of tables, `{text}`, `{id}` and `{json}` are types of
-    columns, `{lock}` and `{skip_locked}` lock rows."""
+    columns, `{document}` is the JSON in a column of that name, `{lock}` and `{skip_locked}` lock rows."""
 
     def __init__(
         self, name: str, schema: Schema, error_class: type[MemgraphError], *, seconds: float, connections: int
@@ -146,7 +146,7 @@ class Database(ABC):
         limit = self._seconds if seconds is None else seconds
         token = DEADLINE.set(time.monotonic() + limit)
         try:
-            with self._wrap_errors(), self._slot(limit) as state:
+            with self.wrap_errors(), self._slot(limit) as state:
                 return self._attempt(state, operation, {"reads": reads, "durable": durable})
         finally:
             DEADLINE.reset(token)
@@ -174,7 +174,7 @@ class Database(ABC):
 
     def close(self) -> None:
         """Close the connections; the next use opens new ones."""
-        with self._wrap_errors():
+        with self.wrap_errors():
             self._state().close()
 
     @abstractmethod
@@ -192,7 +192,7 @@ class Database(ABC):
     def _attempt(self, state: _ProcessState, operation: Callable[[Transaction], T], options: Mapping[str, bool]) -> T:
         is_retry = False
         while True:
-            was_ready, is_connected = state.is_ready, False
+            is_connected = False
             try:
                 with self._engine(state).connect() as connection:
                     is_connected = True
@@ -200,7 +200,7 @@ class Database(ABC):
                         return operation(Transaction(connection, self, is_retry=is_retry))
             except DBAPIError as error:
                 is_late = time.monotonic() + _RECONNECT_SECONDS > DEADLINE.get()
-                if is_late or not was_ready or (is_connected and (is_retry or not error.connection_invalidated)):
+                if is_late or not state.is_ready or (is_connected and (is_retry or not error.connection_invalidated)):
                     raise
             is_retry = is_retry or is_connected
             if not is_connected:
@@ -248,7 +248,7 @@ class Database(ABC):
                     db.exec_driver_sql(statement)
 
     @contextmanager
-    def _wrap_errors(self) -> Generator[None]:
+    def wrap_errors(self) -> Generator[None]:
         """Raise errors of the database, the operating system and lock files as the class of this database."""
         try:
             yield
@@ -329,6 +329,7 @@ class SqliteDatabase(Database):
         "text": "TEXT",
         "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "json": "TEXT",
+        "document": "CAST(document AS BLOB)",
         "lock": "",
         "skip_locked": "",
     }
@@ -380,7 +381,7 @@ class SqliteDatabase(Database):
     def exists(self) -> bool:
         if self.path is None:
             return self._state().engine is not None
-        with self._wrap_errors():
+        with self.wrap_errors():
             return self.path.exists() and self.path.stat().st_size > 0
 
     def truncate_log(self) -> None:
@@ -391,7 +392,7 @@ class SqliteDatabase(Database):
         if self.path is None or not self.path.exists():
             return
         with (
-            self._wrap_errors(),
+            self.wrap_errors(),
             closing(_connect(self.path, 0, self._pragmas)) as db,
             suppress(sqlite3.OperationalError),
         ):
@@ -415,7 +416,7 @@ class SqliteDatabase(Database):
     def _prepare(self, engine: Engine) -> float:
         """Migrate. SQLite ignores the busy timeout while the journal mode changes, so processes wait for a lock file.
 
-        The user_version says that nothing is missing, unless release 0.1 wrote to the file again and reset it.
+        The user_version shows that nothing is missing, unless release 0.1 wrote to the file again and reset it.
         """
         known = self._schema.sqlite_version
         with engine.connect() as db:
@@ -427,7 +428,7 @@ class SqliteDatabase(Database):
                     raise StorageError(
                         f"{self.path} was written by a later version of memgraph (its tables are {found})"
                     )
-                _driver(db).execute("PRAGMA journal_mode = WAL")
+                driver_of(db).execute("PRAGMA journal_mode = WAL")
                 with db.begin():
                     self._migrate(db, partial(_has_column, db), is_sqlite=True)
                     db.exec_driver_sql(f"PRAGMA user_version = {known}")
@@ -435,12 +436,12 @@ class SqliteDatabase(Database):
 
     @staticmethod
     def _version(db: Connection) -> int:
-        return _driver(db).execute("PRAGMA user_version").fetchone()[0]
+        return driver_of(db).execute("PRAGMA user_version").fetchone()[0]
 
     def _read_alone(self, operation: Callable[[Transaction], T]) -> T:
         """Read although the disk is full: with the index of the log in memory, which needs the file for itself."""
         assert self.path  # noqa: S101 - a database in RAM has no log
-        with self._wrap_errors(), locked(self.path.with_name(f"{self.path.name}-reader"), self._busy_timeout):
+        with self.wrap_errors(), locked(self.path.with_name(f"{self.path.name}-reader"), self._busy_timeout):
             engine = self._make_engine({"locking_mode": "EXCLUSIVE"})
             try:
                 with engine.connect().execution_options(reads=True) as db, db.begin():
@@ -477,11 +478,11 @@ def _begin(db: Connection) -> None:
         db.exec_driver_sql("BEGIN")
         return
     if "durable" in options:
-        _driver(db).execute(f"PRAGMA synchronous = {'FULL' if options['durable'] else 'NORMAL'}")
+        driver_of(db).execute(f"PRAGMA synchronous = {'FULL' if options['durable'] else 'NORMAL'}")
     db.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _driver(db: Connection) -> sqlite3.Connection:
+def driver_of(db: Connection) -> sqlite3.Connection:
     """Return the connection of the driver, which begins no transaction."""
     return cast("sqlite3.Connection", db.connection.driver_connection)
 

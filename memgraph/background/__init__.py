@@ -24,10 +24,10 @@ __all__ = ["OUTBOXES", "Outbox", "open_outbox"]
 
 OUTBOXES: Mapping[str, str] = MappingProxyType(
     {
-        "memory": "memgraph.background.sqlite_outbox.InMemoryOutbox",
-        "postgres": "memgraph.background.postgres_outbox.PostgresOutbox",
-        "postgresql": "memgraph.background.postgres_outbox.PostgresOutbox",
-        "sqlite": "memgraph.background.sqlite_outbox.SqliteOutbox",
+        "memory": "memgraph.background.sql_outbox.InMemoryOutbox",
+        "postgres": "memgraph.background.sql_outbox.PostgresOutbox",
+        "postgresql": "memgraph.background.sql_outbox.PostgresOutbox",
+        "sqlite": "memgraph.background.sql_outbox.SqliteOutbox",
     }
 )
 """The class of each URL scheme, imported on first use."""
@@ -59,9 +59,9 @@ def open_outbox(url: str | Outbox | None = None, *, storage: MemoryStorage | Non
     module, _, name = OUTBOXES[scheme].rpartition(".")
     try:
         outbox_class = cast("type[Outbox]", getattr(import_module(module), name))
+        return outbox_class.from_url(location)
     except ImportError as error:  # it needs a package that is not installed, and its message names that
         raise ConfigError(str(error)) from error
-    return outbox_class.from_url(location)
 
 
 def _default_for(storage: MemoryStorage) -> str:

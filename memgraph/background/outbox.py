@@ -396,9 +396,6 @@ class Outbox(ABC):
     def close(self) -> None:  # noqa: B027 - not every outbox has connections
         """Close connections. A closed outbox is not used again."""
 
-    def after_fork(self) -> None:  # noqa: B027
-        """Reset a forked child, which must not use the parent's connections and locks."""
-
     def __enter__(self) -> Self:
         return self
 

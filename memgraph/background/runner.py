@@ -249,7 +249,6 @@ class JobRunner:
         self._stats = replace(self._stats, running=0)
         self._leased = {}
         self._submitted = {}
-        self.outbox.after_fork()
 
     # -- results --
 

@@ -24,9 +24,9 @@ STORAGES: Mapping[str, str] = MappingProxyType(
         "file": "memgraph.storage.file.FileStorage",
         "langgraph": "memgraph.storage.langgraph.LangGraphStorage",
         "memory": "memgraph.storage.memory.InMemoryStorage",
-        "postgres": "memgraph.storage.postgres.PostgresStorage",
-        "postgresql": "memgraph.storage.postgres.PostgresStorage",
-        "sqlite": "memgraph.storage.sqlite.SqliteStorage",
+        "postgres": "memgraph.storage.sql.PostgresStorage",
+        "postgresql": "memgraph.storage.sql.PostgresStorage",
+        "sqlite": "memgraph.storage.sql.SqliteStorage",
     }
 )
 """Class path of the storage for each URL scheme, imported at first use."""
@@ -73,10 +73,9 @@ def _open_url(url: str) -> MemoryStorage:
     if scheme not in STORAGES:
         raise ConfigError(f"unknown storage scheme {scheme!r}; supported are {', '.join(sorted(STORAGES))}")
     try:
-        storage_class = _import_class(STORAGES[scheme])
+        return _import_class(STORAGES[scheme]).from_url(location)
     except ImportError as error:  # it needs a package that is not installed, and its message names that
         raise ConfigError(str(error)) from error
-    return storage_class.from_url(location)
 
 
 def _open_class(dotted: str, storage_path: str | None, *, fallback: bool) -> MemoryStorage:

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -22,7 +21,6 @@ from memgraph.storage.document import repair_surrogates
 
 logger = logging.getLogger("memgraph.storage")
 
-V = TypeVar("V")
 _Key = tuple[str, str]
 
 MAX_CACHE_BYTES = 64 * 1024 * 1024
@@ -101,12 +99,14 @@ def log_kept_words(storage: str, kept_words: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EpisodeSnapshot(Generic[V]):
+class EpisodeSnapshot:
     """The episodes of one scope, as they were read."""
 
-    version: V
+    version: object
     """Differs if the stored episodes do."""
     episodes: tuple[Episode, ...]
+    unreadable: int = 0
+    """Stored lines that cannot be read as episodes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ class _Merged:
     episodes: tuple[Episode, ...]
 
 
-class EpisodeCache(Generic[V]):
+class EpisodeCache:
     """Recently read episodes, so that unchanged ones are not parsed again, and callers get the same object.
 
     A reader compares the version first, so stale episodes are never returned. The storage clears it when episodes
@@ -126,19 +126,14 @@ class EpisodeCache(Generic[V]):
     """
 
     def __init__(self, max_bytes: int = MAX_CACHE_BYTES) -> None:
-        self._snapshots: LRUCache[_Key, EpisodeSnapshot[V]] = LRUCache(
+        self._snapshots: LRUCache[_Key, EpisodeSnapshot] = LRUCache(
             max_bytes=max_bytes, size_of=lambda _, snapshot: _size(snapshot.episodes)
         )
         self._merged: LRUCache[_Key, _Merged] = LRUCache(
             max_bytes=max_bytes, size_of=lambda _, merged: _size(merged.episodes)
         )
 
-    def get(self, scope: Scope) -> EpisodeSnapshot[V] | None:
-        return self._snapshots.get(_key(scope))
-
-    def refresh(
-        self, scope: Scope, read: Callable[[EpisodeSnapshot[V] | None], EpisodeSnapshot[V]]
-    ) -> tuple[Episode, ...]:
+    def refresh(self, scope: Scope, read: Callable[[EpisodeSnapshot | None], EpisodeSnapshot]) -> tuple[Episode, ...]:
         """Return the episodes of exactly one scope, and keep what was read of them.
 
         Args:

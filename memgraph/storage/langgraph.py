@@ -3,46 +3,51 @@
 from __future__ import annotations
 
 import json
+import secrets
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from memgraph.errors import ConfigError, DamagedMemoryError, MemgraphError, StorageError
 from memgraph.models import Scope
-from memgraph.storage import langgraph_episodes, langgraph_history
-from memgraph.storage.base import MemoryStorage
-from memgraph.storage.document import (
-    DocumentCache,
-    initial_memory,
-    is_deleted,
-    is_tombstone,
-    load_with_fallback,
-    next_revision,
-    require_not_deleted,
-    tombstone,
-    was_deleted,
-)
-from memgraph.storage.episodes import EpisodeCache
-from memgraph.storage.langgraph_auth import warn_if_unprotected
-from memgraph.storage.langgraph_episodes import ROOT, namespace_of
+from memgraph.storage.backend import NOTHING, Rows, Stored
+from memgraph.storage.episodes import decode_episode, encode_episode, merge_episodes, within_limits
+from memgraph.storage.langgraph_auth import ROOT, warn_if_unprotected
 from memgraph.storage.langgraph_locks import exclusive
-from memgraph.storage.revisions import next_entry
+from memgraph.storage.log import LogStorage
+from memgraph.storage.paths import folder_name
+from memgraph.storage.revision_json import decode_revision, encode_revision
+from memgraph.storage.revisions import horizon
 from memgraph.storage.traces import TraceCount, find_in_bytes
+from memgraph.text.normalize import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 
-    from langgraph.store.base import BaseStore, Item
+    from langgraph.store.base import BaseStore, Item, PutOp
 
-    from memgraph.models import Episode, MemoryDocument, Revision
+    from memgraph.models import Episode, Revision
     from memgraph.policy import Policy
+    from memgraph.storage.backend import Change
 
-T = TypeVar("T")
+SHARED = "=shared"
+"""The label for a scope without an agent; no agent name may contain `=`."""
 KEY = "memory"
-PAGE = 100
+"""The key of the document."""
+EPISODES = "episodes"
+"""The last label of the namespace of the episodes, and the key of the item that has their version."""
+HISTORY = "history"
+"""The last label of the namespace of the revisions, and the key of the item that has the number of the first."""
+
+_PAGE = 100
+_ROW_PAGE = 500
+_MAX_EVICTED = 20
+"""How many expired revisions a save removes: more than it adds."""
+
+Namespace = tuple[str, ...]
 
 
-class LangGraphStorage(MemoryStorage):
+class LangGraphStorage(LogStorage):
     """One item per user in a LangGraph store: key `memory` in namespace `("memgraph", user, agent)`.
 
     The document is stored as a string, which every store keeps unchanged; it is not embedded and never
@@ -54,14 +59,11 @@ class LangGraphStorage(MemoryStorage):
       same memory at the same time, one overwrites the other**: learn in one process only, or use `postgresql:`
       or `sqlite:`.
 
-    Each episode is an item in namespace `("memgraph", user, agent, "episodes")`. An append reads only the items that
-    it may add; a recall after a change reads all of them. The stores of PostgreSQL and SQLite write the episodes of an
-    update together or not at all; in any other store, a process that is killed may leave some of them, and the run that
-    is repeated appends the rest.
-
-    Each revision is an item in namespace `("memgraph", user, agent, "history")`. The stores of PostgreSQL and SQLite
-    write it together with the document or not at all. In any other store, it is written first: that of a process that
-    was killed in between is not read, and the next save replaces it.
+    Each episode is an item in namespace `("memgraph", user, agent, "episodes")`, and each revision one in
+    `("memgraph", user, agent, "history")`. The stores of PostgreSQL and SQLite write a commit together or not at all
+    (one of more than 500 items that SQLite removes in parts). In any other store, the document is written last: a
+    process that is killed before may leave episodes, which the run that is repeated completes, and a revision, which is
+    not read and which the next save replaces.
 
     Calls block. The event loop of an asynchronous store must run in another thread.
 
@@ -72,9 +74,7 @@ class LangGraphStorage(MemoryStorage):
 
     def __init__(self, store: BaseStore | None = None) -> None:
         self._store = store
-        self.name = f"langgraph:{'' if store is None else type(store).__qualname__}"
-        self._cache = DocumentCache()
-        self._episodes: EpisodeCache[str] = EpisodeCache()
+        super().__init__(LangGraphBackend(store))
         if store is None:
             warn_if_unprotected()
 
@@ -91,116 +91,120 @@ class LangGraphStorage(MemoryStorage):
             raise ConfigError("langgraph: takes no name; it is the store of the running graph")
         return cls()
 
-    def load(self, scope: Scope) -> MemoryDocument:
+
+class _Log(NamedTuple):
+    """The item that shows whether the episodes changed."""
+
+    version: str = ""
+    """A random text, new after each change; empty if there never were episodes."""
+    appended: int = 0
+    """How many there ever were."""
+    total: int = 0
+
+
+class LangGraphBackend:
+    """Items in a store; see `LangGraphStorage`."""
+
+    def __init__(self, store: BaseStore | None) -> None:
+        self.name = f"langgraph:{'' if store is None else type(store).__qualname__}"
+        self._store = store
+
+    def place(self, scope: Scope) -> str:
+        return f"{self.name}, memory of {scope}"
+
+    def read(self, scope: Scope) -> Stored:
         with self._open() as store:
-            return load_with_fallback(scope, lambda each: self._read(store, each))
+            return self._read(store, scope)
 
-    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
-        def write(store: BaseStore) -> MemoryDocument:
-            stored = self._read(store, scope)
-            return self._write(store, scope, next_revision(scope, stored, memory), stored)
+    def commit(self, scope: Scope, expected: Stored | None, change: Change, *, durable: bool = True) -> bool:  # noqa: ARG002 - the store decides
+        with self._exclusive(scope) as store:
+            if expected is not None and self._read(store, scope) != expected:
+                return False
+            writes: list[PutOp] = []
+            if change.episodes or change.is_deletion:
+                writes += _episode_writes(store, scope, change)
+            if change.document is not None and change.entry is not None:
+                writes += _document_writes(store, scope, change.document, change.entry, change)
+            _write(store, writes)
+            return True
 
-        return self._locked(scope, write)
+    def remove(self, scope: Scope, ids: Collection[str]) -> int:
+        with self._exclusive(scope) as store:
+            found = [key for key, _, episode in _stored_episodes(store, scope) if episode.id in ids]
+            _write(store, _row_writes(scope, _read_log(store, scope), (), found))
+            return len(found)
 
-    def delete(self, scope: Scope) -> MemoryDocument:
-        def write(store: BaseStore) -> MemoryDocument:
-            stored = self._read(store, scope)
-            return self._write(store, scope, tombstone(stored), stored)
-
-        return self._locked(scope, write)
-
-    def append_episodes(
-        self,
-        scope: Scope,
-        episodes: Sequence[Episode],
-        policy: Policy,
-        *,
-        revision: int | None = None,
-        durable: bool = True,  # noqa: ARG002 - the store decides
-    ) -> None:
-        def append(store: BaseStore) -> None:
-            if revision is not None:
-                require_not_deleted(scope, self._read(store, scope), revision)
-            langgraph_episodes.append_episodes(store, scope, episodes, policy)
-
-        if episodes:
-            self._locked(scope, append)
-
-    def episodes(self, scope: Scope) -> tuple[Episode, ...]:
+    def rows(self, scope: Scope, after: object) -> Rows:
         with self._open() as store:
-            return self._episodes.visible(
-                scope, partial(self._read_episodes, store), was_deleted=lambda: was_deleted(self._read(store, scope))
+            version = _read_log(store, scope).version
+            is_known = not version or version == after
+            items = (
+                []
+                if is_known
+                else sorted((_count(value, "number"), str(value.get("episode"))) for _, value in _items(store, scope))
             )
+            return Rows(version, [episode for _, episode in items], is_all=version != after)
 
-    def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:
-        removed = self._locked(scope, lambda store: langgraph_episodes.remove_episodes(store, scope, ids))
-        self._episodes.clear()
-        return removed
+    def revisions(self, scope: Scope, below: int, limit: int | None) -> Iterable[str]:
+        from langgraph.store.base import GetOp
 
-    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> list[Revision]:
+        namespace, found = (*namespace_of(scope), HISTORY), list[str]()
         with self._open() as store:
-            stored = self._read(store, scope)
-            newest = stored.revision if stored else 0
-            return langgraph_history.read_revisions(store, scope, newest, limit=limit, before=before)
+            number, first = below - 1, _first(store, scope)
+            while first and number >= first and (limit is None or len(found) < limit):
+                numbers = range(number, max(first - 1, number - _PAGE), -1)
+                items = store.batch([GetOp(namespace, _key(each), refresh_ttl=False) for each in numbers])
+                found += [str(item.value.get("revision")) for item in cast("list[Item | None]", items) if item]
+                number = numbers[-1] - 1
+        return found
 
-    def scopes(self) -> Iterator[Scope]:
+    def scopes(self) -> Iterator[tuple[Scope, bytes | None]]:
         with self._open() as store:
-            found = list(self._scopes(store))
+            found = [listed for labels in _labels(store) if (listed := self._listed(store, (ROOT, *labels)))]
         yield from found
 
-    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
         """Search the items of the user. What the store keeps of deleted ones is not known here."""
         prefix, offset, found = namespace_of(Scope(user_id))[:2], 0, set[str]()
         with self._open() as store:
-            while page := store.search(prefix, limit=PAGE, offset=offset, refresh_ttl=False):
+            while page := store.search(prefix, limit=_PAGE, offset=offset, refresh_ttl=False):
                 found |= find_in_bytes(json.dumps([item.value for item in page]).encode(), fragments)
                 offset += len(page)
         return TraceCount(len(found))
 
-    def _locked(self, scope: Scope, change: Callable[[BaseStore], T]) -> T:
-        with self._open() as opened, exclusive(opened, ".".join(namespace_of(scope))) as store:
-            return change(store)
+    def vector_path(self, scope: Scope) -> None:  # noqa: ARG002 - in RAM only
+        return None
 
-    def _write(
-        self, store: BaseStore, scope: Scope, memory: MemoryDocument, known: MemoryDocument | None
-    ) -> MemoryDocument:
-        """Write *memory* over *known*, with a revision."""
-        from langgraph.store.base import PutOp
+    def check_writable(self, scope: Scope) -> None:
+        """Nothing is known."""
 
-        if is_tombstone(memory):  # first, since a process may be killed in between
-            langgraph_episodes.delete_episodes(store, scope)
-            langgraph_history.delete_history(store, scope, known.revision if known else 0)
-            self._episodes.clear()
-        stored, data = self._cache.serialize(memory, self._document_name(scope))
-        value = {"user_id": scope.user_id, "agent_name": scope.agent_name, "document": data.decode()}
-        document = PutOp(namespace_of(scope), KEY, value, index=False)
-        before = known or initial_memory(scope, lambda shared: self._read(store, shared))
-        store.batch([*langgraph_history.writes_of(store, scope, next_entry(before, stored)), document])
-        return stored
+    def close(self) -> None:
+        """The store belongs to the caller."""
 
-    def _read_episodes(self, store: BaseStore, scope: Scope) -> tuple[Episode, ...]:
-        return self._episodes.refresh(scope, partial(langgraph_episodes.read_episodes, store, scope))
-
-    def _read(self, store: BaseStore, scope: Scope) -> MemoryDocument | None:
+    def _read(self, store: BaseStore, scope: Scope) -> Stored:
         item = store.get(namespace_of(scope), KEY, refresh_ttl=False)
-        return self._decode(item, scope) if item else None
-
-    def _decode(self, item: Item, scope: Scope) -> MemoryDocument:
+        if item is None:
+            return NOTHING
         document = item.value.get("document")
         if not isinstance(document, str):
-            raise DamagedMemoryError(self._document_name(scope), "its item has no document")
-        return self._cache.decode(document.encode(), self._document_name(scope))
+            raise DamagedMemoryError(self.place(scope), "its item has no document")
+        return Stored(document.encode())
 
-    def _scopes(self, store: BaseStore) -> Iterator[Scope]:
-        for user, agent in _labels(store):
-            item = store.get((ROOT, user, agent), KEY, refresh_ttl=False)
-            if item and "user_id" in item.value:
-                scope = Scope(item.value["user_id"], item.value.get("agent_name"))
-                if not is_deleted(partial(self._decode, item, scope)):
-                    yield scope
-                    continue
-            if scope_with_episodes := langgraph_episodes.find_scope(store, (ROOT, user, agent)):
-                yield scope_with_episodes
+    def _listed(self, store: BaseStore, namespace: Namespace) -> tuple[Scope, bytes | None] | None:
+        log = store.get(namespace, EPISODES, refresh_ttl=False)
+        if log and "user_id" in log.value and _count(log.value, "total"):
+            return Scope(log.value["user_id"], log.value.get("agent_name")), None
+        item = store.get(namespace, KEY, refresh_ttl=False)
+        if item is None or "user_id" not in item.value:
+            return None
+        document = str(item.value.get("document"))
+        scope = Scope(item.value["user_id"], item.value.get("agent_name"))
+        return scope, document.encode() if '"forgotten"' in document else None
+
+    @contextmanager
+    def _exclusive(self, scope: Scope) -> Generator[BaseStore]:
+        with self._open() as opened, exclusive(opened, ".".join(namespace_of(scope))) as store:
+            yield store
 
     @contextmanager
     def _open(self) -> Generator[BaseStore]:
@@ -211,6 +215,11 @@ class LangGraphStorage(MemoryStorage):
             raise
         except Exception as error:
             raise StorageError(f"{self.name}: {type(error).__name__}: {error}") from error
+
+
+def namespace_of(scope: Scope) -> Namespace:
+    """Return labels that every store accepts: not empty, without dots."""
+    return ROOT, folder_name(scope.user_id), scope.agent_name or SHARED
 
 
 def _store_of_running_graph() -> BaseStore:
@@ -231,6 +240,122 @@ def _store_of_running_graph() -> BaseStore:
 def _labels(store: BaseStore) -> Iterator[tuple[str, str]]:
     """Yield the user and agent labels of every namespace that `namespace_of` made."""
     offset = 0
-    while page := store.list_namespaces(prefix=(ROOT,), limit=PAGE, offset=offset):
+    while page := store.list_namespaces(prefix=(ROOT,), limit=_PAGE, offset=offset):
         yield from ((labels[1], labels[2]) for labels in page if len(labels) == 3)  # noqa: PLR2004 - as namespace_of
         offset += len(page)
+
+
+def _items(store: BaseStore, scope: Scope) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the key and the value of each episode. A store may also find namespaces that only resemble the prefix."""
+    below, offset = (*namespace_of(scope), EPISODES), 0
+    while page := store.search(below, limit=_ROW_PAGE, offset=offset, refresh_ttl=False):
+        yield from ((item.key, item.value) for item in page if tuple(item.namespace) == below)
+        offset += len(page)
+
+
+def _count(value: Mapping[str, object], name: str) -> int:
+    count = value.get(name)
+    return count if isinstance(count, int) else 0
+
+
+# -- with the lock ------------------------------------------------------------------------------------
+
+
+def _write(store: BaseStore, writes: Sequence[PutOp]) -> None:
+    for start in range(0, len(writes), _ROW_PAGE):
+        store.batch(writes[start : start + _ROW_PAGE])
+
+
+def _document_writes(store: BaseStore, scope: Scope, document: bytes, entry: Revision, change: Change) -> list[PutOp]:
+    """Put the document and its revision, and remove the revisions that are evicted, or all before a deletion."""
+    from langgraph.store.base import PutOp
+
+    namespace, policy = namespace_of(scope), change.policy
+    below, first = (*namespace, HISTORY), _first(store, scope) or entry.revision
+    kept = entry.revision if change.is_deletion else _first_kept(store, below, first, entry.revision, policy)
+    is_kept = policy.max_revisions > 0
+    value = {"user_id": scope.user_id, "agent_name": scope.agent_name, "document": document.decode()}
+    return [
+        *(PutOp(below, _key(number), None) for number in range(first, kept)),
+        PutOp(below, _key(entry.revision), {"revision": encode_revision(entry)} if is_kept else None, index=False),
+        PutOp(namespace, HISTORY, {"first": kept if is_kept else entry.revision + 1}, index=False),
+        PutOp(namespace, KEY, value, index=False),
+    ]
+
+
+def _first_kept(store: BaseStore, below: Namespace, first: int, newest: int, policy: Policy) -> int:
+    """Return the number of the oldest revision that *policy* keeps, after at most _MAX_EVICTED others."""
+    allowed, kept = horizon(policy, newest), first
+    while kept < newest and kept - first < _MAX_EVICTED:
+        item = store.get(below, _key(kept), refresh_ttl=False)
+        oldest = decode_revision(str(item.value.get("revision"))) if item else None
+        if oldest and not allowed.excludes(oldest.revision, oldest.at):
+            break
+        kept += 1
+    return kept
+
+
+def _first(store: BaseStore, scope: Scope) -> int:
+    """Return the number of the first revision; 0 if there is no history."""
+    item = store.get(namespace_of(scope), HISTORY, refresh_ttl=False)
+    return _count(item.value, "first") if item else 0
+
+
+def _episode_writes(store: BaseStore, scope: Scope, change: Change) -> list[PutOp]:
+    """Put those episodes that are missing, and remove what the limits exclude, or all before a deletion."""
+    from langgraph.store.base import GetOp
+
+    log, below, given, policy = (
+        _read_log(store, scope),
+        (*namespace_of(scope), EPISODES),
+        change.episodes,
+        change.policy,
+    )
+    if change.is_deletion:
+        return _row_writes(scope, log, given, [key for key, _ in _items(store, scope)])
+    found = store.batch([GetOp(below, clean(episode.id), refresh_ttl=False) for episode in given])
+    new = [episode for episode, item in zip(given, found, strict=True) if item is None]
+    if log.total + len(new) <= policy.max_episodes and not policy.episode_days:
+        return _row_writes(scope, log, new, ())
+    stored = [(key, episode) for key, _, episode in _stored_episodes(store, scope)]
+    merged = merge_episodes(merge_episodes((), (episode for _, episode in stored)), new)
+    allowed = {episode.id for episode in within_limits(merged, policy, datetime.now(UTC))}
+    evicted = [key for key, episode in stored if episode.id not in allowed]
+    return _row_writes(scope, log, [episode for episode in new if episode.id in allowed], evicted)
+
+
+def _row_writes(scope: Scope, log: _Log, new: Sequence[Episode], removed: Collection[str]) -> list[PutOp]:
+    """Put *new* episodes, remove those with the keys *removed*, and put a new version if there are any."""
+    from langgraph.store.base import PutOp
+
+    namespace = namespace_of(scope)
+    below = (*namespace, EPISODES)
+    writes: list[PutOp] = [PutOp(below, key, None) for key in removed]
+    for number, episode in enumerate(new, log.appended + 1):
+        value = {"number": number, "episode": encode_episode(episode)}
+        writes.append(PutOp(below, clean(episode.id), value, index=False))
+    owner = {"user_id": scope.user_id, "agent_name": scope.agent_name}
+    counts = {"appended": log.appended + len(new), "total": max(0, log.total + len(new) - len(removed))}
+    if writes:
+        value = {"version": secrets.token_hex(8), **owner, **counts}
+        writes.append(PutOp(namespace, EPISODES, value, index=False))
+    return writes
+
+
+def _stored_episodes(store: BaseStore, scope: Scope) -> list[tuple[str, int, Episode]]:
+    """Return the key, the number and the episode of each item, in the order in which they were appended."""
+    decoded = (
+        (key, _count(value, "number"), decode_episode(str(value.get("episode")))) for key, value in _items(store, scope)
+    )
+    return sorted(((key, number, one) for key, number, one in decoded if one), key=lambda item: item[1])
+
+
+def _read_log(store: BaseStore, scope: Scope) -> _Log:
+    item = store.get(namespace_of(scope), EPISODES, refresh_ttl=False)
+    if item is None:
+        return _Log()
+    return _Log(str(item.value.get("version")), _count(item.value, "appended"), _count(item.value, "total"))
+
+
+def _key(revision: int) -> str:
+    return f"{revision:012d}"

@@ -7,8 +7,6 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from memgraph.storage.langgraph_episodes import ROOT
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -16,6 +14,9 @@ if TYPE_CHECKING:
     from langgraph_sdk.auth.types import Handler
 
 logger = logging.getLogger(__name__)
+
+ROOT = "memgraph"
+"""The first label of the namespaces of memories."""
 
 ACTIONS = ("put", "get", "search", "delete", "list_namespaces")
 BY_PREFIX = frozenset({"search", "list_namespaces"})

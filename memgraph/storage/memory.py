@@ -4,45 +4,33 @@ from __future__ import annotations
 
 import secrets
 import threading
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
-from typing import TYPE_CHECKING, Self
+from itertools import islice
+from typing import TYPE_CHECKING, Self, cast
 
 from memgraph.errors import ConfigError
-from memgraph.storage.base import MemoryStorage
-from memgraph.storage.document import (
-    DocumentCache,
-    is_deleted,
-    is_tombstone,
-    load_with_fallback,
-    next_revision,
-    require_not_deleted,
-    tombstone,
-    was_deleted,
-)
-from memgraph.storage.episodes import EpisodeCache, merge_episodes, storable, within_limits
-from memgraph.storage.revision_json import decode_revision, encode_revision
-from memgraph.storage.revisions import current_recording, horizon, next_entry
+from memgraph.models import Episode
+from memgraph.storage.backend import NOTHING, Rows, Stored
+from memgraph.storage.episodes import encode_episode, merge_episodes, within_limits
+from memgraph.storage.log import LogStorage
+from memgraph.storage.revision_json import encode_revision
+from memgraph.storage.revisions import horizon
 from memgraph.storage.traces import TraceCount, find_in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from memgraph.models import Episode, MemoryDocument, Revision, Scope
+    from memgraph.models import Scope
     from memgraph.policy import Policy
+    from memgraph.storage.backend import Change
 
 
-class InMemoryStorage(MemoryStorage):
+class InMemoryStorage(LogStorage):
     """One document per user in this process, lost when it ends. Stored as bytes, like a file, to behave like one."""
 
     def __init__(self) -> None:
-        self.name = f"memory:{secrets.token_hex(4)}"
-        self._lock = threading.Lock()
-        self._documents: dict[Scope, bytes] = {}
-        self._cache = DocumentCache()
-        self._stored_episodes: dict[Scope, tuple[Episode, ...]] = {}
-        self._episodes: EpisodeCache[None] = EpisodeCache()
-        self._history: dict[Scope, tuple[str, ...]] = {}
+        super().__init__(MemoryBackend())
 
     @classmethod
     def from_url(cls, location: str) -> Self:
@@ -50,88 +38,111 @@ class InMemoryStorage(MemoryStorage):
             raise ConfigError("memory: takes no name; each call opens a new, empty storage")
         return cls()
 
-    def load(self, scope: Scope) -> MemoryDocument:
-        return load_with_fallback(scope, self._read)
 
-    def save(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
+@dataclass(slots=True)
+class _Log:
+    document: Stored = NOTHING
+    episodes: dict[str, Episode] = field(default_factory=dict[str, Episode])
+    """By id, in the order in which they were appended."""
+    removals: int = 0
+    """How often any were removed."""
+    history: dict[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
+    """The time and the JSON of each revision, the oldest first."""
+
+    def keep(self, episodes: dict[str, Episode]) -> int:
+        """Replace the episodes by fewer, and return how many were removed."""
+        removed = len(self.episodes) - len(episodes)
+        if removed:
+            self.episodes, self.removals = episodes, self.removals + 1
+        return removed
+
+
+class MemoryBackend:
+    """A dictionary."""
+
+    def __init__(self) -> None:
+        self.name = f"memory:{secrets.token_hex(4)}"
+        self._lock = threading.Lock()
+        self._logs: dict[Scope, _Log] = {}
+
+    def place(self, scope: Scope) -> str:
+        return f"{self.name}, memory of {scope}"
+
+    def read(self, scope: Scope) -> Stored:
+        return self._log(scope).document
+
+    def commit(self, scope: Scope, expected: Stored | None, change: Change, *, durable: bool = True) -> bool:  # noqa: ARG002 - nothing here is
         with self._lock:
-            return self._write(scope, next_revision(scope, self._read(scope), memory))
+            log = self._logs[scope] if scope in self._logs else _Log()
+            if expected is not None and log.document != expected:
+                return False
+            self._logs[scope] = log
+            if change.is_deletion:
+                log.keep({})
+                log.history = {}
+            if change.episodes:
+                self._append(log, change.episodes, change.policy)
+            if change.document is not None:
+                log.document = Stored(change.document)
+            if entry := change.entry:
+                log.history[entry.revision] = entry.at, encode_revision(entry)
+                allowed = horizon(change.policy, entry.revision)
+                while log.history and allowed.excludes(oldest := next(iter(log.history)), log.history[oldest][0]):
+                    del log.history[oldest]
+            return True
 
-    def delete(self, scope: Scope) -> MemoryDocument:
+    def _append(self, log: _Log, episodes: Sequence[Episode], policy: Policy) -> None:
+        for episode in episodes:
+            log.episodes.setdefault(episode.id, episode)
+        if len(log.episodes) > policy.max_episodes or policy.episode_days:
+            ordered = merge_episodes((), log.episodes.values())
+            allowed = {episode.id for episode in within_limits(ordered, policy, datetime.now(UTC))}
+            log.keep({name: episode for name, episode in log.episodes.items() if name in allowed})
+
+    def remove(self, scope: Scope, ids: Collection[str]) -> int:
         with self._lock:
-            return self._write(scope, tombstone(self._read(scope)))
+            log = self._log(scope)
+            return log.keep({name: episode for name, episode in log.episodes.items() if name not in ids})
 
-    def append_episodes(
-        self,
-        scope: Scope,
-        episodes: Sequence[Episode],
-        policy: Policy,
-        *,
-        revision: int | None = None,
-        durable: bool = True,  # noqa: ARG002 - nothing here is
-    ) -> None:
+    def rows(self, scope: Scope, after: object) -> Rows:
         with self._lock:
-            if revision is not None:
-                require_not_deleted(scope, self._read(scope), revision)
-            if episodes:
-                stored = merge_episodes(self._own_episodes(scope), map(storable, episodes))
-                allowed = within_limits(stored, policy, datetime.now(UTC))
-                self._stored_episodes[scope] = stored if len(allowed) == len(stored) else tuple(allowed)
+            log = self._log(scope)
+            removals, count = cast("tuple[int, int]", after or (0, 0))
+            is_all = after is None or removals != log.removals
+            new = islice(log.episodes.values(), 0 if is_all else count, None)
+            return Rows((log.removals, len(log.episodes)), [encode_episode(each) for each in new], is_all)
 
-    def episodes(self, scope: Scope) -> tuple[Episode, ...]:
-        return self._episodes.visible(scope, self._own_episodes, was_deleted=lambda: was_deleted(self._read(scope)))
-
-    def remove_episodes(self, scope: Scope, ids: Collection[str]) -> int:
+    def revisions(self, scope: Scope, below: int, limit: int | None) -> Iterable[str]:  # noqa: ARG002 - read as needed
         with self._lock:
-            stored = self._own_episodes(scope)
-            kept = tuple(episode for episode in stored if episode.id not in ids)
-            if len(kept) < len(stored):
-                self._stored_episodes[scope] = kept
-                self._episodes.clear()
-            return len(stored) - len(kept)
+            history = self._log(scope).history.copy()
+        return (history[number][1] for number in reversed(history) if number < below)
 
-    def revisions(self, scope: Scope, *, limit: int | None = None, before: int | None = None) -> list[Revision]:
-        stored = map(decode_revision, reversed(self._history.get(scope, ())))
-        found = [entry for entry in stored if entry and (before is None or entry.revision < before)]
-        return found[:limit]
+    def scopes(self) -> Iterator[tuple[Scope, bytes | None]]:
+        for scope, log in list(self._logs.items()):
+            if log.episodes or log.document.data:
+                yield scope, None if log.episodes else log.document.data
 
-    def scopes(self) -> Iterator[Scope]:
-        for scope in {**self._documents, **self._stored_episodes}:
-            if self._own_episodes(scope) or not is_deleted(partial(self._read, scope)):
-                yield scope
-
-    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+    def find_bytes(self, user_id: str, fragments: Collection[str]) -> TraceCount:
         found = [
             text
-            for scope in {**self._documents, **self._stored_episodes, **self._history}
+            for scope, log in list(self._logs.items())
             if scope.user_id == user_id
-            for text in self._stored_texts(scope)
+            for text in (
+                (log.document.data or b"").decode(),
+                *(episode.text for episode in log.episodes.values()),
+                *(text for _, text in log.history.values()),
+            )
         ]
         return TraceCount(len(find_in_bytes("\n".join(found).encode(), fragments)))
 
-    def _stored_texts(self, scope: Scope) -> list[str]:
-        episodes = [episode.text for episode in self._own_episodes(scope)]
-        return [self._documents.get(scope, b"").decode(), *episodes, *self._history.get(scope, ())]
+    def vector_path(self, scope: Scope) -> None:  # noqa: ARG002 - in RAM only
+        return None
 
-    def _own_episodes(self, scope: Scope) -> tuple[Episode, ...]:
-        return self._stored_episodes.get(scope, ())
+    def check_writable(self, scope: Scope) -> None:
+        pass
 
-    def _read(self, scope: Scope) -> MemoryDocument | None:
-        data = self._documents.get(scope)
-        return self._cache.decode(data, self._document_name(scope)) if data else None
+    def close(self) -> None:
+        pass
 
-    def _write(self, scope: Scope, memory: MemoryDocument) -> MemoryDocument:
-        before = load_with_fallback(scope, self._read)
-        stored, data = self._cache.serialize(memory, self._document_name(scope))
-        self._append_revision(scope, next_entry(before, stored))
-        self._documents[scope] = data
-        if is_tombstone(memory):
-            self._stored_episodes.pop(scope, None)
-            self._episodes.clear()
-        return stored
-
-    def _append_revision(self, scope: Scope, entry: Revision) -> None:
-        known = () if entry.by == "delete" else self.revisions(scope)
-        allowed = horizon(current_recording().policy, entry.revision)
-        kept = [each for each in (entry, *known) if not allowed.excludes(each.revision, each.at)]
-        self._history[scope] = tuple(map(encode_revision, reversed(kept)))
+    def _log(self, scope: Scope) -> _Log:
+        return self._logs.get(scope) or _Log()

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from memgraph._sqlite import BUSY_TIMEOUT_SECONDS, connect
+from memgraph.errors import StorageError
 from memgraph.storage.atomic_file import wrap_os_errors
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ MAX_FRAGMENTS = 1_000
 TEXT_KEYS = frozenset({"content", "quote", "summary", "summaries", "text", "content_summary"})
 """The keys of documents, messages, items and proposals whose values are sentences."""
 _BLOCK = 8 * 1024 * 1024
+_BUSY_SECONDS = 10.0
 _ESCAPED = re.compile(r'[\x00-\x1f"\\\x7f\ud800-\udfff]+')
 
 SELECT_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_stat%'"
@@ -90,21 +91,23 @@ def find_in_sqlite(path: Path, fragments: Collection[str]) -> TraceCount:
     free pages, and searched again. The rows are those of others: call it after the user's rows were deleted.
 
     Raises:
-        StorageError: If the file cannot be read.
-        sqlite3.Error: If it is not a database.
+        StorageError: If the file cannot be read as a database.
     """
     if not path.exists():
         return TraceCount()
     files = [path, *(path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm", "-journal"))]
-    with closing(connect(path, busy_timeout=BUSY_TIMEOUT_SECONDS, pragmas={})) as db:
-        _truncate_log(db)
-        found = find_in_files(files, fragments)
-        in_rows = find_in_rows(db, found)
-        if found - in_rows:
-            with suppress(sqlite3.OperationalError):  # in use, or the disk is full: then the count says what is left
-                db.execute("VACUUM")
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)) as db:
             _truncate_log(db)
-            found = find_in_files(files, found)
+            found = find_in_files(files, fragments)
+            in_rows = find_in_rows(db, found)
+            if found - in_rows:
+                with suppress(sqlite3.OperationalError):  # in use, or the disk is full: the count says what is left
+                    db.execute("VACUUM")
+                _truncate_log(db)
+                found = find_in_files(files, found)
+    except sqlite3.Error as error:
+        raise StorageError(f"{path}: {error}") from error
     return TraceCount(len(found - in_rows), len(found & in_rows))
 
 

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from memgraph._sqlite import connect, create_file, migrate, schema_version, transaction, wrap_errors
 from memgraph.errors import StorageError
 from memgraph.models import Scope
 from memgraph.retrieval.vector_store import ModelIdentity, Vector
-from memgraph.storage.atomic_file import locked, remove
+from memgraph.storage.atomic_file import create_private, locked, make_folder, remove, wrap_os_errors
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -29,28 +28,28 @@ BUSY_TIMEOUT_SECONDS = 1.0
 """Seconds to wait for another process. A recall waits for it, so it is short; what is not stored is embedded again."""
 DELETE_TIMEOUT_SECONDS = 30.0
 
-MIGRATIONS = (
-    """
-    CREATE TABLE vector_model (
+CREATE_TABLES = """
+    CREATE TABLE IF NOT EXISTS vector_model (
         user_id TEXT NOT NULL,
         agent_name TEXT NOT NULL,
         name TEXT NOT NULL,
         probe BLOB NOT NULL,  -- its vector of a fixed sentence
         PRIMARY KEY (user_id, agent_name)
     );
-    CREATE TABLE text_vector (
+    CREATE TABLE IF NOT EXISTS text_vector (
         user_id TEXT NOT NULL,
         agent_name TEXT NOT NULL,
         digest TEXT NOT NULL,  -- sha256 of the text, in hex
         numbers BLOB NOT NULL,  -- float32, normalized
         PRIMARY KEY (user_id, agent_name, digest)
     )
-    """,
+"""
+VERSION = 1
+"""Increases with each change of the tables, so that an older release refuses a file that it does not know."""
+PRAGMAS = (
+    "PRAGMA synchronous = NORMAL",  # what a power cut loses is embedded again
+    "PRAGMA secure_delete = ON",  # vectors of a deleted memory must not remain in the file
 )
-PRAGMAS = {
-    "synchronous": "NORMAL",  # what a power cut loses is embedded again
-    "secure_delete": "ON",  # vectors of a deleted memory must not remain in the file
-}
 
 SELECT_MODEL = "SELECT name, probe FROM vector_model WHERE user_id = :user_id AND agent_name = :agent_name"
 REPLACE_MODEL = "INSERT OR REPLACE INTO vector_model VALUES (:user_id, :agent_name, :name, :probe)"
@@ -105,7 +104,7 @@ class VectorFile:
         rows = [self._key(digest=digest, numbers=vector.tobytes()) for digest, vector in vectors.items()]
 
         def write(db: sqlite3.Connection) -> None:
-            with transaction(db):
+            with _transaction(db):
                 # in the transaction: a deletion that comes later waits for it, and deletes what it wrote
                 if self.is_deleted():
                     return
@@ -128,7 +127,7 @@ class VectorFile:
         """
         with suppress(_DamagedFileError), self._connected(busy_timeout=DELETE_TIMEOUT_SECONDS) as db:
             if db is not None:
-                with transaction(db):
+                with _transaction(db):
                     db.execute(DELETE_VECTORS, self._key())
                     db.execute(DELETE_MODEL, self._key())
                 db.execute(TRUNCATE_LOG)
@@ -151,23 +150,35 @@ class VectorFile:
         self, *, create: bool = False, busy_timeout: float = BUSY_TIMEOUT_SECONDS
     ) -> Generator[sqlite3.Connection | None]:
         """Yield a connection; None if there is no file. A damaged file is removed, and a _DamagedFileError raised."""
-        with wrap_errors(self.path, StorageError), self._removing_damaged():
+        with wrap_os_errors(self.path), self._wrapping_errors():
             if create:
-                create_file(self.path)
+                make_folder(self.path.parent)
+                create_private(self.path)
             elif not self.path.exists():
                 yield None
                 return
-            with closing(connect(self.path, busy_timeout=busy_timeout, pragmas=PRAGMAS)) as db:
-                if schema_version(db) != len(MIGRATIONS):
-                    migrate(db, self.path, MIGRATIONS, busy_timeout=busy_timeout)
+            with closing(sqlite3.connect(self.path, timeout=busy_timeout, isolation_level=None)) as db:
+                for pragma in PRAGMAS:
+                    db.execute(pragma)
+                if _version(db) != VERSION:
+                    self._create_tables(db, busy_timeout)
                 yield db
 
+    def _create_tables(self, db: sqlite3.Connection, busy_timeout: float) -> None:
+        """Create them under a lock file: SQLite ignores the busy timeout while the journal mode changes."""
+        with locked(self.path, busy_timeout):
+            if _version(db) > VERSION:
+                raise StorageError(f"{self.path} was written by a later version of memgraph")
+            db.execute("PRAGMA journal_mode = WAL")
+            db.executescript(f"BEGIN IMMEDIATE; {CREATE_TABLES}; PRAGMA user_version = {VERSION}; COMMIT")
+
     @contextmanager
-    def _removing_damaged(self) -> Generator[None]:
+    def _wrapping_errors(self) -> Generator[None]:
+        """Raise errors of SQLite as StorageErrors, and remove a damaged file."""
         try:
             yield
-        except sqlite3.OperationalError:
-            raise
+        except sqlite3.OperationalError as error:
+            raise StorageError(f"{self.path}: {error}") from error
         except sqlite3.DatabaseError as error:
             with locked(self.path, BUSY_TIMEOUT_SECONDS):
                 for suffix in ("", "-wal", "-shm"):
@@ -176,6 +187,17 @@ class VectorFile:
 
     def _key(self, **values: str | bytes) -> dict[str, str | bytes]:
         return {"user_id": self.scope.user_id, "agent_name": self.scope.agent_name or "", **values}
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Generator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    with db:
+        yield
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return db.execute("PRAGMA user_version").fetchone()[0]
 
 
 def _decode_model(name: str, probe: bytes) -> ModelIdentity:

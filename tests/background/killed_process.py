@@ -34,7 +34,8 @@ from memgraph import (
     build_graph,
     build_upkeep_graph,
 )
-from memgraph.background.sqlite_outbox import SqliteOutbox
+from memgraph._sql import driver_of
+from memgraph.background.sql_outbox import SqliteOutbox
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.storage import atomic_file
 from memgraph.storage.file import FileStorage
@@ -75,9 +76,7 @@ class FragileOutbox(SqliteOutbox):
     def enqueue(self, *args: Any, **kwargs: Any) -> None:
         self.submissions += 1
         if self.kill_at == "in submit" and self.submissions == 2:
-            with self._durable.reading() as db:
-                assert db
-                db.set_trace_callback(die_before_submission)
+            self._database.run(lambda db: driver_of(db.connection).set_trace_callback(die_before_submission))
         super().enqueue(*args, **kwargs)
         if self.kill_at == "after submit" and self.submissions == 2:
             die()

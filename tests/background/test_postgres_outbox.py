@@ -6,28 +6,24 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 
 from memgraph.background import open_outbox
 from memgraph.background.outbox import Claim, ConversationKey
-from memgraph.background.postgres_outbox import PostgresOutbox
-from memgraph.background.postgres_sql import MIGRATIONS
 from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.sql_outbox import PostgresOutbox
 from memgraph.errors import OutboxError
 from memgraph.models import Scope
-from memgraph.storage.postgres_migrations import migrate
-from memgraph.storage.postgres_pool import parse_location
 
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
 
+    from memgraph._sql import Transaction
     from memgraph.background import Outbox
-    from memgraph.storage.postgres_pool import Connection
 
 KEY = ConversationKey(Scope("ada"), "t1")
 TIMING = DebouncePolicy(debounce=5, max_wait=10)
@@ -68,31 +64,54 @@ def test_outbox_and_memories_share_a_database(postgres_url: str, postgres: Postg
     assert postgres.execute("SELECT part FROM memgraph_schema ORDER BY part") == [("memory",), ("outbox",)]
 
 
-def test_tables_from_before_reviews_are_migrated(postgres_url: str, outbox: Outbox) -> None:
-    """Jobs that were pending at an upgrade stay pending."""
-    with psycopg.connect(**parse_location(postgres_url.removeprefix("postgresql:")), autocommit=True) as db:
-        migrate(db, "outbox", MIGRATIONS[:5])
-        db.execute(
-            "INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)"
-            " VALUES ('ada', '', 't1', false, 0, 0, 5)"
-        )
-        db.execute("INSERT INTO memgraph_submission (job_id, at, messages) VALUES (1, 0, 'said')")
+TABLES_OF_0_1 = """
+    CREATE TABLE memgraph_schema (part text PRIMARY KEY, version integer NOT NULL);
+    CREATE TABLE memgraph_job (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        user_id text COLLATE "C" NOT NULL,
+        agent_name text COLLATE "C" NOT NULL,
+        thread_id text COLLATE "C" NOT NULL,
+        aside boolean NOT NULL,
+        first_at double precision NOT NULL,
+        last_at double precision NOT NULL,
+        retry_at double precision NOT NULL DEFAULT 0,
+        due_at double precision NOT NULL,
+        tries integer NOT NULL DEFAULT 0,
+        error text NOT NULL DEFAULT '',
+        UNIQUE (user_id, agent_name, thread_id, aside)
+    );
+    CREATE INDEX memgraph_job_due ON memgraph_job (aside, due_at);
+    CREATE TABLE memgraph_submission (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        job_id bigint NOT NULL REFERENCES memgraph_job (id),
+        at double precision NOT NULL,
+        messages text NOT NULL
+    );
+    CREATE INDEX memgraph_submission_job ON memgraph_submission (job_id, number);
+    CREATE TABLE memgraph_lease (
+        user_id text COLLATE "C" NOT NULL,
+        agent_name text COLLATE "C" NOT NULL,
+        holder text NOT NULL UNIQUE,
+        until double precision NOT NULL,
+        PRIMARY KEY (user_id, agent_name)
+    );
+    CREATE TABLE memgraph_review (
+        job_id bigint PRIMARY KEY REFERENCES memgraph_job (id) ON DELETE CASCADE,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        at double precision NOT NULL,
+        held text NOT NULL,
+        decision text
+    );
+    INSERT INTO memgraph_schema VALUES ('outbox', 6);
+    INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)
+        VALUES ('ada', '', 't1', false, 0, 0, 5);
+    INSERT INTO memgraph_submission (job_id, at, messages) VALUES (1, 0, 'said')
+"""
 
-    claimed = claim_one(outbox)
 
-    assert texts(claimed) == ["said"]
-    assert outbox.hold_for_review(claimed, "proposed", now=100)
-
-
-def test_tables_from_before_storages_are_migrated(postgres_url: str, outbox: Outbox) -> None:
+def test_tables_of_release_0_1_are_migrated(postgres: PostgresServer, outbox: Outbox) -> None:
     """Whichever storage claims a pending job first owns it."""
-    with psycopg.connect(**parse_location(postgres_url.removeprefix("postgresql:")), autocommit=True) as db:
-        migrate(db, "outbox", MIGRATIONS[:6])
-        db.execute(
-            "INSERT INTO memgraph_job (user_id, agent_name, thread_id, aside, first_at, last_at, due_at)"
-            " VALUES ('ada', '', 't1', false, 0, 0, 5)"
-        )
-        db.execute("INSERT INTO memgraph_submission (job_id, at, messages) VALUES (1, 0, 'said')")
+    postgres.execute(TABLES_OF_0_1)
     mine = outbox.for_storage("mine")
 
     enqueue(mine, "new")
@@ -167,6 +186,7 @@ WORKER = """
 import sys
 from memgraph.background import open_outbox
 from memgraph.background.schedule import DebouncePolicy
+from memgraph.background.sql_outbox import PostgresOutbox
 
 with open_outbox(sys.argv[1]) as outbox:
     while claims := outbox.claim(now=100, lease_seconds=30, limit=2):
@@ -230,7 +250,7 @@ class DisconnectingOutbox(PostgresOutbox):
 
     disconnects = 1
 
-    def _upsert_job(self, db: Connection, *args: object) -> int:  # type: ignore[override]
+    def _upsert_job(self, db: Transaction, *args: object) -> int:  # type: ignore[override]
         job_id = super()._upsert_job(db, *args)  # type: ignore[arg-type]
         if self.disconnects:
             self.disconnects -= 1
@@ -249,7 +269,15 @@ def test_retried_submission_is_stored_once(postgres_url: str) -> None:
     with PostgresOutbox(postgres_url.removeprefix("postgresql:")) as outbox:
         enqueue(outbox, "kept")
         run = outbox._database.run
-        outbox._database.run = lambda act: run(lambda db, _: act(db, True))  # type: ignore[method-assign]  # noqa: FBT003
+
+        def run_again(act: Callable[[Transaction], object], **options: Any) -> object:
+            def retry(db: Transaction) -> object:
+                db.is_retry = True
+                return act(db)
+
+            return run(retry, **options)
+
+        outbox._database.run = run_again  # type: ignore[method-assign,assignment]
 
         enqueue(outbox, "kept")
         enqueue(outbox, "kept", now=1)
@@ -261,7 +289,7 @@ def test_clock_skew_is_corrected(postgres_url: str, outbox: Outbox, monkeypatch:
     """Otherwise its leases would expire before they start."""
     outbox.pending(now=0)
     real_time = time.time
-    monkeypatch.setattr("memgraph.storage.postgres_pool.time.time", lambda: real_time() - 3_600)
+    monkeypatch.setattr("memgraph._postgres.time.time", lambda: real_time() - 3_600)
     with open_outbox(postgres_url) as behind:
         enqueue(behind, now=0)
         claimed = claim_one(behind, now=100)

@@ -14,7 +14,7 @@ from memgraph.background.compute_limiter import ComputeLimiter
 from memgraph.background.drain import discard_forgotten
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.reviews import decide_review, discard_deleted, in_review
-from memgraph.background.sqlite_outbox import SqliteOutbox
+from memgraph.background.sql_outbox import SqliteOutbox
 from memgraph.errors import NotInReviewError
 from memgraph.models import Section
 from memgraph.testing import ScriptedModel, update_answer

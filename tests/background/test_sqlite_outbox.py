@@ -1,4 +1,4 @@
-"""The outbox in an SQLite file: URLs, permissions, faults and migrations."""
+"""The outbox in an SQLite file: URLs, permissions and faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memgraph import BackgroundInvoker, ConfigError, OutboxError, Scope, Setting
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import DebouncePolicy
 from memgraph.background.serialization import dump_messages
-from memgraph.background.sqlite_outbox import SqliteOutbox
+from memgraph.background.sql_outbox import SqliteOutbox
 
 KEY = ConversationKey(Scope("ada"), "t1")
 TIMING = DebouncePolicy(5, 10)
@@ -33,6 +33,11 @@ def enqueue(outbox: Any, messages: str = "[]") -> None:
 def texts(outbox: Any) -> list[str]:
     (claim,) = outbox.claim(now=100, lease_seconds=0)
     return [submission.messages for submission in claim.submissions]
+
+
+def pragma(outbox: SqliteOutbox, setting: str) -> None:
+    """Change a setting of its connection."""
+    outbox._database.run(lambda db: db.execute(f"PRAGMA {setting}"), reads=True)
 
 
 # -- location ------------------------------------------------------------------------------------
@@ -105,27 +110,16 @@ def test_files_are_private(path: Path) -> None:
     assert oct(path.parent.stat().st_mode & 0o777) == "0o700"
 
 
-def test_submission_is_durable(path: Path) -> None:
-    with SqliteOutbox(path) as outbox:
-        enqueue(outbox)
-        with outbox._durable.reading() as db:
-            assert db
-            assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-            assert db.execute("PRAGMA synchronous").fetchone() == (2,)
-
-
 # -- faults ---------------------------------------------------------------------------------------
 
 
 def test_full_disk_raises_and_loses_nothing(path: Path) -> None:
     with SqliteOutbox(path) as outbox:
         enqueue(outbox, "kept")
-        with outbox._durable.writing() as db:
-            db.execute("PRAGMA max_page_count = 1")
+        pragma(outbox, "max_page_count = 1")
         with pytest.raises(OutboxError, match=r"outbox\.db: database or disk is full"):
             enqueue(outbox, "x" * 100_000)
-        with outbox._durable.writing() as db:
-            db.execute("PRAGMA max_page_count = 100000")
+        pragma(outbox, "max_page_count = 100000")
 
         enqueue(outbox, "later")
         assert texts(outbox) == ["kept", "later"]
@@ -187,7 +181,7 @@ def test_read_only_folder_raises(path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     outbox = SqliteOutbox(path)
     with monkeypatch.context() as read_only:
-        read_only.setattr("memgraph._sqlite.create_private", refuse)
+        read_only.setattr("memgraph._sql.create_private", refuse)
         with pytest.raises(OutboxError, match=r"outbox\.db: Permission denied"):
             enqueue(outbox)
     enqueue(outbox, "later")
@@ -199,13 +193,10 @@ def test_read_only_folder_raises(path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_read_only_file_raises_until_writable(path: Path) -> None:
     with SqliteOutbox(path) as outbox:
         enqueue(outbox, "kept")
-        with outbox._durable.writing() as db:
-            db.execute("PRAGMA query_only = ON")
+        pragma(outbox, "query_only = ON")
         with pytest.raises(OutboxError, match="readonly"):
             enqueue(outbox, "lost")
-        with outbox._durable.reading() as db:
-            assert db
-            db.execute("PRAGMA query_only = OFF")
+        pragma(outbox, "query_only = OFF")
 
         assert texts(outbox) == ["kept"]
 
@@ -252,101 +243,6 @@ def test_other_file_is_rejected_and_left_unchanged(path: Path) -> None:
         enqueue(outbox)
 
     assert path.read_text() == "precious notes " * 100
-
-
-def test_file_of_a_later_version_is_rejected(path: Path) -> None:
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 99")
-
-    with SqliteOutbox(path) as outbox, pytest.raises(OutboxError, match="later version of memgraph"):
-        enqueue(outbox)
-
-
-BEFORE_REVIEW = """
-    CREATE TABLE job (
-        id INTEGER PRIMARY KEY, user_id TEXT NOT NULL, agent_name TEXT NOT NULL, thread_id TEXT NOT NULL,
-        aside INTEGER NOT NULL DEFAULT 0, first_at REAL NOT NULL, last_at REAL NOT NULL,
-        retry_at REAL NOT NULL DEFAULT 0, due_at REAL NOT NULL, tries INTEGER NOT NULL DEFAULT 0,
-        error TEXT NOT NULL DEFAULT '', UNIQUE (user_id, agent_name, thread_id, aside)
-    );
-    CREATE INDEX job_due ON job (aside, due_at);
-    CREATE TABLE submission (
-        number INTEGER PRIMARY KEY AUTOINCREMENT, job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
-        at REAL NOT NULL, messages TEXT NOT NULL
-    );
-    CREATE INDEX submission_job ON submission (job_id, at);
-    CREATE TABLE lease (
-        user_id TEXT NOT NULL, agent_name TEXT NOT NULL, holder TEXT NOT NULL UNIQUE, until REAL NOT NULL,
-        PRIMARY KEY (user_id, agent_name)
-    );
-    INSERT INTO job (user_id, agent_name, thread_id, first_at, last_at, due_at) VALUES ('ada', '', 't1', 0, 0, 5);
-    INSERT INTO submission (job_id, at, messages) VALUES (1, 0, 'said');
-    PRAGMA user_version = 1;
-"""
-
-
-def test_file_from_before_reviews_is_migrated(path: Path) -> None:
-    """Jobs that were pending at an upgrade stay pending, and can be held."""
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(BEFORE_REVIEW)
-
-    with SqliteOutbox(path) as outbox:
-        (claim,) = outbox.claim(now=100, lease_seconds=30)
-        held = outbox.hold_for_review(claim, "proposed", now=100)
-
-    assert [entry.messages for entry in claim.submissions] == ["said"]
-    assert held
-    with SqliteOutbox(path) as outbox:
-        assert [each.proposal for each in outbox.in_review()] == ["proposed"]
-
-
-ADDED_FOR_REVIEW = """
-    CREATE TABLE review (
-        job_id INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE, id TEXT NOT NULL UNIQUE, at REAL NOT NULL,
-        held TEXT NOT NULL, decision TEXT
-    );
-    INSERT INTO job (user_id, agent_name, thread_id, first_at, last_at, due_at) VALUES ('bob', '', 't1', 0, 0, 9e999);
-    INSERT INTO submission (job_id, at, messages) VALUES (2, 0, 'reviewed');
-    INSERT INTO review (job_id, id, at, held) VALUES (2, 'r1', 0, 'proposed');
-    INSERT INTO submission (job_id, at, messages) VALUES (2, 0, 'completed');
-    DELETE FROM submission WHERE messages = 'completed';
-    INSERT INTO lease (user_id, agent_name, holder, until) VALUES ('ada', '', 'holder', 200);
-    PRAGMA user_version = 2;
-"""
-
-
-def test_file_from_before_storages_is_migrated(path: Path) -> None:
-    """Its jobs, reviews and leases stay, and no submission number is used twice."""
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(BEFORE_REVIEW + ADDED_FOR_REVIEW)
-
-    with SqliteOutbox(path) as opened:
-        outbox = opened.for_storage("mine")
-        assert [(each.id, each.proposal, each.job.key.scope) for each in outbox.in_review()] == [
-            ("r1", "proposed", Scope("bob"))
-        ]
-        assert outbox.claim(now=100, lease_seconds=30) == ()
-        (claim,) = outbox.claim(now=200, lease_seconds=30)
-        enqueue(outbox, "new")
-        (job,) = outbox.pending(now=0)
-
-    assert ([entry.messages for entry in claim.submissions], claim.storage) == (["said"], "mine")
-    assert (job.first_number, job.last_number) == (1, 4)
-
-
-def test_removed_file_is_created_again(path: Path) -> None:
-    """Writes to the removed file would be lost without an error."""
-    with SqliteOutbox(path) as outbox:
-        enqueue(outbox, "gone")
-        for file in path.parent.iterdir():
-            file.unlink()
-        enqueue(outbox, "kept")
-        assert texts(outbox) == ["kept"]
-    with SqliteOutbox(path) as outbox:
-        assert texts(outbox) == ["kept"]
 
 
 def test_nothing_that_was_learned_is_readable_in_the_folder_of_the_outbox(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from langgraph.graph import START, StateGraph
 
 from memgraph import BackgroundInvoker, Context, Fact, MemoryDocument, Policy, Scope, StorageError, build_graph
 from memgraph.background.outbox import ConversationKey
-from memgraph.background.sqlite_outbox import SqliteOutbox
+from memgraph.background.sql_outbox import SqliteOutbox
 from memgraph.state import Conversation
 from memgraph.storage.memory import InMemoryStorage
 from memgraph.testing import ScriptedModel

@@ -216,6 +216,46 @@ def test_a_lost_save_changes_nothing(storage: MemoryStorage) -> None:
     assert storage.load(ADA) == saved
 
 
+def after_the_next_read(storage: MemoryStorage, act: Callable[[], object]) -> None:
+    """Let *act* happen after the next read of the document, as another writer would act."""
+    backend = storage._backend  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    read = backend.read
+
+    def read_then_act(scope: Scope) -> object:
+        found = read(scope)
+        backend.read = read
+        act()
+        return found
+
+    backend.read = read_then_act
+
+
+def test_a_save_between_read_and_write_is_a_conflict(storage: MemoryStorage) -> None:
+    after_the_next_read(storage, lambda: storage.save(ADA, KNOWN))
+
+    with pytest.raises(RevisionConflictError):
+        storage.save(ADA, MemoryDocument())
+
+    assert storage.load(ADA).facts == KNOWN.facts
+
+
+def test_a_deletion_between_read_and_write_is_a_deletion(storage: MemoryStorage) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    after_the_next_read(storage, lambda: storage.delete(ADA))
+
+    with pytest.raises(ForgottenError):
+        storage.save(ADA, loaded)
+
+
+def test_a_save_between_read_and_deletion_is_deleted_too(storage: MemoryStorage) -> None:
+    loaded = storage.save(ADA, KNOWN)
+    after_the_next_read(storage, lambda: storage.save(ADA, loaded.with_facts((Fact(content="Likes tea."),))))
+
+    deleted = storage.delete(ADA)
+
+    assert (deleted.revision, storage.load(ADA)) == (3, deleted)
+
+
 @pytest.mark.usefixtures("eager_threads")
 def test_4_threads_lose_no_update(storage: MemoryStorage) -> None:
     def learn_25(who: int) -> None:

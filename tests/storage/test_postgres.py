@@ -8,20 +8,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 
-from memgraph.errors import ConfigError, DamagedMemoryError, ForgottenError, RevisionConflictError, StorageError
+from memgraph.errors import ConfigError, DamagedMemoryError, StorageError
 from memgraph.models import Episode, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage import open_storage
-from memgraph.storage.postgres import PostgresStorage
+from memgraph.storage.sql import PostgresStorage
 
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
-
-    from memgraph.storage.postgres_pool import Connection
 
 ADA = Scope("ada")
 KNOWN = MemoryDocument(facts=(Fact(id="f", content="Works on engines."),))
@@ -106,6 +105,7 @@ def test_a_database_without_utf8_is_rejected(postgres: PostgresServer) -> None:
         storage = PostgresStorage(location_of(postgres.url).replace("/postgres", "/latin"))
         with pytest.raises(StorageError, match=r"/latin: the encoding of the database is LATIN1"):
             storage.load(ADA)
+        storage.close()
     finally:
         postgres.execute("DROP DATABASE latin")
 
@@ -167,45 +167,6 @@ def test_a_damaged_document_is_an_error_and_left_unchanged(
     assert list(storage.scopes()) == [ADA]
 
 
-# -- races ----------------------------------------------------------------------------------------
-
-
-class Slow(PostgresStorage):
-    """Calls one of *others* after each read, as another writer would act."""
-
-    others: tuple[Callable[[], object], ...] = ()
-
-    def _read(self, db: Connection, scope: Scope) -> MemoryDocument | None:
-        found = super()._read(db, scope)
-        if self.others:
-            now, *self.others = self.others
-            now()
-        return found
-
-
-@pytest.fixture
-def slow(postgres_url: str) -> Iterator[Slow]:
-    with Slow(location_of(postgres_url)) as opened:
-        yield opened
-
-
-def test_a_save_between_read_and_write_is_a_conflict(storage: PostgresStorage, slow: Slow) -> None:
-    slow.others = (lambda: storage.save(ADA, KNOWN),)
-
-    with pytest.raises(RevisionConflictError):
-        slow.save(ADA, MemoryDocument())
-
-    assert storage.load(ADA).facts == KNOWN.facts
-
-
-def test_a_deletion_between_read_and_write_is_a_deletion(storage: PostgresStorage, slow: Slow) -> None:
-    loaded = storage.save(ADA, KNOWN)
-    slow.others = (lambda: storage.delete(ADA),)
-
-    with pytest.raises(ForgottenError):
-        slow.save(ADA, loaded)
-
-
 # -- the server comes and goes --------------------------------------------------------------------
 
 
@@ -252,33 +213,39 @@ def test_a_wrong_address_fails_immediately() -> None:
     assert "secret" not in str(caught.value)
 
 
-class Cut(PostgresStorage):
-    """Loses its connection right after a save, before the confirmation."""
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Breaks the connection of the next commit, right before its confirmation."""
 
-    cuts = 1
+    def cut_next() -> None:
+        commit = psycopg.Connection.commit
 
-    def _write(
-        self, db: Connection, scope: Scope, memory: MemoryDocument, known: MemoryDocument | None
-    ) -> MemoryDocument | None:
-        written = super()._write(db, scope, memory, known)
-        if self.cuts:
-            self.cuts -= 1
-            db.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-        return written
+        def commit_and_break(db: psycopg.Connection[Any]) -> None:
+            monkeypatch.setattr(psycopg.Connection, "commit", commit)
+            commit(db)
+            db.close()
+            raise psycopg.OperationalError("the connection was cut")
 
+        monkeypatch.setattr(psycopg.Connection, "commit", commit_and_break)
 
-def test_a_save_whose_confirmation_was_lost_happens_once(postgres: PostgresServer) -> None:
-    with Cut(location_of(postgres.url)) as storage:
-        saved = storage.save(ADA, KNOWN)
-
-        assert saved == storage.load(ADA) == KNOWN.model_copy(update={"revision": 1})
+    return cut_next
 
 
-def test_so_does_a_save_that_replaces_a_document(postgres: PostgresServer, storage: PostgresStorage) -> None:
+def test_a_save_whose_confirmation_was_lost_happens_once(storage: PostgresStorage, cut: Callable[[], None]) -> None:
+    storage.load(ADA)
+    cut()
+
+    saved = storage.save(ADA, KNOWN)
+
+    assert saved == storage.load(ADA) == KNOWN.model_copy(update={"revision": 1})
+    assert len(storage.revisions(ADA)) == 1
+
+
+def test_so_does_a_save_that_replaces_a_document(storage: PostgresStorage, cut: Callable[[], None]) -> None:
     known = storage.save(ADA, storage.delete(ADA))
+    cut()
 
-    with Cut(location_of(postgres.url)) as cut:
-        assert cut.save(ADA, known.with_facts(KNOWN.facts)) == storage.load(ADA)
+    assert storage.save(ADA, known.with_facts(KNOWN.facts)) == storage.load(ADA)
 
 
 def test_waiting_for_a_free_connection_times_out(postgres: PostgresServer) -> None:
@@ -286,7 +253,7 @@ def test_waiting_for_a_free_connection_times_out(postgres: PostgresServer) -> No
         retry(lambda: storage.save(ADA, KNOWN))
 
         with pytest.raises(StorageError, match=r"no connection within 0\.1 s"):
-            storage._database.run(lambda _db, _again: storage.load(ADA))
+            storage._backend._database.run(lambda _: storage.load(ADA))  # pyright: ignore[reportAttributeAccessIssue]
 
         assert retry(lambda: storage.load(ADA)).facts == KNOWN.facts
 
@@ -404,14 +371,13 @@ def test_without_psycopg_the_error_says_what_to_install() -> None:
     assert "pip install 'langgraph-memgraph[postgres]'" in done.stdout
 
 
-@pytest.mark.parametrize("module", ["storage.postgres_pool", "storage.postgres", "background.postgres_outbox"])
-def test_import_without_psycopg_is_an_import_error(module: str) -> None:
+def test_import_without_psycopg_is_an_import_error() -> None:
     """So that `pytest.importorskip` and optional imports work as with any package."""
-    code = f"""
+    code = """
 import sys
 sys.modules["psycopg"] = None
 try:
-    import memgraph.{module}
+    import memgraph._postgres
 except ImportError as error:
     print(error)
 """

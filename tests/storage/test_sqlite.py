@@ -14,9 +14,8 @@ import pytest
 from memgraph.errors import DamagedMemoryError, StorageError
 from memgraph.models import ChangeOrigin, Episode, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
-from memgraph.storage import sqlite as sqlite_storage
 from memgraph.storage.revisions import recorded_as
-from memgraph.storage.sqlite import SqliteStorage
+from memgraph.storage.sql import SqliteStorage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,14 +115,21 @@ def test_a_check_for_writability_finds_an_unwritable_folder(tmp_path: Path, path
 
 
 def test_a_check_for_writability_finds_a_read_only_database(
-    storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
+    storage: SqliteStorage, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite's own switch, since root may write anything."""
     storage.save(ADA, KNOWN)
-    monkeypatch.setattr(sqlite_storage, "PRAGMAS", {"query_only": "ON"})
+    connect = sqlite3.connect
+
+    def connect_for_queries(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        db = connect(*arguments, **options)
+        db.execute("PRAGMA query_only = ON")
+        return db
+
+    monkeypatch.setattr(sqlite3, "connect", connect_for_queries)
 
     with pytest.raises(StorageError, match=r"memory\.db: attempt to write a readonly database"):
-        storage.check_writable(ADA)
+        SqliteStorage(path).check_writable(ADA)
 
 
 def test_a_failed_write_is_an_error(storage: SqliteStorage, path: Path) -> None:
@@ -184,6 +190,7 @@ def test_removed_text_is_overwritten_in_the_file(
 def test_a_file_from_before_episodes_is_upgraded(storage: SqliteStorage, path: Path) -> None:
     """Its memories stay; only reading it is enough."""
     saved = storage.save(ADA, KNOWN)
+    storage.close()
     execute(path, "DROP TABLE episode")
     execute(path, "DROP TABLE episode_log")
     execute(path, "DROP TABLE revision")
@@ -199,6 +206,7 @@ def test_a_file_from_before_episodes_is_upgraded(storage: SqliteStorage, path: P
 def test_a_file_of_a_later_version_is_left_unchanged(storage: SqliteStorage, path: Path) -> None:
     """It may have columns and rules that this version does not know."""
     saved = storage.save(ADA, KNOWN)
+    storage.close()
     execute(path, "PRAGMA user_version = 99")
     before = path.read_bytes()
 
@@ -233,30 +241,30 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_memories_are_read_while_the_disk_is_full(small_disk: Path) -> None:
     """What was saved is there, and a failed save changes nothing."""
-    storage = SqliteStorage(small_disk / "memory.db")
-    saved = storage.save(ADA, KNOWN)
-    fill(small_disk / "filler")
-    large = saved.with_facts(tuple(Fact(content="x" * 1_000) for _ in range(100)))
+    with SqliteStorage(small_disk / "memory.db") as storage:
+        saved = storage.save(ADA, KNOWN)
+        fill(small_disk / "filler")
+        large = saved.with_facts(tuple(Fact(content="x" * 1_000) for _ in range(100)))
 
-    for _ in range(2):
-        assert storage.load(ADA) == SqliteStorage(small_disk / "memory.db").load(ADA) == saved
-        assert list(storage.scopes()) == [ADA]
-        with pytest.raises(StorageError):
-            storage.save(ADA, large)
+        for _ in range(2):
+            assert storage.load(ADA) == saved
+            assert list(storage.scopes()) == [ADA]
+            with pytest.raises(StorageError):
+                storage.save(ADA, large)
 
-    (small_disk / "filler").unlink()
-    assert storage.save(ADA, large).revision == saved.revision + 1
+        (small_disk / "filler").unlink()
+        assert storage.save(ADA, large).revision == saved.revision + 1
 
 
 def test_a_memory_whose_first_save_found_a_full_disk_is_empty(small_disk: Path) -> None:
     """The file exists, but nothing could be written to it."""
-    storage = SqliteStorage(small_disk / "memory.db")
     fill(small_disk / "filler")
-    with pytest.raises(StorageError):
-        storage.save(ADA, KNOWN)
+    with SqliteStorage(small_disk / "memory.db") as storage:
+        with pytest.raises(StorageError):
+            storage.save(ADA, KNOWN)
 
-    assert storage.load(ADA) == MemoryDocument()
-    assert list(storage.scopes()) == []
+        assert storage.load(ADA) == MemoryDocument()
+        assert list(storage.scopes()) == []
 
 
 def test_memories_are_read_without_shared_memory(
@@ -264,17 +272,22 @@ def test_memories_are_read_without_shared_memory(
 ) -> None:
     """SQLite's error on a full disk; connections that need no shared memory work."""
     saved = storage.save(ADA, KNOWN)
+    storage.close()
     modes: list[str] = []
 
-    class FullDisk(sqlite3.Connection):
+    class Cursor(sqlite3.Cursor):
         def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
-            (mode,) = super().execute("PRAGMA locking_mode").fetchone()
-            if mode == "normal" and "PRAGMA locking_mode" not in sql:
+            (mode,) = self.connection.execute("PRAGMA locking_mode").fetchone()
+            if mode == "normal":
                 error = sqlite3.OperationalError("disk I/O error")
                 error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
                 raise error
             modes.append(mode)
             return super().execute(sql, *values)
+
+    class FullDisk(sqlite3.Connection):
+        def cursor(self, *_: Any) -> sqlite3.Cursor:  # pyright: ignore[reportIncompatibleMethodOverride]
+            return Cursor(self)
 
     monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=FullDisk))
 

@@ -1,4 +1,4 @@
-"""The file `episodes.jsonl`: readable, editable, and never damaged by a killed process."""
+"""The files `episodes.jsonl` and `history.jsonl`: readable, editable, and never damaged by a killed process."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from memgraph.errors import StorageError
-from memgraph.models import Episode, Scope
+from memgraph.models import ChangeOrigin, Episode, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
-from memgraph.storage import atomic_file, episode_file, open_storage
+from memgraph.storage import atomic_file, file, json_lines, log, open_storage
 from memgraph.storage.file import FileStorage
+from memgraph.storage.revisions import recorded_as
 
 ADA = Scope("ada")
 POLICY = Policy()
@@ -29,8 +30,13 @@ def said(text: str) -> Episode:
 
 
 @pytest.fixture
-def storage(tmp_path: Path) -> FileStorage:
-    storage = FileStorage(tmp_path)
+def empty(tmp_path: Path) -> FileStorage:
+    return FileStorage(tmp_path)
+
+
+@pytest.fixture
+def storage(empty: FileStorage) -> FileStorage:
+    storage = empty
     storage.append_episodes(ADA, [said("e1"), said("e2")], POLICY)
     return storage
 
@@ -142,8 +148,8 @@ def test_an_id_that_occurs_twice_is_read_once(path: Path, storage: FileStorage) 
 def test_only_what_was_appended_is_parsed(storage: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     storage.episodes(ADA)
     parsed: list[bytes] = []
-    decode = episode_file.decode_episode
-    monkeypatch.setattr(episode_file, "decode_episode", lambda data: (parsed.append(data), decode(data))[1])
+    decode = log.decode_episode
+    monkeypatch.setattr(log, "decode_episode", lambda data: (parsed.append(data), decode(data))[1])
 
     storage.append_episodes(ADA, [said("e3")], POLICY)
 
@@ -157,21 +163,9 @@ def test_an_append_parses_no_stored_episode(storage: FileStorage, monkeypatch: p
     def fail(_: bytes) -> None:
         raise AssertionError("it was parsed")
 
-    monkeypatch.setattr(episode_file, "decode_episode", fail)
+    monkeypatch.setattr(json_lines, "decode_episode", fail)
 
     storage.append_episodes(ADA, [said("e3")], POLICY)
-
-
-def test_a_file_that_nothing_else_wrote_to_is_not_read_for_an_append(
-    storage: FileStorage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(episode_file, "read", None)
-    storage.append_episodes(ADA, [said("e3")], POLICY)
-    monkeypatch.undo()
-
-    storage.append_episodes(ADA, [said("e3"), said("e4")], POLICY)
-
-    assert ids(storage) == ["e1", "e2", "e3", "e4"]
 
 
 def test_what_another_process_appended_is_not_appended_again(tmp_path: Path, storage: FileStorage, path: Path) -> None:
@@ -180,14 +174,6 @@ def test_what_another_process_appended_is_not_appended_again(tmp_path: Path, sto
     storage.append_episodes(ADA, [said("e3"), said("e4")], POLICY)
 
     assert [json.loads(line)["id"] for line in path.read_bytes().splitlines()] == ["e1", "e2", "e3", "e4"]
-
-
-def test_a_deletion_removes_the_known_ids(storage: FileStorage) -> None:
-    """A cache of what users said does not outlive its deletion."""
-    known = len(storage._episode_ids)
-    storage.delete(ADA)
-
-    assert (known, len(storage._episode_ids)) == (1, 0)
 
 
 def test_a_full_disk_leaves_the_old_file(path: Path, storage: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +229,7 @@ def test_an_append_makes_durable_what_was_appended_without(
 
 APPENDER = """
 import sys
-from memgraph.models import Episode, Scope
+from memgraph.models import ChangeOrigin, Episode, Fact, MemoryDocument, Scope
 from memgraph.policy import Policy
 from memgraph.storage import open_storage
 
@@ -276,3 +262,146 @@ def test_a_writer_killed_at_any_moment_loses_nothing_that_it_reported(tmp_path: 
     assert set(reported) <= set(found)
     assert len(found) == len(set(found))
     assert len(found) <= len(reported) + 5 * 3
+
+
+# -- history: the document decides which revisions count -------------------------------------------
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    return tmp_path / "users" / "ada" / "history.jsonl"
+
+
+def learn(storage: FileStorage, content: str) -> MemoryDocument:
+    memory = storage.load(ADA)
+    return storage.save(ADA, memory.with_facts((*memory.facts, Fact(content=content))))
+
+
+def added(storage: FileStorage) -> list[tuple[int, list[str]]]:
+    return [
+        (entry.revision, [change.after.content for change in entry.changes.facts if change.after])
+        for entry in storage.revisions(ADA)
+    ]
+
+
+def test_a_revision_that_the_document_never_reached_is_ignored_and_replaced(
+    empty: FileStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the process was killed after it appended the revision."""
+    learn(empty, "one")
+
+    def fail(*_: object, **__: object) -> bool:
+        raise StorageError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(file, "compare_and_replace", fail)
+        with pytest.raises(StorageError):
+            learn(empty, "lost")
+
+    assert added(empty) == [(1, ["one"])]
+    learn(empty, "two")
+    assert added(empty) == [(2, ["two"]), (1, ["one"])]
+
+
+def test_a_torn_line_of_a_revision_is_replaced(empty: FileStorage, history: Path) -> None:
+    learn(empty, "one")
+    whole = history.read_bytes()
+    history.write_bytes(whole + b'{"revision":2,"at":"2026-')
+
+    assert added(empty) == [(1, ["one"])]
+    learn(empty, "two")
+    assert added(empty) == [(2, ["two"]), (1, ["one"])]
+    assert history.read_bytes().startswith(whole)
+
+
+def test_a_save_that_meets_an_edit_leaves_no_revision(
+    empty: FileStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The edit gets the number that the save would have had."""
+    memory = learn(empty, "one")
+    document = Path(empty.location(ADA))
+    edited = document.read_bytes().replace(b'"one"', b'"edited"')
+
+    def edit_first(*arguments: object, **options: object) -> bool:
+        document.write_bytes(edited)
+        return atomic_file.compare_and_replace(*arguments, **options)  # pyright: ignore[reportArgumentType]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(file, "compare_and_replace", edit_first)
+        with pytest.raises(StorageError):
+            empty.save(ADA, memory.with_facts(()))
+
+    assert [fact.content for fact in empty.load(ADA).facts] == ["edited"]
+    assert added(empty) == [(2, ["edited"]), (1, ["one"])]
+
+
+def test_a_manual_edit_is_a_revision_by_a_person(empty: FileStorage) -> None:
+    with recorded_as(ChangeOrigin(by="update"), Policy()):
+        learn(empty, "one")
+    document = Path(empty.location(ADA))
+    document.write_bytes(document.read_bytes().replace(b'"one"', b'"edited"'))
+
+    latest = empty.revisions(ADA)[0]
+
+    assert (latest.revision, latest.by) == (2, "person")
+    (change,) = latest.changes.facts
+    assert change.before
+    assert change.after
+    assert (change.before.content, change.after.content) == ("one", "edited")
+
+
+def test_a_manual_edit_starts_no_history(empty: FileStorage, history: Path) -> None:
+    """A load does not know whether one is to be kept."""
+    with recorded_as(ChangeOrigin(), Policy(max_revisions=0)):
+        learn(empty, "one")
+    document = Path(empty.location(ADA))
+    document.write_bytes(document.read_bytes().replace(b'"one"', b'"edited"'))
+
+    empty.load(ADA)
+
+    assert not history.exists()
+
+
+def test_a_document_without_a_history_gets_one_with_the_next_save(empty: FileStorage, history: Path) -> None:
+    """Earlier versions kept none."""
+    learn(empty, "one")
+    history.unlink()
+
+    learn(empty, "two")
+
+    assert added(empty) == [(2, ["two"])]
+
+
+def test_lines_that_are_no_revisions_are_kept_but_not_used(empty: FileStorage, history: Path) -> None:
+    learn(empty, "one")
+    history.write_bytes(b"\nnote\n" + history.read_bytes() + b"[]\n\xff\n")
+
+    learn(empty, "two")
+
+    assert added(empty) == [(2, ["two"]), (1, ["one"])]
+    assert history.read_bytes().startswith(b"\nnote\n")
+
+
+def test_revisions_longer_than_a_block_are_read(empty: FileStorage) -> None:
+    contents = [str(number) * size for number, size in enumerate((1, 70_000, 200_000, 1))]
+    for content in contents:
+        learn(empty, content)
+
+    assert [entry[1][0] for entry in added(empty)] == contents[::-1]
+
+
+def test_the_file_is_rarely_rewritten_to_evict_revisions(empty: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An eviction removes a twentieth more than it must."""
+    rewrites: list[Path] = []
+
+    def count(path: Path, data: bytes) -> None:
+        rewrites.append(path)
+        atomic_file.replace(path, data)
+
+    monkeypatch.setattr(json_lines, "replace", count)
+    with recorded_as(ChangeOrigin(), Policy(max_revisions=40)):
+        for number in range(50):
+            learn(empty, str(number))
+
+    assert 1 <= len(rewrites) <= 4
+    assert added(empty)[-1][0] in {11, 12, 13}

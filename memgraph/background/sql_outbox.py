@@ -1,0 +1,857 @@
+"""The outbox in a SQL database: a SQLite file, PostgreSQL, or RAM. One set of statements for all.
+
+Transactions lock rows in one order, so that they cannot deadlock: pending job, dead letter, lease, review.
+The column `aside` marks dead letters, `tries` counts failed attempts, `holder` is the id of a lease, `held` a proposal.
+"""
+
+# ruff: noqa: S608 - statements are assembled from constants of this module
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from memgraph._sql import BUSY_TIMEOUT_SECONDS, Migration, Schema, SqliteDatabase, driver_of
+from memgraph.background.outbox import (
+    Claim,
+    ConversationKey,
+    HeldJob,
+    Job,
+    Outbox,
+    PendingSubmissions,
+    ReviewDecision,
+    Submission,
+    UserTexts,
+)
+from memgraph.background.schedule import CLOCK_TOLERANCE_SECONDS, MAX_DELAY_SECONDS, NEVER
+from memgraph.errors import ConfigError, OutboxError
+from memgraph.models import Scope
+from memgraph.storage.paths import absolute, default_folder, path_of_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from pathlib import Path
+
+    from memgraph._sql import Database, Transaction
+    from memgraph.background.schedule import DebouncePolicy
+    from memgraph.storage.traces import TraceCount
+
+T = TypeVar("T")
+Params = dict[str, Any]
+
+FILE = "outbox.db"
+SUBMIT_SECONDS = 2.0
+"""A submission to PostgreSQL that takes longer fails: an agent waits for it."""
+
+# -- tables ---------------------------------------------------------------------------------------
+
+# '' is no agent or no thread: NULLs are never equal, so a unique index ignores them
+_JOB = """(
+        id {id},
+        user_id {text} NOT NULL,
+        agent_name {text} NOT NULL,
+        thread_id {text} NOT NULL,
+        aside boolean NOT NULL DEFAULT FALSE,
+        first_at double precision NOT NULL,
+        last_at double precision NOT NULL,
+        retry_at double precision NOT NULL DEFAULT 0,
+        due_at double precision NOT NULL,
+        tries integer NOT NULL DEFAULT 0,
+        error text NOT NULL DEFAULT '',
+        storage {text} NOT NULL DEFAULT '',
+        UNIQUE (user_id, agent_name, thread_id, aside, storage)
+    )"""
+_SUBMISSION = """(
+        number {{id}},
+        job_id bigint NOT NULL REFERENCES {{p}}{job} (id) ON DELETE CASCADE,
+        at double precision NOT NULL,
+        messages text NOT NULL
+    )"""
+_REVIEW = """(
+        job_id bigint PRIMARY KEY REFERENCES {{p}}{job} (id) ON DELETE CASCADE,
+        id {{text}} NOT NULL UNIQUE,
+        at double precision NOT NULL,
+        held text NOT NULL,
+        decision text
+    )"""
+_LEASE = """(
+        storage {text} NOT NULL DEFAULT '',
+        user_id {text} NOT NULL,
+        agent_name {text} NOT NULL,
+        holder text NOT NULL UNIQUE,
+        until double precision NOT NULL,
+        PRIMARY KEY (user_id, agent_name, storage)
+    )"""
+_INDEXES = """
+    CREATE INDEX {p}job_due ON {p}job (aside, due_at);
+    CREATE INDEX {p}submission_job ON {p}submission (job_id, number)
+"""
+# SQLite cannot change a UNIQUE constraint. The children are copied before their parent is dropped, which would
+# delete their rows; a renamed table is renamed in REFERENCES and in sqlite_sequence, too.
+_REBUILD = f"""
+    CREATE TABLE new_job {_JOB};
+    INSERT INTO new_job
+        SELECT id, user_id, agent_name, thread_id, aside, first_at, last_at, retry_at, due_at, tries, error, ''
+        FROM job;
+    CREATE TABLE new_submission {_SUBMISSION.format(job="new_job")};
+    INSERT INTO new_submission SELECT number, job_id, at, messages FROM submission;
+    DELETE FROM sqlite_sequence WHERE name = 'new_submission';
+    INSERT INTO sqlite_sequence (name, seq) SELECT 'new_submission', seq FROM sqlite_sequence WHERE name = 'submission';
+    CREATE TABLE new_review {_REVIEW.format(job="new_job")};
+    INSERT INTO new_review SELECT job_id, id, at, held, decision FROM review;
+    CREATE TABLE new_lease {_LEASE};
+    INSERT INTO new_lease SELECT '', user_id, agent_name, holder, until FROM lease;
+    DROP TABLE review;
+    DROP TABLE submission;
+    DROP TABLE lease;
+    DROP TABLE job;
+    ALTER TABLE new_job RENAME TO job;
+    ALTER TABLE new_submission RENAME TO submission;
+    ALTER TABLE new_review RENAME TO review;
+    ALTER TABLE new_lease RENAME TO lease;
+    {_INDEXES}
+"""
+SCHEMA = Schema(
+    "outbox",
+    (
+        Migration(
+            "{p}job.id",
+            f"""
+            CREATE TABLE {{p}}job {_JOB};
+            CREATE TABLE {{p}}submission {_SUBMISSION.format(job="job")};
+            CREATE TABLE {{p}}review {_REVIEW.format(job="job")};
+            CREATE TABLE {{p}}lease {_LEASE};
+            {_INDEXES}
+            """,
+        ),
+        Migration(
+            "{p}job.storage",  # since 0.2
+            """
+            ALTER TABLE {p}job
+                ADD COLUMN storage {text} NOT NULL DEFAULT '',
+                DROP CONSTRAINT memgraph_job_user_id_agent_name_thread_id_aside_key,
+                ADD UNIQUE (user_id, agent_name, thread_id, aside, storage);
+            ALTER TABLE {p}lease
+                ADD COLUMN storage {text} NOT NULL DEFAULT '',
+                DROP CONSTRAINT memgraph_lease_pkey,
+                ADD PRIMARY KEY (user_id, agent_name, storage)
+            """,
+            sqlite=_REBUILD,
+        ),
+        Migration(
+            "{p}submission.forgotten",
+            "ALTER TABLE {p}submission ADD COLUMN forgotten boolean NOT NULL DEFAULT FALSE",
+        ),
+        Migration("{p}lease.since", "ALTER TABLE {p}lease ADD COLUMN since double precision NOT NULL DEFAULT 0"),
+        Migration(
+            "{p}deletion.at",
+            """
+            CREATE TABLE {p}deletion (
+                storage {text} NOT NULL,
+                user_id {text} NOT NULL,
+                agent_name {text} NOT NULL,
+                at text NOT NULL,
+                PRIMARY KEY (user_id, agent_name, storage)
+            )
+            """,
+        ),
+    ),
+    sqlite_version=4,
+    postgres_version=11,
+)
+
+# -- conditions -----------------------------------------------------------------------------------
+
+_OF_KEY = "user_id = :user_id AND agent_name = :agent_name AND thread_id = :thread_id"
+_IS_OURS = "(CAST(:storage AS TEXT) IS NULL OR storage IN (:storage, ''))"  # see Outbox.storage
+_MATCHES_SCOPE = f"""
+    {_IS_OURS} AND (CAST(:user_id AS TEXT) IS NULL OR (user_id = :user_id AND agent_name = :agent_name))
+    AND (CAST(:thread_id AS TEXT) IS NULL OR thread_id = :thread_id)
+"""
+_IS_HELD = f"until > :now AND since <= :now + {CLOCK_TOLERANCE_SECONDS}"
+_IS_IMPOSSIBLE = f"due_at > :now + {MAX_DELAY_SECONDS} AND due_at < :never"  # if the clock has gone back
+_UNDER_LEASE = f"""
+    EXISTS (
+        SELECT 1 FROM {{p}}lease AS lease
+        WHERE lease.user_id = job.user_id AND lease.agent_name = job.agent_name
+        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND {_IS_HELD}
+    )
+"""
+_IS_USERS = f"user_id = :user_id AND {_IS_OURS}"
+_JOB_OF_SUBMISSION = "{p}submission AS submission JOIN {p}job AS job ON job.id = job_id"
+_JOB_FIELDS = """
+    job.id, user_id, agent_name, thread_id, count(*), min(number), max(number), first_at, last_at, due_at, tries, error,
+    storage
+"""
+
+# -- jobs -----------------------------------------------------------------------------------------
+
+LOCK_JOB = f"""
+    SELECT id, first_at, due_at, retry_at FROM {{p}}job
+    WHERE {_OF_KEY} AND aside = :aside AND storage = :storage {{lock}}
+"""
+FIND_JOB = f"""
+    SELECT id FROM {{p}}job WHERE {_OF_KEY} AND aside = FALSE AND storage IN (:storage, '')
+    ORDER BY storage DESC LIMIT 1
+"""
+# changes nothing if the storage has a job of its own in that conversation: then the old one stays without a name
+ADOPT_JOB = f"""
+    UPDATE {{p}}job SET storage = :storage
+    WHERE {_OF_KEY} AND aside = FALSE AND storage = '' AND NOT EXISTS (
+        SELECT 1 FROM {{p}}job WHERE {_OF_KEY} AND aside = FALSE AND storage = :storage
+    )
+"""
+LOCK_CLAIMED = "SELECT 1 FROM {p}job WHERE id = :id {lock}"
+COUNT_PENDING = """
+    SELECT count(*), count(*) FILTER (WHERE user_id = :user_id) FROM {p}job WHERE aside = FALSE AND due_at < :never
+"""
+INSERT_JOB = """
+    INSERT INTO {p}job (user_id, agent_name, thread_id, storage, aside, first_at, last_at, due_at)
+    VALUES (:user_id, :agent_name, :thread_id, :storage, :aside, :at, :at, :due)
+    ON CONFLICT DO NOTHING RETURNING id
+"""
+UPDATE_DUE = "UPDATE {p}job SET last_at = :at, due_at = :due WHERE id = :id"
+RESET_JOB = """
+    UPDATE {p}job SET first_at = :first, last_at = :last, due_at = :due, retry_at = 0, tries = 0, error = ''
+    WHERE id = :id
+"""
+UPDATE_SPAN = "UPDATE {p}job SET first_at = :first, last_at = :last WHERE id = :id"
+MARK_FAILED = "UPDATE {p}job SET tries = tries + 1, error = :error, retry_at = :at, due_at = :at WHERE id = :id"
+UPDATE_DEAD_LETTER = """
+    UPDATE {p}job SET first_at = :first, last_at = :last, tries = :tries, error = :error WHERE id = :id
+"""
+DELETE_JOBS = "DELETE FROM {p}job WHERE id IN :ids"
+SELECT_DEAD_LETTERS = f"""
+    SELECT user_id, agent_name, thread_id, storage FROM {{p}}job WHERE aside = TRUE AND {_MATCHES_SCOPE} ORDER BY id
+"""
+EXPEDITE = f"""
+    UPDATE {{p}}job SET due_at = :now
+    WHERE id IN (
+        SELECT id FROM {{p}}job
+        WHERE aside = FALSE AND due_at > :now AND due_at < :never AND {_MATCHES_SCOPE} ORDER BY id {{lock}}
+    )
+"""
+LIST_JOBS = f"""
+    SELECT {_JOB_FIELDS}, aside = FALSE AND {_UNDER_LEASE} FROM {_JOB_OF_SUBMISSION}
+    WHERE aside = :aside AND due_at < :never AND {_IS_OURS} GROUP BY job.id ORDER BY due_at, job.id
+"""
+LOCK_USER_JOBS = f"SELECT id FROM {{p}}job WHERE {_IS_USERS} ORDER BY aside, id {{lock}}"
+SELECT_USER_MESSAGES = f"SELECT messages FROM {_JOB_OF_SUBMISSION} WHERE {_IS_USERS} ORDER BY number"
+SELECT_USER_REVIEWS = f"""
+    SELECT held FROM {{p}}review AS review JOIN {{p}}job AS job ON job.id = job_id WHERE {_IS_USERS} ORDER BY review.at
+"""
+DELETE_USER_LEASES = f"DELETE FROM {{p}}lease WHERE {_IS_USERS}"
+
+# -- submissions ----------------------------------------------------------------------------------
+
+INSERT_SUBMISSION = "INSERT INTO {p}submission (job_id, at, messages) VALUES (:id, :at, :messages)"
+FIND_SUBMISSION = "SELECT 1 FROM {p}submission WHERE job_id = :id AND at = :at AND messages = :messages"
+SELECT_STORAGE = "SELECT storage FROM {p}job WHERE id = :id"
+SELECT_SUBMISSIONS = "SELECT number, at, messages, forgotten FROM {p}submission WHERE job_id = :id ORDER BY number"
+# forgotten only if all of them are, since those that are not were merged
+REPLACE_SUBMISSION = """
+    UPDATE {p}submission SET at = :at, messages = :messages, forgotten = NOT EXISTS (
+        SELECT 1 FROM {p}submission WHERE job_id = :id AND number IN :numbers AND forgotten = FALSE
+    )
+    WHERE job_id = :id AND number = :number
+"""
+DELETE_SUBMISSIONS = "DELETE FROM {p}submission WHERE job_id IN :ids"
+DELETE_CLAIMED = "DELETE FROM {p}submission WHERE job_id = :id AND number IN :numbers"
+MOVE_CLAIMED = "UPDATE {p}submission SET job_id = :dead_letter_id WHERE job_id = :id AND number IN :numbers"
+MOVE_SUBMISSIONS = "UPDATE {p}submission SET job_id = :to WHERE job_id = :id"
+SELECT_SPAN = "SELECT min(at), max(at) FROM {p}submission WHERE job_id = :id"
+
+# -- deletions ------------------------------------------------------------------------------------
+
+LOCK_JOBS = f"SELECT 1 FROM {{p}}job WHERE {_MATCHES_SCOPE} ORDER BY aside, id {{lock}}"
+FORGET_SUBMISSIONS = f"""
+    UPDATE {{p}}submission SET forgotten = TRUE
+    WHERE job_id IN (SELECT id FROM {{p}}job WHERE {_MATCHES_SCOPE}) RETURNING number
+"""
+INSERT_DELETION = """
+    INSERT INTO {p}deletion (storage, user_id, agent_name, at)
+    VALUES (coalesce(CAST(:storage AS TEXT), ''), :user_id, :agent_name, :at)
+    ON CONFLICT (user_id, agent_name, storage) DO UPDATE SET at = excluded.at
+"""
+COUNT_JOBS = f"SELECT count(*) FROM {{p}}job WHERE {_MATCHES_SCOPE}"
+SELECT_DELETION = """
+    SELECT at FROM {p}deletion WHERE user_id = :user_id AND agent_name = :agent_name AND storage = :storage
+"""
+
+# -- reviews --------------------------------------------------------------------------------------
+
+INSERT_REVIEW = """
+    INSERT INTO {p}review (job_id, id, at, held) VALUES (:job_id, :id, :at, :held)
+    ON CONFLICT (job_id) DO UPDATE SET id = excluded.id, at = excluded.at, held = excluded.held, decision = NULL
+"""
+MARK_IN_REVIEW = "UPDATE {p}job SET due_at = :never, retry_at = :never, tries = 0, error = '' WHERE id = :job_id"
+LOCK_REVIEWED_JOB = "SELECT 1 FROM {p}job WHERE id = (SELECT job_id FROM {p}review WHERE id = :id) {lock}"
+UPDATE_DECISION = "UPDATE {p}review SET decision = :decision WHERE id = :id AND decision IS NULL RETURNING job_id"
+FIND_DECISION = "SELECT 1 FROM {p}review WHERE id = :id AND decision = :decision"
+MARK_DUE = "UPDATE {p}job SET due_at = :now, retry_at = 0 WHERE id IN :ids"
+SELECT_DECISION = "SELECT at, held, decision FROM {p}review WHERE job_id = :id AND decision IS NOT NULL"
+LIST_IN_REVIEW = f"""
+    SELECT {_JOB_FIELDS}, FALSE, review.id, review.at, held
+    FROM {{p}}job AS job
+    JOIN {{p}}submission AS submission ON submission.job_id = job.id
+    JOIN {{p}}review AS review ON review.job_id = job.id
+    WHERE decision IS NULL AND {_IS_OURS} GROUP BY job.id, review.job_id ORDER BY review.at, job.id
+"""
+LOCK_JOBS_IN_REVIEW = (
+    f"SELECT id FROM {{p}}job WHERE aside = FALSE AND due_at = :never AND {_MATCHES_SCOPE} ORDER BY id {{lock}}"
+)
+DELETE_REVIEWS = "DELETE FROM {p}review WHERE job_id IN :ids"
+MOVE_REVIEW = """
+    UPDATE {p}review SET job_id = :to
+    WHERE job_id = :id AND NOT EXISTS (SELECT 1 FROM {p}review WHERE job_id = :to)
+"""
+
+# -- leases ---------------------------------------------------------------------------------------
+
+# a job that another worker is claiming is skipped, not waited for
+SELECT_DUE, SELECT_IMPOSSIBLE = (
+    f"""
+    SELECT id, user_id, agent_name, thread_id, tries, storage FROM {{p}}job AS job
+    WHERE aside = FALSE AND {is_due} AND {_MATCHES_SCOPE} AND NOT {_UNDER_LEASE}
+    ORDER BY due_at, id LIMIT 1 {{skip_locked}}
+    """
+    for is_due in ("due_at <= :now", _IS_IMPOSSIBLE)
+)
+# returns nothing if another job of this scope was claimed since SELECT_DUE
+TAKE_LEASE = f"""
+    INSERT INTO {{p}}lease AS lease (user_id, agent_name, storage, holder, since, until)
+    VALUES (:user_id, :agent_name, :storage, :holder, :now, :until)
+    ON CONFLICT (user_id, agent_name, storage)
+    DO UPDATE SET holder = excluded.holder, since = excluded.since, until = excluded.until
+    WHERE NOT (lease.until > :now AND lease.since <= :now + {CLOCK_TOLERANCE_SECONDS})
+    RETURNING holder
+"""
+LOCK_LEASE = "SELECT 1 FROM {p}lease WHERE holder = :lease {lock}"
+RENEW_LEASES = "UPDATE {p}lease SET since = :now, until = :until WHERE holder IN :holders RETURNING holder"
+END_LEASE = "DELETE FROM {p}lease WHERE holder = :lease"
+NEXT_DUE = f"""
+    SELECT min(due) FROM (
+        SELECT min(due_at) AS due FROM {{p}}job AS job WHERE aside = FALSE AND {_IS_OURS} AND NOT {_UNDER_LEASE}
+        UNION ALL
+        SELECT CAST(:now AS double precision) AS due WHERE EXISTS (
+            SELECT 1 FROM {{p}}job AS job
+            WHERE aside = FALSE AND {_IS_IMPOSSIBLE} AND {_IS_OURS} AND NOT {_UNDER_LEASE}
+        )
+        UNION ALL
+        SELECT min(CASE WHEN due_at > until THEN due_at ELSE until END)
+        FROM {{p}}lease AS lease JOIN {{p}}job AS job USING (user_id, agent_name)
+        WHERE aside = FALSE AND (CAST(:storage AS TEXT) IS NULL OR job.storage IN (:storage, ''))
+        AND (lease.storage = job.storage OR '' IN (lease.storage, job.storage)) AND {_IS_HELD}
+    ) AS next
+"""
+
+
+class SqlOutbox(Outbox):
+    """Each step is a transaction and locks the job that it changes; workers that claim jobs skip locked ones.
+
+    Times are stored in the server's time: if the local clock is off by a second or more, they are converted.
+    """
+
+    _database: Database
+    _submit_seconds: float | None = None
+
+    # -- submitting --
+
+    def enqueue(
+        self, key: ConversationKey, messages: str, *, now: float, timing: DebouncePolicy, max_jobs: int
+    ) -> None:
+        def put(db: Transaction) -> None:
+            at = self._to_server_time(now)
+            row = {"id": self._upsert_job(db, key, at, timing, max_jobs), "at": at, "messages": messages}
+            if not (db.is_retry and db.row(FIND_SUBMISSION, row)):
+                db.execute(INSERT_SUBMISSION, row)
+
+        self._database.run(put, seconds=self._submit_seconds)
+
+    def _upsert_job(
+        self, db: Transaction, key: ConversationKey, now: float, timing: DebouncePolicy, max_jobs: int
+    ) -> int:
+        """Lock the job of *key*, or insert it, set when it is due after a submission now, and return its id."""
+        job_key = _key_params(key, self.storage or "")
+        _adopt_job(db, job_key)
+        found = _lock_job(db, job_key)
+        if found is None:
+            pending, of_user = _one(db.row(COUNT_PENDING, {"user_id": key.scope.user_id, "never": NEVER}))
+            self.check_capacity(pending, of_user, max_jobs)
+            job_id = _insert_job(db, job_key, at=now, due=timing.due(now, now))
+            return job_id if job_id is not None else self._upsert_job(db, key, now, timing, max_jobs)
+        job_id, first_at, due_at, retry_at = found
+        due = timing.next_due(first_at, now, due_at, retry_at)
+        db.execute(UPDATE_DUE, {"id": job_id, "at": now, "due": due})
+        return job_id
+
+    # -- running --
+
+    def claim(
+        self,
+        *,
+        now: float,
+        lease_seconds: float,
+        limit: int = 1,
+        scope: Scope | None = None,
+        thread_id: str | None = None,
+    ) -> tuple[Claim, ...]:
+        claims, params = list[Claim](), _scope_params(self.storage, scope, thread_id)
+        while len(claims) < limit:
+            # one per transaction: while it holds an uncommitted lease it must not wait for another row
+            found = self._quick(lambda db: _claim_next(db, self._to_server_time(now), lease_seconds, params))
+            if found is None:
+                break
+            decided = found.decided and replace(found.decided, at=self._to_local_time(found.decided.at))
+            claims.append(replace(found, submissions=self._with_local_times(found.submissions), decided=decided))
+        return tuple(claims)
+
+    def renew(self, leases: Collection[str], *, now: float, lease_seconds: float) -> frozenset[str]:
+        def renew(db: Transaction) -> frozenset[str]:
+            at = self._to_server_time(now)
+            row = {"holders": list(leases), "now": at, "until": at + lease_seconds}
+            return frozenset(holder for (holder,) in db.rows(RENEW_LEASES, row))
+
+        return self._quick(renew)
+
+    def replace_submissions(self, claim: Claim, messages: str) -> Claim | None:
+        first, *others = claim.submissions
+        merged = Submission(first.number, claim.submissions[-1].at, messages)
+
+        def rewrite(db: Transaction) -> Claim | None:
+            db.execute(LOCK_CLAIMED, {"id": claim.job_id})
+            if db.row(LOCK_LEASE, {"lease": claim.lease_id}) is None:
+                return None
+            at = self._to_server_time(merged.at)
+            db.execute(
+                REPLACE_SUBMISSION, {**_claim_params(claim), "number": merged.number, "at": at, "messages": messages}
+            )
+            db.execute(DELETE_CLAIMED, {"id": claim.job_id, "numbers": [each.number for each in others]})
+            return replace(claim, submissions=(merged,))
+
+        return self._quick(rewrite)
+
+    def complete(self, claim: Claim, *, timing: DebouncePolicy, deletion: str = "") -> bool:
+        is_idle = False
+
+        def end(db: Transaction) -> None:
+            nonlocal is_idle
+            db.execute(DELETE_CLAIMED, _claim_params(claim))
+            _finish_job(db, claim.job_id, timing)
+            scope = _scope_params(self.storage, claim.key.scope)
+            if deletion not in {"", claim.deletion} and db.row(COUNT_JOBS, scope) == (0,):
+                db.execute(INSERT_DELETION, {**scope, "at": deletion})
+            if self.file:
+                is_idle = _one(db.row(COUNT_PENDING, {"user_id": "", "never": NEVER}))[0] == 0
+
+        was_held = self._end(claim, end)
+        if is_idle:
+            self._database.truncate_log()
+        return was_held
+
+    def failed(self, claim: Claim, *, error: str, retry_at: float) -> bool:
+        def end(db: Transaction) -> None:
+            row = {"id": claim.job_id, "error": _storable(error), "at": self._to_server_time(retry_at)}
+            db.execute(MARK_FAILED, row)
+
+        return self._end(claim, end)
+
+    def dead_letter(self, claim: Claim, *, error: str, timing: DebouncePolicy) -> bool:
+        def end(db: Transaction) -> None:
+            _move_to_dead_letters(db, claim, self._to_server_time(claim.submissions[0].at), _storable(error))
+            _finish_job(db, claim.job_id, timing)
+
+        return self._end(claim, end)
+
+    def hold_for_review(self, claim: Claim, proposal: str, *, now: float) -> bool:
+        def end(db: Transaction) -> None:
+            at = self._to_server_time(now)
+            db.execute(INSERT_REVIEW, {"job_id": claim.job_id, "id": claim.lease_id, "at": at, "held": proposal})
+            db.execute(MARK_IN_REVIEW, {"job_id": claim.job_id, "never": NEVER})
+
+        return self._end(claim, end)
+
+    def release(self, claim: Claim) -> None:
+        self._quick(lambda db: db.execute(END_LEASE, {"lease": claim.lease_id}))
+
+    # -- inspecting and changing jobs --
+
+    def may_have_jobs(self) -> bool:
+        return self._database.exists()
+
+    def next_due(self, *, now: float) -> float | None:
+        def select(db: Transaction) -> float | None:
+            row = {"now": self._to_server_time(now), "storage": self.storage, "never": NEVER}
+            return _one(db.row(NEXT_DUE, row))[0]
+
+        due = self._read(None, select)
+        return None if due is None or due == NEVER else self._to_local_time(due)
+
+    def pending(self, *, now: float) -> tuple[Job, ...]:
+        return self._list(aside=False, now=now)
+
+    def submissions(self, key: ConversationKey) -> PendingSubmissions:
+        def select(db: Transaction) -> PendingSubmissions:
+            params = _key_params(key, self.storage or "")
+            found = db.row(FIND_JOB, params)
+            return PendingSubmissions(_submissions_of(db, found[0]) if found else (), _deletion_of(db, params))
+
+        found = self._read(PendingSubmissions((), ""), select)
+        return found._replace(submissions=self._with_local_times(found.submissions))
+
+    def dead_letters(self) -> tuple[Job, ...]:
+        return self._list(aside=True, now=0)
+
+    def expedite(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> None:
+        params = {**_scope_params(self.storage, scope, thread_id), "never": NEVER}
+        self._quick(lambda db: db.execute(EXPEDITE, {"now": self._to_server_time(now), **params}))
+
+    def retry(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
+        rows = self._read([], lambda db: db.rows(SELECT_DEAD_LETTERS, _scope_params(self.storage, scope, thread_id)))
+        # one per transaction: locking several jobs in arbitrary order could deadlock
+        keys = [_key_params(_read_key(*key), storage) for *key, storage in rows]
+        return sum(self._quick(lambda db, key=key: _requeue(db, key, self._to_server_time(now))) for key in keys)
+
+    def in_review(self) -> tuple[HeldJob, ...]:
+        rows = self._read([], lambda db: db.rows(LIST_IN_REVIEW, {"storage": self.storage}))
+        return tuple(
+            HeldJob(review_id, self._read_job(job), self._to_local_time(at), held) for *job, review_id, at, held in rows
+        )
+
+    def decide(self, review_id: str, decision: str, *, now: float) -> bool:
+        def decide(db: Transaction) -> bool:
+            row = {"id": review_id, "decision": decision}
+            db.execute(LOCK_REVIEWED_JOB, {"id": review_id})
+            found = db.row(UPDATE_DECISION, row)
+            if found:
+                db.execute(MARK_DUE, {"ids": [found[0]], "now": self._to_server_time(now)})
+            return found is not None or (db.is_retry and db.row(FIND_DECISION, row) is not None)
+
+        return self._database.run(decide)
+
+    def cancel_review(self, *, now: float, scope: Scope | None = None, thread_id: str | None = None) -> int:
+        params = {**_scope_params(self.storage, scope, thread_id), "never": NEVER}
+
+        def reopen(db: Transaction) -> int:
+            jobs = {"ids": [job_id for (job_id,) in db.rows(LOCK_JOBS_IN_REVIEW, params)]}
+            db.execute(MARK_DUE, {**jobs, "now": self._to_server_time(now)})
+            db.execute(DELETE_REVIEWS, jobs)
+            return len(jobs["ids"])
+
+        return self._quick(reopen)
+
+    def record_deletion(self, scope: Scope, deletion: str) -> int:
+        params = _scope_params(self.storage, scope)
+
+        def record(db: Transaction) -> int:
+            db.execute(LOCK_JOBS, params)
+            db.execute(INSERT_DELETION, {**params, "at": deletion})
+            return max((number for (number,) in db.rows(FORGET_SUBMISSIONS, params)), default=0)
+
+        return self._database.run(record)
+
+    def texts_of(self, user_id: str) -> UserTexts:
+        row = {"user_id": user_id, "storage": self.storage}
+
+        def select(db: Transaction) -> UserTexts:
+            submissions, reviews = db.rows(SELECT_USER_MESSAGES, row), db.rows(SELECT_USER_REVIEWS, row)
+            return UserTexts(tuple(text for (text,) in submissions), tuple(text for (text,) in reviews))
+
+        return self._read(UserTexts((), ()), select)
+
+    def delete_user(self, user_id: str) -> None:
+        row = {"user_id": user_id, "storage": self.storage}
+
+        def delete(db: Transaction) -> None:
+            jobs = {"ids": [job_id for (job_id,) in db.rows(LOCK_USER_JOBS, row)]}
+            db.execute(DELETE_USER_LEASES, row)
+            db.execute(DELETE_SUBMISSIONS, jobs)
+            db.execute(DELETE_JOBS, jobs)  # and their reviews
+
+        self._database.run(delete)
+        self._database.truncate_log()
+
+    def close(self) -> None:
+        self._database.close()
+
+    # -- transactions --
+
+    def _quick(self, act: Callable[[Transaction], T]) -> T:
+        """Run *act* without waiting for the disk."""
+        return self._database.run(act, durable=False)
+
+    def _read(self, default: T, act: Callable[[Transaction], T]) -> T:
+        """Return the result of *act*, which writes nothing; *default* if there is no file."""
+        return self._database.run(act, reads=True) if self._database.exists() else default
+
+    def _end(self, claim: Claim, act: Callable[[Transaction], object]) -> bool:
+        """End the lease of *claim* and run *act*; no effect if the lease was lost."""
+
+        def end(db: Transaction) -> bool:
+            db.execute(LOCK_CLAIMED, {"id": claim.job_id})
+            was_held = db.execute(END_LEASE, {"lease": claim.lease_id}).rowcount > 0
+            if was_held:
+                act(db)
+            return was_held
+
+        return self._quick(end)
+
+    def _list(self, *, aside: bool, now: float) -> tuple[Job, ...]:
+        def select(db: Transaction) -> Sequence[Sequence[Any]]:
+            row = {"aside": aside, "now": self._to_server_time(now), "storage": self.storage, "never": NEVER}
+            return db.rows(LIST_JOBS, row)
+
+        return tuple(map(self._read_job, self._read((), select)))
+
+    # -- times --
+
+    def _to_server_time(self, at: float) -> float:
+        """Convert a local time to the server's. The skew is measured by the first step."""
+        return at + self._database.skew()
+
+    def _to_local_time(self, at: float) -> float:
+        return at - self._database.skew()
+
+    def _read_job(self, row: Sequence[Any]) -> Job:
+        job_id, user_id, agent_name, thread_id, submissions, first, last, *times, tries, error, storage, running = row
+        key = _read_key(user_id, agent_name, thread_id)
+        first_at, last_at, due_at = map(self._to_local_time, times)
+        return Job(
+            job_id, key, submissions, first, last, first_at, last_at, due_at, tries, error, bool(running), storage
+        )
+
+    def _with_local_times(self, submissions: Sequence[Submission]) -> tuple[Submission, ...]:
+        return tuple(replace(each, at=self._to_local_time(each.at)) for each in submissions)
+
+
+class SqliteOutbox(SqlOutbox):
+    """One file in WAL mode, shared by any number of processes on one machine.
+
+    A submission is on disk before `enqueue` returns. What was learned is overwritten in the file, and in its
+    write-ahead log as soon as nothing is pending.
+
+    The other steps do not wait for the disk. They reach it in order, together with the next submission, and a power cut
+    that undoes the last of them does no more harm than a crash: a completed job runs again, and finds nothing new.
+
+    Args:
+        path: The file. None or "" is `outbox.db` in the platform's folder for user data.
+        busy_timeout: Seconds to wait for other processes.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
+        self._path = self.file = file = absolute(path or default_folder() / FILE)
+        self._name = f"sqlite:{file}"
+        self._database = SqliteDatabase(file, SCHEMA, OutboxError, busy_timeout=busy_timeout)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @classmethod
+    def from_url(cls, location: str) -> Self:
+        """Create the outbox at a path; as in SQLAlchemy, `///FILE` is relative and `////FILE` absolute."""
+        if location == ":memory:":
+            raise ConfigError("sqlite::memory: is not supported: use memory: for an outbox in RAM")
+        return cls(path_of_url("sqlite", location).removeprefix("/") if location.startswith("//") else location)
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - one file for all
+        from memgraph.storage.traces import find_in_sqlite
+
+        with self._database.wrap_errors():
+            return find_in_sqlite(self._path, fragments)
+
+
+class InMemoryOutbox(SqlOutbox):
+    """The same in RAM, lost with the process: for tests, and for applications that want nothing on disk."""
+
+    def __init__(self) -> None:
+        self._name = f"memory:{secrets.token_hex(4)}"
+        self._database = SqliteDatabase(None, SCHEMA, OutboxError, name="the outbox in RAM")
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:  # noqa: ARG002 - as in a file
+        from memgraph.storage.traces import TraceCount, find_in_rows
+
+        found = self._read(set[str](), lambda db: find_in_rows(driver_of(db.connection), fragments))
+        return TraceCount(of_others=len(found))
+
+    @classmethod
+    def from_url(cls, location: str) -> Self:
+        if location:
+            raise ConfigError("memory: takes no name: each outbox that is opened is a separate one")
+        return cls()
+
+
+class PostgresOutbox(SqlOutbox):
+    """Tables next to those of `postgresql:` memories, in the same database or another one, for several machines.
+
+    Args:
+        location: The part after `postgresql:`, as in `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+        wait_seconds: Limit of each step; also how long to wait while the server is down or all connections are in use.
+            A submission waits for 2 s at most.
+        max_connections: Maximum per process.
+    """
+
+    def __init__(self, location: str = "", *, wait_seconds: float | None = None, max_connections: int = 4) -> None:
+        from memgraph._postgres import WAIT_SECONDS, PostgresDatabase
+
+        seconds = WAIT_SECONDS if wait_seconds is None else wait_seconds
+        self._submit_seconds = min(seconds, SUBMIT_SECONDS)
+        self._database = PostgresDatabase(
+            location, SCHEMA, OutboxError, wait_seconds=seconds, max_connections=max_connections
+        )
+
+    @property
+    def name(self) -> str:
+        return self._database.name
+
+    def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
+        from memgraph.storage.sql_traces import find_in_tables
+
+        return find_in_tables(self._database, user_id, fragments)
+
+
+# -- steps of a transaction -----------------------------------------------------------------------
+
+
+def _lock_job(db: Transaction, key: Params, *, aside: bool = False) -> tuple[Any, ...] | None:
+    return db.row(LOCK_JOB, {**key, "aside": aside})
+
+
+def _adopt_job(db: Transaction, key: Params) -> None:
+    """Let the pending job of that conversation, if it names no storage, belong to the one of *key*."""
+    if key["storage"]:
+        db.execute(ADOPT_JOB, key)
+
+
+def _insert_job(db: Transaction, key: Params, *, at: float, due: float, aside: bool = False) -> int | None:
+    """Insert a job and return its id; None if another worker has inserted it and committed."""
+    row = db.row(INSERT_JOB, {**key, "aside": aside, "at": at, "due": due})
+    return row[0] if row else None
+
+
+def _get_or_insert_job(db: Transaction, key: Params, *, at: float, aside: bool = False) -> int:
+    while True:
+        found = _lock_job(db, key, aside=aside)
+        job_id = found[0] if found else _insert_job(db, key, at=at, due=at, aside=aside)
+        if job_id is not None:
+            return job_id
+
+
+def _claim_next(db: Transaction, now: float, lease_seconds: float, params: Params) -> Claim | None:
+    """Claim the next due job that matches *params*, see `_scope_params`."""
+    while True:
+        row = {**params, "now": now}
+        found = db.row(SELECT_DUE, row) or db.row(SELECT_IMPOSSIBLE, {**row, "never": NEVER})
+        if found is None:
+            return None
+        job_id, *owner, tries, storage = found
+        key = _read_key(*owner)
+        if not storage and params["storage"]:
+            _adopt_job(db, _key_params(key, params["storage"]))
+            storage = _one(db.row(SELECT_STORAGE, {"id": job_id}))[0]
+        of_job, lease = _key_params(key, storage), secrets.token_hex(16)
+        if db.row(TAKE_LEASE, {**of_job, "holder": lease, "now": now, "until": now + lease_seconds}):
+            decided = db.row(SELECT_DECISION, {"id": job_id})
+            return Claim(
+                job_id,
+                key,
+                lease,
+                tries,
+                _submissions_of(db, job_id),
+                ReviewDecision(*decided) if decided else None,
+                storage,
+                _deletion_of(db, of_job),
+            )
+
+
+def _submissions_of(db: Transaction, job_id: int) -> tuple[Submission, ...]:
+    rows = db.rows(SELECT_SUBMISSIONS, {"id": job_id})
+    return tuple(Submission(*row, is_forgotten=bool(forgotten)) for *row, forgotten in rows)
+
+
+def _deletion_of(db: Transaction, key: Params) -> str:
+    """Return the last deletion that was recorded of the memory of *key*; "" if there is none."""
+    found = db.row(SELECT_DELETION, key)
+    return found[0] if found else ""
+
+
+def _finish_job(db: Transaction, job_id: int, timing: DebouncePolicy) -> None:
+    """Delete a job that has no submissions left, or schedule the rest like a new job."""
+    first, last = _one(db.row(SELECT_SPAN, {"id": job_id}))
+    if first is None:
+        db.execute(DELETE_JOBS, {"ids": [job_id]})
+    else:
+        db.execute(RESET_JOB, {"id": job_id, "first": first, "last": last, "due": timing.due(first, last)})
+        db.execute(DELETE_REVIEWS, {"ids": [job_id]})
+
+
+def _move_to_dead_letters(db: Transaction, claim: Claim, at: float, error: str) -> None:
+    dead_letter_id = _get_or_insert_job(db, _key_params(claim.key, claim.storage), at=at, aside=True)
+    db.execute(MOVE_CLAIMED, {**_claim_params(claim), "dead_letter_id": dead_letter_id})
+    first, last = _one(db.row(SELECT_SPAN, {"id": dead_letter_id}))
+    row = {"id": dead_letter_id, "first": first, "last": last, "tries": claim.attempts + 1, "error": error}
+    db.execute(UPDATE_DEAD_LETTER, row)
+    if claim.decided:
+        db.execute(DELETE_REVIEWS, {"ids": [dead_letter_id]})
+        db.execute(MOVE_REVIEW, {"id": claim.job_id, "to": dead_letter_id})
+
+
+def _requeue(db: Transaction, key: Params, now: float) -> int:
+    """Requeue the dead letter of *key*; return how many there were, 1 or 0."""
+    _adopt_job(db, key)
+    job_id = _get_or_insert_job(db, key, at=now)
+    _, _, due, _ = _one(_lock_job(db, key))
+    found = _lock_job(db, key, aside=True)
+    if found:
+        db.execute(MOVE_SUBMISSIONS, {"id": found[0], "to": job_id})
+        db.execute(MOVE_REVIEW, {"id": found[0], "to": job_id})
+        db.execute(DELETE_JOBS, {"ids": [found[0]]})
+    first, last = _one(db.row(SELECT_SPAN, {"id": job_id}))
+    if first is None:  # another process requeued it, and it was learned from already
+        db.execute(DELETE_JOBS, {"ids": [job_id]})
+    elif found:
+        span = {"id": job_id, "first": first, "last": last}
+        if due == NEVER:
+            db.execute(UPDATE_SPAN, span)
+        else:
+            db.execute(RESET_JOB, {**span, "due": now})
+    return 1 if found else 0
+
+
+# -- rows -----------------------------------------------------------------------------------------
+
+
+def _one(row: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    assert row is not None  # noqa: S101 - an aggregate, or a row of this transaction, is always there
+    return row
+
+
+def _key_params(key: ConversationKey, storage: str) -> Params:
+    return _scope_params(storage, key.scope, key.thread_id or "")
+
+
+def _scope_params(storage: str | None, scope: Scope | None = None, thread_id: str | None = None) -> Params:
+    return {
+        "storage": storage,
+        "user_id": scope.user_id if scope else None,
+        "agent_name": (scope.agent_name or "") if scope else None,
+        "thread_id": thread_id,
+    }
+
+
+def _claim_params(claim: Claim) -> Params:
+    return {"id": claim.job_id, "numbers": [submission.number for submission in claim.submissions]}
+
+
+def _read_key(user_id: str, agent_name: str, thread_id: str) -> ConversationKey:
+    return ConversationKey(Scope(user_id, agent_name), thread_id or None)
+
+
+def _storable(error: str) -> str:
+    """Return *error* without NUL characters and lone surrogates, which databases reject."""
+    return error.replace("\0", "\ufffd").encode(errors="replace").decode()
