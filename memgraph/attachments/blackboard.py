@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from memgraph.attachments.chatdev import import_chatdev
 from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.database import MemoryDatabase, file_of
 from memgraph.attachments.item import format_timestamp, item_source, owner_key, truncate
@@ -25,7 +26,8 @@ class BlackboardConfig(StoreConfig):
     """The latest entries of several agents."""
 
     memory_path: str | None = None
-    """A file; `auto` is NAME.db in the folder of the run; none is RAM."""
+    """A file; `auto` is NAME.db in the folder of the run; none is RAM. A JSON file of ChatDev is imported into a file
+    next to it, `memory.json.db`."""
     max_items: int = Field(default=1_000, ge=1, le=1_000_000)
     """Maximum number of entries; the oldest are evicted."""
     max_content_length: int = Field(default=4_000, ge=50, le=100_000)
@@ -55,12 +57,13 @@ class BlackboardMemory(MemoryStore):
         self.name = name
         self._config = config or BlackboardConfig()
         self._now = now
-        path = file_of(self._config.memory_path, name, folder)
-        self._database = MemoryDatabase(path, migrations=(ITEMS,), kind=KIND, what="blackboard")
+        self._path = file_of(self._config.memory_path, name, folder)
+        self._database = MemoryDatabase(self._path, migrations=(ITEMS,), kind=KIND, what="blackboard")
         self._items = ItemStore(self._database, max_items=self._config.max_items)
 
     def load(self) -> None:
         self._items.check()
+        import_chatdev(self._path, self._items, self._now)
 
     def retrieve(self, query: SearchQuery, *, top_k: int, threshold: float = -1) -> Sequence[SearchResult]:  # noqa: ARG002 - entries are selected by time
         """Return the latest *top_k* entries, oldest first."""

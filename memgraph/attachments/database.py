@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 from memgraph._sqlite import Database
 from memgraph.errors import MemoryStoreError
+from memgraph.importers.chatdev import is_json_file
 from memgraph.storage.paths import absolute, folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
 AUTO = "auto"
+IMPORT_SUFFIX = ".db"
+"""Suffix of the database next to a JSON file."""
 BUSY_TIMEOUT_SECONDS = 30.0
 
 SELECT_STATE = """
@@ -30,14 +33,16 @@ def file_of(memory_path: str | None, name: str, folder: Path | str | None) -> Pa
     """Return the file of the memory called *name*; None is RAM.
 
     Args:
-        memory_path: A file, relative to *folder*; `auto` is NAME.db in it, the name encoded; None or "" is RAM.
+        memory_path: A file, relative to *folder*; `auto` is NAME.db in it, the name encoded; None or "" is RAM. If it
+            is a JSON file, as ChatDev writes, the database is next to it: `memory.json.db`.
         name: Name of the memory.
         folder: Base of a relative path; None is the working folder.
     """
     if not memory_path:
         return None
     path = Path(f"{folder_name(name)}.db" if memory_path == AUTO else memory_path).expanduser()
-    return absolute(Path(folder or ".") / path)
+    found = absolute(Path(folder or ".") / path)
+    return found.with_name(f"{found.name}{IMPORT_SUFFIX}") if is_json_file(found) else found
 
 
 class MemoryDatabase(Database):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph.attachments.item import MemoryItem, Snapshot
@@ -51,6 +51,8 @@ ITEMS = """
     CREATE INDEX held_data ON held (sha256);
 """
 
+# the sequence of numbers stays when all items are deleted
+SELECT_EVER = "SELECT seq, '' FROM sqlite_sequence WHERE name = 'item'"
 CHECK = "SELECT count(*), '' FROM (SELECT 1 FROM item LIMIT 1)"
 
 SELECT_SAME = "SELECT 1 FROM item WHERE owner = (SELECT id FROM owner WHERE name = ?) AND digest = ?"
@@ -128,19 +130,35 @@ class ItemStore:
         Raises:
             MemoryStoreError: If it cannot be written.
         """
-        media = _media_data(new)
-        row = (new.digest, new.summary, " ".join(new.terms), _document(new))
         with self._database.writing() as db:
-            if new.digest and db.execute(SELECT_SAME, (owner, new.digest)).fetchone():
-                return None
-            number, count = db.execute(INCREMENT_OWNER, (owner,)).fetchone()
-            item = db.execute(INSERT_ITEM, (number, *row)).lastrowid
-            assert item is not None  # noqa: S101 - it was inserted
-            for digest, data in media.items():
-                db.execute(INSERT_DATA, (digest, base64.b64decode(data)))
-                db.execute(INSERT_ITEM_MEDIA, (item, digest))
-            if count > self._max_items:
-                _evict(db, number, count - self._max_items)
+            return self._insert(db, owner, new)
+
+    def import_once(self, owner: str, read: Callable[[], Iterable[NewItem]]) -> None:
+        """Add the items that *read* returns, unless the store has ever had any: all of them, or none.
+
+        Raises:
+            MemoryStoreError: If they cannot be written.
+        """
+        if self._rows(SELECT_EVER, ()):
+            return
+        items = list(read())
+        with self._database.writing() as db:
+            if not db.execute(SELECT_EVER).fetchone():
+                for item in items:
+                    self._insert(db, owner, item)
+
+    def _insert(self, db: sqlite3.Connection, owner: str, new: NewItem) -> int | None:
+        if new.digest and db.execute(SELECT_SAME, (owner, new.digest)).fetchone():
+            return None
+        number, count = db.execute(INCREMENT_OWNER, (owner,)).fetchone()
+        row = (new.digest, new.summary, " ".join(new.terms), _document(new))
+        item = db.execute(INSERT_ITEM, (number, *row)).lastrowid
+        assert item is not None  # noqa: S101 - it was inserted
+        for digest, data in _media_data(new).items():
+            db.execute(INSERT_DATA, (digest, base64.b64decode(data)))
+            db.execute(INSERT_ITEM_MEDIA, (item, digest))
+        if count > self._max_items:
+            _evict(db, number, count - self._max_items)
         return item
 
     def latest(self, owner: str, count: int) -> list[MemoryItem]:

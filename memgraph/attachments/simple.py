@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from memgraph._cache import LRUCache
+from memgraph.attachments.chatdev import import_chatdev
 from memgraph.attachments.config import StoreConfig
 from memgraph.attachments.database import MemoryDatabase, file_of
 from memgraph.attachments.embedding import Embedder, EmbeddingChoice
@@ -46,7 +47,8 @@ class SimpleConfig(StoreConfig):
     """Questions and answers of nodes."""
 
     memory_path: str | None = None
-    """A file; `auto` is NAME.db in the folder of the run; none is RAM."""
+    """A file; `auto` is NAME.db in the folder of the run; none is RAM. A JSON file of ChatDev is imported into a file
+    next to it, `memory.json.db`."""
     embedding: EmbeddingChoice | None = None
     """The embedding model: provider and its keys, or a word such as `local`; none compares words only."""
     min_content_length: int = Field(default=10, ge=0, le=10_000)
@@ -87,8 +89,8 @@ class SimpleMemory(MemoryStore):
         self._config = config = config or SimpleConfig()
         self._now = now
         self._embedder = embedder or (Embedder(config.embedding) if config.embedding is not None else None)
-        path = file_of(config.memory_path, name, folder)
-        self._database = MemoryDatabase(path, migrations=(ITEMS, VECTORS), kind=KIND, what="simple memory")
+        self._path = file_of(config.memory_path, name, folder)
+        self._database = MemoryDatabase(self._path, migrations=(ITEMS, VECTORS), kind=KIND, what="simple memory")
         self._items = ItemStore(self._database, max_items=config.max_memories)
         self._table = VectorTable(self._database)
         self._sync = EmbeddingSync(self._embedder, self._table, self._database) if self._embedder else None
@@ -103,6 +105,7 @@ class SimpleMemory(MemoryStore):
             MemoryStoreError: If the file is of another type, or damaged. It is left unchanged.
         """
         self._items.check()
+        import_chatdev(self._path, self._items, self._now)
         if not self._sync:
             return
         try:
