@@ -120,6 +120,17 @@ class Report(ReportModel):
         return "rejected" if self.rejected else "nothing_new"
 
     @property
+    def why_unchanged(self) -> str:
+        """Why nothing was kept; empty if something was."""
+        if self.changed:
+            return ""
+        if self.refused:
+            return "; ".join(dict.fromkeys(refusal.reason for refusal in self.refused))
+        if self.usage.calls:
+            return "the model found nothing to remember about the user"
+        return "it was learned before, or has no words of the user to learn from"
+
+    @property
     def counts(self) -> dict[str, int]:
         """How many of each."""
         return {name: len(getattr(self, name)) for name in ("added", "confirmed", "removed", "rewritten", "refused")}

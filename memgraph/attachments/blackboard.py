@@ -20,7 +20,8 @@ class BlackboardConfig(StoreConfig):
     """The latest entries of several agents."""
 
     memory_path: str | None = None
-    """A file; `auto` is NAME.db in the folder of the run; none is RAM."""
+    """A file; `auto` is NAME.db in the folder of the run; none is RAM. A JSON file of ChatDev is imported into a file
+    next to it, `memory.json.db`."""
     max_items: int = Field(default=1_000, ge=1, le=1_000_000)
     """Maximum number of entries; the oldest are evicted."""
     max_content_length: int = Field(default=4_000, ge=50, le=100_000)

@@ -12,6 +12,7 @@ import numpy as np
 
 from memgraph._sql import Migration, Schema, SqliteDatabase, Transaction
 from memgraph.errors import MemoryStoreError
+from memgraph.importers.chatdev import is_json_file
 from memgraph.retrieval.vector_store import ModelIdentity, Vector, digest_of
 from memgraph.storage.paths import absolute, folder_name
 from memgraph.storage.traces import TraceCount, find_in_rows, find_in_sqlite
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 AUTO = "auto"
+IMPORT_SUFFIX = ".db"
+"""Suffix of the database next to a JSON file."""
 BUSY_TIMEOUT_SECONDS = 30.0
 
 VECTORS = (
@@ -70,14 +73,16 @@ def file_of(memory_path: str | None, name: str, folder: Path | str | None) -> Pa
     """Return the file of the memory called *name*; None is RAM.
 
     Args:
-        memory_path: A file, relative to *folder*; `auto` is NAME.db in it, the name encoded; None or "" is RAM.
+        memory_path: A file, relative to *folder*; `auto` is NAME.db in it, the name encoded; None or "" is RAM. If it
+            is a JSON file, as ChatDev writes, the database is next to it: `memory.json.db`.
         name: Name of the memory.
         folder: Base of a relative path; None is the working folder.
     """
     if not memory_path:
         return None
     path = Path(f"{folder_name(name)}.db" if memory_path == AUTO else memory_path).expanduser()
-    return absolute(Path(folder or ".") / path)
+    found = absolute(Path(folder or ".") / path)
+    return found.with_name(f"{found.name}{IMPORT_SUFFIX}") if is_json_file(found) else found
 
 
 class MemoryDatabase(SqliteDatabase):
@@ -103,7 +108,7 @@ class MemoryDatabase(SqliteDatabase):
     def find_traces(self, fragments: Collection[str]) -> TraceCount:
         """Search the file, or the rows in RAM, for texts that were deleted."""
         if self.path:
-            with self._wrap_errors():
+            with self.wrap_errors():
                 return find_in_sqlite(self.path, fragments)
         if not self.exists():
             return TraceCount()
@@ -133,8 +138,8 @@ class MemoryDatabase(SqliteDatabase):
         return f"{error}. It was left unchanged; repair or remove it" if is_damage else str(error)
 
     @contextmanager
-    def _wrap_errors(self) -> Generator[None]:
-        with super()._wrap_errors():
+    def wrap_errors(self) -> Generator[None]:
+        with super().wrap_errors():
             try:
                 yield
             except sqlite3.Error as error:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph._sql import Migration, Schema, Transaction
+from memgraph.attachments.chatdev import chatdev_file, read_items
 from memgraph.attachments.database import (
     INSERT_MODEL,
     VECTORS,
@@ -17,12 +18,14 @@ from memgraph.attachments.database import (
     delete_vectors,
     insert_vectors,
 )
-from memgraph.attachments.item import MemoryItem, Snapshot, format_timestamp, item_source
+from memgraph.attachments.item import MemoryItem, Snapshot, format_timestamp, item_source, take_snapshot
 from memgraph.attachments.store import MemoryStore, SearchResult, relay
 from memgraph.errors import MemoryStoreError
+from memgraph.retrieval.terms import extract_terms
 from memgraph.retrieval.vector_store import digest_of
 from memgraph.storage.traces import texts_in
 from memgraph.text.normalize import clean
+from memgraph.text.secrets import mask
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from memgraph.attachments.store import Interaction
+    from memgraph.importers.chatdev import ChatDevItem
     from memgraph.models import Scope
     from memgraph.storage.traces import TraceCount
 
@@ -84,6 +88,8 @@ MIGRATIONS = (
     *VECTORS,
 )
 
+# the sequence of numbers stays when all items are deleted
+SELECT_EVER = "SELECT seq FROM sqlite_sequence WHERE name = 'item'"
 CHECK = "SELECT count(*) FROM (SELECT 1 FROM item LIMIT 1)"
 
 SELECT_SAME = "SELECT 1 FROM item WHERE owner = (SELECT id FROM owner WHERE name = :owner) AND digest = :digest"
@@ -129,6 +135,21 @@ SELECT_OLD_VECTORS = """
 """
 
 
+class NewItem(NamedTuple):
+    """What a memory stores of an exchange."""
+
+    summary: str
+    """The text that prompts show."""
+    snapshots: Mapping[str, Snapshot]
+    """The item's `input_snapshot` and `output_snapshot`."""
+    metadata: Mapping[str, object]
+    timestamp: str
+    digest: str | None = None
+    """Hash of the content, to store it once for each owner; None stores duplicates."""
+    terms: Sequence[str] = ()
+    """Terms of the summary, for lexical search."""
+
+
 class ItemText(NamedTuple):
     """The text of an item, and its terms, separated by spaces."""
 
@@ -156,18 +177,21 @@ class ItemMemory(MemoryStore):
         self, name: str, *, path: Path | None, kind: int, what: str, max_items: int, shared: bool, now: Clock
     ) -> None:
         self.name = name
+        self._path = path
         self._database = ItemDatabase(path, schema=Schema(what, MIGRATIONS, 3, 0), kind=kind)
         self._max_items = max_items
         self._shared = shared
         self._now = now
 
     def load(self) -> None:
-        """Open the file and read from it.
+        """Open the file and read from it; a new one next to a JSON file of ChatDev takes the items of that.
 
         Raises:
             MemoryStoreError: If it is of another type, or damaged. It is left unchanged.
         """
         self._database.rows(CHECK)
+        if (source := chatdev_file(self._path)) and not self._database.rows(SELECT_EVER):
+            self._import([_imported(each, self._now) for each in read_items(source)])
 
     def texts_of(self, user_id: str) -> list[list[str]]:
         return [texts_in(json.loads(document)) for _, _, document in self._database.rows(SELECT_USERS, _user(user_id))]
@@ -218,22 +242,19 @@ class ItemMemory(MemoryStore):
         Raises:
             MemoryStoreError: If it cannot be written.
         """
-        document = {
-            "content_summary": summary,
-            "metadata": dict(exchange.metadata_of(shared=self._shared)),
-            "timestamp": format_timestamp(self._now()),
-            # media data is stored apart
-            **{key: each.model_dump(exclude={"attachments": {"__all__": {"data"}}}) for key, each in snapshots.items()},
-        }
-        row = {
-            "owner": self._owner(exchange.scope),
-            "digest": digest,
-            "summary": summary,
-            "terms": " ".join(terms),
-            "document": json.dumps(document),  # as ASCII, which can hold half of a surrogate pair
-        }
-        media = {part.sha256: part.data for each in snapshots.values() for part in each.attachments if part.data}
-        return self._database.run(lambda db: _insert(db, row, media, self._max_items))
+        metadata, at = dict(exchange.metadata_of(shared=self._shared)), format_timestamp(self._now())
+        new = NewItem(summary, snapshots, metadata, at, digest=digest, terms=terms)
+        return self._database.run(lambda db: _insert(db, self._owner(exchange.scope), new, self._max_items))
+
+    def _import(self, items: Sequence[NewItem]) -> None:
+        """Add *items*, all or none, unless there were ever any."""
+
+        def write(db: Transaction) -> None:
+            if not db.rows(SELECT_EVER):
+                for item in items:
+                    _insert(db, self._owner(None), item, self._max_items)
+
+        self._database.run(write)
 
     def _owner(self, scope: Scope | None) -> str:
         """Return the owner of items: the user, or "" if the user is unknown or all users share the memory."""
@@ -267,8 +288,23 @@ class ItemMemory(MemoryStore):
         return item.model_copy(update={key: _with_media(each, data) for key, each in with_media.items()})
 
 
-def _insert(db: Transaction, row: Mapping[str, object], media: Mapping[str, str], max_items: int) -> bool:
+def _insert(db: Transaction, owner: str, new: NewItem, max_items: int) -> bool:
     """Insert an item with its media data, and evict the oldest; False if the owner has it already."""
+    document = {
+        "content_summary": new.summary,
+        "metadata": new.metadata,
+        "timestamp": new.timestamp,
+        # media data is stored apart
+        **{key: each.model_dump(exclude={"attachments": {"__all__": {"data"}}}) for key, each in new.snapshots.items()},
+    }
+    row = {
+        "owner": owner,
+        "digest": new.digest,
+        "summary": new.summary,
+        "terms": " ".join(new.terms),
+        "document": json.dumps(document),  # as ASCII, which can hold half of a surrogate pair
+    }
+    media = {part.sha256: part.data for each in new.snapshots.values() for part in each.attachments if part.data}
     if row["digest"] and db.row(SELECT_SAME, row):
         return False
     ((number, count),) = db.rows(INCREMENT_OWNER, row)
@@ -280,6 +316,17 @@ def _insert(db: Transaction, row: Mapping[str, object], media: Mapping[str, str]
         oldest = db.rows(SELECT_FIRST, {"owner": number, "count": count - max_items})
         _delete(db, number, [each[0] for each in oldest])
     return True
+
+
+def _imported(item: ChatDevItem, now: Clock) -> NewItem:
+    """Return what is stored of an item of ChatDev."""
+    summary = mask(item.content)
+    snapshots = {
+        "input_snapshot": take_snapshot(item.input or None),
+        "output_snapshot": take_snapshot(item.output or item.content),
+    }
+    at = format_timestamp(item.at or now())
+    return NewItem(summary, snapshots, {"node": item.role}, at, terms=extract_terms(summary))
 
 
 def _delete_user(db: Transaction, user_id: str) -> None:

@@ -39,7 +39,8 @@ class SimpleConfig(StoreConfig):
     """Questions and answers of nodes."""
 
     memory_path: str | None = None
-    """A file; `auto` is NAME.db in the folder of the run; none is RAM."""
+    """A file; `auto` is NAME.db in the folder of the run; none is RAM. A JSON file of ChatDev is imported into a file
+    next to it, `memory.json.db`."""
     embedding: EmbeddingChoice | None = None
     """The embedding model: provider and its keys, or a word such as `local`; none compares words only."""
     min_content_length: int = Field(default=10, ge=0, le=10_000)

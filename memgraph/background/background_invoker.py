@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from memgraph._concurrency import run_in_thread
 from memgraph.background import open_outbox
 from memgraph.background.drain import apply_decision, discard_forgotten, drain, drain_conversation
-from memgraph.background.execution import UpdateExecutor
+from memgraph.background.execution import OnStart, UpdateExecutor
 from memgraph.background.invoker import Invoker, Stats
 from memgraph.background.outbox import Job, Outbox
 from memgraph.background.reviews import PendingReview, decide_review, in_review
@@ -91,6 +91,8 @@ class BackgroundInvoker(Invoker):
         on_update: Called with an UpdateResult after each update, on the thread that ran it; not for an update that is
             held for review.
         on_error: Called with a Claim and the error after each failed attempt. Errors of hooks are logged.
+        on_start: Called with a ConversationKey and the RunnableConfig of an update before it runs. The callbacks, tags
+            and metadata that it adds reach the chat model, such as those of a tracer.
 
     Raises:
         ConfigError: If the outbox, the model or the storage cannot be opened, the storage is the one of the running
@@ -109,9 +111,10 @@ class BackgroundInvoker(Invoker):
         immediate: bool = False,
         on_update: OnUpdate | None = None,
         on_error: OnError | None = None,
+        on_start: OnStart | None = None,
     ) -> None:
         self._immediate = immediate
-        self._client = Client(on_update, on_error)
+        self._client = Client(on_update, on_error, on_start)
         self._closed = False
         self._group: WorkerGroup | None = None
         effective = settings or load_settings()

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from memgraph.context import ContextResolver
 
 PersistMerged = Callable[[Sequence[Mapping[str, Any]]], None]
+OnStart = Callable[[ConversationKey, "RunnableConfig"], object]
 
 EMPTY_UPDATE = '{"user": {}, "history": {}, "newFacts": []}'
 
@@ -164,6 +165,7 @@ class UpdateExecutor:
         permit: ComputePermit,
         *,
         allow_model: bool = True,
+        on_start: OnStart | None = None,
     ) -> UpdateResult | PausedForReview | None:
         """Learn from a claimed job on the calling thread, in an empty context.
 
@@ -175,6 +177,7 @@ class UpdateExecutor:
             on_model_error: Called with the error of each failed model call, retried ones included.
             permit: Released while the model answers, and held otherwise.
             allow_model: Whether the chat model may be called. If not, only a decision is applied.
+            on_start: Called with the key and the config of the run before it starts; it may add to the config.
 
         Returns:
             The result; or the proposal to review. None if the model would have to be called and may not.
@@ -182,7 +185,15 @@ class UpdateExecutor:
         Raises:
             MemgraphError: As the graph does.
         """
-        return contextvars.Context().run(self._run, claim, persist_merged, on_model_error, permit, allow_model)
+        return contextvars.Context().run(
+            self._run,
+            claim,
+            persist_merged,
+            on_model_error,
+            permit,
+            allow_model=allow_model,
+            on_start=on_start,
+        )
 
     def _run(
         self,
@@ -190,15 +201,20 @@ class UpdateExecutor:
         persist_merged: PersistMerged,
         on_model_error: Callable[[BaseException], None],
         permit: ComputePermit,
-        allow_model: bool,  # noqa: FBT001 - Context.run passes no keywords here
+        *,
+        allow_model: bool,
+        on_start: OnStart | None,
     ) -> UpdateResult | PausedForReview | None:
         started = time.perf_counter()
         key = claim.key
+        config: RunnableConfig = {"callbacks": [_ModelHandler(permit.release, on_model_error)]}
+        if on_start:
+            on_start(key, config)
         job = _Job(
             key,
             views_of(claim.submissions, claim.deletion),
             persist_merged,
-            {"callbacks": [_ModelHandler(permit.release, on_model_error)]},
+            config,
             Context(
                 user_id=key.scope.user_id,
                 agent_name=key.scope.agent_name,

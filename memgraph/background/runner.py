@@ -29,8 +29,10 @@ from memgraph.llm.retry import retry_after
 from memgraph.telemetry import count_running, record_failure, record_wait
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
     from memgraph.background.compute_limiter import ComputePermit
-    from memgraph.background.execution import UpdateExecutor
+    from memgraph.background.execution import OnStart, UpdateExecutor
     from memgraph.background.outbox import Claim, ConversationKey, Job, Outbox
     from memgraph.background.schedule import Clock
     from memgraph.models import Scope
@@ -96,6 +98,7 @@ class JobRunner:
         self._submitted: dict[ConversationKey, float] = {}
         """When this process last submitted to a conversation, the earliest first."""
         self._rate_limited_until = 0.0
+        self._on_start: list[OnStart] = []
         self._on_update: list[OnUpdate] = []
         self._on_error: list[OnError] = []
 
@@ -194,7 +197,14 @@ class JobRunner:
             current = replaced
 
         try:
-            result = self._executor.run(claim, persist_merged, self._apply_rate_limit, permit, allow_model=allow_model)
+            result = self._executor.run(
+                claim,
+                persist_merged,
+                self._apply_rate_limit,
+                permit,
+                allow_model=allow_model,
+                on_start=self._call_on_start,
+            )
         except LeaseLostError as error:
             logger.warning("%s", error)
             return None
@@ -237,10 +247,15 @@ class JobRunner:
         with self._lock:
             return self._stats
 
-    def add_hooks(self, on_update: OnUpdate | None, on_error: OnError | None) -> None:
-        """Call these after each update and each failed attempt."""
+    def add_hooks(self, on_update: OnUpdate | None, on_error: OnError | None, on_start: OnStart | None = None) -> None:
+        """Call these after each update, after each failed attempt, and before each attempt."""
+        self._on_start += [on_start] if on_start else []
         self._on_update += [on_update] if on_update else []
         self._on_error += [on_error] if on_error else []
+
+    def _call_on_start(self, key: ConversationKey, config: RunnableConfig) -> None:
+        for hook in self._on_start:
+            call_hook(hook, key, config)
 
     def after_fork(self) -> None:
         """Reset a forked child: nothing runs here, and a thread of the parent may have held the lock."""

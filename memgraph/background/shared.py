@@ -21,9 +21,10 @@ from memgraph.telemetry import observe_queue
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables import RunnableConfig
 
-    from memgraph.background.execution import UpdateResult
-    from memgraph.background.outbox import Claim, Outbox
+    from memgraph.background.execution import OnStart, UpdateResult
+    from memgraph.background.outbox import Claim, ConversationKey, Outbox
     from memgraph.background.runner import JobRunner
     from memgraph.settings import Settings
     from memgraph.storage import MemoryStorage
@@ -40,6 +41,7 @@ class Client:
 
     on_update: OnUpdate | None
     on_error: OnError | None
+    on_start: OnStart | None = None
 
 
 class AgentModel:
@@ -104,7 +106,7 @@ class WorkerGroup:
         self.worker = Worker(runner, is_used=lambda: self.is_used, on_end=REGISTRY.close_surplus)
         self.executor = self._make_executor()
         """Runs `asubmit`, in order for each memory."""
-        runner.add_hooks(self._on_update, self._on_error)
+        runner.add_hooks(self._on_update, self._on_error, self._on_start)
 
     @property
     def queue(self) -> tuple[str, str | None]:
@@ -158,6 +160,11 @@ class WorkerGroup:
 
     def _make_executor(self) -> KeyedExecutor:
         return KeyedExecutor(self.runner.limits.max_concurrency, name="memgraph-submit")
+
+    def _on_start(self, key: ConversationKey, config: RunnableConfig) -> None:
+        for client in self._used_by():
+            if client.on_start:
+                call_hook(client.on_start, key, config)
 
     def _on_update(self, result: UpdateResult) -> None:
         for client in self._used_by():

@@ -119,6 +119,8 @@ class Chat:
     messages: list[AnyMessage] = field(default_factory=list["AnyMessage"])
     learned: list[Fact] = field(default_factory=list["Fact"])
     updates: list[UpdateResult] = field(default_factory=list["UpdateResult"])
+    refused: list[str] = field(default_factory=list[str])
+    """Why something of the last message was not kept."""
     """Appended by the invoker's threads, read by this one."""
     _opening: Future[BackgroundInvoker] | None = None
 
@@ -281,7 +283,15 @@ class Chat:
             yield texts.acknowledged
         else:
             kept = " ".join(episode.text for episode in self._load_episodes() if episode.message_id == question.id)
-            yield texts.noted.format(texts.quote.format(single_line(kept))) if kept else texts.not_kept
+            noted = texts.noted.format(texts.quote.format(single_line(kept)))
+            yield noted if kept else texts.not_kept.format(self._why_not_kept(text))
+
+    def _why_not_kept(self, text: str) -> str:
+        from memgraph.text.admission import problem_of
+
+        if not self.settings.enabled:
+            return self.texts.is_off
+        return "; ".join(self.refused) or problem_of(text) or self.texts.nothing_about_you
 
     def _quote_memory(self, question: AnyMessage) -> Iterator[str]:
         """Yield an answer of quotes: facts, and statements of the user, not the questions that were asked before."""
@@ -334,6 +344,7 @@ class Chat:
         added = [fact for update in updates for fact in update.report.added]
         removed = [removal.fact for update in updates for removal in update.report.removed]
         self.learned += added
+        self.refused = [refusal.reason for update in updates for refusal in update.report.refused]
         return format_noted(self.texts, added, removed)
 
     @property

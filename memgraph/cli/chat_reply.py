@@ -37,6 +37,8 @@ class ChatTexts:
     greeting: str
     acknowledged: str
     not_kept: str
+    is_off: str
+    nothing_about_you: str
     known_already: str
 
 
@@ -50,7 +52,9 @@ TEXTS: Mapping[Language, ChatTexts] = MappingProxyType(
             quote='"{}"',
             greeting="Hello! Introduce yourself, or ask what I remember. /help lists the commands.",
             acknowledged="All right.",
-            not_kept="I did not keep that.",
+            not_kept="I did not keep that: {}.",
+            is_off="memory is off",
+            nothing_about_you="I found nothing about you in it",
             known_already="I know that already.",
         ),
         "zh": ChatTexts(
@@ -61,7 +65,9 @@ TEXTS: Mapping[Language, ChatTexts] = MappingProxyType(
             quote="“{}”",
             greeting="你好！跟我说说你自己，或者问我记得什么。输入 /help 查看命令。",
             acknowledged="好的。",
-            not_kept="这个我没有记下。",
+            not_kept="这个我没有记下：{}。",
+            is_off="记忆已关闭",
+            nothing_about_you="其中没有关于你的内容",
             known_already="这个我已经知道了。",
         ),
     }

@@ -95,9 +95,9 @@ def import_(
         typer.Option(
             "--from",
             metavar="SYSTEM",
-            help="FILE is an export of this system: memories of deerflow (also a folder), langmem, langgraph, mem0 or "
-            "markdown; conversations of chatgpt or claude (conversations.json, or the zip file), which are learned "
-            "from with their dates.",
+            help="FILE is an export of this system: memories of chatdev, deerflow (also a folder), langmem, langgraph, "
+            "mem0 or markdown; conversations of chatgpt or claude (conversations.json, or the zip file), which are "
+            "learned from with their dates.",
         ),
     ] = None,
     of: Annotated[

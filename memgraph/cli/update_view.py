@@ -176,13 +176,13 @@ def _format_duration(seconds: float) -> str:
 OUTCOMES: Mapping[str, str] = MappingProxyType(
     {
         "learned": "Learned:",
-        "nothing_new": "Nothing new: everything was learned before or is not worth remembering.",
+        "nothing_new": "Nothing new was kept: {why}.",
         "superseded": "Nothing to do: another run has learned from this conversation in the meantime.",
         "forgotten": "Nothing was saved: the memory was deleted in the meantime.",
         "rejected": "Nothing was learned: all changes were rejected in review.",
     }
 )
-"""Messages by the outcome of an update."""
+"""Messages by the outcome of an update, with `{why}` for the reason."""
 UPKEEP_OUTCOMES: Mapping[str, str] = MappingProxyType(
     {
         "learned": "Changed:",
@@ -199,7 +199,7 @@ def show_result(output: Output, final: Mapping[str, Any], storage: str, outcomes
     report: Report = final.get("report") or Report()
     saved: MemoryDocument | None = final.get("saved")
     output.line()
-    output.line(outcomes[final["outcome"]], "bold")
+    output.line(outcomes[final["outcome"]].format(why=one_line(report.why_unchanged)), "bold")
     show_changes(output, report)
     output.line()
     output.line(_format_cost(report.usage))
@@ -240,6 +240,7 @@ def dump_result(
     saved: MemoryDocument | None = final.get("saved")
     return {
         "outcome": final["outcome"],
+        "why_unchanged": report.why_unchanged or None,
         "user_id": context.user_id,
         "agent_name": context.agent_name,
         "thread_id": context.thread_id,

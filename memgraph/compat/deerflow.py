@@ -3,10 +3,14 @@
 The contract is `MemoryManager` of bytedance/deer-flow, `backend/packages/harness/deerflow/agents/memory/manager.py` at
 commit 0a266905f79b2bd394389b94fca0bb0e1c7b5c1a (after pull request 4528 of 2026-07-28), and `get_context` with a
 `query` as in `backends/README.md` at commit 1cf4afd436969eb0c81a75f7c9d278ae1cbce732. `backend_config` has settings of
-memgraph; without a `storage_class` the memories are files in `memgraph` below the `storage_path` of DeerFlow.
+memgraph; without a `storage_class` the memories are files in `memgraph` below the `storage_path` of DeerFlow. The
+settings of DeerFlow's own backend that memgraph does not have are ignored, with a warning.
 
 In the mode "middleware" a person edits facts, on DeerFlow's page: they are manual. In the mode "tool" a model does it:
 its facts are learned ones, within the rules of an update, and it cannot change manual ones.
+
+The host's callbacks see each call of the model that learns. A trace id is known until the process ends: a conversation
+that another one learns has none.
 """
 
 from __future__ import annotations
@@ -14,29 +18,56 @@ from __future__ import annotations
 import importlib
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
+from langchain_core.callbacks import BaseCallbackHandler
 from pydantic import PrivateAttr
 
+from memgraph._cache import LRUCache
+from memgraph.background.outbox import ConversationKey
 from memgraph.compat.opened_memory import FactFields, OpenedMemory
 from memgraph.editing import merge_memory, missing_episodes, read_document, take_episodes
-from memgraph.errors import MemgraphError
+from memgraph.errors import MemgraphError, ModelSetupError, RevisionConflictError
+from memgraph.llm import OFFLINE
+from memgraph.llm.models import chat_model
 from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.retrieval.recall import rank_facts
 from memgraph.retrieval.render import CLOSING, may_recall
 from memgraph.text.normalize import fact_key
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.outputs import LLMResult
+    from langchain_core.runnables import RunnableConfig
 
 DEFAULT_USER = "default"
 """The user of calls without one."""
+MAX_TRACES = 10_000
+"""Conversations whose trace id is kept, the latest ones."""
+OWN_SETTINGS = frozenset(
+    {
+        *("strict_user_scope", "manifest_filename", "file_lock_timeout_seconds", "retrieval_adapter"),
+        *("queue_max_depth", "watermark_max_keys", "token_counting", "guaranteed_categories"),
+        *("guaranteed_token_budget", "patterns_dir", "prompts_dir", "model", "host_llm", "extraction_callback"),
+        *("should_keep_hidden_message", "trace_context_manager"),
+    }
+)
+"""Settings of DeerFlow's own backend that memgraph does not have."""
+OWN_PREFIXES = ("staleness_", "consolidation_", "eviction_", "fact_eviction_", "fact_dedup_")
 
 Document = dict[str, Any]
 logger = logging.getLogger("memgraph.compat")
+
+
+class MemoryConflictError(RuntimeError):
+    """A change lost the race against other writers; raised if DeerFlow has no error of this name."""
 
 
 class DeerFlowMemory:
@@ -46,6 +77,7 @@ class DeerFlowMemory:
     supports_query_aware_context: ClassVar[bool] = True
     mode: Literal["middleware", "tool"]
     _parts: OpenedMemory
+    _traces: LRUCache[ConversationKey, str]
 
     @classmethod
     def from_config(
@@ -57,14 +89,25 @@ class DeerFlowMemory:
     ) -> Self:
         """Open the storage and the queue that *backend_config* describes.
 
-        Without a `model_name` the host's default model learns.
+        Without a `model_name` of memgraph's the host's default model learns.
 
         Raises:
             ConfigError: If a setting is unknown or invalid.
         """
         make_model: Callable[[], BaseChatModel | None] = host_hooks.get("host_llm_factory") or (lambda: None)
-        manager = cls(backend_config=dict(backend_config or {}), mode=mode)  # type: ignore[call-arg]
-        manager._parts = OpenedMemory(backend_config or {}, make_model, "tool" if mode == "tool" else "person")
+        callbacks = host_hooks.get("callbacks")
+        manager = cls(backend_config=dict(backend_config or {}), mode=mode, callbacks=callbacks)  # type: ignore[call-arg]
+        traces = LRUCache[ConversationKey, str](MAX_TRACES)
+        settings = _settings(backend_config or {})
+        known = hasattr(callbacks, "on_memory_llm_call")
+        observer = _Observer(callbacks, traces, settings.get("model_name")) if known else None
+        manager._traces = traces
+        manager._parts = OpenedMemory(
+            settings,
+            make_model,
+            "tool" if mode == "tool" else "person",
+            on_start=observer and observer.observe,
+        )
         return manager
 
     def add(
@@ -74,10 +117,13 @@ class DeerFlowMemory:
         *,
         agent_name: str | None = None,
         user_id: str | None = None,
-        trace_id: str | None = None,  # noqa: ARG002 - of the host's tracing
+        trace_id: str | None = None,
     ) -> None:
-        """Learn from a conversation after it has been quiet for a while."""
-        self._parts.invoker.submit(messages, _scope(user_id, agent_name), thread_id)
+        """Learn from a conversation after it has been quiet for a while; *trace_id* is that of its model calls."""
+        scope = _scope(user_id, agent_name)
+        if trace_id:
+            self._traces.put(ConversationKey(scope, thread_id), trace_id)
+        self._parts.invoker.submit(messages, scope, thread_id)
 
     def add_nowait(
         self, thread_id: str, messages: Sequence[Any], *, agent_name: str | None = None, user_id: str | None = None
@@ -141,7 +187,8 @@ class DeerFlowMemory:
         """Add what a document has and the memory does not; what steers a model is held back. Return the result."""
         scope, storage, policy = _scope(user_id, agent_name), self._parts.storage, self._parts.settings.policy
         imported, episodes = take_episodes(read_document(json.dumps(memory_data).encode(), "the imported memory"))
-        saved = self._parts.change(scope, lambda memory: merge_memory(memory, imported))
+        with _conflicts():
+            saved = self._parts.change(scope, lambda memory: merge_memory(memory, imported))
         storage.append_episodes(scope, missing_episodes(storage.episodes(scope), episodes, policy).episodes, policy)
         return _dump(saved)
 
@@ -153,16 +200,17 @@ class DeerFlowMemory:
         *,
         agent_name: str | None = None,
         user_id: str | None = None,
-    ) -> tuple[Document, str | None]:
-        """Add a fact; return the document and the id of the fact, None if it was not kept.
+    ) -> tuple[Document, str]:
+        """Add a fact; return the document, and the id of the fact, or of the known one that it confirmed.
 
         Raises:
-            ValueError: If the fact is invalid, or known: "Duplicate fact", to which the host answers 409.
+            ValueError: If the fact is invalid, refused, or known: "Duplicate fact", to which the host answers 409.
         """
         scope, key = _scope(user_id, agent_name), fact_key(content)
         if any(fact_key(fact.content) == key for fact in self._parts.storage.load(scope).facts):
             raise ValueError("Duplicate fact")
-        memory, fact_id = self._parts.add(scope, content, category, confidence)
+        with _conflicts():
+            memory, fact_id = self._parts.add(scope, content, category, confidence)
         return _dump(memory), fact_id
 
     def update_fact(
@@ -175,13 +223,20 @@ class DeerFlowMemory:
         agent_name: str | None = None,
         user_id: str | None = None,
     ) -> Document:
-        """Change a fact; KeyError if there is none, ValueError if the change is invalid or refused."""
+        """Change a fact, which keeps its id: it is what the host's tool answers.
+
+        Raises:
+            KeyError: If there is no such fact.
+            ValueError: If the change is invalid, refused, or waits for a person now.
+        """
         fields: FactFields = {"content": content, "category": category, "confidence": confidence}
-        return _dump(self._parts.edit(_scope(user_id, agent_name), fact_id, fields))
+        with _conflicts():
+            return _dump(self._parts.edit(_scope(user_id, agent_name), fact_id, fields))
 
     def delete_fact(self, fact_id: str, *, agent_name: str | None = None, user_id: str | None = None) -> Document:
         """Delete a fact, and the words of the user that only it rests on; errors as in `update_fact`."""
-        return _dump(self._parts.remove(_scope(user_id, agent_name), fact_id))
+        with _conflicts():
+            return _dump(self._parts.remove(_scope(user_id, agent_name), fact_id))
 
     def shutdown_flush(self, timeout: float) -> bool:
         """Learn from what waits; return whether all of it was learned within *timeout* seconds."""
@@ -190,6 +245,107 @@ class DeerFlowMemory:
     def close(self) -> None:
         """Close what was opened. What still waits is learned after the next start."""
         self._parts.close()
+
+
+class _Observer:
+    """Shows the calls of the model to the host.
+
+    Args:
+        host: Its `MemoryCallbacks`.
+        traces: The trace ids of the conversations.
+        model_name: The model of the settings; None is the host's.
+    """
+
+    def __init__(self, host: Any, traces: LRUCache[ConversationKey, str], model_name: object) -> None:  # noqa: ANN401 - of the host
+        self._host = host
+        self._traces = traces
+        self._model_name = model_name
+
+    def observe(self, key: ConversationKey, config: RunnableConfig) -> None:
+        """Let the host add its metadata and callbacks to the config of an update, and see the answers of its model."""
+        self._host.on_memory_llm_call(
+            config,
+            thread_id=key.thread_id,
+            user_id=key.scope.user_id,
+            trace_id=self._traces.get(key),
+            model_name=self._model_name,
+        )
+        if hasattr(self._host, "on_memory_llm_result"):
+            handlers = config.get("callbacks")
+            config["callbacks"] = [*(handlers if isinstance(handlers, list) else ()), _Results(self._host, config)]
+
+
+class _Results(BaseCallbackHandler):
+    """Reports each answer of the model, and each failed call."""
+
+    def __init__(self, host: Any, config: RunnableConfig) -> None:  # noqa: ANN401 - an object of the host
+        self._host = host
+        self._config = config
+        self._started: dict[UUID, tuple[float, object, str | None]] = {}
+
+    def on_chat_model_start(
+        self, serialized: object, messages: list[list[Any]], *, run_id: UUID, **kwargs: object
+    ) -> None:
+        del serialized
+        metadata = cast("Mapping[str, object]", kwargs.get("metadata") or {})
+        name = metadata.get("ls_model_name")
+        self._started[run_id] = (time.perf_counter(), messages[0], str(name) if name else None)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: object) -> None:
+        del kwargs
+        generation = response.generations[0][0]
+        self._report(run_id, getattr(generation, "message", generation), None)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
+        del kwargs
+        self._report(run_id, None, error)
+
+    def _report(self, run_id: UUID, response: object, error: BaseException | None) -> None:
+        started, prompt, name = self._started.pop(run_id)
+        self._host.on_memory_llm_result(
+            self._config,
+            prompt=prompt,
+            response=response,
+            error=error,
+            duration_ms=(time.perf_counter() - started) * 1_000,
+            model_name=name,
+        )
+
+
+def _settings(config: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings of memgraph in *config*: without those of DeerFlow's own backend, and its own classes."""
+    ignored = {name for name in config if name in OWN_SETTINGS or name.startswith(OWN_PREFIXES)}
+    if str(config.get("storage_class") or "").startswith("deerflow."):
+        ignored.add("storage_class")
+    if ignored:
+        logger.warning("ignored, since memgraph has no such settings: %s", ", ".join(sorted(ignored)))
+    settings = {name: value for name, value in config.items() if name not in ignored and value is not None}
+    name = settings.get("model_name")
+    if isinstance(name, str) and name != OFFLINE and not _is_known_model(name):
+        logger.warning("%r names no model of memgraph: the default model of the host learns", name)
+        del settings["model_name"]
+    return settings
+
+
+def _is_known_model(name: str) -> bool:
+    """Return whether memgraph can make the model, or its name has a provider: an error of that is for its user."""
+    if ":" in name:
+        return True
+    try:
+        chat_model(name)
+    except ModelSetupError:
+        return False
+    return True
+
+
+@contextmanager
+def _conflicts() -> Generator[None]:
+    """Raise the host's error for a change that lost the race against other writers."""
+    try:
+        yield
+    except RevisionConflictError as error:
+        manager = importlib.import_module("deerflow.agents.memory.manager")
+        raise getattr(manager, "MemoryConflictError", MemoryConflictError)(str(error)) from error
 
 
 def _scope(user_id: str | None, agent_name: str | None) -> Scope:
@@ -206,4 +362,6 @@ def __getattr__(name: str) -> type:
     if name != "MemgraphManager":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     base = importlib.import_module("deerflow.agents.memory.manager").MemoryManager
-    return type(name, (DeerFlowMemory, base), {"__module__": __name__, "_parts": PrivateAttr()})
+    return type(
+        name, (DeerFlowMemory, base), {"__module__": __name__, "_parts": PrivateAttr(), "_traces": PrivateAttr()}
+    )

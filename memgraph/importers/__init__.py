@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from memgraph.importers.chatdev import read_chatdev
 from memgraph.importers.chats import CHAT_READERS
 from memgraph.importers.deerflow import read_deerflow
 from memgraph.importers.documents import ExportDocument, ImportReport, ImportResult, Note
@@ -31,6 +32,7 @@ Reader = Callable[[Sequence[ExportDocument], str | None], ImportResult]
 
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
+        "chatdev": read_chatdev,
         "deerflow": read_deerflow,
         "langgraph": read_langgraph,
         "langmem": read_langmem,

@@ -195,6 +195,8 @@ class AddAnswer(ResponseModel):
     removed: list[str]
     refused: list[str]
     """The reasons of refusals."""
+    why_unchanged: str | None = None
+    """Why nothing was kept."""
     waiting: str | None = None
     """What a person has to do, if some of it waits for one."""
 
@@ -232,12 +234,14 @@ def add(memory: ConnectedMemory, arguments: AddArguments) -> AddAnswer:
     report = client.add([said], user_id=user_id, thread_id=arguments.thread_id)
     is_quarantined = any(item.id not in before for item in client.get(user_id=user_id).quarantine)
     is_reviewed = client.settings.review != "never" and not report.changed
+    is_waiting = is_quarantined or is_reviewed
     return AddAnswer(
         outcome=report.outcome,
         added=[_shown(memory, fact) for fact in report.added],
         confirmed=[fact.id for fact in report.confirmed],
         removed=[removed.fact.id for removed in report.removed],
         refused=[refusal.reason for refusal in report.refused],
+        why_unchanged=None if is_waiting else report.why_unchanged or None,
         waiting=IN_QUARANTINE if is_quarantined else WAITS_FOR_REVIEW if is_reviewed else None,
     )
 

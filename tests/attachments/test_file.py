@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sqlite3
@@ -67,6 +68,19 @@ def make_memory(folder: Path, model: object, **config: object) -> FileMemory:
 
 def find_sources(memory: FileMemory, question: str, **limits: int) -> list[str]:
     return [hit.source for hit in memory.retrieve(SearchQuery(question), **{"top_k": 3, "threshold": 0, **limits})]
+
+
+def test_an_index_of_chatdev_stays_as_it_is_and_is_made_again_next_to_it(folder: Path) -> None:
+    """Its vectors are those of a model that may not be this one."""
+    stored = folder / "index.json"
+    stored.write_text(json.dumps({"file_metadata": {}, "contents": [], "config": {"chunk_size": 500}}))
+    before = stored.read_bytes()
+
+    with make_memory(folder, CountingModel(), index_path="index.json") as memory:
+        assert find_sources(memory, "apples")[0].endswith("apples.md")
+
+    assert stored.read_bytes() == before
+    assert (folder / "index.json.db").exists()
 
 
 def test_the_passage_that_answers_comes_first(folder: Path) -> None:

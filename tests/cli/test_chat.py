@@ -451,7 +451,16 @@ def test_disabled_memory_is_reported(memgraph: Memgraph, monkeypatch: pytest.Mon
     done = memgraph("chat", "-u", "ada", stdin=b"Hi, my name is Ada.\n")
 
     assert OFF in done.err
+    assert "I did not keep that: memory is off." in done.out
     assert not document.exists()
+
+
+def test_what_is_not_kept_has_a_reason(memgraph: Memgraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_EPISODES", "off")
+
+    done = memgraph("chat", "-u", "ada", stdin=b"The weather was quite something.\n")
+
+    assert "I did not keep that: I found nothing about you in it." in done.out
 
 
 # -- with one --

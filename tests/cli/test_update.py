@@ -98,7 +98,7 @@ def test_the_same_conversation_again_changes_nothing_and_calls_no_model(memgraph
 
     again = memgraph("update", "-", "-u", "ada", stdin=CONVERSATION)
 
-    assert "Nothing new" in again.out
+    assert "Nothing new was kept: it was learned before" in again.out
     assert "The model was not called." in again.out
     assert document.read_bytes() == stored
 

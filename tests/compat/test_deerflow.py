@@ -12,11 +12,14 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from memgraph.compat import deerflow
-from memgraph.errors import ConfigError, StorageError
+from memgraph.errors import ConfigError, RevisionConflictError, StorageError
+from memgraph.models import Scope
+from memgraph.storage.file import FileStorage
 from memgraph.testing import ScriptedModel
 
 PATH = "memgraph.compat.deerflow:MemgraphManager"
@@ -55,11 +58,61 @@ class MemoryManager(BaseModel):
         return None
 
 
+class MemoryConflictError(RuntimeError):
+    """The error that the host raises for a lost race."""
+
+
+class Callbacks:
+    """The host's hooks around the calls of the model, as its manager calls them."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+        self.results: list[dict[str, Any]] = []
+
+    def on_memory_llm_call(
+        self,
+        invoke_config: dict[str, Any],
+        *,
+        thread_id: str | None,
+        user_id: str | None,
+        trace_id: str | None,
+        model_name: str | None,
+    ) -> None:
+        self.calls.append({"thread_id": thread_id, "user_id": user_id, "trace_id": trace_id, "model": model_name})
+        invoke_config["metadata"] = {**invoke_config.get("metadata", {}), "trace": trace_id}
+
+    def on_memory_llm_result(
+        self,
+        invoke_config: dict[str, Any],
+        *,
+        prompt: Any,
+        response: Any,
+        error: BaseException | None,
+        duration_ms: float,
+        model_name: str | None,
+    ) -> None:
+        del model_name
+        self.results.append({"trace": invoke_config["metadata"]["trace"], "prompt": prompt, "response": response})
+        assert error is None
+        assert duration_ms >= 0
+
+
+class SeenMetadata(BaseCallbackHandler):
+    """The metadata of each call of the model."""
+
+    def __init__(self) -> None:
+        self.traces: list[object] = []
+
+    def on_chat_model_start(self, serialized: object, messages: object, **kwargs: Any) -> None:
+        self.traces.append(kwargs["metadata"].get("trace"))
+
+
 @pytest.fixture(autouse=True)
 def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A DeerFlow whose package holds that class."""
     module = ModuleType("deerflow.agents.memory.manager")
     module.MemoryManager = MemoryManager  # type: ignore[attr-defined]
+    module.MemoryConflictError = MemoryConflictError  # type: ignore[attr-defined]
     for name in ("deerflow", "deerflow.agents", "deerflow.agents.memory"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -266,3 +319,112 @@ def test_a_known_fact_is_the_duplicate_that_the_host_knows(tmp_path: Path, mode:
     with pytest.raises(ValueError, match=r"^Duplicate fact$"):
         manager.create_fact("likes tea.", "preference", 0.9, user_id="ada")
     manager.close()
+
+
+@pytest.mark.parametrize("mode", ["middleware", "tool"])
+def test_a_changed_fact_keeps_the_id_that_the_host_answers_with(tmp_path: Path, mode: str) -> None:
+    """Its tool memory_update returns the id that it was given, which the model uses next."""
+    manager = open_manager(tmp_path, mode)
+    _, fact_id = manager.create_fact("Lives in Rome.", "context", 0.9, user_id="ada")
+
+    for city in ("Lives in Oslo.", "Lives in Bergen."):
+        manager.update_fact(fact_id, content=city, user_id="ada")
+    document = manager.get_memory(user_id="ada")
+
+    assert [(fact["id"], fact["content"]) for fact in document["facts"]] == [(fact_id, "Lives in Bergen.")]
+    assert len({fact["id"] for fact in (*document["facts"], *document.get("past", ()))}) == (mode == "tool") * 2 + 1
+    assert manager.delete_fact(fact_id, user_id="ada")["facts"] == []
+    manager.close()
+
+
+def test_a_change_that_waits_for_a_person_is_not_answered_as_done(tmp_path: Path) -> None:
+    manager = open_manager(tmp_path, "tool", review="always")
+
+    with pytest.raises(ValueError, match="waits in quarantine"):
+        manager.create_fact("Likes tea.", "preference", 0.9, user_id="ada")
+
+    assert manager.get_memory(user_id="ada")["facts"] == []
+    manager.close()
+
+
+class PathStorage(FileStorage):
+    """A storage of the user's own."""
+
+    def __init__(self, storage_path: str) -> None:
+        super().__init__(storage_path)
+
+
+def test_a_storage_class_keeps_its_storage_path(tmp_path: Path) -> None:
+    manager = open_manager(tmp_path / "own", storage_class=f"{__name__}.PathStorage", outbox="memory:")
+
+    manager.create_fact("Likes tea.", user_id="ada")
+    manager.close()
+
+    assert (tmp_path / "own" / "users" / "ada" / "memory.json").exists()
+
+
+def test_a_storage_class_that_cannot_be_loaded_opens_no_file_of_the_host(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot open storage"):
+        open_manager(tmp_path, storage_class="missing.Storage")
+
+
+def test_the_settings_of_the_hosts_own_backend_do_not_stop_the_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = {
+        "storage_class": "deerflow.agents.memory.storage.FileMemoryStorage",
+        "model_name": "the-model-of-the-host",
+        "token_counting": "char",
+        "staleness_age_days": 90,
+        "guaranteed_categories": ["correction"],
+        "model": None,
+        "debounce_seconds": 30,
+    }
+
+    manager = open_manager(tmp_path, **own)
+    manager.create_fact("Likes tea.", user_id="ada")
+    manager.close()
+
+    assert (tmp_path / "memgraph" / "users" / "ada" / "memory.json").exists()
+    assert "staleness_age_days, storage_class, token_counting" in caplog.text
+    assert "'the-model-of-the-host' names no model" in caplog.text
+
+
+@pytest.mark.parametrize("call", ["create_fact", "update_fact", "delete_fact", "import_memory"])
+def test_a_lost_race_is_the_conflict_of_the_host(manager: Any, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    _, fact_id = manager.create_fact("Likes tea.", user_id="ada")
+    arguments = {
+        "create_fact": ("Likes coffee.",),
+        "update_fact": (fact_id, "Likes coffee."),
+        "delete_fact": (fact_id,),
+        "import_memory": ({"facts": [{"content": "Has a dog."}]},),
+    }
+
+    def lose(*_: object) -> None:
+        raise RevisionConflictError(Scope("ada"), 1)
+
+    monkeypatch.setattr(type(manager._parts.storage), "save", lose)
+    monkeypatch.setattr("memgraph.editing.update.MAX_ATTEMPTS", 1)
+
+    with pytest.raises(MemoryConflictError):
+        getattr(manager, call)(*arguments[call], user_id="ada")
+
+
+def test_the_callbacks_of_the_host_see_the_model_with_the_trace_id(tmp_path: Path) -> None:
+    seen, callbacks = SeenMetadata(), Callbacks()
+    model = ScriptedModel(json.dumps({"newFacts": []}))
+    model.callbacks = [seen]
+    module = importlib.import_module("memgraph.compat.deerflow")
+    config = {"storage_path": str(tmp_path), "reconcile": "off"}
+    hooks = {"callbacks": callbacks, "host_llm_factory": lambda: model}
+    manager: Any = module.MemgraphManager.from_config(config, mode="middleware", **hooks)
+
+    manager.add("t1", TALK, user_id="ada", trace_id="trace-1")
+    manager.shutdown_flush(30)
+    manager.close()
+
+    assert callbacks.calls == [{"thread_id": "t1", "user_id": "ada", "trace_id": "trace-1", "model": None}]
+    assert seen.traces == ["trace-1"]
+    assert [result["trace"] for result in callbacks.results] == ["trace-1"]
+    assert "newFacts" in callbacks.results[0]["response"].text
+    assert any("Lisbon" in message.text for message in callbacks.results[0]["prompt"])

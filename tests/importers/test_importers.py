@@ -346,3 +346,33 @@ def test_malformed_items_do_not_affect_others(system: str, items: list[object]) 
 
     assert all(fact.content and 0 <= fact.confidence <= 1 for fact in result.memory.facts)
     assert len({fact.id for fact in result.memory.facts}) == len(result.memory.facts)
+
+
+CHATDEV = [
+    {
+        "id": "1",
+        "content_summary": "The shop uses PostgreSQL.",
+        "metadata": {"agent_role": "Writer"},
+        "timestamp": 1767225600.5,
+    },
+    {"id": "2", "content_summary": "The logo is green.", "metadata": {}, "embedding": [1.0], "timestamp": None},
+]
+
+
+@pytest.mark.parametrize("export", [CHATDEV, {"file_metadata": {}, "contents": CHATDEV, "config": {"chunk_size": 500}}])
+def test_the_stored_memories_of_chatdev_are_imported(export: object) -> None:
+    result = import_from("chatdev", export)
+
+    assert [fact.content for fact in result.memory.facts] == ["The shop uses PostgreSQL.", "The logo is green."]
+    assert result.memory.facts[0].created_at.startswith("2026-01-01T00:00:00")
+
+
+@pytest.mark.parametrize("export", [{"0": {"memory": "a card"}}, [{"content": "x"}], [3]])
+def test_another_file_of_chatdev_is_refused_by_a_sentence(export: object) -> None:
+    with pytest.raises(EditError, match="is not a memory of ChatDev"):
+        import_from("chatdev", export)
+
+
+def test_the_memories_of_chatdev_have_no_owner() -> None:
+    with pytest.raises(EditError, match="leave out --of"):
+        import_from("chatdev", CHATDEV, owner="ada")

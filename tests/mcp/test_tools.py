@@ -34,6 +34,17 @@ def test_what_is_added_is_found_at_once(memory: MemoryClient) -> None:
     assert "Lisbon" in fact["content"]
 
 
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("The weather was quite something.", "the model found nothing to remember about the user"),
+        (SAID, None),
+    ],
+)
+def test_an_answer_that_nothing_was_kept_has_a_reason(memory: MemoryClient, content: str, why: str | None) -> None:
+    assert document(call(memory, "memory_add", content=content)).get("why_unchanged") == why
+
+
 def test_the_users_own_words_are_found_too(memory: MemoryClient) -> None:
     added_fact(memory)
 

@@ -6,14 +6,17 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from conftest_page import ADA, Site, Visitor, learn
 from langchain_core.messages import HumanMessage
 from playwright.sync_api import expect
 
+from memgraph.api.page.rendering import texts
 from memgraph.editing import add_fact, update_memory
-from memgraph.models import Fact, MemoryDocument, Quarantined
+from memgraph.models import ChangeOrigin, Fact, MemoryDocument, Quarantined
+from memgraph.models.history import Author
 
 Visit = Callable[..., Visitor]
 
@@ -186,6 +189,17 @@ def test_what_only_one_conversation_taught_is_taken_back(site: Site, visit: Visi
 
     expect(page.locator("#toasts")).to_contain_text("taken back")
     assert [fact.content for fact in site.storage.load(ADA).facts] == ["Likes tea."]
+
+
+@pytest.mark.parametrize("author", get_args(Author))
+def test_the_history_opens_with_a_revision_of_every_origin(site: Site, visit: Visit, author: Author) -> None:
+    """Also after a revert or a rebuild."""
+    origin = ChangeOrigin(by=author)
+    update_memory(site.storage, ADA, lambda memory: add_fact(memory, "Likes tea."), origin=origin)
+
+    page = visit().open("/page/history")
+
+    expect(page.locator("#r1 summary")).to_contain_text(texts("en")[f"by.{author}"])
 
 
 # -- health ------------------------------------------------------------------------------------------
