@@ -9,6 +9,7 @@ import contextvars
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -43,7 +44,7 @@ PersistMerged = Callable[[Sequence[Mapping[str, Any]]], None]
 
 EMPTY_UPDATE = '{"user": {}, "history": {}, "newFacts": []}'
 
-OUTPUT_KEYS = ["origin", "memory", "changes", "usage", "outcome", "report"]
+OUTPUT_KEYS = ["origin", "memory", "changes", "usage", "outcome", "report", "conflicts"]
 MAX_REPLANS = 4
 """Each replan means that another writer changed the memory since the last one."""
 
@@ -120,6 +121,7 @@ class _Job:
     key: ConversationKey
     views: Sequence[SubmissionView]
     persist_merged: PersistMerged
+    check_lease: Callable[[], None]
     config: RunnableConfig
     context: Context
     permit: ComputePermit
@@ -163,6 +165,7 @@ class UpdateExecutor:
         on_model_error: Callable[[BaseException], None],
         permit: ComputePermit,
         *,
+        check_lease: Callable[[], None] = lambda: None,
         allow_model: bool = True,
     ) -> UpdateResult | PausedForReview | None:
         """Learn from a claimed job on the calling thread, in an empty context.
@@ -174,6 +177,7 @@ class UpdateExecutor:
             persist_merged: Called with the merge of several submissions before the run learns from it.
             on_model_error: Called with the error of each failed model call, retried ones included.
             permit: Released while the model answers, and held otherwise.
+            check_lease: Called after another writer saved first; raises LeaseLostError if that took the job over.
             allow_model: Whether the chat model may be called. If not, only a decision is applied.
 
         Returns:
@@ -182,7 +186,8 @@ class UpdateExecutor:
         Raises:
             MemgraphError: As the graph does.
         """
-        return contextvars.Context().run(self._run, claim, persist_merged, on_model_error, permit, allow_model)
+        run = partial(self._run, check_lease=check_lease, allow_model=allow_model)
+        return contextvars.Context().run(run, claim, persist_merged, on_model_error, permit)
 
     def _run(
         self,
@@ -190,7 +195,9 @@ class UpdateExecutor:
         persist_merged: PersistMerged,
         on_model_error: Callable[[BaseException], None],
         permit: ComputePermit,
-        allow_model: bool,  # noqa: FBT001 - Context.run passes no keywords here
+        *,
+        check_lease: Callable[[], None],
+        allow_model: bool,
     ) -> UpdateResult | PausedForReview | None:
         started = time.perf_counter()
         key = claim.key
@@ -198,6 +205,7 @@ class UpdateExecutor:
             key,
             views_of(claim.submissions, claim.deletion),
             persist_merged,
+            check_lease,
             {"callbacks": [_ModelHandler(permit.release, on_model_error)]},
             Context(
                 user_id=key.scope.user_id,
@@ -253,6 +261,8 @@ class UpdateExecutor:
                 job.node_seconds[node] = job.node_seconds.get(node, 0.0) + now - before
                 output |= wrote or {}
             before = now
+            if output.get("conflicts"):
+                job.check_lease()
             if output.get("memory") is not None and not is_loaded:
                 is_loaded, run.deletion = True, last_deletion(output["memory"])
                 revised = plan_learning(job.views, output["memory"], job.key.thread_id)
