@@ -408,7 +408,7 @@ class SqliteDatabase(Database):
     def _prepare(self, engine: Engine) -> float:
         """Migrate. SQLite ignores the busy timeout while the journal mode changes, so processes wait for a lock file.
 
-        Nothing is missing if the user_version is the known one, unless release 0.1 wrote to the file again and reset it.
+        The user_version tells whether tables are missing, unless release 0.1 wrote to the file again and reset it.
         """
         known = self._schema.sqlite_version
         with engine.connect() as db:
