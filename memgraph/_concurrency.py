@@ -1,4 +1,4 @@
-"""Daemon threads: small executors, and calls with a timeout.
+"""Daemon threads: small executors, calls with a timeout, and a time limit that databases keep.
 
 All threads are daemons and none belongs to a `ThreadPoolExecutor`, whose threads are joined at interpreter exit
 even if they hang.
@@ -7,17 +7,37 @@ even if they hang.
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
+import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from contextvars import Context, copy_context
+from contextlib import contextmanager
+from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from typing import TypeVar
 
 T = TypeVar("T")
 _Work = Callable[[], None]
+
+_DEADLINE: ContextVar[float] = ContextVar("_DEADLINE", default=math.inf)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Generator[None]:
+    """Limit the transactions that begin in this block to *seconds* in all; an outer limit stays."""
+    token = _DEADLINE.set(min(_DEADLINE.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(token)
+
+
+def seconds_left() -> float:
+    """Return the seconds that the current time limit leaves, negative if it has passed; infinite without one."""
+    return _DEADLINE.get() - time.monotonic()
 
 
 class DaemonExecutor:

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import quote
 
-from memgraph._sql import DEADLINE, Database, make_engine
+from memgraph._concurrency import seconds_left
+from memgraph._sql import Database, make_engine
 from memgraph.errors import ConfigError, MemgraphError, StorageError
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class _LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
             wanted = next(gen)
             while True:
                 ready = yield wanted
-                if not ready and _remaining() + GRACE_SECONDS < 0:
+                if not ready and seconds_left() + GRACE_SECONDS < 0:
                     gen.close()
                     self.close()
                     raise psycopg.OperationalError("the server did not answer in time")
@@ -164,23 +165,18 @@ class _LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
 
 
 def _connect(options: dict[str, Any]) -> psycopg.Connection[tuple[Any, ...]]:
-    limit = min(float(options["connect_timeout"]) or _remaining(), _remaining())
+    limit = min(float(options["connect_timeout"]) or seconds_left(), seconds_left())
     conninfo = make_conninfo("", **{**options, "connect_timeout": max(1, round(limit))})
     return _LimitedConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
 
 
 def _begin(db: Connection) -> None:
     """Begin a transaction with limits of its own, in one statement."""
-    limit = max(1, round(_remaining() * 1000))
+    limit = max(1, round(seconds_left() * 1000))
     db.exec_driver_sql(
         f"BEGIN; SET LOCAL lock_timeout = {limit}; SET LOCAL statement_timeout = {limit}; "
         f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
     )
-
-
-def _remaining() -> float:
-    """Return the seconds that the running transaction has left."""
-    return DEADLINE.get() - time.monotonic()
 
 
 def _has_column(db: Connection, table: str, column: str) -> bool:

@@ -6,7 +6,6 @@ differs, see `Database.words`. A parameter after `IN` is a sequence, as in `id I
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import sqlite3
@@ -16,7 +15,6 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
-from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
@@ -25,6 +23,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.types import NullType
 
+from memgraph._concurrency import seconds_left, time_limit
 from memgraph.errors import MemgraphError, StorageError
 from memgraph.storage.atomic_file import create_private, locked, make_folder
 
@@ -40,8 +39,6 @@ IN_MEMORY = ":memory:"
 BUSY_TIMEOUT_SECONDS = 10.0
 WAL_PAGES = 4_000
 """Pages of 4 kB in the write-ahead log before SQLite checkpoints them into the file, which delays one writer."""
-DEADLINE: ContextVar[float] = ContextVar("DEADLINE", default=math.inf)
-"""When the running transaction has to end, by time.monotonic."""
 
 _RECONNECT_SECONDS = 0.1
 _SEQUENCE = re.compile(r"\bIN :(\w+)")
@@ -144,12 +141,8 @@ class Database(ABC):
             MemgraphError: Of the class of the database, if it is unavailable or reports an error.
         """
         limit = self._seconds if seconds is None else seconds
-        token = DEADLINE.set(time.monotonic() + limit)
-        try:
-            with self.wrap_errors(), self._slot(limit) as state:
-                return self._attempt(state, operation, {"reads": reads, "durable": durable})
-        finally:
-            DEADLINE.reset(token)
+        with time_limit(limit), self.wrap_errors(), self._slot() as state:
+            return self._attempt(state, operation, {"reads": reads, "durable": durable})
 
     def compile(self, statement: str) -> TextClause:
         """Return *statement* in the words of this database."""
@@ -199,7 +192,7 @@ class Database(ABC):
                     with connection.execution_options(**options).begin():
                         return operation(Transaction(connection, self, is_retry=is_retry))
             except DBAPIError as error:
-                is_late = time.monotonic() + _RECONNECT_SECONDS > DEADLINE.get()
+                is_late = seconds_left() < _RECONNECT_SECONDS
                 if is_late or not state.is_ready or (is_connected and (is_retry or not error.connection_invalidated)):
                     raise
             is_retry = is_retry or is_connected
@@ -207,11 +200,11 @@ class Database(ABC):
                 time.sleep(_RECONNECT_SECONDS)
 
     @contextmanager
-    def _slot(self, limit: float) -> Generator[_ProcessState]:
+    def _slot(self) -> Generator[_ProcessState]:
         """Wait for one of the connections to be free."""
-        state = self._state()
-        if not state.free.acquire(timeout=limit):
-            raise self._error_class(f"{self.name} gave no connection within {limit:g} s")
+        state, limit = self._state(), max(0.0, seconds_left())
+        if not limit or not state.free.acquire(timeout=limit):
+            raise self._error_class(f"{self.name} gave no connection within {limit:.3g} s")
         try:
             yield state
         finally:
@@ -219,7 +212,7 @@ class Database(ABC):
 
     def _engine(self, state: _ProcessState) -> Engine:
         """Return the engine of this process; the first call migrates the tables."""
-        if not state.lock.acquire(timeout=max(0.0, DEADLINE.get() - time.monotonic())):
+        if not state.lock.acquire(timeout=max(0.0, seconds_left())):
             raise self._error_class(f"{self.name} is still being opened by another thread")
         try:
             if state.engine is None:

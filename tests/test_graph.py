@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, TypedDict, get_type_hints
 
 import pytest
@@ -41,6 +44,7 @@ from memgraph.nodes.parse_update import parse_update
 from memgraph.nodes.save_memory import save_memory
 from memgraph.prompts.update_prompt import read_turns
 from memgraph.state import State
+from memgraph.storage.file import FileStorage
 from memgraph.testing import ScriptedModel, update_answer
 
 ADA = Scope("ada")
@@ -932,3 +936,16 @@ def test_an_agent_without_messages_is_warned_of_once_and_goes_on(
     assert [record.getMessage() for record in caplog.records] == [
         "memory_update does nothing: the state of its parent graph has no messages; add it, or call it in your own node"
     ]
+
+
+def test_a_dropped_graph_frees_its_storage(tmp_path: Path) -> None:
+    """One may be built for each request."""
+    storage = FileStorage(tmp_path)
+    graph = build_graph(storage=storage)
+    graph.invoke({"messages": [HumanMessage("I live in Lisbon.")]}, context=Context(user_id="ada"))
+    reference = weakref.ref(storage)
+
+    del graph, storage
+    gc.collect()
+
+    assert reference() is None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from memgraph import OutboxError
+from memgraph._concurrency import time_limit
 from memgraph._postgres import PostgresDatabase
 from memgraph._sql import Database, Migration, Schema, SqliteDatabase, Transaction
 
@@ -254,6 +255,21 @@ def test_a_lock_that_another_holds_is_given_up(postgres: PostgresServer) -> None
     database.run(hold)
 
     assert texts(other) == ["kept", "also"]
+
+
+def test_an_outer_time_limit_holds_for_all_transactions_in_it(postgres: PostgresServer) -> None:
+    """As at an exit, which asks several times."""
+    database = open_server(postgres.url)
+    insert(database, "kept")
+    started = time.monotonic()
+
+    with stopped(postgres), time_limit(1):
+        for _ in range(20):
+            with pytest.raises(OutboxError):
+                texts(database)
+
+    assert time.monotonic() - started < 30
+    assert texts(database) == ["kept"]
 
 
 def test_a_transaction_ends_if_its_process_is_silent(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:

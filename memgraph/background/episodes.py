@@ -32,7 +32,7 @@ logger = logging.getLogger("memgraph.invoker")
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The begin of a submission: what the recorder found before it was stored."""
+    """A submission, with the memory that its episodes belong to."""
 
     key: ConversationKey
     runtime: Runtime[RunContext]
@@ -40,7 +40,8 @@ class Recording:
 
 
 class EpisodeRecorder:
-    """Keeps the user's words of a submission before any model runs. Failures are logged: the update keeps them later.
+    """Keeps the user's words of a submission before any model runs. The first failure in a row is logged: the update
+    keeps them later.
 
     They survive the end of the process, but not a power cut: the outbox has them until the update makes them durable.
 
@@ -51,42 +52,45 @@ class EpisodeRecorder:
 
     def __init__(self, resolver: ContextResolver | None) -> None:
         self._resolver = resolver
+        self._is_failing = False
 
-    def begin(self, key: ConversationKey) -> Recording | None:
-        """Load the memory of *key*, before the submission is stored; None if nothing can be kept."""
-        if self._resolver is None:
-            return None
-        try:
-            runtime = _runtime(self._resolver, key)
-            return Recording(key, runtime, runtime.context.open_storage().load(key.scope))
-        except Exception as error:  # noqa: BLE001 - a custom storage may raise anything; the submission counts
-            _log_failure(key, error)
-            return None
-
-    def append(self, recording: Recording, submission: Submission, outbox: Outbox) -> None:
+    def record(self, key: ConversationKey, submission: Submission, outbox: Outbox) -> None:
         """Append the episodes of the turns that no update has learned, and that were not said before a deletion.
 
         Args:
-            recording: What `begin` returned. If the memory was deleted since, nothing is kept.
+            key: The conversation.
             submission: What was submitted.
-            outbox: Has the submission. Those that wait with it are read if they matter: if the memory was ever
-                deleted, or if messages have no ids and are identified by what precedes them.
+            outbox: Has the submission already, whatever the storage does. Those that wait with it are read if they
+                matter: if the memory was ever deleted, or if messages have no ids and are identified by what precedes
+                them.
         """
-        runtime, memory, policy = recording.runtime, recording.memory, recording.runtime.context.policy
+        if self._resolver is None:
+            return
         try:
-            plan = plan_learning(_views(recording, submission, outbox), memory, recording.key.thread_id)
-            turns, thread = _turns(runtime, plan.learn)
-            watermark = memory.threads.get(thread)
-            if plan.skipped:  # as a worker moves it when it drops a job from before a deletion
-                before, _ = _turns(runtime, plan.skipped)
-                watermark = advance(watermark, [turn.id for turn in before], "", policy.thread_mark_ids)
-            new = with_recalled(unlearned_turns(turns, watermark), memory)
-            episodes = episodes_of(new, thread=thread, policy=policy)
-            runtime.context.open_storage().append_episodes(
-                recording.key.scope, episodes, policy, revision=memory.revision, durable=False
-            )
-        except Exception as error:  # noqa: BLE001 - as above
-            _log_failure(recording.key, error)
+            runtime = _runtime(self._resolver, key)
+            memory = runtime.context.open_storage().load(key.scope)
+            self._append(Recording(key, runtime, memory), submission, outbox)
+            self._is_failing = False
+        except Exception as error:  # noqa: BLE001 - a custom storage may raise anything; the submission counts
+            level = logging.DEBUG if self._is_failing else logging.WARNING
+            self._is_failing = True
+            text = "%s: what was said is kept by its update only: %s: %s"
+            logger.log(level, text, key.log_name, type(error).__name__, error)
+
+    @staticmethod
+    def _append(recording: Recording, submission: Submission, outbox: Outbox) -> None:
+        runtime, memory, policy = recording.runtime, recording.memory, recording.runtime.context.policy
+        plan = plan_learning(_views(recording, submission, outbox), memory, recording.key.thread_id)
+        turns, thread = _turns(runtime, plan.learn)
+        watermark = memory.threads.get(thread)
+        if plan.skipped:  # as a worker moves it when it drops a job from before a deletion
+            before, _ = _turns(runtime, plan.skipped)
+            watermark = advance(watermark, [turn.id for turn in before], "", policy.thread_mark_ids)
+        new = with_recalled(unlearned_turns(turns, watermark), memory)
+        episodes = episodes_of(new, thread=thread, policy=policy)
+        runtime.context.open_storage().append_episodes(
+            recording.key.scope, episodes, policy, revision=memory.revision, durable=False
+        )
 
     def remove(self, key: ConversationKey, messages: Sequence[Raw]) -> None:
         """Remove the episodes of *messages*, which were said before a deletion.
@@ -124,7 +128,3 @@ def _turns(runtime: Runtime[RunContext], messages: Sequence[Raw]) -> tuple[tuple
 
     filtered = filter_messages({"messages": load_messages(messages)}, runtime)
     return filtered["turns"], filtered["origin"].thread
-
-
-def _log_failure(key: ConversationKey, error: Exception) -> None:
-    logger.warning("%s: what was said is kept by its update only: %s: %s", key.log_name, type(error).__name__, error)

@@ -9,6 +9,7 @@ import contextvars
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -44,7 +45,7 @@ OnStart = Callable[[ConversationKey, "RunnableConfig"], object]
 
 EMPTY_UPDATE = '{"user": {}, "history": {}, "newFacts": []}'
 
-OUTPUT_KEYS = ["origin", "memory", "changes", "usage", "outcome", "report"]
+OUTPUT_KEYS = ["origin", "memory", "changes", "usage", "outcome", "report", "conflicts"]
 MAX_REPLANS = 4
 """Each replan means that another writer changed the memory since the last one."""
 
@@ -121,6 +122,7 @@ class _Job:
     key: ConversationKey
     views: Sequence[SubmissionView]
     persist_merged: PersistMerged
+    check_lease: Callable[[], None]
     config: RunnableConfig
     context: Context
     permit: ComputePermit
@@ -164,6 +166,7 @@ class UpdateExecutor:
         on_model_error: Callable[[BaseException], None],
         permit: ComputePermit,
         *,
+        check_lease: Callable[[], None] = lambda: None,
         allow_model: bool = True,
         on_start: OnStart | None = None,
     ) -> UpdateResult | PausedForReview | None:
@@ -176,6 +179,7 @@ class UpdateExecutor:
             persist_merged: Called with the merge of several submissions before the run learns from it.
             on_model_error: Called with the error of each failed model call, retried ones included.
             permit: Released while the model answers, and held otherwise.
+            check_lease: Called after another writer saved first; raises LeaseLostError if that took the job over.
             allow_model: Whether the chat model may be called. If not, only a decision is applied.
             on_start: Called with the key and the config of the run before it starts; it may add to the config.
 
@@ -185,15 +189,8 @@ class UpdateExecutor:
         Raises:
             MemgraphError: As the graph does.
         """
-        return contextvars.Context().run(
-            self._run,
-            claim,
-            persist_merged,
-            on_model_error,
-            permit,
-            allow_model=allow_model,
-            on_start=on_start,
-        )
+        run = partial(self._run, check_lease=check_lease, allow_model=allow_model, on_start=on_start)
+        return contextvars.Context().run(run, claim, persist_merged, on_model_error, permit)
 
     def _run(
         self,
@@ -202,6 +199,7 @@ class UpdateExecutor:
         on_model_error: Callable[[BaseException], None],
         permit: ComputePermit,
         *,
+        check_lease: Callable[[], None],
         allow_model: bool,
         on_start: OnStart | None,
     ) -> UpdateResult | PausedForReview | None:
@@ -214,6 +212,7 @@ class UpdateExecutor:
             key,
             views_of(claim.submissions, claim.deletion),
             persist_merged,
+            check_lease,
             config,
             Context(
                 user_id=key.scope.user_id,
@@ -269,6 +268,8 @@ class UpdateExecutor:
                 job.node_seconds[node] = job.node_seconds.get(node, 0.0) + now - before
                 output |= wrote or {}
             before = now
+            if output.get("conflicts"):
+                job.check_lease()
             if output.get("memory") is not None and not is_loaded:
                 is_loaded, run.deletion = True, last_deletion(output["memory"])
                 revised = plan_learning(job.views, output["memory"], job.key.thread_id)

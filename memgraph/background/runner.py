@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from memgraph._concurrency import time_limit
 from memgraph.background.compute_limiter import ComputeLimiter
 from memgraph.background.execution import PausedForReview, UpdateResult
 from memgraph.background.invoker import Stats
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from memgraph.models import Scope
 
 logger = logging.getLogger("memgraph.invoker")
+
+SUBMIT_SECONDS = 2.0
+"""Time for a submission and what it keeps of the user's words, if the storage is a database."""
+MIN_RECORD_SECONDS = 0.2
 
 PERMANENT_ERRORS = (
     ConfigError,
@@ -105,14 +110,13 @@ class JobRunner:
     def submit(self, key: ConversationKey, messages: str) -> float:
         """Add *messages* to the outbox, durably, and return when a new conversation would be due.
 
-        What the user said in them can be recalled when this returns.
+        What the user said in them can be recalled when this returns, unless the storage does not answer.
         """
-        now, limits, episodes = self.now(), self.limits, self._executor.episodes
-        recording = episodes.begin(key)
+        now, limits, began = self.now(), self.limits, time.monotonic()
         self.outbox.enqueue(key, messages, now=now, timing=limits.timing, max_jobs=limits.max_jobs)
         self._note_submission(key, now)
-        if recording:
-            episodes.append(recording, Submission(0, now, messages), self.outbox)
+        with time_limit(max(MIN_RECORD_SECONDS, SUBMIT_SECONDS - (time.monotonic() - began))):
+            self._executor.episodes.record(key, Submission(0, now, messages), self.outbox)
         return limits.timing.due(now, now)
 
     def _note_submission(self, key: ConversationKey, now: float) -> None:
@@ -189,6 +193,11 @@ class JobRunner:
     def _run(self, claim: Claim, permit: ComputePermit, *, allow_model: bool) -> BaseException | None:
         current = claim
 
+        def check_lease() -> None:
+            held = self.outbox.renew([claim.lease_id], now=self.now(), lease_seconds=self.limits.lease_seconds)
+            if claim.lease_id not in held:
+                raise LeaseLostError(f"superseded: another worker runs {claim.key.log_name} now")
+
         def persist_merged(messages: Sequence[Mapping[str, object]]) -> None:
             nonlocal current
             replaced = self.outbox.replace_submissions(current, dump_raw(messages))
@@ -202,10 +211,12 @@ class JobRunner:
                 persist_merged,
                 self._apply_rate_limit,
                 permit,
+                check_lease=check_lease,
                 allow_model=allow_model,
                 on_start=self._call_on_start,
             )
         except LeaseLostError as error:
+            self._count(superseded=1)
             logger.warning("%s", error)
             return None
         except BaseException as error:

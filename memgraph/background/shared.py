@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memgraph._concurrency import KeyedExecutor, run_in_thread
+from memgraph._concurrency import KeyedExecutor, run_in_thread, time_limit
 from memgraph.background import shutdown
 from memgraph.background.runner import OnError, OnUpdate, call_hook
 from memgraph.background.worker import Worker
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("memgraph.invoker")
 
+HAND_OVER_SECONDS = 1.0
+"""Time at the end of the process in which jobs are left to the next one."""
 MAX_IDLE_GROUPS = 8
 """Groups without invokers and without jobs that are kept for the next invoker: making a graph takes 30 ms."""
 
@@ -287,7 +289,8 @@ class Registry:
         try:
             groups = [group for group in self._groups if group.worker.is_running]
             self._exit_deadline += max((group.config.settings.exit_seconds for group in groups), default=0.0)
-            _learn_pending(groups)
+            with time_limit(self._exit_deadline - began + HAND_OVER_SECONDS):
+                _learn_pending(groups)
         except KeyboardInterrupt:
             self._exit_deadline = began
         except OutboxError as error:
@@ -371,8 +374,9 @@ def _close_all(groups: Sequence[WorkerGroup], timeout: float, *, ends_process: b
     deadline = time.monotonic() + timeout
     for group in groups:
         group.runner.is_closing = True
-    for group in groups:
-        group.close(deadline, ends_process=ends_process)
+    with time_limit(timeout + HAND_OVER_SECONDS):
+        for group in groups:
+            group.close(deadline, ends_process=ends_process)
 
 
 REGISTRY = Registry()

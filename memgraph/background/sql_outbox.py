@@ -324,7 +324,7 @@ TAKE_LEASE = f"""
     VALUES (:user_id, :agent_name, :storage, :holder, :now, :until)
     ON CONFLICT (user_id, agent_name, storage)
     DO UPDATE SET holder = excluded.holder, since = excluded.since, until = excluded.until
-    WHERE NOT (lease.until > :now AND lease.since <= :now + {CLOCK_TOLERANCE_SECONDS})
+    WHERE lease.until <= :now OR lease.since > :now + {CLOCK_TOLERANCE_SECONDS}
     RETURNING holder
 """
 LOCK_LEASE = "SELECT 1 FROM {p}lease WHERE holder = :lease {lock}"

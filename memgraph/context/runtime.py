@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -164,9 +165,14 @@ class ContextResolver:
 
         functools.wraps keeps the annotations, from which LangGraph reads what the node may see.
         """
+        # weak, since LangChain keeps the last nodes of a process in a cache; the graph holds the resolver
+        own = weakref.ref(self)
 
         def resolve(runtime: Runtime[Any]) -> Runtime[Any]:
-            return runtime.override(context=self(runtime, get_config()))
+            resolver = own()
+            if resolver is None:
+                raise RuntimeError("the graph of this node was dropped: keep the graph that the builder returned")
+            return runtime.override(context=resolver(runtime, get_config()))
 
         if inspect.iscoroutinefunction(node):
 

@@ -241,6 +241,31 @@ def test_job_that_two_workers_run_is_learned_once(make_runner: Any, clock: Any, 
     assert first.outbox.pending(now=0) == ()
 
 
+def test_a_run_without_its_lease_does_not_save_over_newer_turns(
+    make_runner: Any, clock: Any, storage: Any, say: Any
+) -> None:
+    """Once the watermark has moved past its turns, it would learn them again, and as the newest."""
+
+    def answer(prompt: Any) -> str:
+        if len(model.asked) == 1:
+            clock.sleep(31)
+            second.run_due()
+            second.add(say(*range(2, 6)))
+            second.run_all()
+        return update_answer(f"fact of call {len(model.asked)}")
+
+    model = ScriptedModel(answer)
+    graph = build_graph(model=model, storage=storage, policy=TRUSTING.model_copy(update={"thread_mark_ids": 2}))
+    first, second = make_runner(graph=graph), make_runner(graph=graph)
+    first.add(say(1))
+    clock.sleep(5)
+
+    first.run_due()
+
+    assert len(storage.load(ADA).facts) == 2
+    assert first.stats().superseded == 1
+
+
 def test_rerun_after_a_crash_calls_no_model(runner: Any, clock: Any, model: Any, say: Any) -> None:
     """A worker may crash between saving and completing."""
     runner.add(say(1))

@@ -320,3 +320,39 @@ def test_a_secret_is_in_no_file_no_prompt_and_no_log(
     for secret in ("Sunshine42", key):
         assert secret.encode() not in written
         assert secret not in str(model.asked) + caplog.text
+
+
+def test_a_submission_is_stored_before_the_storage_is_asked(
+    silent: Any, storage: Any, say: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A storage that stands still loses no submission."""
+    waiting: list[int] = []
+    load = InMemoryStorage.load
+
+    def note_and_load(self: InMemoryStorage, scope: Scope) -> MemoryDocument:
+        waiting.append(len(silent.outbox.pending(now=silent.now())))
+        return load(self, scope)
+
+    monkeypatch.setattr(InMemoryStorage, "load", note_and_load)
+    silent.add(say(1))
+
+    assert waiting[0] == 1
+
+
+def test_an_outage_is_one_line_of_the_log(
+    silent: Any, say: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the storage has answered again."""
+
+    def fail(*_: object) -> None:
+        raise StorageError("the server is away")
+
+    for _ in range(2):
+        with monkeypatch.context() as outage:
+            outage.setattr(InMemoryStorage, "load", fail)
+            for number in range(3):
+                silent.add(say(number))
+        silent.add(say(4))
+
+    warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(warnings) == 2
