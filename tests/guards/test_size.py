@@ -31,7 +31,7 @@ class Size(NamedTuple):
     files: int
 
 
-CEILINGS = {"memgraph": Size(lines=40_400, files=435), "tests": Size(lines=41_000, files=350)}
+CEILINGS = {"memgraph": Size(lines=39_300, files=391), "tests": Size(lines=40_700, files=340)}
 """The largest size of each part. An issue that adds a feature raises it by what the feature needs."""
 
 
