@@ -197,6 +197,7 @@ def import_a_store(storage: MemoryStorage, texts: Sequence[str], _: Path) -> Non
 
 
 EXPORTS: Mapping[str, Callable[[Sequence[str]], str]] = {
+    "chatdev": lambda texts: json.dumps([{"content_summary": text} for text in texts]),
     "deerflow": lambda texts: document_of(texts).model_dump_json(by_alias=True),
     "langgraph": lambda texts: json.dumps([{"key": f"k{n}", "value": {"text": text}} for n, text in enumerate(texts)]),
     "langmem": lambda texts: json.dumps([{"value": {"content": {"note": text}}} for text in texts]),

@@ -70,6 +70,7 @@ CALLS: Mapping[str, Mapping[str, Value]] = {
 SKIPPED = {
     "editing.update_memory": "it takes no text, but a function that changes a memory",
     "editing.remove_words": "it takes a storage, and compares ids",
+    "importers.read_chatdev_items": "it takes a file; what reads its items and their text is tried",
     "importers.read_chats": "it takes a file; what reads its items and their text is tried",
     "importers.read_store": "it takes a store; `read_langgraph` reads the same items",
     "prompts.read_instructions": "it takes the name of a file and of a setting",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from memgraph._sql import Migration, Schema, SqliteDatabase, Transaction
-from memgraph.errors import MemoryStoreError
-from memgraph.importers.chatdev import is_json_file
+from memgraph.errors import EditError, MemoryStoreError
+from memgraph.importers.chatdev import ChatDevItem, is_json_file, read_chatdev_items
+from memgraph.importers.documents import ExportDocument
 from memgraph.retrieval.vector_store import ModelIdentity, Vector, digest_of
 from memgraph.storage.paths import absolute, folder_name
 from memgraph.storage.traces import TraceCount, find_in_rows, find_in_sqlite
@@ -220,3 +221,23 @@ def _delete(db: Transaction, digests: Sequence[bytes]) -> None:
 def _find_model(db: Transaction, model: ModelIdentity) -> int | None:
     row = db.row(SELECT_MODEL)
     return row[0] if row and model.is_same(ModelIdentity(row[1], np.frombuffer(row[2], np.float32))) else None
+
+
+def chatdev_file(database: Path | None) -> Path | None:
+    """Return the JSON file that *database* is next to, if there is one."""
+    if database is None or database.suffix != IMPORT_SUFFIX:
+        return None
+    source = database.with_suffix("")
+    return source if is_json_file(source) else None
+
+
+def read_items(source: Path) -> list[ChatDevItem]:
+    """Return the items of a JSON file, the oldest first.
+
+    Raises:
+        MemoryStoreError: If it is not a memory of ChatDev.
+    """
+    try:
+        return read_chatdev_items(ExportDocument(str(source), source.read_bytes()))
+    except (EditError, OSError) as error:
+        raise MemoryStoreError(f"{error}. It was left unchanged; set another memory_path") from error

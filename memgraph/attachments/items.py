@@ -9,14 +9,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memgraph._sql import Migration, Schema, Transaction
-from memgraph.attachments.chatdev import chatdev_file, read_items
 from memgraph.attachments.database import (
     INSERT_MODEL,
     VECTORS,
     MemoryDatabase,
     batches,
+    chatdev_file,
     delete_vectors,
     insert_vectors,
+    read_items,
 )
 from memgraph.attachments.item import MemoryItem, Snapshot, format_timestamp, item_source, take_snapshot
 from memgraph.attachments.store import MemoryStore, SearchResult, relay

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -18,7 +16,6 @@ from memgraph.storage.revisions import recorded_as
 MAX_ATTEMPTS = 50
 MAX_DOCUMENT_BYTES = 50_000_000
 """Maximum bytes of a document after an edit or an import."""
-_JITTER_SECONDS = 0.01
 
 Change = Callable[[MemoryDocument], MemoryDocument]
 
@@ -48,18 +45,22 @@ def update_memory(
         RevisionConflictError: If 50 attempts in a row lost the race.
         StorageError: If the memory cannot be loaded or saved; the stored memory is intact.
     """
+    writer = object()
     memory = storage.load(scope)
-    for attempt in range(1, MAX_ATTEMPTS + 1):
-        changed = change(memory)
-        if changed == memory:
-            return memory
-        check_limits(memory, changed, policy or Policy())
-        try:
-            with recorded_as(origin or ChangeOrigin(), policy or Policy()):
-                return storage.save(scope, changed)
-        except (RevisionConflictError, ForgottenError):
-            time.sleep(random.uniform(0, _JITTER_SECONDS) * min(attempt, 10))  # noqa: S311 - jitter is not a secret
-            memory = storage.reload(scope)
+    try:
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            changed = change(memory)
+            if changed == memory:
+                return memory
+            check_limits(memory, changed, policy or Policy())
+            try:
+                with recorded_as(origin or ChangeOrigin(), policy or Policy()):
+                    return storage.save(scope, changed)
+            except (RevisionConflictError, ForgottenError):
+                storage.turns.pause(scope, writer, attempt)
+                memory = storage.reload(scope)
+    finally:
+        storage.turns.end(scope, writer)
     raise RevisionConflictError(scope, memory.revision)
 
 

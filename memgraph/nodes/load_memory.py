@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from memgraph.context import RunContext
 from memgraph.models import MemoryDocument, Turn
 from memgraph.nodes.filter_messages import last_signals
+from memgraph.nodes.save_memory import writer_of
 from memgraph.report import Report, Usage
 from memgraph.retrieval.recalled import with_recalled
 from memgraph.rules.watermark import unlearned_turns
@@ -33,7 +34,10 @@ def load_memory(state: LoadInput, runtime: Runtime[RunContext]) -> LoadOutput:
         # what comes from memory is no praise or preference that the user stated now
         output["signals"] = last_signals(turns, runtime.context)
     if has_conflict:
-        return _handle_conflict(state, output, pending)
+        output = _handle_conflict(state, output, pending)
+        if not output.get("reusable"):  # the run ends, or asks the model, for which others do not wait
+            storage.turns.end(origin.scope, writer_of(origin, runtime))
+        return output
     if not pending:
         output["outcome"] = "nothing_new"
         return output

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-import time
+from collections.abc import Hashable
 
 from langgraph.runtime import Runtime
 
@@ -14,14 +13,11 @@ from memgraph.models import ChangeOrigin, MemoryDocument, Turn
 from memgraph.policy import Policy
 from memgraph.report import Report, diff
 from memgraph.rules.watermark import progress_of, unlearned_turns, with_watermark, without_progress
-from memgraph.state import Saved, SaveInput
+from memgraph.state import Origin, Saved, SaveInput
 from memgraph.storage import MemoryStorage
 from memgraph.storage.episodes import log_kept_words
 from memgraph.storage.revisions import recorded_as
 from memgraph.text.episodes import episodes_of
-
-_JITTER_SECONDS = 0.01
-_MAX_JITTER_FACTOR = 10
 
 
 def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
@@ -43,10 +39,12 @@ def save_memory(state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
     except (RevisionConflictError, ForgottenError):
         stored = storage.reload(origin.scope)
         if stored.forgotten and stored.forgotten.revision > state["scrubbed"].revision:
+            storage.turns.end(origin.scope, writer_of(origin, runtime))
             with recorded_as(_change_origin(state, runtime), policy):
                 _mark_as_learned(storage, state, policy)
             return {"outcome": "forgotten", "report": state["report"] + Report(usage=state["usage"])}
-        return _retry_after_conflict(state, policy)
+        return _retry_after_conflict(storage, state, runtime)
+    storage.turns.end(origin.scope, writer_of(origin, runtime))
     pending = len(unlearned_turns(state["turns"], saved.threads.get(thread)))
     report = state["report"] + _report(state, saved)
     output: Saved = {"saved": saved, "memory": saved, "pending_turns": pending, "report": report, "conflicts": 0}
@@ -71,12 +69,18 @@ def _turns_to_keep(state: SaveInput, thread: str) -> list[Turn]:
     return [turn for turn in state["turns"] if turn.id in learned and not progress_of(turn.id, before)]
 
 
-def _retry_after_conflict(state: SaveInput, policy: Policy) -> Saved:
-    conflicts = state.get("conflicts", 0) + 1
-    if conflicts > policy.max_races:
-        raise RevisionConflictError(state["origin"].scope, state["scrubbed"].revision)
-    # writers that collided once would collide again at the same pace
-    time.sleep(random.uniform(0, _JITTER_SECONDS) * min(conflicts, _MAX_JITTER_FACTOR))  # noqa: S311 - not for secrets
+def writer_of(origin: Origin, runtime: Runtime[RunContext]) -> Hashable:
+    """Identify the run among those that take turns."""
+    return origin.thread, runtime.execution_info.run_id if runtime.execution_info else None
+
+
+def _retry_after_conflict(storage: MemoryStorage, state: SaveInput, runtime: Runtime[RunContext]) -> Saved:
+    conflicts, origin = state.get("conflicts", 0) + 1, state["origin"]
+    writer = writer_of(origin, runtime)
+    if conflicts > runtime.context.policy.max_races:
+        storage.turns.end(origin.scope, writer)
+        raise RevisionConflictError(origin.scope, state["scrubbed"].revision)
+    storage.turns.pause(origin.scope, writer, conflicts)
     return {"conflicts": conflicts}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
 from memgraph.models import Episode, MemoryDocument, Revision, Scope
 from memgraph.storage.document import tombstone
+from memgraph.storage.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -38,6 +39,11 @@ class MemoryStorage(ABC):
     def name(self) -> str:
         """Identifies this storage in logs and in the state of a run. Never contains a secret."""
         return f"{type(self).__module__}.{type(self).__qualname__}"
+
+    @cached_property
+    def turns(self) -> Turns:
+        """The queue of writers in this process that lost several races."""
+        return Turns()
 
     @property
     def needs_running_graph(self) -> bool:

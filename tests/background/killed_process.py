@@ -37,7 +37,7 @@ from memgraph import (
 from memgraph._sql import driver_of
 from memgraph.background.sql_outbox import SqliteOutbox
 from memgraph.prompts.update_prompt import read_turns
-from memgraph.storage import atomic_file
+from memgraph.storage import atomic_file, json_lines
 from memgraph.storage.file import FileStorage
 from memgraph.testing import ScriptedModel, update_answer
 
@@ -101,17 +101,21 @@ class FragileStorage(FileStorage):
 
     kill_at: str | None = None
 
-    def _append(self, *args: Any, **kwargs: Any) -> None:
+    def append_episodes(self, *args: Any, **kwargs: Any) -> None:
         if self.kill_at == "in the append":
             atomic_file.write_all = write_half  # type: ignore[assignment]
-        super()._append(*args, **kwargs)
+        super().append_episodes(*args, **kwargs)
         if self.kill_at == "between append and save":
             die()
 
-    def _write(self, *args: Any) -> Any:
+    def save_with_episodes(self, *args: Any, **kwargs: Any) -> Any:
+        if self.kill_at == "before the revision":
+            json_lines.append_revision = lambda *_: die()  # type: ignore[assignment]
+        if self.kill_at == "in the revision":
+            atomic_file.write_all = write_half  # type: ignore[assignment]
         if self.kill_at == "before the rename":
             Path.replace = lambda *_: die()  # type: ignore[method-assign,assignment]
-        return super()._write(*args)
+        return super().save_with_episodes(*args, **kwargs)
 
 
 def dying(node: Any) -> Any:

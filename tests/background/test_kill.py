@@ -24,7 +24,8 @@ NODES = (
 PLACES = (
     *NODES,
     *("in submit", "after submit", "in the append", "between append and save"),
-    *("before the rename", "between save and removal", "after removal"),
+    *("before the revision", "in the revision", "before the rename"),
+    *("between save and removal", "after removal"),
 )
 UPKEEP = "upkeep: "
 UPKEEP_PLACES = tuple(UPKEEP + place for place in ("call_model", "parse_upkeep", "save_memory", "before the rename"))

@@ -375,7 +375,7 @@ def test_failed_save_of_a_decision_is_retried(
     runner.run_all()
     decide("accept")
     with monkeypatch.context() as disk_full:
-        disk_full.setattr(type(storage), "save", _fail)
+        disk_full.setattr(type(storage), "save_with_episodes", _fail)
         runner.run_due()
     clock.sleep(600)
 

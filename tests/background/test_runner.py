@@ -16,6 +16,7 @@ from memgraph.background.compute_limiter import ComputeLimiter
 from memgraph.background.drain import discard_forgotten
 from memgraph.background.outbox import ConversationKey
 from memgraph.background.schedule import MAX_ATTEMPTS
+from memgraph.storage import turns
 from memgraph.testing import ScriptedModel, update_answer
 
 TRUSTING = Policy(grounding="off")
@@ -483,8 +484,10 @@ def test_unavailable_storage_is_retried(
     runner = make_runner()
     runner.add(say(1))
     with monkeypatch.context() as unavailable:
-        unavailable.setattr(type(storage), "save", lambda *_: (_ for _ in ()).throw(RevisionConflictError(ADA, 1)))
-        unavailable.setattr("memgraph.nodes.save_memory._JITTER_SECONDS", 0)
+        unavailable.setattr(
+            type(storage), "save_with_episodes", lambda *_: (_ for _ in ()).throw(RevisionConflictError(ADA, 1))
+        )
+        unavailable.setattr(turns, "JITTER_SECONDS", 0)
         runner.run_all()
     assert (learned(), len(runner.outbox.pending(now=0))) == ([], 1)
 

@@ -169,15 +169,18 @@ def test_words_are_durable_before_their_submission_leaves_the_outbox(make_runner
 
 
 class DurabilityStorage(InMemoryStorage):
-    """Records which appends were to be durable."""
+    """Records which commits were to be durable."""
 
     def __init__(self) -> None:
         super().__init__()
         self.durable: list[bool] = []
+        commit = self._backend.commit
 
-    def append_episodes(self, *args: Any, durable: bool = True, **kwargs: Any) -> None:
-        self.durable.append(durable)
-        super().append_episodes(*args, durable=durable, **kwargs)
+        def record(*args: Any, durable: bool = True) -> bool:
+            self.durable.append(durable)
+            return commit(*args, durable=durable)
+
+        self._backend.commit = record  # type: ignore[method-assign]
 
 
 # -- failures ------------------------------------------------------------------------------------
