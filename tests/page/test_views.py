@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
+import httpx
 import pytest
-from conftest_page import ADA, Site, Visitor, learn
+from conftest_page import ADA, ADMIN, Site, Visitor, learn, sign_in
 from langchain_core.messages import HumanMessage
 from playwright.sync_api import expect
 
@@ -64,6 +66,28 @@ def test_a_submitted_conversation_appears_by_itself_and_is_learned_on_demand(sit
 
     expect(page.locator("#waiting")).to_contain_text("Nothing waits.")
     assert [fact.content for fact in site.storage.load(ADA).facts]
+
+
+def test_what_comes_between_the_page_and_its_events_is_announced(site: Site) -> None:
+    with httpx.Client(base_url=site.url) as client:
+        sign_in(client, ADMIN)
+        shown = client.get("/page/waiting?user_id=ada").text
+        events = html.unescape(re.findall(r'sse-connect="/memory([^"]+)"', shown)[0])
+
+        site.services.invoker.submit([HumanMessage("I live in Lisbon.")], ADA, "t1")
+
+        with client.stream("GET", events) as stream:
+            assert next(stream.iter_lines()) == "event: waiting-changed"
+
+
+def test_what_the_page_shows_already_is_not_announced(site: Site) -> None:
+    with httpx.Client(base_url=site.url) as client:
+        sign_in(client, ADMIN)
+        shown = client.get("/page/waiting?user_id=ada").text
+        events = html.unescape(re.findall(r'sse-connect="/memory([^"]+)"', shown)[0])
+
+        with client.stream("GET", events) as stream:
+            assert next(stream.iter_lines()) == ": "
 
 
 def test_a_change_in_quarantine_is_accepted(site: Site, visit: Visit) -> None:

@@ -33,7 +33,8 @@ POLL_SECONDS = 1.0
 @router.get("/page/waiting")
 def show_waiting(visit: VisitDep) -> Response:
     """Show the jobs, the reviews and the quarantine of the chosen memory."""
-    return render(visit.request, "waiting.html", {**visit.values(), **_values(visit)})
+    values = _values(visit)
+    return render(visit.request, "waiting.html", {**visit.values(), **values, "seen": _digest(values)})
 
 
 @router.get("/page/waiting/list")
@@ -43,9 +44,9 @@ def list_waiting(visit: VisitDep) -> Response:
 
 
 @router.get("/page/waiting/events")
-async def watch(visit: VisitDep) -> Response:
-    """Send an event whenever something that waits has changed, until the browser closes the page."""
-    return StreamingResponse(_events(visit), media_type="text/event-stream", headers=HEADERS)
+async def watch(visit: VisitDep, seen: Annotated[str, Query(max_length=64)] = "") -> Response:
+    """Send an event whenever what waits is not what the browser has *seen*, until it closes the page."""
+    return StreamingResponse(_events(visit, seen), media_type="text/event-stream", headers=HEADERS)
 
 
 @router.post("/page/waiting/learn", dependencies=[ChangeDep])
@@ -101,12 +102,14 @@ def _values(visit: Visit) -> dict[str, object]:
     }
 
 
-async def _events(visit: Visit) -> AsyncGenerator[str]:
-    seen = ""
+def _digest(values: dict[str, object]) -> str:
+    return hashlib.sha256(repr(values).encode("utf-8", "replace")).hexdigest()
+
+
+async def _events(visit: Visit, seen: str) -> AsyncGenerator[str]:
     while not await visit.request.is_disconnected():
-        values = await run_in_threadpool(_values, visit)
-        state = hashlib.sha256(repr(values).encode("utf-8", "replace")).hexdigest()
-        if seen and state != seen:
+        state = _digest(await run_in_threadpool(_values, visit))
+        if state != seen:
             yield "event: waiting-changed\ndata: \n\n"
         else:
             yield ": \n\n"  # a closed connection is noticed when something is sent
