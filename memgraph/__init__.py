@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from memgraph.background.server_invoker import ServerInvoker
     from memgraph.client import MemoryClient
     from memgraph.config import load_settings, make_chat_model, make_context
-    from memgraph.context import Context
+    from memgraph.context import Context, UserContext
     from memgraph.errors import (
         ConfigError,
         ConversationError,
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         WrongStorageError,
     )
     from memgraph.graph import build_graph
+    from memgraph.memory import Memory
     from memgraph.models import Fact, MemoryDocument, MemoryUpdate, Scope, Section
     from memgraph.policy import Policy
     from memgraph.recall_graph import build_recall_graph
@@ -89,6 +90,7 @@ __all__ = [
     "IndexCache",
     "Invoker",
     "MemgraphError",
+    "Memory",
     "MemoryAttachment",
     "MemoryClient",
     "MemoryDocument",
@@ -116,6 +118,7 @@ __all__ = [
     "Settings",
     "StorageError",
     "UnreadableAnswerError",
+    "UserContext",
     "WrongStorageError",
     "answer_from_memory",
     "attach",
@@ -148,6 +151,7 @@ _MODULES = {
     "Fact": "models",
     "IndexCache": "retrieval.index_cache",
     "Invoker": "background.invoker",
+    "Memory": "memory",
     "MemoryDocument": "models",
     "MemoryAttachment": "attachments.store",
     "MemoryClient": "client",
@@ -166,6 +170,7 @@ _MODULES = {
     "Section": "models",
     "ServerInvoker": "background.server_invoker",
     "Settings": "settings",
+    "UserContext": "context",
     "answer_from_memory": "agents.offline_agent",
     "attach": "attachments.attach",
     "build_graph": "graph",
@@ -191,8 +196,6 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - attributes of a module have any type
-    if name == "Memory":
-        raise ImportError("memgraph.Memory is called MemoryDocument since release 0.3: import that")
     if name == "__version__":
         value = _installed_version()
     elif name in __all__:

@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
-from typing import TypeVar
+from typing import Self, TypeVar
 
 T = TypeVar("T")
 _Work = Callable[[], None]
@@ -38,6 +38,20 @@ def time_limit(seconds: float) -> Generator[None]:
 def seconds_left() -> float:
     """Return the seconds that the current time limit leaves, negative if it has passed; infinite without one."""
     return _DEADLINE.get() - time.monotonic()
+
+
+class Closing:
+    """A base class: a context manager that calls `close` at its end."""
+
+    def close(self) -> None:
+        """Close what was opened."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class DaemonExecutor:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
 import uuid
-from concurrent import futures
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from memgraph._concurrency import run_in_thread
-from memgraph.config import load_settings, make_storage
+from memgraph._concurrency import Closing
 from memgraph.editing import (
     add_fact,
     edit_fact,
@@ -27,41 +22,36 @@ from memgraph.editing import (
     update_memory,
 )
 from memgraph.editing.facts import DEFAULT_CATEGORY
-from memgraph.errors import ConversationError, IdentityError, MemgraphError
+from memgraph.errors import ConversationError, IdentityError
 from memgraph.history.diff import changes_between
 from memgraph.models import Fact, MemoryDocument, Scope
-from memgraph.profile import Schema, check_profile, read_profile
+from memgraph.opened import OpenMemory
+from memgraph.profile import Schema, read_profile
 from memgraph.report import Report
-from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-    from types import TracebackType
 
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import MessageLikeRepresentation
     from pydantic import BaseModel
 
-    from memgraph.background.background_invoker import BackgroundInvoker
     from memgraph.background.execution import UpdateResult
     from memgraph.background.rebuild import Rebuild
-    from memgraph.background.runner import OnUpdate
     from memgraph.editing import Change
     from memgraph.erasure import ErasureReceipt
     from memgraph.history.revert import Revert
     from memgraph.history.undo import FactHistory, Undo
     from memgraph.models import Episode, MemoryChanges, Revision
-    from memgraph.retrieval.pipeline import RecallPipeline
     from memgraph.retrieval.query import MessageLike
     from memgraph.retrieval.results import ScoredEpisode, ScoredFact
     from memgraph.settings import Settings
+    from memgraph.storage import MemoryStorage
 
-logger = logging.getLogger("memgraph.invoker")
 
-
-class MemoryClient:
+class MemoryClient(Closing):
     """Long-term memory of users: what they said, and the facts that follow from it.
 
     ```python
@@ -76,7 +66,7 @@ class MemoryClient:
 
     Args:
         storage: A URL such as `file:DIR` or `sqlite:FILE`, or a MemoryStorage, which is not closed here; None is the
-            one of *settings*.
+            one of *settings*. An open memory, see `Memory.client`, has all of the others but the ids.
         model: The chat model that learns, or its name; None is the one of *settings*.
         user_id: Whose memory, for calls that name no user.
         agent_name: The agent, if it has its own memory of the user.
@@ -91,7 +81,7 @@ class MemoryClient:
 
     def __init__(
         self,
-        storage: str | MemoryStorage | None = None,
+        storage: str | MemoryStorage | OpenMemory | None = None,
         *,
         model: str | BaseChatModel | None = None,
         user_id: str | None = None,
@@ -100,19 +90,14 @@ class MemoryClient:
         embeddings: Embeddings | None = None,
         schema: type[BaseModel] | None = None,
     ) -> None:
-        self.settings = load_settings() if settings is None else settings
-        if schema is not None:
-            self.settings = self.settings.model_copy(update={"profile": check_profile(schema)})
-        self.storage = make_storage(self.settings) if storage is None else open_storage(storage)
-        self._owns_storage = not isinstance(storage, MemoryStorage)
-        self._model = model
+        self._opened: OpenMemory | None = None
+        if not isinstance(storage, OpenMemory):
+            storage = self._opened = OpenMemory(
+                storage, model=model, settings=settings, embeddings=embeddings, schema=schema
+            )
+        self._memory = storage
+        self.settings, self.storage = storage.settings, storage.storage
         self._user_id, self._agent_name = user_id, agent_name
-        self._embeddings = embeddings
-        self._lock = threading.Lock()
-        self._invoker: BackgroundInvoker | None = None
-        self._pipeline: RecallPipeline | None = None
-        self._resuming: futures.Future[None] | None = None
-        """The first use: it looks for what an earlier process has left."""
 
     # -- learning --
 
@@ -148,7 +133,7 @@ class MemoryClient:
             OutboxError: If it could not be stored.
         """
         messages, scope = read_content(content), self._scope(user_id)
-        invoker = self._open_invoker()
+        invoker = self._memory.invoker
         if background:
             invoker.submit(messages, scope, thread_id, at=at)
             return Report()
@@ -164,7 +149,7 @@ class MemoryClient:
         from memgraph.background.outbox import ConversationKey
 
         results: list[UpdateResult] = []
-        with self._make_invoker(immediate=True, on_update=results.append) as invoker:
+        with self._memory.make_invoker(immediate=True, on_update=results.append) as invoker:
             invoker.submit(messages, scope, thread_id, at=at)
         key = ConversationKey(scope, thread_id or None)
         return sum((result.report for result in results if result.key == key), Report())
@@ -180,7 +165,7 @@ class MemoryClient:
         """
         memory, episodes = self._load(user_id)
         vectors = self.storage.vectors(self._scope(user_id))
-        return self._recall().search(memory, query, episodes=episodes, vectors=vectors, limit=limit)
+        return self._memory.pipeline.search(memory, query, episodes=episodes, vectors=vectors, limit=limit)
 
     def context(
         self,
@@ -207,7 +192,7 @@ class MemoryClient:
             EditError: If *as_of* is not a date.
         """
         memory, episodes = self._load(user_id)
-        pipeline = self._recall()
+        pipeline = self._memory.pipeline
         if max_tokens is not None:
             pipeline = replace(pipeline, max_tokens=max_tokens)
         asked = [messages] if isinstance(messages, str) else messages
@@ -258,11 +243,9 @@ class MemoryClient:
             ModelError: If the model failed.
             StorageError: If the memory cannot be read or written.
         """
-        from memgraph.config import make_context
         from memgraph.upkeep_graph import run_upkeep
 
-        context = make_context(self.settings, model=self._model, storage=self.storage)
-        return run_upkeep(self._scope(user_id), self.storage, context, dry_run=dry_run).report
+        return run_upkeep(self._scope(user_id), self.storage, self._memory.context, dry_run=dry_run).report
 
     def remember(self, content: str, *, user_id: str | None = None, category: str = DEFAULT_CATEGORY) -> Fact:
         """Add a fact word for word, with secrets masked. It is manual: updates never remove it.
@@ -321,7 +304,7 @@ class MemoryClient:
 
     def forget(self, *, user_id: str | None = None) -> None:
         """Delete the memory of the user, what they said, and what waits to be learned."""
-        self._open_invoker().forget(self._scope(user_id))
+        self._memory.invoker.forget(self._scope(user_id))
 
     def erase(self, *, user_id: str | None = None) -> ErasureReceipt:
         """Erase everything that is kept of a user, in all places; it cannot be undone.
@@ -340,7 +323,7 @@ class MemoryClient:
         from memgraph.erasure import erase_user, open_places
 
         owner = self._scope(user_id).user_id
-        with open_places(self.settings, self.storage, outbox=self._open_invoker().outbox) as places:
+        with open_places(self.settings, self.storage, outbox=self._memory.invoker.outbox) as places:
             return erase_user(owner, places)
 
     # -- history --
@@ -441,7 +424,7 @@ class MemoryClient:
         """
         from memgraph.background.rebuild import Rebuilder
 
-        rebuilder = Rebuilder(self.storage, self._scope(user_id), self.settings, model or self._model)
+        rebuilder = Rebuilder(self.storage, self._scope(user_id), self.settings, model or self._memory.model)
         learned = rebuilder.learn()
         return learned if dry_run else rebuilder.replace()._replace(report=learned.report)
 
@@ -465,7 +448,7 @@ class MemoryClient:
 
     def flush(self, timeout: float | None = None) -> bool:
         """Learn now from what was added in the background; return whether all of it was learned in time."""
-        return self._open_invoker().flush(timeout)
+        return self._memory.invoker.flush(timeout)
 
     def close(self, *, wait: bool = True) -> None:
         """Learn from what waits, for at most `exit_seconds`, and close what was opened here.
@@ -474,22 +457,8 @@ class MemoryClient:
             wait: Whether to learn. If not, or if the time runs out, the next process learns from it. A client does not
                 wait if another one of this process shares its threads.
         """
-        if wait and self._resuming is not None:
-            futures.wait([self._resuming], self.settings.exit_seconds)
-        with self._lock:
-            invoker, self._invoker = self._invoker, None
-        if invoker is not None:
-            invoker.close(wait=wait)
-        if self._owns_storage:
-            self.storage.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        if self._opened is not None:
+            self._opened.close(wait=wait)
 
     # -- parts --
 
@@ -501,55 +470,11 @@ class MemoryClient:
 
     def _load(self, user_id: str | None) -> tuple[MemoryDocument, Sequence[Episode]]:
         scope = self._scope(user_id)
-        self._resume()
+        self._memory.resume()
         return self.storage.load(scope), self.storage.episodes(scope)
-
-    def _resume(self) -> None:
-        """Learn in the background what an earlier process has left; only the first call does anything."""
-        with self._lock:
-            if self._resuming is None and self.settings.enabled:
-                self._resuming = run_in_thread(self._open_if_due, "memgraph-start")
-
-    def _open_if_due(self) -> None:
-        from memgraph.background import open_outbox
-
-        try:
-            with open_outbox(self.settings.outbox, storage=self.storage) as outbox:
-                jobs, now = outbox.for_storage(self.storage.name), time.time()
-                due = jobs.next_due(now=now) if jobs.may_have_jobs() else None
-            if due is not None and due <= now:
-                self._open_invoker()
-        except MemgraphError as error:
-            logger.warning("what an earlier process left is not learned: %s", error)
 
     def _edit(self, user_id: str | None, change: Change) -> MemoryDocument:
         return update_memory(self.storage, self._scope(user_id), change, policy=self.settings.policy)
-
-    def _recall(self) -> RecallPipeline:
-        with self._lock:
-            if self._pipeline is None:
-                from memgraph.retrieval.recall import make_recall_pipeline
-
-                self._pipeline = make_recall_pipeline(self.settings, embeddings=self._embeddings)
-            return self._pipeline
-
-    def _open_invoker(self) -> BackgroundInvoker:
-        """Return the invoker, which keeps the compiled graph open between calls."""
-        with self._lock:
-            if self._invoker is None:
-                self._invoker = self._make_invoker()
-            return self._invoker
-
-    def _make_invoker(self, *, immediate: bool = False, on_update: OnUpdate | None = None) -> BackgroundInvoker:
-        from memgraph.background.background_invoker import BackgroundInvoker
-
-        return BackgroundInvoker(
-            settings=self.settings,
-            storage=self.storage,
-            model=self._model,
-            immediate=immediate,
-            on_update=on_update,
-        )
 
 
 def read_content(content: str | Path | Sequence[MessageLikeRepresentation]) -> Sequence[MessageLikeRepresentation]:

@@ -62,9 +62,3 @@ def test_graphs_import_only_public_names(path: Path) -> None:
     assert inside <= {f"memgraph.graphs.{path.stem}"}
     assert used or inside
     assert used <= set(memgraph.__all__)
-
-
-def test_the_former_name_of_the_document_is_answered_with_the_new_one() -> None:
-    """Code written for release 0.2 imports Memory."""
-    with pytest.raises(ImportError, match="MemoryDocument"):
-        from memgraph import Memory  # noqa: F401

@@ -16,6 +16,7 @@ from memgraph.agents.identity import IdentityResolver, UserIdentity
 from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector
 from memgraph.agents.messages import has_reply
 from memgraph.agents.resources import AgentResources, ResourceHolder
+from memgraph.agents.tools import memory_tools
 from memgraph.agents.turn_cache import TurnCache
 from memgraph.background.shared import AgentModel
 from memgraph.config import load_settings
@@ -91,6 +92,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
         embeddings: The model of the ranker "hybrid".
         wait_seconds: Seconds to wait for memory, once a turn; None waits without limit.
         name: The name of the middleware in the agent's graph. It is part of node names, and so of checkpoints.
+        tools: Whether the agent also gets the tools of `memory_tools`, on the same storage.
 
     Raises:
         ConfigError: If the storage cannot be opened, or if this process already has an invoker for the same outbox
@@ -111,6 +113,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
         embeddings: Embeddings | None = None,
         wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
         name: str | None = None,
+        tools: bool = False,
     ) -> None:
         super().__init__()
         self._name = name or _default_name(inject=inject, capture=capture)
@@ -121,6 +124,10 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
         self._identities = IdentityResolver(effective, agent_name=agent_name)
         self._injector = MemoryInjector(
             self._resources.storage, effective, embeddings=embeddings, wait_seconds=wait_seconds
+        )
+        storage = self._resources.storage
+        self.tools = (
+            memory_tools(storage, agent_name=agent_name, settings=effective, wait_seconds=wait_seconds) if tools else []
         )
         self._turns = TurnCache()
         self._inject = inject

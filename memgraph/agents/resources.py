@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
 
+from memgraph._concurrency import Closing
 from memgraph.background.background_invoker import BackgroundInvoker
 from memgraph.background.shared import AgentModel
 from memgraph.config import load_settings, make_storage
@@ -13,8 +14,6 @@ from memgraph.settings import Settings
 from memgraph.storage import MemoryStorage, open_storage
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from memgraph.background.invoker import Invoker
 
 
@@ -59,9 +58,9 @@ class AgentResources:
         self.storage = given or self._own_storage or resolve_storage(storage, effective)
 
     def use_model(self, model: object) -> None:
-        """Learn with the agent's own *model*, unless another one or an invoker was given."""
-        if self._own_invoker and isinstance(model, BaseChatModel):
-            self._own_invoker.use_model(model)
+        """Learn with the agent's own *model*, unless another one was given, here or to the invoker."""
+        if isinstance(self.invoker, BackgroundInvoker) and isinstance(model, BaseChatModel):
+            self.invoker.use_model(model)
 
     def close(self, *, wait: bool) -> None:
         """Close what was opened here; *wait* as in `BackgroundInvoker.close`."""
@@ -71,7 +70,7 @@ class AgentResources:
             self._own_storage.close()
 
 
-class ResourceHolder:
+class ResourceHolder(Closing):
     """A base class with the resources of an agent's memory, which also works as a context manager."""
 
     _resources: AgentResources
@@ -84,14 +83,6 @@ class ResourceHolder:
                 `exit_seconds`. What remains stays in the outbox, and is due at once for the next process.
         """
         self._resources.close(wait=wait)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def resolve_storage(storage: str | MemoryStorage | None, settings: Settings) -> MemoryStorage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from memgraph._concurrency import run_in_thread
 from memgraph.background import open_outbox
@@ -30,7 +30,6 @@ from memgraph.storage.backups import Backups
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from types import TracebackType
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import MessageLikeRepresentation
@@ -169,6 +168,11 @@ class BackgroundInvoker(Invoker):
         """
         if self._group is not None and not self._immediate:
             REGISTRY.start(self._open())
+
+    def resume(self) -> None:
+        """Run the jobs that an earlier process left, also if no agent has called its model yet."""
+        if self._group is not None:
+            REGISTRY.run_pending(self._open())
 
     def use_model(self, model: BaseChatModel) -> None:
         """Learn with *model* from now on, if this invoker was made with an AgentModel. Does not block."""
@@ -337,22 +341,6 @@ class BackgroundInvoker(Invoker):
             return
         self._closed = True
         REGISTRY.release(self._group, self._client, CLOSE_SECONDS if timeout is None else timeout, wait=wait)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await asyncio.wrap_future(run_in_thread(self.close, "memgraph-close"))
 
     def _open(self) -> WorkerGroup:
         group = self._group

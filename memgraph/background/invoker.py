@@ -11,7 +11,6 @@ from memgraph._concurrency import run_in_thread
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from types import TracebackType
 
     from langchain_core.messages import MessageLikeRepresentation
 
@@ -169,17 +168,17 @@ class Invoker(Protocol):
         """End within *timeout* seconds; what waits is learned before if *wait*, else by the next process."""
         ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-    async def __aenter__(self) -> Self: ...
+    async def __aenter__(self) -> Self:
+        return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *_: object) -> None:
+        await _await_in_thread(self.close)
 
 
 async def _await_in_thread(call: Callable[[], T]) -> T:

@@ -30,13 +30,13 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from memgraph._concurrency import Closing
 from memgraph.errors import OutboxError, QueueFullError, UserQueueFullError
 from memgraph.models import Scope
 from memgraph.models.scope import log_id
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from memgraph.background.schedule import DebouncePolicy
     from memgraph.storage.traces import TraceCount
@@ -169,7 +169,7 @@ class LeaseLostError(OutboxError):
     """Another worker has taken the job over."""
 
 
-class Outbox(ABC):
+class Outbox(Closing, ABC):
     """A queue of jobs. A new kind implements the abstract methods and adds a line to OUTBOXES.
 
     Every method raises OutboxError if the outbox cannot be reached or written; then nothing has changed.
@@ -393,16 +393,8 @@ class Outbox(ABC):
     def find_traces(self, user_id: str, fragments: Collection[str]) -> TraceCount:
         """Search the stored bytes for texts of a user whose jobs were deleted."""
 
-    def close(self) -> None:  # noqa: B027 - not every outbox has connections
+    def close(self) -> None:
         """Close connections. A closed outbox is not used again."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"

@@ -8,7 +8,7 @@ import itertools
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import ChatMessage, message_chunk_to_message
 
@@ -45,7 +45,6 @@ from memgraph.storage.backups import Backups
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from types import TracebackType
 
     from langchain_core.messages import MessageLikeRepresentation
     from langgraph_sdk.client import LangGraphClient, SyncLangGraphClient
@@ -260,22 +259,6 @@ class ServerInvoker(Invoker):
         """Close the connections that were opened here. It waits for nothing, since the runs are on the server."""
         del timeout, wait
         self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _count(self) -> None:
         with self._counting:

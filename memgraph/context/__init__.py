@@ -7,7 +7,7 @@ type: ids are taken from it, but a model, a storage or a policy only from a `Con
 """
 
 from memgraph.context.allowed import AllowedChoices
-from memgraph.context.context import Context, SubmittedContext
+from memgraph.context.context import Context, SubmittedContext, UserContext
 from memgraph.context.runtime import ContextResolver, RunContext, get_field
 
-__all__ = ["AllowedChoices", "Context", "ContextResolver", "RunContext", "SubmittedContext", "get_field"]
+__all__ = ["AllowedChoices", "Context", "ContextResolver", "RunContext", "SubmittedContext", "UserContext", "get_field"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Self, cast
 
 from langchain_core.embeddings import Embeddings
@@ -212,6 +213,19 @@ class Context(BaseModel):
     def merge(self, other: Context) -> Context:
         """Return a copy in which every field that *other* sets replaces the one here."""
         return self.model_copy(update={name: value for name, value in other if value is not None})
+
+
+@dataclass(frozen=True)
+class UserContext:
+    """Whose memory an agent uses in a run: the `context_schema` of `create_agent`, if it needs nothing else.
+
+    Any other class with a `user_id`, and perhaps an `agent_name` and a `thread_id`, does as well.
+    """
+
+    user_id: str
+    """1-256 characters."""
+    agent_name: str | None = None
+    """The agent, if it has its own memory of the user."""
 
 
 class SubmittedContext(Context):

@@ -7,7 +7,6 @@ from memgraph.errors import EditError
 from memgraph.models import MANUAL, Fact, MemoryDocument, Quarantined, Section
 from memgraph.policy import Policy
 from memgraph.retrieval.render import may_recall
-from memgraph.rules.past import end_facts
 from memgraph.sections import section_name
 from memgraph.text.normalize import fact_key
 
@@ -38,7 +37,7 @@ def accept_quarantined(memory: MemoryDocument, change_id: str) -> MemoryDocument
     for fact in change.facts:
         held = set(fact.replaces) - removes
         since = fact.valid_from or fact.said_at or at
-        memory = end_facts(memory, held, "superseded", at=since, by=fact.id, limit=Policy().max_past_facts)
+        memory = memory.end_facts(held, "superseded", at=since, by=fact.id, limit=Policy().max_past_facts)
     kept = tuple(fact for fact in memory.facts if fact.id not in removes)
     accepted = memory.with_facts((*kept, *_new_facts(change, kept)))
     for key, summary in change.summaries.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import not_
 from types import MappingProxyType
 from typing import Annotated, Literal, cast
@@ -464,6 +464,23 @@ class MemoryDocument(DocumentModel):
         from memgraph.models.as_of import as_of
 
         return as_of(self, date)
+
+    def end_facts(
+        self, ids: Collection[str], reason: EndReason, *, at: Timestamp, by: str = "", limit: int
+    ) -> MemoryDocument:
+        """A copy in which the facts with these ids are past. Only this method moves facts there.
+
+        Args:
+            ids: Ids of current facts; unknown ones are ignored.
+            reason: Stored with each fact.
+            at: When they ceased to hold.
+            by: Id of the fact that follows them; empty if none does.
+            limit: How many past facts are kept; of more, the earliest moved are dropped.
+        """
+        ended = [PastFact.of(fact, reason, at=at, by=by) for fact in self.facts if fact.id in ids]
+        if not ended:
+            return self
+        return self.with_facts(tuple(fact for fact in self.facts if fact.id not in ids)).with_past(ended, limit)
 
     def with_past(self, facts: Iterable[PastFact], limit: int) -> MemoryDocument:
         """A copy in which *facts* are past too, each id once; beyond *limit* the earliest moved are dropped."""

@@ -9,7 +9,6 @@ from memgraph.models import Addition, EndReason, Fact, MemoryDocument, MemoryUpd
 from memgraph.models.values import Timestamp
 from memgraph.policy import Policy
 from memgraph.report import RemovedFact
-from memgraph.rules.past import end_facts
 from memgraph.text.slots import Slots, packaged_slots
 
 
@@ -59,7 +58,7 @@ class Draft:
         ended = [fact for fact in self.memory.facts if fact.id in gone]
         removed = tuple(RemovedFact(fact=fact, why=why) for fact in ended)
         past = gone if reason == "expired" else gone - self.new_ids
-        memory = end_facts(self.memory, past, reason, at=at or self.changes.at, by=by, limit=self.policy.max_past_facts)
+        memory = self.memory.end_facts(past, reason, at=at or self.changes.at, by=by, limit=self.policy.max_past_facts)
         kept = memory.with_facts(tuple(fact for fact in memory.facts if fact.id not in gone))
         return replace(self, memory=kept, removed=self.removed + removed)
 

@@ -10,7 +10,6 @@ from memgraph.models import Addition, Fact
 from memgraph.models.dates import DAY_CHARS, is_before
 from memgraph.rules.add import make_fact, rejection_reason
 from memgraph.rules.draft import Draft
-from memgraph.rules.past import end_facts
 from memgraph.rules.quarantine import quarantine
 from memgraph.rules.relatedness import share_words
 from memgraph.text.changes import find_change
@@ -138,8 +137,7 @@ def _add_to_past(draft: Draft, addition: Addition, *, by: _Stated) -> Draft:
     if fact_key(addition.content) in {fact_key(fact.content) for fact in draft.memory.past}:
         return draft
     memory = draft.memory.with_facts((*draft.memory.facts, make_fact(addition, draft)))
-    ended = end_facts(
-        memory,
+    ended = memory.end_facts(
         {addition.id},
         "superseded",
         at=by.valid_from or by.said,

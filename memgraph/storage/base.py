@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
+from memgraph._concurrency import Closing
 from memgraph.errors import ForgottenError, RevisionConflictError, StorageError
 from memgraph.models import Episode, MemoryDocument, Revision, Scope
 from memgraph.storage.document import tombstone
@@ -14,7 +15,6 @@ from memgraph.storage.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from types import TracebackType
 
     from memgraph.policy import Policy
     from memgraph.retrieval.vector_store import VectorStore
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class MemoryStorage(ABC):
+class MemoryStorage(Closing, ABC):
     """Stores one memory document per scope.
 
     A subclass implements `load` and `save`; everything else has a default, which keeps no episodes and no history.
@@ -117,7 +117,7 @@ class MemoryStorage(ABC):
             except (RevisionConflictError, ForgottenError):
                 continue  # another writer saved in between: delete that, too
 
-    def check_writable(self, scope: Scope) -> None:  # noqa: B027 - it is optional
+    def check_writable(self, scope: Scope) -> None:
         """Raise an error if it is known that the memory of *scope* cannot be saved; stored data does not change.
 
         An update calls it before it pays for a call of the model. The default knows nothing.
@@ -238,16 +238,8 @@ class MemoryStorage(ABC):
         """
         return None
 
-    def close(self) -> None:  # noqa: B027 - most storages hold nothing open
+    def close(self) -> None:
         """Close connections and files. A closed storage must not be used again."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"

@@ -434,20 +434,18 @@ def test_conflicting_invokers_of_an_outbox_are_rejected(graph: Any, storage: Any
             BackgroundInvoker(build_graph(model="offline", storage=storage), outbox=url)
 
 
+def invoker_of(model: Any, storage: Any, outbox: Any) -> BackgroundInvoker:
+    graph = build_graph(model=model, storage=storage, policy=TRUSTING)
+    return BackgroundInvoker(graph, outbox=outbox, settings=LATER)
+
+
 # -- storages -------------------------------------------------------------------------------------
 
 
 def test_storages_can_share_an_outbox(model: Any, url: str, say: Any) -> None:
     """What is said to one is never learned into the other, also if the same user and thread say it."""
     mine, yours = open_storage("memory:"), open_storage("memory:")
-    with (
-        BackgroundInvoker(
-            build_graph(model=model, storage=mine, policy=TRUSTING), outbox=url, settings=LATER
-        ) as my_invoker,
-        BackgroundInvoker(
-            build_graph(model=model, storage=yours, policy=TRUSTING), outbox=url, settings=LATER
-        ) as your_invoker,
-    ):
+    with invoker_of(model, mine, url) as my_invoker, invoker_of(model, yours, url) as your_invoker:
         my_invoker.submit(say(1), ADA, "t1")
         your_invoker.submit(say(2), ADA, "t1")
         assert [job.key.scope for job in my_invoker.pending()] == [ADA]
@@ -460,15 +458,11 @@ def test_storages_can_share_an_outbox(model: Any, url: str, say: Any) -> None:
 
 def test_job_of_another_storage_stays_in_the_outbox(model: Any, url: str, say: Any) -> None:
     mine, yours = open_storage("memory:"), open_storage("memory:")
-    with BackgroundInvoker(
-        build_graph(model=model, storage=mine, policy=TRUSTING), outbox=url, settings=LATER
-    ) as invoker:
+    with invoker_of(model, mine, url) as invoker:
         invoker.submit(say(1), ADA, "t1")
         invoker.close(wait=False)
 
-    with BackgroundInvoker(
-        build_graph(model=model, storage=yours, policy=TRUSTING), outbox=url, settings=LATER
-    ) as invoker:
+    with invoker_of(model, yours, url) as invoker:
         assert (invoker.flush(120), invoker.pending()) == (True, ())
 
     with open_outbox(url) as outbox:
@@ -477,10 +471,8 @@ def test_job_of_another_storage_stays_in_the_outbox(model: Any, url: str, say: A
 
 def test_closing_one_storage_of_an_outbox_in_ram_keeps_the_jobs_of_the_other(model: Any, say: Any) -> None:
     outbox, mine, yours = open_outbox("memory:"), open_storage("memory:"), open_storage("memory:")
-    with BackgroundInvoker(
-        build_graph(model=model, storage=mine, policy=TRUSTING), outbox=outbox, settings=LATER
-    ) as invoker:
-        with BackgroundInvoker(build_graph(model=model, storage=yours, policy=TRUSTING), outbox=outbox, settings=LATER):
+    with invoker_of(model, mine, outbox) as invoker:
+        with invoker_of(model, yours, outbox):
             invoker.submit(say(1), ADA, "t1")
 
         assert len(invoker.pending()) == 1
@@ -488,14 +480,7 @@ def test_closing_one_storage_of_an_outbox_in_ram_keeps_the_jobs_of_the_other(mod
 
 def test_forget_in_one_storage_keeps_the_jobs_of_another(model: Any, url: str, say: Any) -> None:
     mine, yours = open_storage("memory:"), open_storage("memory:")
-    with (
-        BackgroundInvoker(
-            build_graph(model=model, storage=mine, policy=TRUSTING), outbox=url, settings=LATER
-        ) as my_invoker,
-        BackgroundInvoker(
-            build_graph(model=model, storage=yours, policy=TRUSTING), outbox=url, settings=LATER
-        ) as your_invoker,
-    ):
+    with invoker_of(model, mine, url) as my_invoker, invoker_of(model, yours, url) as your_invoker:
         my_invoker.submit(say(1), ADA, "t1")
         your_invoker.submit(say(2), ADA, "t1")
         my_invoker.forget(ADA)

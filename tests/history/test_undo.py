@@ -8,7 +8,6 @@ from memgraph.errors import EditError
 from memgraph.history.diff import EntryConflict, changes_between
 from memgraph.history.undo import find_undoable, memory_at, trace_fact, undo
 from memgraph.models import Fact, MemoryChanges, MemoryDocument, Revision, Section, Watermark
-from memgraph.rules.past import end_facts
 
 AT = "2026-11-01T00:00:00Z"
 TEA = Fact(id="tea", content="Likes tea.")
@@ -27,7 +26,7 @@ def ids(memory: MemoryDocument) -> list[str]:
 
 
 def superseded(memory: MemoryDocument, by: Fact) -> MemoryDocument:
-    moved = end_facts(memory, by.replaces, "superseded", at=AT, by=by.id, limit=10)
+    moved = memory.end_facts(by.replaces, "superseded", at=AT, by=by.id, limit=10)
     return moved.with_facts((*moved.facts, by))
 
 
@@ -79,7 +78,7 @@ def test_the_rest_can_be_undone_despite_conflicts() -> None:
 def test_a_fact_does_not_return_beside_one_that_took_its_place(other: Fact, reason: str) -> None:
     """Otherwise two current facts would contradict or repeat each other."""
     before = MemoryDocument(facts=(LISBON,))
-    after = end_facts(before, ["lisbon"], "removed", at=AT, limit=10)
+    after = before.end_facts(["lisbon"], "removed", at=AT, limit=10)
     now = after.with_facts((other,))
 
     undone = undo(now, revision(before, after), at=AT, partial=True)
@@ -219,7 +218,7 @@ def test_a_fact_is_found_wherever_it_went(number: int, state: str) -> None:
 
 def test_a_past_fact_with_the_id_of_an_undone_one_is_no_conflict() -> None:
     """An import may bring a fact under the id of a past one."""
-    before = end_facts(MemoryDocument(facts=(LISBON,)), ["lisbon"], "removed", at=AT, limit=10)
+    before = MemoryDocument(facts=(LISBON,)).end_facts(["lisbon"], "removed", at=AT, limit=10)
     after = before.with_facts((Fact(id="lisbon", content="Imported."),))
 
     undone = undo(after, revision(before, after), at=AT)

@@ -6,7 +6,6 @@ import pytest
 from update_values import AT, contents, fact
 
 from memgraph.models import MemoryDocument, Refusal, Section
-from memgraph.rules.past import end_facts
 from memgraph.rules.scrub import scrub
 
 REASON = "it mentions an uploaded file"
@@ -160,6 +159,6 @@ def test_facts_and_summaries_are_reported_in_order() -> None:
 def test_what_a_dropped_fact_replaced_is_not_past() -> None:
     before = MemoryDocument(facts=(fact("Has a dog.", id="f1"),))
     new = fact("Uploaded a photo of a dog.", id="f2", replaces=("f1",))
-    after = end_facts(before, {"f1"}, "superseded", at=AT, by="f2", limit=10).with_facts((new,))
+    after = before.end_facts({"f1"}, "superseded", at=AT, by="f2", limit=10).with_facts((new,))
 
     assert scrub(before, after).memory == before

@@ -14,9 +14,9 @@ from starlette.concurrency import run_in_threadpool
 
 from memgraph._cache import LRUCache
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep
-from memgraph.api.page.forms import read_decision
 from memgraph.api.page.rendering import render
 from memgraph.api.page.route import page_router
+from memgraph.api.page.waiting_view import read_decision
 from memgraph.config import make_context
 from memgraph.context import Context
 from memgraph.errors import EditError

@@ -12,16 +12,15 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from memgraph.api.page.access import ChangeDep, Visit, VisitDep
-from memgraph.api.page.forms import read_decision
 from memgraph.api.page.rendering import HEADERS, render
 from memgraph.api.page.route import page_router
 from memgraph.api.preconditions import etag_of, require_if_match
 from memgraph.api.routes.conversations import jobs_of
 from memgraph.api.routes.reviews import pending_reviews
 from memgraph.editing import accept_quarantined, reject_quarantined, update_memory
-from memgraph.errors import NotInReviewError
+from memgraph.errors import EditError, NotInReviewError
 from memgraph.models import MemoryDocument
-from memgraph.review import Decision
+from memgraph.review import Decision, Proposal
 from memgraph.review.models import Verdict
 
 router = page_router()
@@ -80,6 +79,23 @@ def decide_quarantined(
     policy = visit.services.settings.policy
     update_memory(visit.services.storage, visit.chosen, require_if_match(etag, change), policy=policy)
     return list_waiting(visit)
+
+
+def read_decision(form: Mapping[str, object], proposal: Proposal) -> dict[str, object]:
+    """Return the decision of a form as `memgraph.review.parse_decision` takes it.
+
+    The form has for each item `verdict:KEY`, "accept" or "reject", and perhaps `text:KEY` with another wording.
+
+    Raises:
+        EditError: If an item has no verdict.
+    """
+    items: dict[str, object] = {}
+    for item in proposal.items:
+        verdict, text = form.get(f"verdict:{item.key}"), form.get(f"text:{item.key}", item.after)
+        if verdict not in ("accept", "reject"):
+            raise EditError("each item needs a decision: accept or reject")
+        items[item.key] = {"after": text} if verdict == "accept" and text != item.after else verdict
+    return {"items": items}
 
 
 def _decide(visit: Visit, review_id: str, form: Mapping[str, object]) -> Response:

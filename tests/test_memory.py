@@ -1,0 +1,104 @@
+"""Memory: the object that an application opens."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
+
+from memgraph import Context, Memory, Settings, UserContext, open_storage
+from memgraph.testing import ScriptedModel
+
+THREAD = {"configurable": {"thread_id": "t1"}}
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    """A memory that learns offline, at the first demand."""
+    settings = Settings(debounce_seconds=3_600, max_wait_seconds=3_600, outbox=f"sqlite:{tmp_path}/outbox.db")
+    return Memory(f"file:{tmp_path}/memory", model="offline", settings=settings)
+
+
+def ask(memory: Memory, text: str, user_id: str = "ada", **options: bool) -> ScriptedModel:
+    """Run an agent with the memory's middleware once, and return its model."""
+    model = ScriptedModel("Fine.")
+    agent = create_agent(model, middleware=[memory.middleware(**options)], context_schema=UserContext)
+    agent.invoke({"messages": text}, THREAD, context=UserContext(user_id=user_id))
+    return model
+
+
+def test_what_is_said_to_an_agent_is_known_to_the_client_of_its_user(memory: Memory) -> None:
+    with memory:
+        ask(memory, "I'm allergic to penicillin.")
+
+        assert "penicillin" in memory.client("ada").context("What may I take?")
+        assert memory.client("bob").context("What may I take?") == ""
+
+
+def test_what_was_learned_is_injected_for_its_user_alone(memory: Memory) -> None:
+    with memory:
+        memory.client("ada").add("I live in Lisbon.")
+
+        assert "Lisbon" in ask(memory, "Where do I live?").asked[0][0].text
+        assert "Lisbon" not in ask(memory, "Where do I live?", "bob").asked[0][0].text
+
+
+def test_a_middleware_brings_the_tools_on_request(memory: Memory) -> None:
+    with memory:
+        assert [tool.name for tool in memory.middleware(tools=True).tools] == [tool.name for tool in memory.tools()]
+        assert list(memory.middleware().tools) == []
+
+
+def test_closing_a_client_does_not_close_the_memory(memory: Memory) -> None:
+    with memory:
+        memory.client("ada").close()
+
+        memory.client("ada").add("I live in Lisbon.")
+
+        assert memory.client("ada").facts()
+
+
+def test_closing_learns_from_what_an_agent_has_heard(memory: Memory) -> None:
+    with memory:
+        ask(memory, "I live in Lisbon.")
+
+    with open_storage(memory.storage.name) as storage:
+        assert [fact.content for scope in storage.scopes() for fact in storage.load(scope).facts] == [
+            "Lives in Lisbon."
+        ]
+
+
+def test_without_a_named_model_an_agents_own_model_learns(tmp_path: Path) -> None:
+    model = ScriptedModel("Fine.", '{"newFacts": [{"content": "Lives in Lisbon.", "quote": "I live in Lisbon."}]}')
+    settings = Settings(outbox=f"sqlite:{tmp_path}/outbox.db")
+    with Memory(f"file:{tmp_path}/memory", settings=settings) as memory:
+        agent = create_agent(model, middleware=[memory.middleware()], context_schema=UserContext)
+        agent.invoke({"messages": "I live in Lisbon."}, THREAD, context=UserContext(user_id="ada"))
+
+        memory.client("ada").flush()
+
+        assert len(model.asked) == 2
+
+
+def test_its_graphs_learn_and_recall_on_its_storage(memory: Memory) -> None:
+    with memory:
+        context, said = Context(user_id="ada", thread_id="t1"), HumanMessage("I live in Lisbon.", id="m1")
+
+        memory.update_graph().invoke({"messages": [said]}, context=context)
+
+        question = {"messages": [HumanMessage("Where do I live?")]}
+        assert "Lisbon" in memory.recall_graph().invoke(question, context=context)["recalled"].text
+        assert memory.upkeep_graph().invoke({}, context=context)["outcome"]
+
+
+def test_it_works_in_an_event_loop(memory: Memory) -> None:
+    async def main() -> str:
+        async with memory:
+            client = memory.async_client("ada")
+            await client.add("I live in Lisbon.")
+            return await client.context("Where do I live?")
+
+    assert "Lisbon" in asyncio.run(main())
