@@ -40,6 +40,8 @@ BUSY_TIMEOUT_SECONDS = 10.0
 WAL_PAGES = 4_000
 """Pages of 4 kB in the write-ahead log before SQLite checkpoints them into the file, which delays one writer."""
 
+FORK_SECONDS = 5.0
+"""Maximum seconds that a fork waits for the transactions of other threads."""
 _RECONNECT_SECONDS = 0.1
 _SEQUENCE = re.compile(r"\bIN :(\w+)")
 _NO_SHARED_MEMORY = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMMAP})
@@ -364,7 +366,8 @@ class SqliteDatabase(Database):
     ) -> T:
         limit = self._busy_timeout if seconds is None else min(seconds, self._busy_timeout)
         try:
-            return super().run(operation, reads=reads, durable=durable, seconds=limit)
+            with _FORKS.transaction():
+                return super().run(operation, reads=reads, durable=durable, seconds=limit)
         except self._error_class as error:
             cause = error.__cause__
             if not (reads and isinstance(cause, sqlite3.Error) and cause.sqlite_errorcode in _NO_SHARED_MEMORY):
@@ -444,6 +447,48 @@ class SqliteDatabase(Database):
 
     def _reason(self, error: BaseException) -> str:
         return str(error)
+
+
+class _ForkGate:
+    """Lets a process fork between its transactions only.
+
+    SQLite keeps which locks a process holds in its memory. A child that inherits one from a transaction of another
+    thread, which it does not have, would wait for it for ever.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Keep forks out of this block."""
+        with self._changed:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Let no transaction begin, and wait for those that run, unless one takes very long."""
+        self._changed.acquire()
+        self._changed.wait_for(lambda: not self._running, FORK_SECONDS)
+
+    def open(self) -> None:
+        """Let transactions begin again."""
+        self._changed.release()
+
+    def reset(self) -> None:
+        """Forget the threads that a child does not have."""
+        self._changed, self._running = threading.Condition(), 0
+
+
+_FORKS = _ForkGate()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_FORKS.close, after_in_parent=_FORKS.open, after_in_child=_FORKS.reset)
 
 
 def create_file(path: Path) -> None:

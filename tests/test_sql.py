@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -280,3 +281,41 @@ def test_a_transaction_ends_if_its_process_is_silent(postgres: PostgresServer, m
     found = database.run(lambda db: db.row("SHOW idle_in_transaction_session_timeout"))
 
     assert found == ("1s",)
+
+
+FORK_IN_A_TRANSACTION = """
+import os, sys, threading
+from pathlib import Path
+from test_sql import SCHEMA, OutboxError, SqliteDatabase, insert
+
+database = SqliteDatabase(Path(sys.argv[1]), SCHEMA, OutboxError, busy_timeout=3)
+begun, may_end = threading.Event(), threading.Event()
+
+
+def write(transaction):
+    transaction.execute("INSERT INTO {p}note (text) VALUES ('parent')", {})
+    begun.set()
+    may_end.wait(1)
+
+
+thread = threading.Thread(target=database.run, args=(write,))
+thread.start()
+begun.wait(60)
+child = os.fork()
+if not child:
+    insert(database, "child")
+    os._exit(0)
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
+def test_a_process_that_forks_during_a_transaction_of_another_thread_leaves_its_child_able_to_write(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORK_IN_A_TRANSACTION, str(tmp_path / "notes.db")]
+
+    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
