@@ -6,20 +6,29 @@ import asyncio
 import functools
 import logging
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from typing_extensions import TypedDict
 
 from memgraph._concurrency import DaemonExecutor, run_in_thread
+from memgraph.editing import load_revision
+from memgraph.errors import EditError
 from memgraph.models import Fact, MemoryDocument, Scope
 from memgraph.retrieval.recall import make_recall_pipeline, recall
+from memgraph.retrieval.split import split, still_holds
 from memgraph.settings import Settings
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.messages import BaseMessage
 
+    from memgraph.agents.identity import UserIdentity
     from memgraph.storage import MemoryStorage
+
+T = TypeVar("T")
 
 logger = logging.getLogger("memgraph.agents")
 
@@ -29,6 +38,8 @@ EMBEDDING_SHARE = 0.25
 """Share of the timeout for embedding new facts, and the same for episodes. Later calls embed what is left."""
 WARM_UP_SECONDS = 30.0
 """Maximum seconds that the first call of a process waits for the warm-up, in addition to its own timeout."""
+STABLE_SECONDS = 3_600.0
+"""How long a conversation keeps its stable block while the memory grows."""
 _EXAMPLE = MemoryDocument(facts=(Fact(content="Likes tea."),))
 
 
@@ -46,6 +57,25 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=start_warm_up.cache_clear)  # a forked child does not have the thread
 
 
+class Anchor(TypedDict):
+    """What the stable block of a conversation is made from. It is part of the agent's private state."""
+
+    revision: int
+    """Of the memory."""
+    at: float
+    """When it was chosen, in seconds since 1970."""
+
+
+class Injected(NamedTuple):
+    """What is added to a request; each text is "" if there is nothing to add."""
+
+    system: str = ""
+    """For the system message."""
+    message: str = ""
+    """For the last message of the user."""
+    anchor: Anchor | None = None
+
+
 class MemoryInjector:
     """Renders the user's memory for model calls. A failure or timeout is logged and renders nothing.
 
@@ -54,6 +84,7 @@ class MemoryInjector:
         settings: The token budget and the ranking.
         embeddings: Used instead of the embedding model of *settings*.
         wait_seconds: The timeout; None waits without limit.
+        is_split: Whether `split` returns two blocks, or all in the first.
     """
 
     def __init__(
@@ -63,8 +94,10 @@ class MemoryInjector:
         *,
         embeddings: Embeddings | None = None,
         wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
+        is_split: bool = False,
     ) -> None:
         self._storage = storage
+        self._is_split = is_split
         # built before the first model call, so that building does not count against the timeout
         self._pipeline = make_recall_pipeline(
             settings,
@@ -77,27 +110,68 @@ class MemoryInjector:
 
     def render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
         """Return the part of the memory that is relevant to *messages*; "" if there is none, or if memory fails."""
+        return self._run(scope, lambda: self._load_and_render(scope, messages)) or ""
+
+    def split(self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None) -> Injected:
+        """Return the memory in two blocks, see `memgraph.retrieval.split`; both are "" if memory fails.
+
+        Args:
+            identity: Whose memory, and the conversation.
+            messages: The conversation so far, the oldest first.
+            anchor: What the last call of the conversation returned; None if that is not known.
+        """
+        return self._run(identity.scope, lambda: self._load_and_split(identity, messages, anchor)) or Injected()
+
+    def _run(self, scope: Scope, call: Callable[[], T]) -> T | None:
         try:
             wait([start_warm_up()], WARM_UP_SECONDS)
-            return self._executor.run(self._wait_seconds, lambda: self._load_and_render(scope, messages))
+            return self._executor.run(self._wait_seconds, call)
         except Exception as error:  # noqa: BLE001 - storages and models may raise anything; the agent goes on
             self._log(scope, error)
-            return ""
+            return None
 
-    async def arender(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
-        """Like `render`, without blocking the event loop."""
-        try:
-            await asyncio.wait([asyncio.wrap_future(start_warm_up())], timeout=WARM_UP_SECONDS)
-            return await self._executor.arun(self._wait_seconds, lambda: self._load_and_render(scope, messages))
-        except Exception as error:  # noqa: BLE001 - as above
-            self._log(scope, error)
-            return ""
+    async def asplit(self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None) -> Injected:
+        """Like `split`, without blocking the event loop."""
+        return await asyncio.wrap_future(
+            run_in_thread(lambda: self.split(identity, messages, anchor), "memgraph-inject")
+        )
 
     def _load_and_render(self, scope: Scope, messages: Sequence[BaseMessage]) -> str:
         storage = self._storage
         return self._pipeline(
             storage.load(scope), messages, episodes=storage.episodes(scope), vectors=storage.vectors(scope)
         )
+
+    def _load_and_split(
+        self, identity: UserIdentity, messages: Sequence[BaseMessage], anchor: Anchor | None
+    ) -> Injected:
+        storage, scope = self._storage, identity.scope
+        if not self._is_split:
+            return Injected(self._load_and_render(scope, messages))
+        memory, now = storage.load(scope), time.time()
+        base = self._base(memory, scope, anchor) if anchor and now - anchor["at"] < STABLE_SECONDS else memory
+        if base is memory and not (anchor and anchor["revision"] == memory.revision):
+            anchor = Anchor(revision=memory.revision, at=now)
+        text = split(
+            self._pipeline,
+            memory,
+            messages,
+            base=base,
+            thread=identity.thread_id,
+            episodes=storage.episodes(scope),
+            vectors=storage.vectors(scope),
+        )
+        return Injected(text.stable, text.recalled, anchor)
+
+    def _base(self, memory: MemoryDocument, scope: Scope, anchor: Anchor) -> MemoryDocument:
+        """Return the memory at *anchor*; the current one if that cannot be read back, or no longer holds."""
+        if anchor["revision"] == memory.revision:
+            return memory
+        try:
+            base = load_revision(self._storage, scope, anchor["revision"])
+        except EditError:
+            return memory
+        return base if still_holds(base, memory) else memory
 
     def _log(self, scope: Scope, error: Exception) -> None:
         name = scope.log_name

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeVar, cast
 
 from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from memgraph.agents.capture import ConversationCapture
 from memgraph.agents.identity import IdentityResolver, UserIdentity
-from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, MemoryInjector
-from memgraph.agents.messages import has_reply
+from memgraph.agents.injection import DEFAULT_TIMEOUT_SECONDS, Anchor, Injected, MemoryInjector
+from memgraph.agents.messages import has_reply, last_user_index
 from memgraph.agents.resources import AgentResources, ResourceHolder
 from memgraph.agents.tools import memory_tools
 from memgraph.agents.turn_cache import TurnCache
@@ -24,6 +24,7 @@ from memgraph.settings import Settings
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+    from langchain.agents.middleware.types import PrivateStateAttr
 except ImportError as error:
     raise ImportError("MemoryMiddleware needs langchain: pip install 'langgraph-memgraph[agents]'") from error
 
@@ -39,7 +40,14 @@ NAME = "MemgraphMemory"
 
 Request = ModelRequest[Any]
 Response = ModelResponse[Any]
-State = AgentState[Any]
+Placement = Literal["split", "system"]
+"""Where the memory stands in a request."""
+
+
+class State(AgentState[Any]):
+    """The agent's state, with what the middleware remembers of a conversation."""
+
+    memory_anchor: Annotated[NotRequired[Anchor], PrivateStateAttr]
 
 
 class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
@@ -56,10 +64,10 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
         agent.invoke({"messages": "Hi, I'm Ada."}, {"configurable": {"thread_id": "t1", "user_id": "ada"}})
     ```
 
-    The memory is appended to the system message of each model call. It never enters the agent's messages, stream or
-    checkpoints. The text stays the same during a turn, so that providers can cache the prompt, unless tools of
-    `memory_tools` change the memory in that turn. The conversation is submitted to *invoker* after the agent has
-    replied, and before a summarization removes messages.
+    The memory is shown in each model call: what does not depend on the question after the system message, and the
+    rest after the user's message; see *placement*. It never enters the agent's messages, stream or checkpoints. The
+    text stays the same during a turn, unless tools of `memory_tools` change the memory in that turn. The
+    conversation is submitted to *invoker* after the agent has replied, and before a summarization removes messages.
 
     User, agent and thread come from the run's context, of any type, or from configurable. If the server has
     authenticated a user, that user wins. A run without a user is neither injected into nor learned from. The thread of
@@ -93,12 +101,17 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
         wait_seconds: Seconds to wait for memory, once a turn; None waits without limit.
         name: The name of the middleware in the agent's graph. It is part of node names, and so of checkpoints.
         tools: Whether the agent also gets the tools of `memory_tools`, on the same storage.
+        placement: "split" shows what does not depend on the question in the system message, where it stays the same
+            while a conversation goes on, so that providers can cache the prompt; and the rest after the user's message.
+            "system" shows all in the system message, where it changes with each question.
 
     Raises:
         ConfigError: If the storage cannot be opened, or if this process already has an invoker for the same outbox
             and storage with a graph of its own, or with another value of the setting `review`. In that case create one
             invoker and pass it to all agents.
     """
+
+    state_schema = State
 
     def __init__(
         self,
@@ -114,6 +127,7 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
         wait_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
         name: str | None = None,
         tools: bool = False,
+        placement: Placement = "split",
     ) -> None:
         super().__init__()
         self._name = name or _default_name(inject=inject, capture=capture)
@@ -123,7 +137,11 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
         )
         self._identities = IdentityResolver(effective, agent_name=agent_name)
         self._injector = MemoryInjector(
-            self._resources.storage, effective, embeddings=embeddings, wait_seconds=wait_seconds
+            self._resources.storage,
+            effective,
+            embeddings=embeddings,
+            wait_seconds=wait_seconds,
+            is_split=placement == "split",
         )
         storage = self._resources.storage
         self.tools = (
@@ -163,11 +181,11 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
             self._capture.capture(identity, lookup.removed)
         if not (self._inject and identity.inject):
             return handler(request)
-        text = lookup.text
-        if text is None:
-            text = self._injector.render(identity.scope, messages)
-            self._turns.store(lookup, text)
-        return handler(append_to_system_message(request, text))
+        shown = lookup.shown
+        if shown is None:
+            shown = self._injector.split(identity, messages, request.state.get("memory_anchor"))
+            self._turns.store(lookup, shown)
+        return handler(with_memory(request, shown))
 
     async def awrap_model_call(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
         """Like `wrap_model_call`, without blocking the event loop."""
@@ -181,48 +199,74 @@ class MemoryMiddleware(ResourceHolder, AgentMiddleware[State, Any, Any]):
             await self._capture.acapture(identity, lookup.removed)
         if not (self._inject and identity.inject):
             return await handler(request)
-        text = lookup.text
-        if text is None:
-            text = await self._injector.arender(identity.scope, messages)
-            self._turns.store(lookup, text)
-        return await handler(append_to_system_message(request, text))
+        shown = lookup.shown
+        if shown is None:
+            anchor = request.state.get("memory_anchor")
+            shown = await self._injector.asplit(identity, messages, anchor)
+            self._turns.store(lookup, shown)
+        return await handler(with_memory(request, shown))
 
-    def after_agent(self, state: State, runtime: Runtime[Any]) -> None:
+    def after_agent(self, state: State, runtime: Runtime[Any]) -> dict[str, Anchor] | None:
         """Submit the conversation to be learned from."""
-        identity = self._finish_turn(state, runtime)
+        identity, update = self._finish_turn(state, runtime)
         if identity and self._capture:
             self._capture.capture(identity, state["messages"])
+        return update
 
-    async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> None:
+    async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> dict[str, Anchor] | None:
         """Like `after_agent`, without blocking the event loop."""
-        identity = self._finish_turn(state, runtime)
+        identity, update = self._finish_turn(state, runtime)
         if identity and self._capture:
             await self._capture.acapture(identity, state["messages"])
+        return update
 
-    def _finish_turn(self, state: State, runtime: Runtime[Any]) -> UserIdentity | None:
-        """Remove the turn from the cache; return its identity if the conversation should be captured."""
+    def _finish_turn(self, state: State, runtime: Runtime[Any]) -> tuple[UserIdentity | None, dict[str, Anchor] | None]:
+        """Remove the turn from the cache.
+
+        Returns:
+            Its identity, if the conversation should be captured; and the change of the state.
+        """
         identity = self._identities.resolve_or_none(runtime, log=False)
         if identity is None:
-            return None
-        self._turns.finish(identity, state["messages"])
+            return None, None
+        anchor = self._turns.finish(identity, state["messages"])
         by_structure = state.get("structured_response") is not None
-        return identity if has_reply(state["messages"], by_structure=by_structure) else None
+        is_answered = has_reply(state["messages"], by_structure=by_structure)
+        return identity if is_answered else None, {"memory_anchor": anchor} if anchor else None
 
 
 def _default_name(*, inject: bool, capture: bool) -> str:
     return NAME if inject == capture else f"{NAME}{'Inject' if inject else 'Capture'}"
 
 
-def append_to_system_message(request: Request, text: str) -> Request:
-    """Return a copy of *request* with *text* at the end of its system message."""
-    if not text:
-        return request
-    system = request.system_message
-    if system is None:
-        return request.override(system_message=SystemMessage(text))
-    content = system.content
-    extended = [*content, {"type": "text", "text": text}] if isinstance(content, list) else f"{content}\n\n{text}"
-    return request.override(system_message=system.model_copy(update={"content": extended}))
+def with_memory(request: Request, shown: Injected) -> Request:
+    """Return a copy of *request* with the memory: after the system message, and after the user's last message.
+
+    Nothing of it is stored in the agent's state.
+    """
+    place = last_user_index(request.messages) if shown.message else None
+    system = shown.system if place is not None else "\n\n".join(filter(None, shown[:2]))
+    if system:
+        message = request.system_message
+        message = SystemMessage(system) if message is None else _extended(message, system)
+        request = request.override(system_message=message)
+    if place is not None:
+        messages = list(request.messages)
+        messages[place] = _extended(messages[place], shown.message, as_part=True)
+        request = request.override(messages=messages)
+    return request
+
+
+Message = TypeVar("Message", bound=BaseMessage)
+
+
+def _extended(message: Message, text: str, *, as_part: bool = False) -> Message:
+    """Return a copy of *message* with *text* at its end, as a part of its content if it has parts or *as_part*."""
+    content = message.content
+    if isinstance(content, str) and not as_part:
+        return message.model_copy(update={"content": f"{content}\n\n{text}"})
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return message.model_copy(update={"content": [*parts, {"type": "text", "text": text}]})
 
 
 def _messages(request: Request) -> Sequence[BaseMessage]:

@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from memgraph._cache import LRUCache
 from memgraph.agents.identity import UserIdentity
+from memgraph.agents.injection import Anchor, Injected
 from memgraph.agents.messages import last_user_index, latest_tool_revision, removed_by_summary
 from memgraph.models import Scope
 
@@ -38,8 +39,8 @@ class TurnLookup:
     turn: TurnKey
     revision: int
     """The latest revision that the turn's own tools made."""
-    text: str | None
-    """The memory text of this turn; None if it has to be rendered."""
+    shown: Injected | None
+    """What the model sees of the memory in this turn; None if it has to be rendered."""
     removed: Sequence[BaseMessage]
     """Messages that a summary removed and that have to be captured."""
 
@@ -52,7 +53,7 @@ class TurnCache:
     """
 
     def __init__(self, max_turns: int = 1_024) -> None:
-        self._texts: LRUCache[TurnKey, tuple[int, str]] = LRUCache(max_turns)
+        self._texts: LRUCache[TurnKey, tuple[int, Injected]] = LRUCache(max_turns)
         self._snapshots: LRUCache[tuple[Scope, str], MessageSnapshot] = LRUCache(max_turns)
 
     def start(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
@@ -76,16 +77,19 @@ class TurnCache:
         cached = self._texts.get(turn) if user_message else None
         return TurnLookup(turn, revision, cached[1] if cached and cached[0] == revision else None, removed)
 
-    def store(self, lookup: TurnLookup, text: str) -> None:
-        """Keep the memory text until the turn ends or one of its tools changes the memory."""
+    def store(self, lookup: TurnLookup, shown: Injected) -> None:
+        """Keep what is shown of the memory until the turn ends or one of its tools changes the memory."""
         if lookup.turn.user_message:
-            self._texts.put(lookup.turn, (lookup.revision, text))
+            self._texts.put(lookup.turn, (lookup.revision, shown))
 
-    def finish(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> None:
-        """Remove a turn that has ended."""
-        self._texts.pop(TurnKey(identity.scope, identity.thread_id, _key(messages)))
+    def finish(self, identity: UserIdentity, messages: Sequence[BaseMessage]) -> Anchor | None:
+        """Remove a turn that has ended; return what its stable block was made from, if that is known."""
+        turn = TurnKey(identity.scope, identity.thread_id, _key(messages))
+        shown = self._texts.get(turn)
+        self._texts.pop(turn)
         if identity.thread_id:
             self._snapshots.pop((identity.scope, identity.thread_id))
+        return shown[1].anchor if shown else None
 
 
 def _key(messages: Sequence[BaseMessage]) -> Hashable:

@@ -108,7 +108,8 @@ class IndexCache:
             max_bytes=MAX_TEXT_BYTES, size_of=lambda text, _: _ENTRY_BYTES + sys.getsizeof(text)
         )
         self._extract_terms = partial(self._terms.get_many, make=extract_all_terms)
-        self._count_tokens = partial(self._token_counts.get_many, make=partial(map, count_tokens))
+        self.count_tokens = partial(self._token_counts.get_many, make=partial(map, count_tokens))
+        """Returns the tokens of texts."""
 
     def __len__(self) -> int:
         return len(self._facts) + len(self._episodes)
@@ -162,7 +163,7 @@ class IndexCache:
         index = self._facts.get(content)
         if index is None:
             built = options.build(documents, self._extract_terms, self._vectors_of(options))
-            index = FactIndex(facts, documents, built, count=self._count_tokens, timezone=options.timezone)
+            index = FactIndex(facts, documents, built, count=self.count_tokens, timezone=options.timezone)
             self._facts.put(content, index)
         return index
 
@@ -194,7 +195,7 @@ class IndexCache:
             episodes,
             options.build,
             extract=self._extract_terms,
-            count=self._count_tokens,
+            count=self.count_tokens,
             vectors=self._vectors_of(options),
             timezone=options.timezone,
             base=base,

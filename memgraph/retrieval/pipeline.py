@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
@@ -102,10 +103,17 @@ class RankedMemory(NamedTuple):
             for position in {*self.episode_ranking.order, *self.unlearned}
             if {self.episodes.episodes[position].message_id, self.episodes.episodes[position].text} & present
         }
-        if not hidden:
+        return self.without(frozenset(), hidden)
+
+    def without(self, facts: AbstractSet[int], episodes: AbstractSet[int]) -> Self:
+        """Return this memory without the facts and the episodes at these positions."""
+        if not (facts or episodes):
             return self
-        unlearned = [position for position in self.unlearned if position not in hidden]
-        return self._replace(episode_ranking=self.episode_ranking.without(hidden), unlearned=unlearned)
+        return self._replace(
+            fact_ranking=self.fact_ranking.without(facts),
+            episode_ranking=self.episode_ranking.without(episodes),
+            unlearned=[position for position in self.unlearned if position not in episodes],
+        )
 
     def explain(
         self, facts: Iterable[int], episodes: Iterable[int]

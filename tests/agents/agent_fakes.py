@@ -26,6 +26,11 @@ class AgentModel(ScriptedModel):
         """The system message of each call, in order."""
         return [asked[0].text if asked[0].type == "system" else "" for asked in self.asked]
 
+    @property
+    def prompts(self) -> list[str]:
+        """All text of each call, in order."""
+        return ["\n".join(message.text for message in asked) for asked in self.asked]
+
 
 def calls(name: str, **args: Any) -> AIMessage:
     """A reply that calls a tool."""

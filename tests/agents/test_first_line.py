@@ -18,20 +18,20 @@ UNUSED = ScriptedModel(AssertionError("no update may run"))
 
 
 def prompts_of_two_threads(folder: Path, **settings: Any) -> list[str]:
-    """Say something in one thread, ask in another one, and return the system messages."""
+    """Say something in one thread, ask in another one, and return the prompts."""
     given = Settings(outbox=f"sqlite:{folder}/outbox.db", debounce_seconds=3_600, max_wait_seconds=3_600, **settings)
     model = AgentModel(AIMessage("Noted."))
     with MemoryMiddleware(f"file:{folder}", settings=given, model=UNUSED) as middleware:
         agent = create_agent(model, middleware=[middleware])
         for thread, text in (("t1", "I live in Lisbon and I'm vegetarian."), ("t2", "Where do I live?")):
             agent.invoke({"messages": text}, {"configurable": {"thread_id": thread, "user_id": "ada"}})
-    return model.systems
+    return model.prompts
 
 
 def test_next_line_in_another_thread_knows_what_was_said(tmp_path: Path) -> None:
     first, second = prompts_of_two_threads(tmp_path)
 
-    assert "Lisbon" not in first
+    assert "In the user's words" not in first
     assert "I live in Lisbon and I'm vegetarian." in second
 
 

@@ -30,6 +30,7 @@ from pydantic import BaseModel
 import memgraph
 from memgraph import Context, MemoryMiddleware, Scope, Settings, open_storage
 from memgraph.agents import injection
+from memgraph.agents.identity import UserIdentity
 from memgraph.agents.injection import start_warm_up
 from memgraph.testing import ScriptedModel
 
@@ -109,8 +110,8 @@ def test_relevant_facts_are_injected_first() -> None:
 
     send(make_agent(model, storage, settings=Settings(max_injection_tokens=100)), "How do I write a test?")
 
-    assert "pytest" in model.systems[0]
-    assert model.systems[0].count("town") < 10
+    assert "pytest" in model.prompts[0]
+    assert model.prompts[0].count("town") < 10
 
 
 @pytest.mark.parametrize(
@@ -359,26 +360,17 @@ def test_the_first_call_waits_for_the_warm_up(monkeypatch: pytest.MonkeyPatch, *
         warm_up.set_result("")
         return real_wait(*args, **options)
 
-    async def finish_async(*args: Any, **options: Any) -> Any:
-        events.append("wait")
-        warm_up.set_result("")
-        return await real_async_wait(*args, **options)
-
-    real_wait, real_async_wait = injection.wait, asyncio.wait
+    real_wait = injection.wait
     monkeypatch.setattr(injection, "start_warm_up", lambda: events.append("start") or warm_up)
     monkeypatch.setattr(injection, "wait", finish)
     injector = injection.MemoryInjector(Storage(), Settings(), wait_seconds=60)
     assert events == ["start"]  # when the agent is built, not when it is first called
 
+    identity, said = UserIdentity(ADA, "t1"), [HumanMessage("Hi!")]
     if is_async:
-
-        async def render() -> None:
-            monkeypatch.setattr(asyncio, "wait", finish_async)
-            await injector.arender(ADA, [HumanMessage("Hi!")])
-
-        asyncio.run(render())
+        asyncio.run(injector.asplit(identity, said, None))
     else:
-        injector.render(ADA, [HumanMessage("Hi!")])
+        injector.split(identity, said, None)
 
     assert events == ["start", "start", "wait", "load, warm: True"]
 

@@ -1,0 +1,137 @@
+"""The memory text in two blocks: one that stays the same while a conversation goes on, and one for the question.
+
+Providers cache the longest prefix that a request shares with an earlier one. So what changes with each question stands
+at the end of a request, and what stands before it changes seldom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from memgraph.models import Episode, Fact, MemoryDocument, Section
+from memgraph.retrieval.budget import SUMMARIES_SHARE, Candidates, Lines, fit_past
+from memgraph.retrieval.fact_index import GUARANTEED_CATEGORIES
+from memgraph.retrieval.pipeline import FittedMemory, RankedMemory, RecallPipeline
+from memgraph.retrieval.render import MIN_LINE_TOKENS, Line, count_lines, episode_lines, fact_lines, may_recall
+from memgraph.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from memgraph.retrieval.query import MessageLike
+    from memgraph.retrieval.vector_store import VectorStore
+
+
+class SplitText(NamedTuple):
+    """The memory as a request shows it; each part is "" if there is nothing to show."""
+
+    stable: str
+    """What is known whatever the question is: summaries, profile, preferences and corrections; all if that fits."""
+    recalled: str
+    """What else the question needs, and what is new."""
+
+
+def split(
+    pipeline: RecallPipeline,
+    memory: MemoryDocument,
+    messages: Sequence[MessageLike],
+    *,
+    base: MemoryDocument,
+    thread: str | None = None,
+    episodes: Sequence[Episode] = (),
+    vectors: VectorStore | None = None,
+    now: datetime | None = None,
+) -> SplitText:
+    """Return the memory text for a prompt in two blocks, which together keep within the budget of *pipeline*.
+
+    Args:
+        pipeline: The options of recall.
+        memory: The memory of the user.
+        messages: The conversation so far, the oldest first.
+        base: The memory as it was when the conversation began. The stable block depends on it, on what was said by
+            then in other conversations, on the options and on the day alone.
+        thread: The conversation.
+        episodes: What the user said, the oldest first.
+        vectors: Keeps the vectors of the memory beyond this process.
+        now: The current time; default: that of the system.
+    """
+    query = pipeline.query(messages, now)
+    said = [one for one in episodes if one.at <= base.last_updated and one.thread_id != thread]
+    facts = [fact for fact in base.facts if not fact.has_expired(query.today)]
+    fitted = _fit_stable(pipeline, base, facts, said)
+    stable = fitted.render(query.today)
+
+    ranked = pipeline.rank(memory, episodes, query, vectors=vectors).without_messages(messages)
+    shown = {facts[position].id for position in fitted.facts}, {said[position].id for position in fitted.episodes}
+    rest = replace(pipeline, max_tokens=max(0, pipeline.max_tokens - count_tokens(stable)))
+    return SplitText(stable, rest.fit(_without_sections(memory, base), _without(ranked, *shown)).render(query.today))
+
+
+def still_holds(base: MemoryDocument, memory: MemoryDocument) -> bool:
+    """Return whether nothing that a stable block of *base* may show was edited, ended or erased in *memory*.
+
+    A summary that an update wrote anew is news, not an edit.
+    """
+    known = {fact.id: fact.content for fact in memory.facts}
+    return (
+        not base.is_empty
+        and all(known.get(fact.id) == fact.content for fact in base.facts)
+        and base.profile.values == memory.profile.values
+        and not any(
+            memory.section(name).summary != section.summary
+            and (memory.section(name).is_manual or not memory.section(name).summary)
+            for name, section in base.sections()
+        )
+    )
+
+
+def _fit_stable(
+    pipeline: RecallPipeline, base: MemoryDocument, facts: Sequence[Fact], said: Sequence[Episode]
+) -> FittedMemory:
+    """Return all if it fits the budget; otherwise the summaries, and the newest preferences and corrections."""
+    summaries = pipeline.cache.summaries(base, int(pipeline.max_tokens * SUMMARIES_SHARE))
+    room = pipeline.max_tokens - summaries.tokens
+    if (len(facts) + len(said)) * MIN_LINE_TOKENS <= room:
+        lines = [*fact_lines(facts, pipeline.timezone), *episode_lines(said, pipeline.timezone)]
+        if chosen := _fit_lines(pipeline, dict(enumerate(lines)), room, is_whole=True):
+            known = {position: line for position, line in chosen.items() if position < len(facts)}
+            quoted = {position - len(facts): line for position, line in chosen.items() if position >= len(facts)}
+            return FittedMemory(summaries, known, quoted, {})
+    wanted = [place for place, fact in enumerate(facts) if fact.effective_category in GUARANTEED_CATEGORIES]
+    share = min(room, int(pipeline.max_tokens * pipeline.guaranteed_share))
+    newest = [place for place in reversed(wanted) if may_recall(facts[place])][: share // MIN_LINE_TOKENS]
+    lines = fact_lines([facts[place] for place in newest], pipeline.timezone)
+    return FittedMemory(summaries, _fit_lines(pipeline, dict(zip(newest, lines, strict=True)), share), {}, {})
+
+
+def _fit_lines(pipeline: RecallPipeline, lines: dict[int, Line | None], room: int, *, is_whole: bool = False) -> Lines:
+    """Return the first of *lines* that fit into *room*; if *is_whole*, all of them or none."""
+    counted = dict(zip(lines, count_lines(list(lines.values()), pipeline.cache.count_tokens), strict=True))
+    chosen, _ = fit_past(
+        Candidates(list(lines), lambda places: [counted[place] for place in places], np.zeros(0)), room
+    )
+    return Lines() if is_whole and len(chosen) < sum(line is not None for line in counted.values()) else chosen
+
+
+def _without_sections(memory: MemoryDocument, base: MemoryDocument) -> MemoryDocument:
+    """Return *memory* without facts, profile, and the summaries that are those of *base*."""
+    news = MemoryDocument()
+    for name, section in memory.sections():
+        is_new = section.summary != base.section(name).summary
+        news = news.with_section(name, section if is_new else Section())
+    return news
+
+
+def _without(ranked: RankedMemory, facts: set[str], episodes: set[str]) -> RankedMemory:
+    """Return *ranked* without the facts and episodes of these ids, and without the episodes that the facts cover."""
+    known = {place for place, fact in enumerate(ranked.facts.facts) if fact.id in facts}
+    candidates = {*ranked.episode_ranking.order, *ranked.unlearned}
+    said = {
+        place
+        for place in candidates
+        if ranked.episodes.episodes[place].id in episodes or ranked.is_episode_covered(place, known)
+    }
+    return ranked.without(known, said)

@@ -1,0 +1,144 @@
+"""Where the memory stands in a request: what stays the same first, what the question needs last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from agent_fakes import AgentModel, calls
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from memgraph import Fact, MemoryMiddleware, MemoryStorage, Scope, Settings, open_storage
+from memgraph.agents import injection
+from memgraph.editing import add_fact, edit_fact, update_memory
+
+ADA = Scope("ada")
+CONFIG: Any = {"configurable": {"thread_id": "t1", "user_id": "ada"}}
+TOWNS = tuple(
+    Fact(id=f"t{n}", content=f"Has been to town number {n} by train.", category="context") for n in range(200)
+)
+
+
+@pytest.fixture
+def storage() -> Iterator[MemoryStorage]:
+    """Ada's memory, which does not fit the budget: a preference, and where she has been."""
+    with open_storage("memory:") as opened:
+        update_memory(opened, ADA, lambda memory: add_fact(memory, "Prefers short answers.", category="preference"))
+        update_memory(opened, ADA, lambda memory: memory.with_facts((*memory.facts, *TOWNS)))
+        yield opened
+
+
+def make_agent(storage: MemoryStorage, model: AgentModel, **options: Any) -> Any:
+    settings = Settings(max_injection_tokens=300)
+    middleware = MemoryMiddleware(storage, settings=settings, capture=False, **options)
+    return create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+
+
+def ask(agent: Any, *questions: str) -> None:
+    for question in questions:
+        agent.invoke({"messages": question}, CONFIG)
+
+
+def before_the_block(model: AgentModel, call: int) -> str:
+    """Return what stands in a request before the recalled block."""
+    return "\n".join(message.text for message in model.asked[call]).rpartition("<memory>")[0]
+
+
+def test_what_stands_before_the_recalled_block_is_the_beginning_of_the_next_request(storage: MemoryStorage) -> None:
+    model = AgentModel("Fine.")
+    ask(make_agent(storage, model), "When was I in town 17?", "And in town 99?", "What about town 3?")
+
+    for call in (0, 1):
+        following = "\n".join(message.text for message in model.asked[call + 1])
+        assert following.startswith(before_the_block(model, call))
+
+
+def test_what_does_not_depend_on_the_question_is_in_the_system_message(storage: MemoryStorage) -> None:
+    model = AgentModel("Fine.")
+    ask(make_agent(storage, model), "When was I in town number 17?")
+
+    assert "Prefers short answers." in model.systems[0]
+    assert "town number 17 " in model.asked[0][-1].text
+    assert "Prefers short answers." not in model.asked[0][-1].text
+
+
+def test_new_facts_of_a_conversation_are_in_the_recalled_block(storage: MemoryStorage) -> None:
+    model = AgentModel("Fine.")
+    agent = make_agent(storage, model)
+    ask(agent, "Hi!")
+    update_memory(storage, ADA, lambda memory: add_fact(memory, "Prefers metric units.", category="preference"))
+    ask(agent, "How far is it in metric units?")
+
+    assert model.systems[1] == model.systems[0]
+    assert "Prefers metric units." in model.asked[1][-1].text
+
+
+def test_what_was_edited_is_shown_at_once(storage: MemoryStorage) -> None:
+    model, known = AgentModel("Fine."), storage.load(ADA).facts[0]
+    agent = make_agent(storage, model)
+    ask(agent, "Hi!")
+    update_memory(storage, ADA, lambda memory: edit_fact(memory, known.id, content="Prefers long answers."))
+    ask(agent, "Hi again!")
+
+    assert "Prefers long answers." in model.systems[1]
+    assert "Prefers short answers." not in model.prompts[1]
+
+
+def test_after_an_hour_the_stable_block_is_made_anew(storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = AgentModel("Fine.")
+    agent = make_agent(storage, model)
+    ask(agent, "Hi!")
+    update_memory(storage, ADA, lambda memory: add_fact(memory, "Prefers metric units.", category="preference"))
+    monkeypatch.setattr(injection, "STABLE_SECONDS", 0.0)
+    ask(agent, "Hi again!")
+
+    assert "Prefers metric units." in model.systems[1]
+
+
+def test_a_memory_that_fits_is_all_in_the_stable_block() -> None:
+    model = AgentModel("Fine.")
+    with open_storage("memory:") as storage:
+        update_memory(storage, ADA, lambda memory: add_fact(memory, "Likes tea."))
+        ask(make_agent(storage, model), "What is the capital of France?")
+
+    assert "Likes tea." in model.systems[0]
+    assert model.asked[0][-1].text == "What is the capital of France?"
+
+
+def test_the_block_stays_at_the_users_message_while_tools_run(storage: MemoryStorage) -> None:
+    seen = list[str]()
+
+    @tool
+    def look(question: str) -> str:
+        """Look something up."""
+        seen.append(question)
+        return "nothing"
+
+    model = AgentModel(calls("look", question="town"), AIMessage("Fine."))
+    middleware = MemoryMiddleware(storage, settings=Settings(max_injection_tokens=300), capture=False)
+    agent = create_agent(model, tools=[look], middleware=[middleware])
+    state = agent.invoke({"messages": "When was I in town number 17?"}, CONFIG)
+
+    asked = [next(message for message in call if message.type == "human").text for call in model.asked]
+    assert asked[0] == asked[1]
+    assert "town number 17 " in asked[0].partition("<memory>")[2]
+    assert state["messages"][0].text == "When was I in town number 17?"
+
+
+def test_the_whole_memory_can_stand_in_the_system_message(storage: MemoryStorage) -> None:
+    model = AgentModel("Fine.")
+    ask(make_agent(storage, model, placement="system"), "When was I in town number 17?")
+
+    assert "town number 17 " in model.systems[0]
+    assert model.asked[0][-1].text == "When was I in town number 17?"
+
+
+def test_no_part_of_the_memory_is_in_a_checkpoint(storage: MemoryStorage) -> None:
+    agent = make_agent(storage, AgentModel("Fine."))
+    ask(agent, "When was I in town number 17?", "And in town 99?")
+
+    assert "by train" not in repr(list(agent.get_state_history(CONFIG)))
